@@ -1,0 +1,177 @@
+//! What a failed kernel call says: which call it was, and its errno.
+//!
+//! The engine adds the action and the path, and only when there is a failure to tell; so an error
+//! is two small numbers and is free to make and to compare.
+
+use std::fmt;
+
+pub use rustix::io::Errno;
+
+macro_rules! calls {
+    ($($variant:ident $name:literal,)*) => {
+        /// A kernel call that haul makes, by its name in section 2 of the manual.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Call {
+            $(#[doc = concat!("`", $name, "`")] $variant,)*
+        }
+
+        impl Call {
+            /// Every call, in alphabetical order.
+            pub const ALL: &[Call] = &[$(Call::$variant,)*];
+
+            /// Returns the name as the manual spells it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Call::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+calls! {
+    Cachestat "cachestat",
+    Close "close",
+    CopyFileRange "copy_file_range",
+    Dup "dup",
+    Execve "execve",
+    Fadvise "fadvise64",
+    Fallocate "fallocate",
+    Fchmod "fchmod",
+    Fchmodat "fchmodat",
+    Fchown "fchown",
+    Fchownat "fchownat",
+    Ficlone "ioctl(FICLONE)",
+    FicloneRange "ioctl(FICLONERANGE)",
+    Fgetxattr "fgetxattr",
+    Flistxattr "flistxattr",
+    Fork "fork",
+    Fremovexattr "fremovexattr",
+    Fsetxattr "fsetxattr",
+    Fstat "fstat",
+    Fstatfs "fstatfs",
+    Fsync "fsync",
+    Ftruncate "ftruncate",
+    Getdents "getdents64",
+    Lgetxattr "lgetxattr",
+    Linkat "linkat",
+    Llistxattr "llistxattr",
+    Lseek "lseek",
+    Lsetxattr "lsetxattr",
+    Mincore "mincore",
+    Mkdirat "mkdirat",
+    Mknodat "mknodat",
+    Mmap "mmap",
+    Openat "openat",
+    Pipe "pipe2",
+    Pread "pread64",
+    Prlimit "prlimit64",
+    ProcessVmReadv "process_vm_readv",
+    Ptrace "ptrace",
+    Pwrite "pwrite64",
+    Read "read",
+    Readlinkat "readlinkat",
+    Renameat2 "renameat2",
+    Sendfile "sendfile",
+    Splice "splice",
+    Statx "statx",
+    Symlinkat "symlinkat",
+    Syncfs "syncfs",
+    Unlinkat "unlinkat",
+    Utimensat "utimensat",
+    Waitpid "waitpid",
+    Write "write",
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A kernel call that failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct CallError {
+    /// The call that was made.
+    pub call: Call,
+    /// What the kernel answered.
+    pub errno: Errno,
+}
+
+/// The result of a kernel call.
+pub type Result<T> = std::result::Result<T, CallError>;
+
+impl CallError {
+    /// Names the call of a bare errno.
+    #[must_use]
+    pub const fn new(call: Call, errno: Errno) -> CallError {
+        CallError { call, errno }
+    }
+}
+
+/// Adds the call's name to an errno; `rustix` returns the errno alone.
+pub(crate) trait Named<T> {
+    fn named(self, call: Call) -> Result<T>;
+}
+
+impl<T> Named<T> for rustix::io::Result<T> {
+    #[inline]
+    fn named(self, call: Call) -> Result<T> {
+        self.map_err(|errno| CallError { call, errno })
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.text())
+    }
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallError({}, {:?})", self.call, self.errno)
+    }
+}
+
+impl std::error::Error for CallError {}
+
+impl CallError {
+    /// Returns the C library's text for the errno, such as `No such file or directory`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        errno_text(self.errno)
+    }
+}
+
+/// Returns the C library's text for an errno, such as `No such file or directory`.
+///
+/// The standard library appends ` (os error 2)`, which no other file tool prints.
+#[must_use]
+pub fn errno_text(errno: Errno) -> String {
+    let code = errno.raw_os_error();
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    let suffix = format!(" (os error {code})");
+    match text.strip_suffix(&suffix) {
+        Some(bare) => bare.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_the_c_librarys_alone() {
+        let error = CallError::new(Call::Openat, Errno::NOENT);
+        assert_eq!(error.text(), "No such file or directory");
+        assert_eq!(error.to_string(), "openat: No such file or directory");
+    }
+
+    #[test]
+    fn calls_are_listed_once_each() {
+        for (index, call) in Call::ALL.iter().enumerate() {
+            assert!(!Call::ALL[..index].iter().any(|other| other.name() == call.name()), "{call}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `fstatfs` — what file system a file is on: <https://man7.org/linux/man-pages/man2/statfs.2.html>
+
+use std::os::fd::AsFd;
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// What `statfs` tells of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// The magic number, `f_type`, cut to the 32 bits that all of them have.
+    pub magic: u32,
+    /// The block size in bytes.
+    pub block_bytes: u64,
+    /// Bytes that an ordinary user may still allocate.
+    pub available_bytes: u64,
+    /// Inodes that are still free; 0 of 0 where the file system makes them as needed.
+    pub free_inodes: u64,
+}
+
+/// Describes the file system that an open file is on.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the fields' types differ between architectures; magic numbers are 32 bits"
+)]
+pub fn fstatfs(fd: impl AsFd) -> Result<FileSystem> {
+    let raw = rustix::fs::fstatfs(fd).named(Call::Fstatfs)?;
+    let block_bytes = raw.f_bsize as u64;
+    Ok(FileSystem {
+        magic: raw.f_type as u32,
+        block_bytes,
+        available_bytes: (raw.f_bavail as u64).saturating_mul(block_bytes),
+        free_inodes: raw.f_ffree as u64,
+    })
+}

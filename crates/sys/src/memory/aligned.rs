@@ -1,0 +1,96 @@
+//! Buffers on page boundaries, from anonymous memory: <https://man7.org/linux/man-pages/man2/mmap.2.html>
+//!
+//! Direct I/O wants buffers that are aligned to the device's logical block; page alignment serves
+//! all of them. Anonymous memory costs nothing until it is touched, so a large buffer is free for
+//! a run of small files.
+
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// The size of a huge page on both supported architectures with 4 KiB pages.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// A page-aligned, zeroed buffer of fixed size.
+pub struct AlignedBuffer {
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: the mapping is private to this value, and nothing in it depends on the thread.
+unsafe impl Send for AlignedBuffer {}
+
+impl AlignedBuffer {
+    /// Maps a buffer; `ENOMEM` when there is none. Asks for huge pages from 2 MiB up.
+    pub fn new(bytes: usize) -> Result<AlignedBuffer> {
+        let bytes = bytes.max(1);
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory
+        // that anything else uses.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        }
+        .named(Call::Mmap)?;
+        if bytes >= HUGE_PAGE_BYTES {
+            // SAFETY: the range was just mapped and is ours. Advice that is refused changes
+            // nothing but speed, so its answer is not needed.
+            let _advice = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxHugepage) };
+        }
+        Ok(AlignedBuffer { start: start.cast(), bytes })
+    }
+
+    /// Returns the buffer's size in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Tells whether the buffer has no room; it always has some.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+impl std::ops::Deref for AlignedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` and `bytes` describe a live, initialised (zeroed) private mapping.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+}
+
+impl std::ops::DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `&mut self` makes the borrow unique.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+}
+
+impl Drop for AlignedBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and no borrow of it is left. Unmapping a whole mapping
+        // cannot fail.
+        let _unmapped = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_zeroed_and_writable() {
+        let mut buffer = AlignedBuffer::new(3 << 20).unwrap();
+        assert_eq!(buffer.as_ptr().align_offset(4096), 0);
+        assert!(buffer.iter().all(|byte| *byte == 0));
+        buffer[3 << 19] = 7;
+        assert_eq!(buffer[3 << 19], 7);
+    }
+}

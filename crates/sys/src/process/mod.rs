@@ -1,0 +1,13 @@
+//! Calls about this process: its limits, its mask, its identity.
+
+mod identity;
+mod rlimit;
+mod stop;
+mod umask;
+mod wait4;
+
+pub use identity::{Identity, identity};
+pub use rlimit::{nofile_limit, raise_nofile_limit};
+pub use stop::{die_by, die_by_broken_pipe, hear_stop, stop_signal};
+pub use umask::umask;
+pub use wait4::{ChildUsage, wait4};

@@ -1,0 +1,14 @@
+//! `umask` — which permission bits new files lose: <https://man7.org/linux/man-pages/man2/umask.2.html>
+
+use rustix::fs::Mode;
+
+/// Returns the process's umask.
+///
+/// The call can only be asked by setting it, so the mask is set and set back; call it before
+/// there are threads that make files.
+#[must_use]
+pub fn umask() -> u32 {
+    let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}

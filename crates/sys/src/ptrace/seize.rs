@@ -1,0 +1,31 @@
+//! `ptrace(PTRACE_SEIZE)` — becomes the tracer of a thread without stopping it:
+//! <https://man7.org/linux/man-pages/man2/ptrace.2.html>
+
+use super::{Tid, checked};
+use crate::{Call, Result};
+
+/// Whether what the tracee starts is traced as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// Forks, vforks and clones are traced from their first instruction.
+    Children,
+    /// Only the thread itself.
+    Nothing,
+}
+
+/// Seizes `tid`; execs and exits become events, system-call stops are told from signals.
+///
+/// Fails with `EPERM` where the tracee is another user's, is traced already, or a security module
+/// forbids it, and with `ESRCH` where it has gone.
+pub fn seize(tid: Tid, follow: Follow) -> Result<()> {
+    let mut options =
+        libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACEEXIT;
+    if follow == Follow::Children {
+        options |= libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK;
+    }
+    // SAFETY: PTRACE_SEIZE takes the options by value and touches no memory of ours.
+    let answer = unsafe {
+        libc::ptrace(libc::PTRACE_SEIZE, tid, std::ptr::null_mut::<libc::c_void>(), options)
+    };
+    checked(Call::Ptrace, answer).map(drop)
+}
