@@ -1,0 +1,256 @@
+//! One difference between two trees, as data, and as a line for people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::shown;
+use crate::text::RawText;
+use crate::values::{Kind, Rdev, Timestamp};
+
+/// Names one of the two trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The first tree.
+    A,
+    /// The second tree.
+    B,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::A => "A",
+            Self::B => "B",
+        })
+    }
+}
+
+/// Describes one difference.
+///
+/// Serialises as one flat map: `{"path": "d/f", "what": "mode", "a": 420, "b": 384}`. Paths and
+/// other bytes have the form of [`RawText`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The entry, relative to both roots; empty for the roots themselves.
+    pub path: RawText,
+    /// What differs.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// Says what differs, with the values on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum What {
+    /// The entry is in A and not in B. What is below a directory is not listed again.
+    OnlyInA {
+        /// What it is; `None` if that could not be found out.
+        kind: Option<Kind>,
+    },
+    /// The entry is in B and not in A.
+    OnlyInB {
+        /// What it is; `None` if that could not be found out.
+        kind: Option<Kind>,
+    },
+    /// The entries are of different kinds. Nothing else is compared, and nothing below them.
+    Kind {
+        /// The kind in A.
+        a: Kind,
+        /// The kind in B.
+        b: Kind,
+    },
+    /// The lengths differ, in bytes. Where the bytes were compared, these are the lengths to the
+    /// end of the file and not what stat(2) says, so that /proc is judged rightly.
+    Size {
+        /// The length in A.
+        a: u64,
+        /// The length in B.
+        b: u64,
+    },
+    /// The contents differ within the length that both have; or, when sizes do not count, one
+    /// content ends where the other goes on.
+    Bytes {
+        /// The offset of the first byte that differs or is missing.
+        first_offset: u64,
+    },
+    /// The text of a symbolic link differs.
+    LinkText {
+        /// The text in A.
+        a: RawText,
+        /// The text in B.
+        b: RawText,
+    },
+    /// The number of a device differs.
+    Rdev {
+        /// The number in A.
+        a: Rdev,
+        /// The number in B.
+        b: Rdev,
+    },
+    /// The 12 permission bits differ.
+    Mode {
+        /// The bits in A.
+        a: u16,
+        /// The bits in B.
+        b: u16,
+    },
+    /// The owner differs.
+    Owner {
+        /// The user's number in A.
+        a: u32,
+        /// The user's number in B.
+        b: u32,
+    },
+    /// The group differs.
+    Group {
+        /// The group's number in A.
+        a: u32,
+        /// The group's number in B.
+        b: u32,
+    },
+    /// The modification time differs.
+    Mtime {
+        /// The time in A.
+        a: Timestamp,
+        /// The time in B.
+        b: Timestamp,
+    },
+    /// The entry shares its inode with an earlier entry on one side and not on the other, or with
+    /// different ones.
+    LinkGroup {
+        /// The first entry that has the same inode in A.
+        a: LinkedTo,
+        /// The first entry that has the same inode in B.
+        b: LinkedTo,
+    },
+    /// An extended attribute differs, or is on one side only.
+    Xattr {
+        /// The full name.
+        name: RawText,
+        /// The value in A, if it is there.
+        a: Option<RawText>,
+        /// The value in B, if it is there.
+        b: Option<RawText>,
+    },
+    /// An ACL differs, or is on one side only. The values are the kernel's raw form.
+    Acl {
+        /// `system.posix_acl_access` or `system.posix_acl_default`.
+        name: RawText,
+        /// The value in A, if it is there.
+        a: Option<RawText>,
+        /// The value in B, if it is there.
+        b: Option<RawText>,
+    },
+    /// B allocates more than A, or more than A's data needs (whichever is more), by over one of
+    /// its own blocks for each data segment. Less is never a difference. Units of 512 bytes.
+    Blocks {
+        /// What is allocated in A.
+        a: u64,
+        /// What is allocated in B.
+        b: u64,
+    },
+}
+
+/// Says which entry of its tree an entry shares its inode with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkedTo {
+    /// No entry that was compared before.
+    None,
+    /// This one, the first.
+    Path(RawText),
+    /// An earlier one whose path is longer than 4,096 bytes and was not kept.
+    LongPath,
+}
+
+impl fmt::Display for LinkedTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("by itself"),
+            Self::Path(path) => write!(f, "linked to {}", shown(path)),
+            Self::LongPath => f.write_str("linked to an entry with a long path"),
+        }
+    }
+}
+
+impl What {
+    /// Returns the name that is also the tag of the serialised form, for counting.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::OnlyInA { .. } => "only_in_a",
+            Self::OnlyInB { .. } => "only_in_b",
+            Self::Kind { .. } => "kind",
+            Self::Size { .. } => "size",
+            Self::Bytes { .. } => "bytes",
+            Self::LinkText { .. } => "link_text",
+            Self::Rdev { .. } => "rdev",
+            Self::Mode { .. } => "mode",
+            Self::Owner { .. } => "owner",
+            Self::Group { .. } => "group",
+            Self::Mtime { .. } => "mtime",
+            Self::LinkGroup { .. } => "link_group",
+            Self::Xattr { .. } => "xattr",
+            Self::Acl { .. } => "acl",
+            Self::Blocks { .. } => "blocks",
+        }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnlyInA { kind } => write!(f, "only in A{}", in_brackets(*kind)),
+            Self::OnlyInB { kind } => write!(f, "only in B{}", in_brackets(*kind)),
+            Self::Kind { a, b } => write!(f, "{a} in A, {b} in B"),
+            Self::Size { a, b } => write!(f, "size {a} in A, {b} in B"),
+            Self::Bytes { first_offset } => write!(f, "bytes differ from offset {first_offset}"),
+            Self::LinkText { a, b } => write!(f, "link to {a} in A, to {b} in B"),
+            Self::Rdev { a, b } => write!(f, "device number {a} in A, {b} in B"),
+            Self::Mode { a, b } => write!(f, "mode {a:04o} in A, {b:04o} in B"),
+            Self::Owner { a, b } => write!(f, "owner {a} in A, {b} in B"),
+            Self::Group { a, b } => write!(f, "group {a} in A, {b} in B"),
+            Self::Mtime { a, b } => write!(f, "modification time {a} in A, {b} in B"),
+            Self::LinkGroup { a, b } => write!(f, "{a} in A, {b} in B"),
+            Self::Xattr { name, a, b } => show_pair(f, "extended attribute", name, [a, b]),
+            Self::Acl { name, a, b } => show_pair(f, "ACL", name, [a, b]),
+            Self::Blocks { a, b } => {
+                let [a, b] = [a, b].map(|blocks| blocks.saturating_mul(512));
+                write!(f, "{a} bytes allocated in A, {b} in B")
+            }
+        }
+    }
+}
+
+/// Shows one escaped line without an end of line: `d/f: mode 0644 in A, 0600 in B`.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", shown(&self.path), self.what)
+    }
+}
+
+fn in_brackets(kind: Option<Kind>) -> String {
+    kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
+}
+
+/// Shows the values of an attribute only by their lengths: they are seldom meant for people.
+fn show_pair(
+    f: &mut fmt::Formatter<'_>,
+    noun: &str,
+    name: &RawText,
+    values: [&Option<RawText>; 2],
+) -> fmt::Result {
+    match values {
+        [Some(a), Some(b)] if a.0.len() == b.0.len() => {
+            write!(f, "{noun} {name} differs ({} bytes)", a.0.len())
+        }
+        [Some(a), Some(b)] => {
+            write!(f, "{noun} {name} differs ({} bytes in A, {} in B)", a.0.len(), b.0.len())
+        }
+        [Some(_), None] => write!(f, "{noun} {name} only in A"),
+        [None, Some(_)] => write!(f, "{noun} {name} only in B"),
+        [None, None] => write!(f, "{noun} {name}"),
+    }
+}

@@ -1,0 +1,407 @@
+//! The merge of two trees.
+//!
+//! Both trees are walked together, one directory at a time: its names are sorted on both sides
+//! and merged, each common entry is judged, and the common directories are descended into
+//! afterwards. Memory holds the names of one directory, the names of the directories that wait
+//! on the way down, and inodes with several names; never a tree.
+
+use std::cmp::Ordering;
+use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use super::attributes::{allocates_more, judge_attributes, judge_blocks, judge_xattrs};
+use super::content::{Buffers, compare_content, open_pair};
+use super::difference::What;
+use super::links::{LinkPairs, Met};
+use super::{
+    Aspect, CompareOptions, Comparison, Difference, Finding, RootAttributes, Side, Summary,
+};
+use crate::dirstack::DirStack;
+use crate::failure::{Action, During as _, Failure, Step};
+use crate::names::{ListBuffer, Names};
+use crate::node::{Node, Place};
+use crate::scan::read_link;
+use crate::segments::data_segments;
+use crate::values::Kind;
+use crate::xattrs::XattrReader;
+
+/// Compares the trees at `a` and `b`, which may be entries of any kind, and keeps the findings.
+///
+/// See [`compare_with`], which hands them out one by one.
+#[must_use]
+pub fn compare(a: &Path, b: &Path, options: &CompareOptions) -> Comparison {
+    let mut findings = Vec::new();
+    let summary = compare_with(a, b, options, &mut |finding| {
+        if findings.len() < Comparison::FINDINGS_MAX {
+            findings.push(finding);
+        }
+        ControlFlow::Continue(())
+    });
+    Comparison { findings, summary }
+}
+
+/// Compares the trees at `a` and `b`, which may be entries of any kind, and calls `report` for
+/// each finding as it is made; `report` may end the comparison.
+///
+/// Findings come directory by directory: those of a directory's entries in order of their names'
+/// bytes, then those of the directories in it. Entries that are one inode on both sides are
+/// compared once, under the first of their names. Follows no symbolic link below the roots,
+/// opens no FIFO, socket or device, crosses mount points. Blocks as long as reading takes.
+///
+/// The trees should be at rest. What changes while it is compared may be reported either way.
+/// What could not be read is a [`Finding::Failure`] and counts in [`Summary::failures`]: without
+/// any, and without differences, the trees are equal in all that `options` ask for.
+pub fn compare_with(
+    a: &Path,
+    b: &Path,
+    options: &CompareOptions,
+    report: &mut dyn FnMut(Finding) -> ControlFlow<()>,
+) -> Summary {
+    let mut walk = Walk {
+        options,
+        report,
+        summary: Summary::default(),
+        path: Vec::new(),
+        links: LinkPairs::default(),
+        xattrs: XattrReader::new(),
+        buffers: Buffers::new(),
+        list: ListBuffer::new(),
+    };
+    // Only the caller breaks off; what cannot be done is reported, and the walk goes on.
+    if walk.run(a, b).is_break() {
+        walk.summary.stopped = true;
+    }
+    walk.summary
+}
+
+/// Ends everything when the caller says so.
+type Flow<T = ()> = ControlFlow<(), T>;
+
+/// Holds what belongs to each of the two trees.
+#[derive(Clone, Copy)]
+struct Both<T> {
+    a: T,
+    b: T,
+}
+
+struct Walk<'a> {
+    options: &'a CompareOptions,
+    report: &'a mut dyn FnMut(Finding) -> ControlFlow<()>,
+    summary: Summary,
+    /// The path of the entry at hand; as long as the tree is deep.
+    path: Vec<u8>,
+    links: LinkPairs,
+    xattrs: XattrReader,
+    buffers: Buffers,
+    list: ListBuffer,
+}
+
+/// The common directories of one directory that are still to be walked.
+struct Level {
+    names: Names,
+    next: usize,
+    path_bytes: usize,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, a: &Path, b: &Path) -> Flow {
+        let name = |root: &Path| CString::new(root.as_os_str().as_bytes());
+        let (Ok(a), Ok(b)) = (name(a), name(b)) else {
+            return self.fail(Side::A, (Action::Open, Errno::INVAL));
+        };
+        let links = self.options.root_links;
+        let places = Both { a: Place::root(&a, links), b: Place::root(&b, links) };
+        let Some(nodes) = self.pin(places)? else { return Flow::Continue(()) };
+        let kinds = self.judge(places, &nodes)?;
+        if kinds != Some(Kind::Directory) {
+            return Flow::Continue(());
+        }
+        let Some(stacks) = self.open(places, &nodes, DirStack::new)? else {
+            return Flow::Continue(());
+        };
+        drop(nodes);
+        self.walk(stacks)
+    }
+
+    fn walk(&mut self, mut stacks: Both<DirStack>) -> Flow {
+        let mut levels = vec![self.directory(&stacks)?];
+        while let Some(level) = levels.last_mut() {
+            self.path.truncate(level.path_bytes);
+            let Some(name) = level.names.get(level.next) else {
+                levels.pop();
+                if let Err(failed) = stacks.a.pop() {
+                    return self.fail(Side::A, failed);
+                }
+                if let Err(failed) = stacks.b.pop() {
+                    return self.fail(Side::B, failed);
+                }
+                continue;
+            };
+            level.next += 1;
+            push_name(&mut self.path, name);
+            let (dir_a, dir_b) = (stacks.a.current(), stacks.b.current());
+            let places = Both { a: Place::below(dir_a, name), b: Place::below(dir_b, name) };
+            let Some(nodes) = self.pin(places)? else { continue };
+            let Some(fds) = self.open(places, &nodes, Ok)? else { continue };
+            drop(nodes);
+            if self.descend(&mut stacks, fds)? {
+                levels.push(self.directory(&stacks)?);
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// Goes down on both sides or on neither, so that the two chains never part.
+    fn descend(&mut self, stacks: &mut Both<DirStack>, fds: Both<OwnedFd>) -> Flow<bool> {
+        if let Err(failed) = stacks.a.push(fds.a) {
+            self.fail(Side::A, failed)?;
+            return Flow::Continue(false);
+        }
+        if let Err(failed) = stacks.b.push(fds.b) {
+            self.fail(Side::B, failed)?;
+            // The parent was pushed aside just now and is still open, so this cannot fail.
+            if let Err(failed) = stacks.a.pop() {
+                self.fail(Side::A, failed)?;
+                return Flow::Break(());
+            }
+            return Flow::Continue(false);
+        }
+        Flow::Continue(true)
+    }
+
+    /// Judges all entries of the two current directories, and returns the common directories.
+    fn directory(&mut self, stacks: &Both<DirStack>) -> Flow<Level> {
+        let path_bytes = self.path.len();
+        let (in_a, error) = Names::list(stacks.a.current(), &mut self.list);
+        if let Some(errno) = error {
+            self.fail(Side::A, (Action::List, errno))?;
+        }
+        let (in_b, error) = Names::list(stacks.b.current(), &mut self.list);
+        if let Some(errno) = error {
+            self.fail(Side::B, (Action::List, errno))?;
+        }
+        let mut level = Level { names: Names::default(), next: 0, path_bytes };
+        let (mut a, mut b) = (in_a.iter().peekable(), in_b.iter().peekable());
+        loop {
+            let (name, order) = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(a), None) => (*a, Ordering::Less),
+                (None, Some(b)) => (*b, Ordering::Greater),
+                (Some(a), Some(b)) => ((*a).min(*b), a.cmp(b)),
+            };
+            push_name(&mut self.path, name);
+            if order != Ordering::Greater {
+                a.next();
+            }
+            if order != Ordering::Less {
+                b.next();
+            }
+            match order {
+                Ordering::Less => self.only(stacks, Side::A, name)?,
+                Ordering::Greater => self.only(stacks, Side::B, name)?,
+                Ordering::Equal => {
+                    if self.entry(stacks, name)? == Some(Kind::Directory) {
+                        level.names.push(name);
+                    }
+                }
+            }
+            self.path.truncate(path_bytes);
+        }
+        Flow::Continue(level)
+    }
+
+    fn only(&mut self, stacks: &Both<DirStack>, side: Side, name: &CStr) -> Flow {
+        let stack = match side {
+            Side::A => &stacks.a,
+            Side::B => &stacks.b,
+        };
+        // That the name is there is the finding; what it is only helps.
+        let kind = Node::pin(Place::below(stack.current(), name)).ok();
+        let kind = kind.map(|node| node.attributes.kind);
+        self.differ(match side {
+            Side::A => What::OnlyInA { kind },
+            Side::B => What::OnlyInB { kind },
+        })
+    }
+
+    fn entry(&mut self, stacks: &Both<DirStack>, name: &CStr) -> Flow<Option<Kind>> {
+        let (dir_a, dir_b) = (stacks.a.current(), stacks.b.current());
+        let places = Both { a: Place::below(dir_a, name), b: Place::below(dir_b, name) };
+        match self.pin(places)? {
+            Some(nodes) => self.judge(places, &nodes),
+            None => Flow::Continue(None),
+        }
+    }
+
+    /// Judges one pair of entries, and returns their kind if they have it in common.
+    fn judge(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow<Option<Kind>> {
+        self.summary.entries += 1;
+        let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
+        if a.kind != b.kind {
+            self.differ(What::Kind { a: a.kind, b: b.kind })?;
+            return Flow::Continue(None);
+        }
+        if a.kind != Kind::Directory {
+            match self.links.meet(&self.path, a, b) {
+                Met::Never => {}
+                Met::Together => return Flow::Continue(Some(a.kind)),
+                Met::Apart(what) if self.options.aspects.contains(Aspect::Links) => {
+                    self.differ(what)?;
+                }
+                Met::Apart(_) => {}
+            }
+        }
+        let is_root = self.path.is_empty();
+        if !is_root || self.options.root_attributes == RootAttributes::Compare {
+            for what in judge_attributes(self.options.aspects, a, b) {
+                self.differ(what)?;
+            }
+            self.xattrs(nodes)?;
+        }
+        match a.kind {
+            Kind::Regular => {
+                self.content(places, nodes)?;
+                self.blocks(places, nodes)?;
+            }
+            Kind::Symlink => self.link_text(nodes)?,
+            // The number of a device is an attribute; the rest has no content of its own.
+            Kind::Directory | Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {}
+        }
+        Flow::Continue(Some(a.kind))
+    }
+
+    fn xattrs(&mut self, nodes: &Both<Node>) -> Flow {
+        let aspects = self.options.aspects;
+        if !aspects.contains(Aspect::Xattrs) && !aspects.contains(Aspect::Acl) {
+            return Flow::Continue(());
+        }
+        let a = self.xattrs.read(&nodes.a);
+        let b = self.xattrs.read(&nodes.b);
+        let Some(lists) = self.both(a, b)? else { return Flow::Continue(()) };
+        for what in judge_xattrs(self.options, &lists.a, &lists.b) {
+            self.differ(what)?;
+        }
+        Flow::Continue(())
+    }
+
+    fn link_text(&mut self, nodes: &Both<Node>) -> Flow {
+        if !self.options.aspects.contains(Aspect::LinkText) {
+            return Flow::Continue(());
+        }
+        let Some(texts) = self.both(read_link(&nodes.a), read_link(&nodes.b))? else {
+            return Flow::Continue(());
+        };
+        if texts.a == texts.b {
+            return Flow::Continue(());
+        }
+        self.differ(What::LinkText { a: texts.a, b: texts.b })
+    }
+
+    fn content(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
+        let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
+        let sizes_count = self.options.aspects.contains(Aspect::Size);
+        if !self.options.aspects.contains(Aspect::Bytes) {
+            if sizes_count && a.size != b.size {
+                self.differ(What::Size { a: a.size, b: b.size })?;
+            }
+            return Flow::Continue(());
+        }
+        if a.id == b.id {
+            // Two names of one inode have one content.
+            return Flow::Continue(());
+        }
+        let Some(fds) = self.open(places, nodes, Ok)? else { return Flow::Continue(()) };
+        let fds = (fds.a, fds.b);
+        let (file_a, file_b) = open_pair(&fds, a, b);
+        let outcome = match compare_content(&file_a, &file_b, self.options.holes, &mut self.buffers)
+        {
+            Ok(outcome) => outcome,
+            Err((side, failed)) => return self.fail(side, failed),
+        };
+        let Summary { bytes, hole_bytes, .. } = &mut self.summary;
+        *bytes = bytes.saturating_add(outcome.read_bytes);
+        // Three files of the greatest size are more than the counter holds.
+        *hole_bytes = hole_bytes.saturating_add(outcome.hole_bytes);
+        let (length_a, length_b) = outcome.lengths;
+        let lengths_differ = length_a != length_b;
+        if sizes_count && lengths_differ {
+            self.differ(What::Size { a: length_a, b: length_b })?;
+        }
+        let missing = (lengths_differ && !sizes_count).then_some(length_a.min(length_b));
+        if let Some(first_offset) = outcome.first_offset.or(missing) {
+            self.differ(What::Bytes { first_offset })?;
+        }
+        Flow::Continue(())
+    }
+
+    fn blocks(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow {
+        let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
+        if !allocates_more(self.options, a, b) {
+            return Flow::Continue(());
+        }
+        let segments = nodes
+            .a
+            .open(places.a)
+            .and_then(|fd| data_segments(fd.as_fd(), a.size).during(Action::FindData));
+        match segments {
+            Ok(segments) => match judge_blocks(self.options, a, &segments, b) {
+                Some(what) => self.differ(what),
+                None => Flow::Continue(()),
+            },
+            Err(failed) => self.fail(Side::A, failed),
+        }
+    }
+
+    /// Pins the entry on both sides; `None` if either fails, which is then reported.
+    fn pin(&mut self, places: Both<Place<'_>>) -> Flow<Option<Both<Node>>> {
+        self.both(Node::pin(places.a), Node::pin(places.b))
+    }
+
+    /// Opens the data on both sides; `None` if either fails, which is then reported.
+    fn open<T>(
+        &mut self,
+        places: Both<Place<'_>>,
+        nodes: &Both<Node>,
+        then: impl Fn(OwnedFd) -> Step<T>,
+    ) -> Flow<Option<Both<T>>> {
+        let a = nodes.a.open(places.a).and_then(&then);
+        let b = nodes.b.open(places.b).and_then(&then);
+        self.both(a, b)
+    }
+
+    fn both<T>(&mut self, a: Step<T>, b: Step<T>) -> Flow<Option<Both<T>>> {
+        match (a, b) {
+            (Ok(a), Ok(b)) => return Flow::Continue(Some(Both { a, b })),
+            (Err(failed), Ok(_)) => self.fail(Side::A, failed)?,
+            (Ok(_), Err(failed)) => self.fail(Side::B, failed)?,
+            (Err(in_a), Err(in_b)) => {
+                self.fail(Side::A, in_a)?;
+                self.fail(Side::B, in_b)?;
+            }
+        }
+        Flow::Continue(None)
+    }
+
+    fn differ(&mut self, what: What) -> Flow {
+        *self.summary.differences.entry(what.label().to_owned()).or_default() += 1;
+        (self.report)(Finding::Difference(Difference { path: self.path.as_slice().into(), what }))
+    }
+
+    fn fail(&mut self, side: Side, (action, errno): (Action, Errno)) -> Flow {
+        self.summary.failures += 1;
+        let failure = Failure::new(&self.path, action, errno);
+        (self.report)(Finding::Failure { side, failure })
+    }
+}
+
+fn push_name(path: &mut Vec<u8>, name: &CStr) {
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name.to_bytes());
+}

@@ -1,0 +1,197 @@
+//! One entry of a tree, held by a descriptor that can be asked but not read.
+//!
+//! An `O_PATH` descriptor pins the inode without opening what it stands for, so type, attributes,
+//! link text and extended attributes all come from the same inode even while names change, and a
+//! FIFO or a device in the tree is never opened.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, fstatfs, openat, statx};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Action, During, Step};
+use crate::values::{Kind, Rdev, Timestamp};
+
+/// Says what a symbolic link given as a root stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootLinks {
+    /// The link itself, as everywhere below the root.
+    #[default]
+    Keep,
+    /// What the link points to.
+    Follow,
+}
+
+/// Names an entry: a directory and a name in it. A root is a whole path under the current
+/// directory.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) dir: BorrowedFd<'a>,
+    pub(crate) name: &'a CStr,
+    pub(crate) links: RootLinks,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn below(dir: BorrowedFd<'a>, name: &'a CStr) -> Self {
+        Self { dir, name, links: RootLinks::Keep }
+    }
+
+    pub(crate) fn root(name: &'a CStr, links: RootLinks) -> Self {
+        Self { dir: CWD, name, links }
+    }
+
+    fn flags(self) -> OFlags {
+        match self.links {
+            RootLinks::Keep => OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            RootLinks::Follow => OFlags::CLOEXEC,
+        }
+    }
+}
+
+/// Identifies an inode on this machine for as long as something holds it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FileId {
+    dev_major: u32,
+    dev_minor: u32,
+    ino: u64,
+}
+
+/// Holds the answer of statx(2) in this crate's own words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes {
+    pub(crate) id: FileId,
+    pub(crate) kind: Kind,
+    pub(crate) mode: u16,
+    pub(crate) size: u64,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) mtime: Timestamp,
+    pub(crate) atime: Timestamp,
+    pub(crate) nlink: u64,
+    pub(crate) rdev: Rdev,
+    /// Units of 512 bytes, whatever the file system's block size (stat(2)).
+    pub(crate) blocks: u64,
+    pub(crate) block_bytes: u64,
+}
+
+impl Attributes {
+    /// Asks for the attributes of an open descriptor, `O_PATH` or not.
+    pub(crate) fn of(fd: impl AsFd) -> Step<Self> {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+        let raw = retry(|| statx(fd.as_fd(), c"", flags, StatxFlags::BASIC_STATS))
+            .during(Action::Stat)?;
+        Self::from_raw(&raw).ok_or((Action::Stat, Errno::OPNOTSUPP))
+    }
+
+    fn from_raw(raw: &Statx) -> Option<Self> {
+        let time = |t: &rustix::fs::StatxTimestamp| Timestamp {
+            seconds: t.tv_sec,
+            nanoseconds: t.tv_nsec,
+        };
+        Some(Self {
+            id: FileId {
+                dev_major: raw.stx_dev_major,
+                dev_minor: raw.stx_dev_minor,
+                ino: raw.stx_ino,
+            },
+            kind: Kind::from_raw_mode(raw.stx_mode)?,
+            mode: raw.stx_mode & 0o7777,
+            size: raw.stx_size,
+            uid: raw.stx_uid,
+            gid: raw.stx_gid,
+            mtime: time(&raw.stx_mtime),
+            atime: time(&raw.stx_atime),
+            nlink: u64::from(raw.stx_nlink),
+            rdev: Rdev { major: raw.stx_rdev_major, minor: raw.stx_rdev_minor },
+            blocks: raw.stx_blocks,
+            block_bytes: u64::from(raw.stx_blksize),
+        })
+    }
+
+    /// Says whether less is allocated than the size needs, so that there may be holes.
+    pub(crate) fn may_have_holes(&self) -> bool {
+        self.blocks.saturating_mul(512) < self.size
+    }
+}
+
+/// Pins one entry and what statx(2) says about it.
+pub(crate) struct Node {
+    pub(crate) fd: OwnedFd,
+    pub(crate) attributes: Attributes,
+}
+
+impl Node {
+    /// Pins the entry at `place` without opening what it stands for.
+    pub(crate) fn pin(place: Place<'_>) -> Step<Self> {
+        let fd =
+            retry(|| openat(place.dir, place.name, OFlags::PATH | place.flags(), Mode::empty()))
+                .during(Action::Open)?;
+        let attributes = Attributes::of(&fd)?;
+        Ok(Self { fd, attributes })
+    }
+
+    /// Returns the path that leads the kernel back to the pinned inode, for the calls that have
+    /// no form for `O_PATH` descriptors. `thread-self`, because threads of one process need not
+    /// share their descriptors.
+    pub(crate) fn proc_path(&self) -> String {
+        use std::os::fd::AsRawFd as _;
+        format!("/proc/thread-self/fd/{}", self.fd.as_raw_fd())
+    }
+
+    /// Opens the entry's data for reading; only for regular files and directories.
+    ///
+    /// Fails with `ESTALE` when the name has come to mean another inode since it was pinned.
+    pub(crate) fn open(&self, place: Place<'_>) -> Step<OwnedFd> {
+        let kind = match self.attributes.kind {
+            Kind::Directory => OFlags::DIRECTORY,
+            Kind::Regular => OFlags::NONBLOCK,
+            _ => return Err((Action::Open, Errno::OPNOTSUPP)),
+        };
+        let fd = open_reading(place, kind).during(Action::Open)?;
+        if Attributes::of(&fd)?.id != self.attributes.id {
+            return Err((Action::Open, Errno::STALE));
+        }
+        Ok(fd)
+    }
+}
+
+/// Opens for reading, without leaving a trace in the access time where the kernel allows that.
+///
+/// `O_NOATIME` is refused with `EPERM` to all but the owner and root (open(2)); that refusal, and
+/// no other, is answered by doing without.
+pub(crate) fn open_reading(place: Place<'_>, extra: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | place.flags() | extra;
+    let open = |flags| retry(|| openat(place.dir, place.name, flags, Mode::empty()));
+    match open(flags | OFlags::NOATIME) {
+        Err(Errno::PERM) => open(flags),
+        result => result,
+    }
+}
+
+/// Repeats a call that a signal has interrupted.
+pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+/// Says whether the file system that holds `fd` is known to report data segments truthfully.
+///
+/// The list is that of RELIABILITY P11. A file system that is not on it, or does not say what it
+/// is, is not trusted. Numbers: `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
+pub(crate) fn reports_holes_truthfully(fd: impl AsFd) -> bool {
+    const EXT4: u32 = 0xef53;
+    const XFS: u32 = 0x5846_5342;
+    const BTRFS: u32 = 0x9123_683e;
+    const TMPFS: u32 = 0x0102_1994;
+    const F2FS: u32 = 0xf2f5_2010;
+    // The type of `f_type` differs between architectures; all the numbers fit its low 32 bits.
+    fstatfs(fd.as_fd())
+        .is_ok_and(|fs| matches!(fs.f_type as u32, EXT4 | XFS | BTRFS | TMPFS | F2FS))
+}

@@ -1,0 +1,113 @@
+//! Takes generated trees away again.
+//!
+//! `std::fs::remove_dir_all` recurses and holds a descriptor for every level, so it cannot remove
+//! what this crate can generate. This is a fixture's broom, not a model for `haul rm`.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, unlinkat};
+use rustix::io::Errno;
+
+use crate::dirstack::DirStack;
+use crate::failure::{Action, During, Failure, Step};
+use crate::names::{ListBuffer, Names};
+use crate::node::{Node, Place, RootLinks};
+use crate::values::Kind;
+
+/// Removes the entry at `root` and everything below it, following no symbolic link.
+///
+/// Directories that may not be written are made writable first, so that an ordinary user can
+/// remove generated trees with modes like 000.
+///
+/// # Errors
+///
+/// Ends at the first entry that cannot be removed. The path of the failure is only the entry's
+/// name in its directory, and empty for the root. A root that does not exist is an error.
+pub fn remove_tree(root: &Path) -> Result<(), Failure> {
+    let name = CString::new(root.as_os_str().as_bytes())
+        .map_err(|_| Failure::new(b"", Action::Open, Errno::INVAL))?;
+    let place = Place::root(&name, RootLinks::Keep);
+    let fail = |name: &CStr, (action, errno)| Failure::new(name.to_bytes(), action, errno);
+    let is_directory = unlink_or_is_directory(place).map_err(|failed| fail(c"", failed))?;
+    if is_directory {
+        let stack =
+            open_writable(place).and_then(DirStack::new).map_err(|failed| fail(c"", failed))?;
+        empty(stack).map_err(|(name, failed)| fail(&name, failed))?;
+        unlinkat(CWD, &name, AtFlags::REMOVEDIR)
+            .during(Action::Remove)
+            .map_err(|failed| fail(c"", failed))?;
+    }
+    Ok(())
+}
+
+/// Removes everything below the current directory of `stack`.
+fn empty(mut stack: DirStack) -> Result<(), (CString, (Action, Errno))> {
+    let mut buffer = ListBuffer::new();
+    let at = |name: &CStr| {
+        let name = name.to_owned();
+        move |failed| (name, failed)
+    };
+    // Each level holds the names of directories that are still to be removed.
+    let mut levels = vec![(remove_files(&stack, &mut buffer)?, 0)];
+    while let Some((names, next)) = levels.last_mut() {
+        if let Some(name) = names.get(*next) {
+            *next += 1;
+            let place = Place::below(stack.current(), name);
+            open_writable(place).and_then(|fd| stack.push(fd)).map_err(at(name))?;
+            levels.push((remove_files(&stack, &mut buffer)?, 0));
+            continue;
+        }
+        levels.pop();
+        if stack.pop().map_err(at(c".."))?.is_none() {
+            break;
+        }
+        let emptied = levels.last().and_then(|(names, next)| names.get(next - 1));
+        let name = emptied.unwrap_or(c"");
+        unlinkat(stack.current(), name, AtFlags::REMOVEDIR)
+            .during(Action::Remove)
+            .map_err(at(name))?;
+    }
+    Ok(())
+}
+
+fn remove_files(
+    stack: &DirStack,
+    buffer: &mut ListBuffer,
+) -> Result<Names, (CString, (Action, Errno))> {
+    let (all, error) = Names::list(stack.current(), buffer);
+    if let Some(errno) = error {
+        return Err((c".".to_owned(), (Action::List, errno)));
+    }
+    let mut directories = Names::default();
+    for name in all.iter() {
+        let place = Place::below(stack.current(), name);
+        if unlink_or_is_directory(place).map_err(|failed| (name.to_owned(), failed))? {
+            directories.push(name);
+        }
+    }
+    Ok(directories)
+}
+
+/// Unlinks what is not a directory. Linux answers `EISDIR` for a directory (unlink(2)); some file
+/// systems follow POSIX and answer `EPERM`, so that answer is checked.
+fn unlink_or_is_directory(place: Place<'_>) -> Step<bool> {
+    match unlinkat(place.dir, place.name, AtFlags::empty()) {
+        Ok(()) => Ok(false),
+        Err(Errno::ISDIR) => Ok(true),
+        Err(Errno::PERM) if Node::pin(place)?.attributes.kind == Kind::Directory => Ok(true),
+        Err(errno) => Err((Action::Remove, errno)),
+    }
+}
+
+/// Opens a directory for emptying; makes it accessible to its owner where it is not.
+fn open_writable(place: Place<'_>) -> Step<std::os::fd::OwnedFd> {
+    let node = Node::pin(place)?;
+    if node.attributes.mode & 0o700 != 0o700 {
+        // An O_PATH descriptor cannot be given to fchmod(2); its path in /proc can be to chmod(2).
+        rustix::fs::chmod(node.proc_path().as_str(), Mode::from_raw_mode(0o700))
+            .during(Action::SetAttribute)?;
+    }
+    node.open(place)
+}

@@ -1,0 +1,95 @@
+//! Random trees: copies by others are equal, and no change goes unnoticed.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use haul_manifest::{
+    Aspects, EntryId, Feature, Kind, Limits, Manifest, ScanOptions, What, create_tree, random_tree,
+};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+use crate::support::{Outcome, Scratch, below, flip_byte};
+
+/// What an ordinary user cannot look into is left out when an ordinary user runs the tests.
+fn limits() -> Limits {
+    let is_root = rustix::process::geteuid().is_root();
+    let without = if is_root { Vec::new() } else { vec![Feature::OddMode] };
+    Limits { entries: 40, file_bytes: 64 * 1024, without, ..Limits::default() }
+}
+
+/// Lets proptest see an error of a test as a failed case, to shrink it.
+fn case(outcome: Outcome) -> Result<(), TestCaseError> {
+    outcome.map_err(|error| TestCaseError::fail(error.to_string()))
+}
+
+/// Has GNU cp copy a tree with everything. It shares no code with anything here.
+fn copied_by_gnu(seed: u64) -> Outcome<Scratch> {
+    let scratch = Scratch::new()?;
+    create_tree(&scratch.a(), random_tree(seed, &limits()))?;
+    let output =
+        Command::new("cp").arg("-a").arg("--").arg(scratch.a()).arg(scratch.b()).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(scratch)
+}
+
+fn a_copy_is_equal(seed: u64) -> Outcome {
+    let scratch = copied_by_gnu(seed)?;
+    let comparison = scratch.compare(Aspects::all());
+    assert_eq!(comparison.findings, []);
+    Ok(())
+}
+
+/// Changes one entry of the copy: a byte where there is one, else the mode.
+fn a_change_is_found(seed: u64, chosen: usize) -> Outcome {
+    let scratch = copied_by_gnu(seed)?;
+    let manifest = Manifest::scan(&scratch.b(), &ScanOptions::default());
+    assert_eq!(manifest.failures, []);
+    let candidates: Vec<usize> = (1..manifest.entries.len())
+        .filter(|index| manifest.entries[*index].kind != Kind::Symlink)
+        .collect();
+    let Some(index) = candidates.get(chosen % candidates.len().max(1)).copied() else {
+        return Ok(());
+    };
+    let entry = &manifest.entries[index];
+    let path = below(&scratch.b(), manifest.path_of(EntryId(index)).as_bytes());
+    let has_bytes = entry.kind == Kind::Regular && entry.size > 0;
+    if has_bytes {
+        flip_byte(&path, chosen as u64 % entry.size)?;
+    } else {
+        std::fs::set_permissions(
+            &path,
+            std::fs::Permissions::from_mode(u32::from(entry.mode) ^ 0o100),
+        )?;
+    }
+    let comparison = scratch.compare(Aspects::all());
+    let label = if has_bytes { "bytes" } else { "mode" };
+    let is_expected = |what: &What| what.label() == label;
+    assert!(comparison.differences().any(|found| is_expected(&found.what)), "{comparison:?}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_copy_by_gnu_is_equal(seed: u64) {
+        case(a_copy_is_equal(seed))?;
+    }
+
+    #[test]
+    fn no_change_goes_unnoticed(seed: u64, chosen: usize) {
+        case(a_change_is_found(seed, chosen))?;
+    }
+
+    #[test]
+    fn a_plan_follows_from_its_seed_alone(seed: u64) {
+        let items = random_tree(seed, &limits());
+        prop_assert_eq!(&items, &random_tree(seed, &limits()));
+        prop_assert_eq!(items.len(), 40);
+    }
+}
