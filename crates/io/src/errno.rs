@@ -1,0 +1,122 @@
+//! The one table of what an errno means for the bytes of a file: (call, errno) to verdict.
+//!
+//! An errno that is not in the table is a failure, never a fallback: a copier that falls back on
+//! any error turns a failing disk into a second try, and the second answer into a file.
+
+use haul_sys::{Call, Errno};
+
+/// What to do about a failed call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Make the same call again; at most [`RETRIES`] times in a row.
+    Retry,
+    /// Go on with the next method, from where this one got to.
+    NextMethod(Memory),
+    /// The range cannot be moved.
+    Fail,
+}
+
+/// How far a refusal reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Every file between these two file systems will be refused: do not ask again.
+    Pair,
+    /// It may be about this file alone.
+    File,
+}
+
+/// How often a call is made again in a row. A signal storm of 1 kHz interrupts a slow call a few
+/// times; a thousand interruptions without a byte is a fault.
+pub const RETRIES: u32 = 1000;
+
+struct Row {
+    call: Call,
+    errno: Errno,
+    verdict: Verdict,
+    #[cfg_attr(not(test), expect(dead_code, reason = "each row carries its source"))]
+    source: &'static str,
+}
+
+const fn row(call: Call, errno: Errno, verdict: Verdict, source: &'static str) -> Row {
+    Row { call, errno, verdict, source }
+}
+
+const PAIR: Verdict = Verdict::NextMethod(Memory::Pair);
+const FILE: Verdict = Verdict::NextMethod(Memory::File);
+
+/// Each row with where it comes from.
+const TABLE: &[Row] = &[
+    row(Call::Read, Errno::INTR, Verdict::Retry, "read(2): interrupted before any byte"),
+    row(Call::Pread, Errno::INTR, Verdict::Retry, "read(2)"),
+    row(Call::Write, Errno::INTR, Verdict::Retry, "write(2): interrupted before any byte"),
+    row(Call::Pwrite, Errno::INTR, Verdict::Retry, "write(2)"),
+    row(Call::Fallocate, Errno::INTR, Verdict::Retry, "fallocate(2)"),
+    row(Call::Ftruncate, Errno::INTR, Verdict::Retry, "truncate(2)"),
+    // FICLONE is all or nothing, so every refusal leaves the target untouched.
+    row(Call::Ficlone, Errno::XDEV, PAIR, "ioctl_ficlone(2): different file systems"),
+    row(Call::Ficlone, Errno::OPNOTSUPP, PAIR, "ioctl_ficlone(2): no reflink here"),
+    row(Call::Ficlone, Errno::NOTTY, PAIR, "file systems and kernels without the ioctl"),
+    row(Call::Ficlone, Errno::NOSYS, PAIR, "FUSE and gVisor without the ioctl"),
+    row(Call::Ficlone, Errno::PERM, PAIR, "seccomp filters; ioctl_ficlone(2): immutable target"),
+    row(Call::Ficlone, Errno::INVAL, FILE, "ioctl_ficlone(2): not a regular file, or misaligned"),
+    row(Call::Ficlone, Errno::TXTBSY, FILE, "ioctl_ficlone(2): a swap file"),
+    row(Call::Ficlone, Errno::BADF, FILE, "ioctl_ficlone(2): append-only target (cp >> )"),
+    row(Call::Ficlone, Errno::ACCESS, FILE, "CIFS and security modules, before any byte"),
+    row(Call::Ficlone, Errno::INTR, Verdict::Retry, "btrfs waits for writeback first"),
+    // copy_file_range says how far it came, so the next method starts exactly there.
+    row(Call::CopyFileRange, Errno::INTR, Verdict::Retry, "interrupted before any byte"),
+    row(Call::CopyFileRange, Errno::XDEV, PAIR, "copy_file_range(2): across file systems"),
+    row(Call::CopyFileRange, Errno::NOSYS, PAIR, "kernels before 4.5, sandboxes"),
+    row(Call::CopyFileRange, Errno::OPNOTSUPP, PAIR, "copy_file_range(2); NFS before 4.2"),
+    row(Call::CopyFileRange, Errno::PERM, FILE, "seccomp in old container engines"),
+    row(Call::CopyFileRange, Errno::INVAL, FILE, "copy_file_range(2): not regular, special fs"),
+    row(Call::CopyFileRange, Errno::TXTBSY, FILE, "copy_file_range(2): a swap file"),
+    row(Call::CopyFileRange, Errno::NOENT, FILE, "CIFS servers, coreutils bug 48833"),
+    row(Call::CopyFileRange, Errno::FBIG, FILE, "ranges past a server's limit; write tells"),
+    row(Call::CopyFileRange, Errno::BADF, FILE, "append-only target; Lustre"),
+    row(Call::CopyFileRange, Errno::ISDIR, FILE, "CIFS"),
+    row(Call::Sendfile, Errno::INTR, Verdict::Retry, "interrupted before any byte"),
+    row(Call::Sendfile, Errno::INVAL, FILE, "sendfile(2): no splice on this file"),
+    row(Call::Sendfile, Errno::NOSYS, PAIR, "sendfile(2)"),
+    row(Call::Sendfile, Errno::OPNOTSUPP, FILE, "FUSE without splice"),
+    row(Call::Sendfile, Errno::PERM, FILE, "seccomp filters"),
+];
+
+/// Tells what to do about this errno of this call.
+#[must_use]
+pub fn verdict(call: Call, errno: Errno) -> Verdict {
+    TABLE
+        .iter()
+        .find(|row| row.call == call && row.errno == errno)
+        .map_or(Verdict::Fail, |row| row.verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_in_the_table_fails() {
+        for call in [Call::Read, Call::Pwrite, Call::CopyFileRange, Call::Ficlone, Call::Sendfile] {
+            for errno in [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::NOMEM, Errno::STALE] {
+                assert_eq!(verdict(call, errno), Verdict::Fail, "{call} {errno:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_is_the_only_one_and_has_a_source() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert!(!row.source.is_empty());
+            let twin = |other: &Row| other.call == row.call && other.errno == row.errno;
+            assert!(!TABLE[..index].iter().any(twin), "{} {:?}", row.call, row.errno);
+        }
+    }
+
+    #[test]
+    fn only_interruptions_are_retried() {
+        for row in TABLE {
+            assert_eq!(row.verdict == Verdict::Retry, row.errno == Errno::INTR, "{}", row.call);
+        }
+    }
+}

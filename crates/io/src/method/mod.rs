@@ -1,0 +1,185 @@
+//! The ways to move a range of bytes: a file each, and a line each in [`LADDER`].
+
+mod copy_range;
+mod read_write;
+mod reflink;
+mod sendfile;
+
+use std::os::fd::BorrowedFd;
+
+use haul_sys::CallError;
+
+use crate::{DataPolicy, Kit, Pair, Watch};
+
+/// The methods in order of preference. The order is the policy: sharing blocks beats letting a
+/// server copy, which beats moving pages within the kernel, which beats moving them through a
+/// buffer; the last one always fits.
+pub static LADDER: &[&dyn Method] =
+    &[&reflink::Reflink, &copy_range::CopyRange, &sendfile::Sendfile, &read_write::ReadWrite];
+
+/// What a method is called, and where it is documented.
+#[derive(Debug)]
+pub struct Info {
+    /// The name, as options and reports spell it.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub summary: &'static str,
+}
+
+/// Whether a method can serve, and if not, why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It can.
+    Yes,
+    /// It cannot or should not, for this reason.
+    No(&'static str),
+}
+
+/// Whether other workers write to the same target at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// This worker alone: it may use the descriptors' positions.
+    Sole,
+    /// Several: only calls that take offsets.
+    Several,
+}
+
+/// What becomes of a run of zeros that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zeros {
+    /// They are written.
+    Write,
+    /// They are left out, for the target is known to be empty there.
+    Skip,
+}
+
+/// What is asked of a method, as far as it matters for whether it fits.
+#[derive(Clone, Copy, Debug)]
+pub struct Want<'a> {
+    /// The run's policy.
+    pub policy: &'a DataPolicy,
+    /// The file's size as it was told.
+    pub file_bytes: u64,
+    /// Whether the range is the whole file, from its first byte to its last.
+    pub whole: bool,
+    /// Whether others write to the target too.
+    pub sharing: Sharing,
+    /// What becomes of zeros.
+    pub zeros: Zeros,
+}
+
+/// A range of one file that is to be moved to the same offset of another.
+pub struct RangeJob<'a> {
+    /// Where the bytes come from.
+    pub source: BorrowedFd<'a>,
+    /// Where they go.
+    pub target: BorrowedFd<'a>,
+    /// The first byte.
+    pub offset: u64,
+    /// One past the last byte. A source that ends before it ends the range.
+    pub end: u64,
+    /// What is asked.
+    pub want: Want<'a>,
+    /// How to hear of a stop and to tell of progress.
+    pub watch: Watch<'a>,
+}
+
+/// Why a method did not finish a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A call failed.
+    Call(CallError),
+    /// The run was stopped.
+    Stopped,
+    /// The target took no bytes without saying why.
+    NoProgress,
+}
+
+/// How an attempt ended. Byte counts are from the job's offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// The range was moved up to its end, or up to the source's end.
+    Done(u64),
+    /// The kernel refused this method; another one goes on behind `written`.
+    NextMethod {
+        /// Bytes that arrived.
+        written: u64,
+        /// What the kernel said.
+        cause: CallError,
+    },
+    /// The range cannot be moved.
+    Failed {
+        /// Bytes that arrived.
+        written: u64,
+        /// Why it ended.
+        cause: Cause,
+    },
+}
+
+/// One way to move a range of bytes. Never falls through to another by itself.
+pub trait Method: Sync {
+    /// Returns the name and a sentence.
+    fn info(&self) -> &'static Info;
+
+    /// Tells whether the method can serve, without any system call.
+    fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit;
+
+    /// Moves the range. Blocks until it is moved, refused, failed or stopped.
+    fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt;
+}
+
+/// Ends an attempt by what the table says of a failed call that must not be made again.
+pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
+    match crate::errno::verdict(error.call, error.errno) {
+        crate::errno::Verdict::NextMethod(_) => Attempt::NextMethod { written, cause: error },
+        crate::errno::Verdict::Retry | crate::errno::Verdict::Fail => {
+            Attempt::Failed { written, cause: Cause::Call(error) }
+        }
+    }
+}
+
+/// Makes a call again as long as the table says so, and the run goes on: the signal that stops a
+/// run is also what interrupts a call that would otherwise block for ever.
+pub(crate) fn retrying<T>(
+    watch: &Watch<'_>,
+    mut call: impl FnMut() -> haul_sys::Result<T>,
+) -> haul_sys::Result<T> {
+    let mut left = crate::errno::RETRIES;
+    loop {
+        match call() {
+            Err(error)
+                if left > 0
+                    && !watch.stopped()
+                    && crate::errno::verdict(error.call, error.errno)
+                        == crate::errno::Verdict::Retry =>
+            {
+                left -= 1;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_last_method_always_fits() {
+        for (index, method) in LADDER.iter().enumerate() {
+            let name = method.info().name;
+            assert!(!LADDER[..index].iter().any(|other| other.info().name == name), "{name}");
+        }
+        let unknown = &crate::quirk::UNKNOWN;
+        let pair = Pair::new((1, unknown), (2, unknown));
+        let policy = DataPolicy { reflink: crate::Reflink::Never, ..DataPolicy::default() };
+        let want = Want {
+            policy: &policy,
+            file_bytes: 0,
+            whole: false,
+            sharing: Sharing::Several,
+            zeros: Zeros::Skip,
+        };
+        assert_eq!(LADDER.last().map(|method| method.fits(&pair, &want)), Some(Fit::Yes));
+    }
+}

@@ -1,0 +1,94 @@
+//! `read-write`: through a buffer, the way that always works.
+//!
+//! For a few KiB nothing is quicker, and for one large file several workers with a buffer each are
+//! faster than any single call of the kernel's.
+
+use haul_sys::data::{pread, pwrite};
+
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
+use crate::segment::zero_runs;
+use crate::{Kit, Pair};
+
+pub(super) struct ReadWrite;
+
+static INFO: Info =
+    Info { name: "read-write", summary: "reads into a buffer and writes it, pread(2), pwrite(2)" };
+
+impl Method for ReadWrite {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn fits(&self, _pair: &Pair, _want: &Want<'_>) -> Fit {
+        Fit::Yes
+    }
+
+    fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
+        let buffer = match kit.buffer() {
+            Ok(buffer) => buffer,
+            Err(error) => return ended(0, error),
+        };
+        let mut offset = job.offset;
+        while offset < job.end {
+            let written = offset - job.offset;
+            if job.watch.stopped() {
+                return Attempt::Failed { written, cause: Cause::Stopped };
+            }
+            let room = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+            let Some(room) = buffer.get_mut(..room) else { break };
+            let filled = match retrying(&job.watch, || pread(job.source, room, offset)) {
+                Ok(0) => break,
+                Ok(filled) => filled,
+                Err(error) => return ended(written, error),
+            };
+            let bytes = room.get(..filled).unwrap_or(&[]);
+            let (arrived, trouble) = put(job, bytes, offset);
+            offset += arrived;
+            if let Some(cause) = trouble {
+                return Attempt::Failed { written: offset - job.offset, cause };
+            }
+        }
+        Attempt::Done(offset - job.offset)
+    }
+}
+
+/// Writes what was read, with or without its zeros. Returns how far it came, and why no further.
+fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
+    match job.want.zeros {
+        Zeros::Write => put_all(job, bytes, offset),
+        Zeros::Skip => {
+            let mut done = 0;
+            for run in zero_runs(bytes, offset) {
+                if run.zero {
+                    job.watch.moved(run.bytes.len() as u64);
+                    done += run.bytes.len() as u64;
+                    continue;
+                }
+                let (arrived, trouble) = put_all(job, run.bytes, offset + done);
+                done += arrived;
+                if trouble.is_some() {
+                    return (done, trouble);
+                }
+            }
+            (done, None)
+        }
+    }
+}
+
+/// Writes all of it, however short the kernel's answers are.
+fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
+    let mut left = bytes;
+    let mut at = offset;
+    while !left.is_empty() {
+        match retrying(&job.watch, || pwrite(job.target, left, at)) {
+            Ok(0) => return (at - offset, Some(Cause::NoProgress)),
+            Ok(count) => {
+                left = left.get(count..).unwrap_or(&[]);
+                at += count as u64;
+                job.watch.moved(count as u64);
+            }
+            Err(error) => return (at - offset, Some(Cause::Call(error))),
+        }
+    }
+    (at - offset, None)
+}

@@ -1,0 +1,55 @@
+//! `reflink`: the target shares the source's blocks; nothing is moved at all.
+
+use super::{Attempt, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
+use crate::{Kit, Pair, Reflink as Policy};
+
+pub(super) struct Reflink;
+
+/// Below this size reading and writing is as quick as the two transactions that sharing takes
+/// (FICLONE: 15–30 µs whatever the size), and leaves no shared extent behind that the first
+/// change would have to break.
+const WORTH_BYTES: u64 = 32 << 10;
+
+static INFO: Info =
+    Info { name: "reflink", summary: "shares the source's blocks, ioctl_ficlone(2)" };
+
+impl Method for Reflink {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
+        match want.policy.reflink {
+            Policy::Never => return Fit::No("--reflink=never"),
+            Policy::Always => return Fit::Yes,
+            Policy::Auto => {}
+        }
+        if !want.whole {
+            return Fit::No("only a part of the file is asked for");
+        }
+        if want.zeros == Zeros::Skip {
+            return Fit::No("zeros are to become holes");
+        }
+        if !pair.one_device() && pair.source.name != pair.target.name {
+            return Fit::No("two different file systems");
+        }
+        if !pair.target.reflinks || !pair.source.reflinks {
+            return Fit::No("the file system does not share blocks");
+        }
+        if want.file_bytes < WORTH_BYTES {
+            return Fit::No("too small to be worth sharing");
+        }
+        Fit::Yes
+    }
+
+    fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
+        match retrying(&job.watch, || haul_sys::data::ficlone(job.source, job.target)) {
+            Ok(()) => {
+                let bytes = job.end - job.offset;
+                job.watch.moved(bytes);
+                Attempt::Done(bytes)
+            }
+            Err(error) => ended(0, error),
+        }
+    }
+}

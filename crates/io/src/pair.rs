@@ -1,0 +1,53 @@
+//! A source and a target file system, and what was learned about moving bytes between them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::quirk::Quirk;
+
+/// One pair of devices. Lives for a run and is shared by its workers.
+#[derive(Debug)]
+pub struct Pair {
+    /// The source's device number.
+    pub source_dev: u64,
+    /// The target's device number.
+    pub target_dev: u64,
+    /// What is special about the source's file system.
+    pub source: &'static Quirk,
+    /// What is special about the target's file system.
+    pub target: &'static Quirk,
+    /// One bit for each line of the ladder that the kernel refused between these two.
+    refused: AtomicU32,
+}
+
+impl Pair {
+    /// Makes a pair about which nothing was learned yet.
+    #[must_use]
+    pub const fn new(
+        (source_dev, source): (u64, &'static Quirk),
+        (target_dev, target): (u64, &'static Quirk),
+    ) -> Pair {
+        Pair { source_dev, target_dev, source, target, refused: AtomicU32::new(0) }
+    }
+
+    /// Tells whether both are the same device.
+    #[must_use]
+    pub const fn one_device(&self) -> bool {
+        self.source_dev == self.target_dev
+    }
+
+    /// Tells whether the kernel refused this line of the ladder before.
+    #[must_use]
+    pub fn is_refused(&self, line: usize) -> bool {
+        self.refused.load(Ordering::Relaxed) & Pair::bit(line) != 0
+    }
+
+    /// Remembers that the kernel refuses this line of the ladder between the two.
+    pub fn refuse(&self, line: usize) {
+        self.refused.fetch_or(Pair::bit(line), Ordering::Relaxed);
+    }
+
+    /// A line past the 32nd has no bit: it is asked every time, which costs a call and no bytes.
+    const fn bit(line: usize) -> u32 {
+        if line < 32 { 1 << line } else { 0 }
+    }
+}

@@ -1,0 +1,14 @@
+//! btrfs. Preallocated extents are written uncompressed and, where snapshots share them, copied
+//! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
+
+use super::{CopyRange, HolesTold, Preallocate, Quirk, SizeTold};
+
+pub(super) static QUIRK: Quirk = Quirk {
+    name: "btrfs",
+    magic: &[0x9123_683e],
+    reflinks: true,
+    copy_range: CopyRange::Splices,
+    size_told: SizeTold::True,
+    holes_told: HolesTold::Trusted,
+    preallocate: Preallocate::Hurts,
+};

@@ -1,0 +1,117 @@
+//! What is special about each file system, as data: a file for each that needs one, a line here.
+
+mod btrfs;
+mod ext4;
+mod pseudo;
+mod remote;
+mod tmpfs;
+mod xfs;
+
+/// Who copies when `copy_file_range` is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyRange {
+    /// The kernel splices through the page cache and holds the target's lock meanwhile: no
+    /// better than reading and writing, and worse with several workers.
+    Splices,
+    /// The file system shares blocks or its server copies: bytes need not come here.
+    Offloads,
+}
+
+/// Whether the size that `stat` tells is the number of bytes that reading gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeTold {
+    /// It is.
+    True,
+    /// It is a guess (0 in `/proc`, 4096 in `/sys`): read to the end.
+    Guessed,
+}
+
+/// Whether `SEEK_DATA` and `SEEK_HOLE` are believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HolesTold {
+    /// The implementation has been right for years, also for dirty and unwritten ranges.
+    Trusted,
+    /// Unknown, or known to have lied: read everything, and skip writing zeros instead.
+    Doubted,
+}
+
+/// Whether reserving a large file's space before writing it pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preallocate {
+    /// It does: fewer, longer extents and less locking while several workers write.
+    Pays,
+    /// It costs, or defeats something else.
+    Hurts,
+}
+
+/// What is special about one file system.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Quirk {
+    /// The name for people.
+    pub name: &'static str,
+    /// `f_type` values, see statfs(2).
+    pub magic: &'static [u32],
+    /// Whether files can share blocks.
+    pub reflinks: bool,
+    /// Who copies when `copy_file_range` is asked.
+    pub copy_range: CopyRange,
+    /// Whether sizes are true.
+    pub size_told: SizeTold,
+    /// Whether holes are told truly.
+    pub holes_told: HolesTold,
+    /// Whether preallocation pays.
+    pub preallocate: Preallocate,
+}
+
+/// What is assumed of a file system that nobody looked at: nothing that could go wrong.
+pub static UNKNOWN: Quirk = Quirk {
+    name: "unknown",
+    magic: &[],
+    // Asking costs one call per run, for a refusal is remembered.
+    reflinks: true,
+    copy_range: CopyRange::Offloads,
+    size_told: SizeTold::True,
+    holes_told: HolesTold::Doubted,
+    preallocate: Preallocate::Hurts,
+};
+
+/// The file systems that are known.
+pub static TABLE: &[&Quirk] = &[
+    &ext4::QUIRK,
+    &xfs::QUIRK,
+    &btrfs::QUIRK,
+    &tmpfs::QUIRK,
+    &tmpfs::RAMFS,
+    &remote::NFS,
+    &remote::SMB,
+    &remote::FUSE,
+    &remote::OVERLAY,
+    &pseudo::PROC,
+    &pseudo::SYSFS,
+    &pseudo::OTHERS,
+];
+
+/// Returns what is special about the file system with this magic number.
+#[must_use]
+pub fn of_magic(magic: u32) -> &'static Quirk {
+    TABLE.iter().find(|quirk| quirk.magic.contains(&magic)).copied().unwrap_or(&UNKNOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_magic_number_is_claimed_twice() {
+        for (index, quirk) in TABLE.iter().enumerate() {
+            for magic in quirk.magic {
+                assert!(!TABLE[..index].iter().any(|other| other.magic.contains(magic)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_unknown_is_not_believed_about_holes() {
+        assert_eq!(of_magic(0xdead_beef).holes_told, HolesTold::Doubted);
+    }
+}

@@ -1,0 +1,29 @@
+//! File systems whose bytes live elsewhere: a server, a program, another file system.
+//!
+//! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
+//! COPY_FILE_RANGE), so that the bytes do not travel here and back.
+
+use super::{CopyRange, HolesTold, Preallocate, Quirk, SizeTold};
+
+pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
+
+pub(super) static SMB: Quirk =
+    Quirk { name: "smb", magic: &[0xff53_4d42, 0xfe53_4d42, 0x517b], ..OFFLOADING };
+
+/// FUSE servers may tell sizes and holes as they like.
+pub(super) static FUSE: Quirk =
+    Quirk { name: "fuse", magic: &[0x6573_5546], reflinks: false, ..OFFLOADING };
+
+/// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer.
+pub(super) static OVERLAY: Quirk =
+    Quirk { name: "overlay", magic: &[0x794c_7630], copy_range: CopyRange::Splices, ..OFFLOADING };
+
+const OFFLOADING: Quirk = Quirk {
+    name: "",
+    magic: &[],
+    reflinks: true,
+    copy_range: CopyRange::Offloads,
+    size_told: SizeTold::True,
+    holes_told: HolesTold::Doubted,
+    preallocate: Preallocate::Hurts,
+};

@@ -1,0 +1,14 @@
+//! XFS. Reflinks when made with `-m reflink=1`, the default since xfsprogs 5.1; without it the
+//! first refusal (EOPNOTSUPP) is remembered.
+
+use super::{CopyRange, HolesTold, Preallocate, Quirk, SizeTold};
+
+pub(super) static QUIRK: Quirk = Quirk {
+    name: "xfs",
+    magic: &[0x5846_5342],
+    reflinks: true,
+    copy_range: CopyRange::Splices,
+    size_told: SizeTold::True,
+    holes_told: HolesTold::Trusted,
+    preallocate: Preallocate::Pays,
+};
