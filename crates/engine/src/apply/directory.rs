@@ -1,0 +1,227 @@
+//! Directories: made when they are met, entered when their turn comes, finished with their last child.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_sys::Errno;
+use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory};
+
+use super::{Item, existing, find};
+use crate::decide::Action;
+use crate::error::What;
+use crate::metadata::{self, DirectoryAttributes, Made};
+use crate::monitor::{Outcome, Shard};
+use crate::request::{Borders, Dereference, ModePolicy};
+use crate::run::{Entry, Run};
+use crate::schedule::finish::release;
+use crate::walk::handles::Handles;
+use crate::walk::node::{Node, Origin, identity};
+use crate::walk::reader::Reader;
+use crate::worker::{Enter, Job, Task, Worker};
+
+/// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
+pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) {
+    let run = worker.run;
+    if is_into_itself(run, entry, item) {
+        return;
+    }
+    let mode = metadata::creation_mode(&item.stat, run.policy, run.me);
+    let mut made = Some(mode);
+    let mut target_through_link = false;
+    match mkdirat(task.handles.target(), entry.target, mode) {
+        Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
+        Err(error) if error.errno == Errno::EXIST => {
+            match existing::judge(worker, task, entry, item) {
+                existing::Verdict::Settled => return,
+                existing::Verdict::Act(Action::Merge, taken) => {
+                    made = None;
+                    target_through_link = taken.link.kind() == Kind::Symlink;
+                }
+                existing::Verdict::Act(..) => {
+                    entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
+                    return;
+                }
+            }
+        }
+        Err(error) => {
+            entry.fail(run, What::CreateDirectory, Some(error.errno));
+            return;
+        }
+    }
+    Shard::one(&worker.shard.directories);
+    task.node.owe();
+    worker.stack.push(Job::Enter(Box::new(Enter {
+        parent: Arc::clone(&task.node),
+        source_name: entry.source.to_owned(),
+        target_name: (entry.source != entry.target).then(|| entry.target.to_owned()),
+        stat: item.stat,
+        made,
+        through_link: find::follows(run, entry) == Follow::Yes,
+        target_through_link,
+    })));
+}
+
+/// Refuses a directory that would be copied into itself, and one that contains itself by links.
+fn is_into_itself(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
+    let id = identity(&item.stat);
+    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    if !entry.is_operand() && roots.contains(&id) {
+        drop(roots);
+        run.fail_node(operand_of(entry.node), What::IntoItself, None);
+        return true;
+    }
+    drop(roots);
+    if run.policy.dereference == Dereference::Always && entry.node.is_below(id) {
+        entry.fail(run, What::Cycle, None);
+        return true;
+    }
+    false
+}
+
+/// Returns the operand that a directory lies below.
+fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
+    let mut at = node;
+    while let Some(parent) = at.parent.as_ref().filter(|parent| parent.parent.is_some()) {
+        at = parent;
+    }
+    at
+}
+
+/// Opens a directory on both sides and works on its entries.
+pub(crate) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
+    let run = worker.run;
+    if run.stopped() {
+        return release(run, enter.parent);
+    }
+    match open(run, &enter) {
+        Ok(opened) => {
+            let task = begin(run, enter, opened);
+            worker.run_task(&task);
+        }
+        Err(Refusal { what, errno }) => {
+            let entry = Entry {
+                node: &enter.parent,
+                source: &enter.source_name,
+                target: enter.target_name.as_deref().unwrap_or(&enter.source_name),
+            };
+            entry.fail(run, what, errno);
+            narrow_unread(run, &enter);
+            release(run, enter.parent);
+        }
+    }
+}
+
+struct Opened {
+    handles: Handles,
+    source: Stat,
+    target: Stat,
+}
+
+struct Refusal {
+    what: What,
+    errno: Option<Errno>,
+}
+
+fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
+    let refuse =
+        |what| move |error: haul_sys::CallError| Refusal { what, errno: Some(error.errno) };
+    let parent = run
+        .cache
+        .of(&enter.parent)
+        .map_err(|(_, error)| Refusal { what: What::OpenDirectory, errno: Some(error.errno) })?;
+    let follow = |through| if through { Follow::Yes } else { Follow::No };
+    let source = run
+        .with_descriptors(|| {
+            open_directory(parent.source(), &enter.source_name, follow(enter.through_link))
+        })
+        .map_err(refuse(What::ReadDirectory))?;
+    let source_stat = fstat(&source).map_err(refuse(What::Stat))?;
+    if !source_stat.same_file(&enter.stat) {
+        return Err(Refusal { what: What::Replaced, errno: None });
+    }
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let target = run
+        .with_descriptors(|| {
+            open_directory(parent.target(), name, follow(enter.target_through_link))
+        })
+        .map_err(refuse(What::OpenDirectory))?;
+    let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
+    Ok(Opened { handles: Handles::new(source, target), source: source_stat, target: target_stat })
+}
+
+/// A directory that cannot be read is empty in the target, and has the right mode all the same.
+fn narrow_unread(run: &Run<'_>, enter: &Enter) {
+    let Some(made) = enter.made else { return };
+    let Some(mode) = final_mode(run, &enter.stat, made, None) else { return };
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    // The failure to read it was told already; that of narrowing it leaves a directory that only
+    // its owner can do more with.
+    let _narrowed = run.cache.of(&enter.parent).map_err(|(_, error)| error).and_then(|parent| {
+        let target = open_directory(parent.target(), name, Follow::No)?;
+        fchmod(&target, mode)
+    });
+}
+
+/// Returns the mode to set at the end where the usual one lacks bits that were needed meanwhile.
+fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Option<u32> {
+    let wanted = match run.policy.preserve.mode {
+        ModePolicy::Default => 0o777,
+        ModePolicy::Usual | ModePolicy::Keep => source.permissions() & 0o777,
+    };
+    let widened = made & !wanted & 0o700;
+    let narrowed = wanted & !made & !run.policy.umask;
+    if widened == 0 && narrowed == 0 {
+        return None;
+    }
+    let keeps = now.map_or(0, |now| now & 0o7000);
+    Some((wanted & !run.policy.umask) | keeps)
+}
+
+fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
+    let Opened { handles, source, target } = opened;
+    let parent = &enter.parent;
+    let is_operand = parent.parent.is_none();
+    if is_operand {
+        let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.push(identity(&target));
+    }
+    let (origin, inherits_acl) = match enter.made {
+        Some(_) => (Origin::Made, parent.inherits_acl),
+        None => (Origin::Found, keeps_mode(run) && metadata::has_default_acl(handles.target())),
+    };
+    let made = Made { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
+    let narrowed =
+        enter.made.and_then(|mode| final_mode(run, &source, mode, Some(target.permissions())));
+    let (attributes, lost) =
+        DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
+    let root_dev = if is_operand { source.dev } else { parent.root_dev };
+    let pair = run.pairs.of((source.dev, handles.source()), (target.dev, handles.target()));
+    let beyond = run.policy.borders == Borders::Stay && source.dev != root_dev;
+    let node = Arc::new(Node {
+        parent: Some(enter.parent),
+        source_name: enter.source_name,
+        target_name: enter.target_name,
+        source_id: identity(&source),
+        target_id: identity(&target),
+        root_dev,
+        through_link: enter.through_link,
+        target_through_link: enter.target_through_link,
+        inherits_acl,
+        pair,
+        attributes,
+        pending: AtomicUsize::new(1),
+        handles: Mutex::new(None),
+    });
+    if let Some(parent) = &node.parent {
+        let entry = Entry { node: parent, source: &node.source_name, target: node.target_name() };
+        entry.lost(run, lost);
+    }
+    let handles = Arc::new(handles);
+    run.cache.keep(&node, &handles);
+    let reader = if beyond { Reader::of_operands(&[]) } else { Reader::new() };
+    Arc::new(Task::new(node, handles, (origin, inherits_acl), reader))
+}
+
+fn keeps_mode(run: &Run<'_>) -> bool {
+    run.policy.preserve.mode == ModePolicy::Keep
+}

@@ -1,0 +1,221 @@
+//! Filling: moves the bytes of a file whose target is open, then its attributes.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use haul_io::transfer::{FileJob, is_worth_sharing, move_file};
+use haul_io::{DataError, Moved, Pair};
+use haul_sys::Call;
+use haul_sys::fs::{Stat, close, fstat, statat, unlinkat};
+
+use super::{Target, hardlink, shared};
+use crate::error::What;
+use crate::metadata;
+use crate::monitor::Shard;
+use crate::request::Make;
+use crate::run::{Entry, Run};
+use crate::walk::node::identity;
+use crate::worker::{Task, Worker};
+
+/// Fills a target, with others where the file is large.
+pub(super) fn fill(
+    worker: &mut Worker<'_, '_>,
+    task: &Arc<Task>,
+    entry: &Entry<'_>,
+    source: OwnedFd,
+    stat: &Stat,
+    target: Target,
+) {
+    let run = worker.run;
+    if run.budget.workers > 1 && run.policy.make == Make::Copy {
+        let pair = pair_of(run, task, stat, &source, &target);
+        let job = job(&source, &target, stat, &pair, run);
+        if is_worth_sharing(&job) {
+            shared::begin(worker, task, shared::Large { entry, source, stat, target, pair });
+            return;
+        }
+    }
+    fill_alone(worker, task, entry, source, stat, target);
+}
+
+/// Fills a target by this worker alone.
+pub(super) fn fill_alone(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    source: OwnedFd,
+    stat: &Stat,
+    target: Target,
+) {
+    let run = worker.run;
+    let moved = if run.policy.make == Make::Attributes {
+        Ok(Moved { bytes: 0, line: Shard::LINES })
+    } else {
+        let pair = pair_of(run, task, stat, &source, &target);
+        let watch = worker.watch();
+        move_file(&job(&source, &target, stat, &pair, run), &mut worker.kit, watch)
+    };
+    let file = Finished { entry, source, stat, target, inherits: task.inherits_acl };
+    complete(worker, file, moved);
+}
+
+fn job<'a>(
+    source: &'a OwnedFd,
+    target: &'a Target,
+    stat: &'a Stat,
+    pair: &'a Pair,
+    run: &'a Run<'_>,
+) -> FileJob<'a> {
+    FileJob {
+        source: source.as_fd(),
+        target: target.fd.as_fd(),
+        stat,
+        pair,
+        policy: &run.policy.data,
+    }
+}
+
+/// Nearly every file is on its directory's file system; the others are looked up.
+fn pair_of(
+    run: &Run<'_>,
+    task: &Task,
+    stat: &Stat,
+    source: &OwnedFd,
+    target: &Target,
+) -> Arc<Pair> {
+    let pair = &task.node.pair;
+    let target_dev = target.before.map_or(pair.target_dev, |before| before.dev);
+    if stat.dev == pair.source_dev && target_dev == pair.target_dev {
+        return Arc::clone(pair);
+    }
+    run.pairs.of((stat.dev, source.as_fd()), (target_dev, target.fd.as_fd()))
+}
+
+/// A file whose bytes were moved, or not.
+pub(super) struct Finished<'a> {
+    pub(super) entry: &'a Entry<'a>,
+    pub(super) source: OwnedFd,
+    pub(super) stat: &'a Stat,
+    pub(super) target: Target,
+    pub(super) inherits: bool,
+}
+
+/// Applies attributes and closes, or takes an unfinished target away again.
+pub(super) fn complete(
+    worker: &Worker<'_, '_>,
+    file: Finished<'_>,
+    moved: Result<Moved, DataError>,
+) {
+    let run = worker.run;
+    let moved = match moved {
+        Ok(moved) => moved,
+        Err(error) => {
+            if !run.stopped() {
+                let (what, errno) = told(error);
+                file.entry.fail(run, what, errno);
+            }
+            let ours = fstat(&file.target.fd).ok();
+            take_away(run, &file, ours.as_ref());
+            return;
+        }
+    };
+    keep_attributes(run, &file);
+    let Finished { entry, source, stat, target, .. } = file;
+    let Target { fd, mode, leads_links, .. } = target;
+    drop(source);
+    // Network file systems, FUSE and quotas tell of the last failed write here.
+    if let Err(error) = close(fd) {
+        entry.fail(run, What::Close, Some(error.errno));
+        let lost = Leftover { entry, stat, made: mode.is_some(), leads_links };
+        lost.take_away(run, None);
+        return;
+    }
+    Shard::one(&worker.shard.files);
+    if let Some(count) = worker.shard.methods.get(moved.line) {
+        Shard::one(count);
+    }
+    if leads_links {
+        run.links.completed(identity(stat));
+    }
+}
+
+fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
+    if !metadata::keeps_anything(run.policy) {
+        return;
+    }
+    let target = &file.target;
+    let owner = target.before.map_or(run.me, |before| (before.uid, before.gid));
+    let made = metadata::Made { mode: target.mode, inherits_acl: file.inherits, owner };
+    let lost =
+        metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
+    file.entry.lost(run, lost);
+}
+
+fn take_away(run: &Run<'_>, file: &Finished<'_>, ours: Option<&Stat>) {
+    let left = Leftover {
+        entry: file.entry,
+        stat: file.stat,
+        made: file.target.mode.is_some(),
+        leads_links: file.target.leads_links,
+    };
+    left.take_away(run, ours);
+}
+
+/// A target that has not got all its bytes.
+struct Leftover<'a> {
+    entry: &'a Entry<'a>,
+    stat: &'a Stat,
+    /// Whether this run made it.
+    made: bool,
+    leads_links: bool,
+}
+
+impl Leftover<'_> {
+    /// Removes an unfinished file that this run made, and every name that was made of it. With a
+    /// description of it only if the name still is that file, for it may be somebody else's by now.
+    fn take_away(&self, run: &Run<'_>, ours: Option<&Stat>) {
+        let entry = self.entry;
+        if self.leads_links {
+            for other in run.links.failed(identity(self.stat)) {
+                hardlink::unmake(run, &other.node, &other.name);
+                let other = Entry { node: &other.node, source: entry.source, target: &other.name };
+                other.fail(run, What::CreateHardLink, None);
+            }
+        }
+        if !self.made {
+            return;
+        }
+        let removed = run.cache.of(entry.node).map_err(|(_, error)| error).and_then(|handles| {
+            let now = statat(handles.target(), entry.target)?;
+            if ours.is_none_or(|ours| now.same_file(ours)) {
+                unlinkat(handles.target(), entry.target)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = removed
+            && error.errno != haul_sys::Errno::NOENT
+        {
+            entry.fail(run, What::Remove, Some(error.errno));
+        }
+    }
+}
+
+/// Puts a failure of the data path into the engine's terms.
+fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
+    match error {
+        DataError::Call(error) => {
+            let what = match error.call {
+                Call::Write | Call::Pwrite | Call::Fallocate => What::Write,
+                Call::Ftruncate => What::Extend,
+                Call::Ficlone | Call::FicloneRange => What::Clone,
+                Call::CopyFileRange | Call::Sendfile | Call::Splice => What::CopyBytes,
+                Call::Mmap => What::Resources,
+                Call::Close => What::Close,
+                _ => What::Read,
+            };
+            (what, Some(error.errno))
+        }
+        DataError::NoProgress => (What::Write, None),
+        DataError::Changed | DataError::Stopped => (What::Changed, None),
+    }
+}

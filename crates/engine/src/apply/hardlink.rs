@@ -1,0 +1,204 @@
+//! Hard links: names that stay names of one file, and names made of the source itself.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haul_sys::Errno;
+use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
+
+use super::existing::{self, Answer};
+use super::{Item, find};
+use crate::error::What;
+use crate::monitor::{Outcome, Shard};
+use crate::run::Entry;
+use crate::walk::node::{Identity, Node};
+use crate::worker::{Task, Worker};
+
+/// The map is split, so that workers in different directories seldom meet.
+const SHARDS: usize = 16;
+
+/// A name in the target.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub(crate) node: Arc<Node>,
+    pub(crate) name: CString,
+}
+
+/// Whether a file has all its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Complete {
+    Yes,
+    NotYet,
+}
+
+/// A file of the target that has, or may get, several names.
+struct Group {
+    first: Name,
+    /// The other names, kept until the first is complete, for they share its fate.
+    others: Vec<Name>,
+    /// Names of the source that did not come along yet; the group is forgotten with the last.
+    left: u64,
+    complete: bool,
+}
+
+/// Which files of the source were copied already, for those with several names.
+#[derive(Default)]
+pub(crate) struct LinkMap {
+    shards: [Mutex<HashMap<Identity, Group>>; SHARDS],
+}
+
+/// What to do with a name of such a file.
+pub(super) enum Claim<'a> {
+    /// It is the first: make it, then publish it. Others wait meanwhile.
+    First(First<'a>),
+    /// This one was made before: link to it.
+    Made(Name),
+}
+
+/// The right to make the first name.
+pub(super) struct First<'a> {
+    shard: MutexGuard<'a, HashMap<Identity, Group>>,
+    id: Identity,
+}
+
+impl First<'_> {
+    /// Tells the others where the file is.
+    pub(super) fn publish(mut self, entry: &Entry<'_>, names: u64, complete: Complete) {
+        let first = Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
+        let complete = complete == Complete::Yes;
+        let group = Group { first, others: Vec::new(), left: names.saturating_sub(1), complete };
+        self.shard.insert(self.id, group);
+    }
+}
+
+impl LinkMap {
+    fn shard(&self, id: Identity) -> MutexGuard<'_, HashMap<Identity, Group>> {
+        // The low bits of an inode number are the ones that differ.
+        let index = usize::try_from(id.1 % SHARDS as u64).unwrap_or(0);
+        self.shards
+            .get(index)
+            .unwrap_or(&self.shards[0])
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks what to do with a name of this file.
+    pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
+        let shard = self.shard(id);
+        match shard.get(&id) {
+            Some(group) => Claim::Made(group.first.clone()),
+            None => Claim::First(First { shard, id }),
+        }
+    }
+
+    /// Books another name of a file.
+    fn joined(&self, id: Identity, name: Name) {
+        let mut shard = self.shard(id);
+        let Some(group) = shard.get_mut(&id) else { return };
+        group.left = group.left.saturating_sub(1);
+        if !group.complete {
+            group.others.push(name);
+        } else if group.left == 0 {
+            shard.remove(&id);
+        }
+    }
+
+    /// Hears that a file is complete: its names are good.
+    pub(crate) fn completed(&self, id: Identity) {
+        let mut shard = self.shard(id);
+        let Some(group) = shard.get_mut(&id) else { return };
+        group.complete = true;
+        group.others = Vec::new();
+        if group.left == 0 {
+            shard.remove(&id);
+        }
+    }
+
+    /// Hears that a file could not be completed: its other names have to go as well.
+    pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
+        self.shard(id).remove(&id).map(|group| group.others).unwrap_or_default()
+    }
+}
+
+/// Makes an entry another name of a file of the target.
+pub(super) fn to_first(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &Item,
+    first: &Name,
+) {
+    let run = worker.run;
+    entry.tell(run, Outcome::Linked, item.stat.kind());
+    let handles = match run.cache.of(&first.node) {
+        Ok(handles) => handles,
+        Err((_, error)) => {
+            entry.fail(run, What::CreateHardLink, Some(error.errno));
+            return;
+        }
+    };
+    let target = task.handles.target();
+    let link = || linkat(handles.target(), &first.name, target, entry.target, Follow::No);
+    let mut answer = link();
+    if answer.is_err_and(|error| error.errno == Errno::EXIST) {
+        // It may be a name of that very file, from a run before.
+        let twin = statat(handles.target(), &first.name);
+        if let (Ok(one), Ok(two)) = (twin, statat(target, entry.target))
+            && one.same_file(&two)
+        {
+            answer = Ok(());
+        } else {
+            match existing::make_room(worker, task, entry, item) {
+                Answer::Free => answer = link(),
+                Answer::Settled => return,
+            }
+        }
+    }
+    match answer {
+        Ok(()) => {
+            Shard::one(&worker.shard.hard_links);
+            let name = Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
+            run.links.joined(crate::walk::node::identity(&item.stat), name);
+        }
+        Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
+    }
+}
+
+/// Makes the target another name of the source itself (`-l`).
+pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) {
+    let run = worker.run;
+    let (source, target) = (task.handles.source(), task.handles.target());
+    let follow =
+        if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
+    let link = || linkat(source, entry.source, target, entry.target, follow);
+    let mut answer = link();
+    if answer.is_err_and(|error| error.errno == Errno::EXIST) {
+        match existing::make_room(worker, task, entry, item) {
+            Answer::Free => answer = link(),
+            Answer::Settled => return,
+        }
+    }
+    match answer {
+        Ok(()) => {
+            entry.tell(run, Outcome::Copied, item.stat.kind());
+            Shard::one(&worker.shard.hard_links);
+        }
+        Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
+    }
+}
+
+/// Removes a name that this run made and that must not stay.
+pub(crate) fn unmake(run: &crate::run::Run<'_>, node: &Arc<Node>, name: &CStr) {
+    let removed = run
+        .cache
+        .of(node)
+        .map_err(|(_, error)| error)
+        .and_then(|handles| unlinkat(handles.target(), name));
+    if let Err(error) = removed
+        && error.errno != Errno::NOENT
+    {
+        let entry = Entry { node, source: name, target: name };
+        entry.fail(run, What::Remove, Some(error.errno));
+    }
+}

@@ -1,0 +1,99 @@
+//! The actions: what is done to each entry, in three steps that a batch goes through together.
+//!
+//! *Find* opens and describes sources, by any number of workers at once. *Make* makes the names in
+//! the target, by one worker at a time in each directory, for the kernel's lock on the directory
+//! allows no more. *Fill* moves bytes and applies attributes, again by any number. So a flat
+//! directory is a pipeline of its workers, and one worker alone does the same three steps.
+
+pub(crate) mod directory;
+mod existing;
+mod fill;
+mod find;
+pub(crate) mod hardlink;
+mod make;
+mod regular;
+pub(crate) mod shared;
+mod special;
+mod symlink;
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, PoisonError};
+
+use haul_sys::fs::Stat;
+
+use crate::run::Entry;
+use crate::walk::reader::{Names, Slot};
+use crate::worker::{Task, Worker};
+
+/// The source of an entry, once it is found.
+pub(crate) enum Content {
+    /// Bytes: a regular file, or a FIFO or device that is read like one. Opened, or to be opened
+    /// when it is known that they are wanted.
+    Data(Option<OwnedFd>),
+    /// A directory.
+    Directory,
+    /// A symbolic link that is copied.
+    Symlink,
+    /// A FIFO, a socket or a device that is made anew.
+    Special,
+}
+
+/// An entry that was found.
+pub(crate) struct Item {
+    slot: Slot,
+    content: Content,
+    /// What is copied.
+    stat: Stat,
+    /// What the name itself is.
+    link: Stat,
+    /// The target, once it is made and waits for its bytes.
+    target: Option<Target>,
+}
+
+/// A regular file (or what stands in its place) that waits for its bytes.
+pub(crate) struct Target {
+    pub(crate) fd: OwnedFd,
+    /// The mode it was made with; `None` if it was there before.
+    pub(crate) mode: Option<u32>,
+    /// What it was before, if it was there.
+    pub(crate) before: Option<Stat>,
+    /// Whether other names of the source wait for this one.
+    pub(crate) leads_links: bool,
+}
+
+/// The items of a batch; kept, so that its memory is.
+#[derive(Default)]
+pub(crate) struct Batch {
+    items: Vec<Item>,
+}
+
+/// Handles the entries of a batch.
+pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Arc<Task>, names: &Names, batch: &mut Batch) {
+    let entry = |slot: &Slot| Entry {
+        node: &task.node,
+        source: names.source(slot),
+        target: names.target(slot),
+    };
+    batch.items.clear();
+    for slot in &names.slots {
+        if worker.run.stopped() {
+            break;
+        }
+        batch.items.extend(find::find(worker, task, &entry(slot), slot));
+    }
+    {
+        let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
+        for item in &mut batch.items {
+            if worker.run.stopped() {
+                break;
+            }
+            make::make(worker, task, &entry(&item.slot), item);
+        }
+    }
+    for item in batch.items.drain(..) {
+        let slot = item.slot;
+        if let (Some(target), Content::Data(Some(source))) = (item.target, item.content) {
+            fill::fill(worker, task, &entry(&slot), source, &item.stat, target);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Large files: several workers draw ranges of one, and the last of them finishes it.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_io::method::Sharing;
+use haul_io::transfer::{FileJob, Transfer};
+use haul_io::{DataPolicy, Pair};
+use haul_sys::fs::Stat;
+
+use super::Target;
+use super::fill::{Finished, complete};
+use crate::run::{Entry, Joinable};
+use crate::schedule::finish::release;
+use crate::schedule::pool::Hunger;
+use crate::walk::node::Node;
+use crate::worker::{Task, Worker};
+
+/// A large file on its way.
+pub(crate) struct SharedFile {
+    node: Arc<Node>,
+    source_name: CString,
+    target_name: CString,
+    source: OwnedFd,
+    target: OwnedFd,
+    stat: Stat,
+    pair: Arc<Pair>,
+    transfer: Transfer,
+    /// What completing needs; taken by the worker that completes.
+    rest: Mutex<Option<Rest>>,
+    workers: AtomicUsize,
+}
+
+struct Rest {
+    target: Target,
+    source: OwnedFd,
+    inherits: bool,
+}
+
+impl SharedFile {
+    pub(crate) fn join(&self) {
+        self.workers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn job<'a>(&'a self, policy: &'a DataPolicy) -> FileJob<'a> {
+        FileJob {
+            source: self.source.as_fd(),
+            target: self.target.as_fd(),
+            stat: &self.stat,
+            pair: &self.pair,
+            policy,
+        }
+    }
+}
+
+/// A large file whose target is open.
+pub(super) struct Large<'a> {
+    pub(super) entry: &'a Entry<'a>,
+    pub(super) source: OwnedFd,
+    pub(super) stat: &'a Stat,
+    pub(super) target: Target,
+    pub(super) pair: Arc<Pair>,
+}
+
+/// Starts a large file, offers it to whoever is idle, and works on it.
+pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<'_>) {
+    let Large { entry, source, stat, target, pair } = large;
+    let run = worker.run;
+    // The ranges are moved through duplicates, so that completing can own the originals.
+    let (duplicate_source, duplicate_target) = match (source.try_clone(), target.fd.try_clone()) {
+        (Ok(source), Ok(target)) => (source, target),
+        // No descriptors left: then one worker has to do.
+        _ => return super::fill::fill_alone(worker, task, entry, source, stat, target),
+    };
+    let policy = &run.policy.data;
+    let job =
+        FileJob { source: source.as_fd(), target: target.fd.as_fd(), stat, pair: &pair, policy };
+    let transfer = Transfer::new(&job, Sharing::Several);
+    let watch = worker.watch();
+    if let Err(error) = transfer.prepare(&job, &mut worker.kit, watch) {
+        let file = Finished { entry, source, stat, target, inherits: task.inherits_acl };
+        return complete(worker, file, Err(error));
+    }
+    task.node.owe();
+    let file = Arc::new(SharedFile {
+        node: Arc::clone(&task.node),
+        source_name: entry.source.to_owned(),
+        target_name: entry.target.to_owned(),
+        source: duplicate_source,
+        target: duplicate_target,
+        stat: *stat,
+        pair,
+        transfer,
+        rest: Mutex::new(Some(Rest { target, source, inherits: task.inherits_acl })),
+        workers: AtomicUsize::new(1),
+    });
+    if run.pool.hunger() == Hunger::Unstarted {
+        worker.start();
+    }
+    run.pool.offer(&Joinable::File(Arc::clone(&file)));
+    work(worker, &file);
+}
+
+/// Draws ranges until there are none; the last worker out completes the file.
+pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
+    let run = worker.run;
+    let job = file.job(&run.policy.data);
+    let watch = worker.watch();
+    file.transfer.work(&job, &mut worker.kit, watch);
+    run.pool.withdraw(&Joinable::File(Arc::clone(file)));
+    if file.workers.fetch_sub(1, Ordering::AcqRel) != 1 {
+        return;
+    }
+    let moved = file.transfer.finish(&job, &mut worker.kit, watch);
+    let rest = file.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(Rest { target, source, inherits }) = rest {
+        let entry =
+            Entry { node: &file.node, source: &file.source_name, target: &file.target_name };
+        complete(
+            worker,
+            Finished { entry: &entry, source, stat: &file.stat, target, inherits },
+            moved,
+        );
+    }
+    release(run, Arc::clone(&file.node));
+}

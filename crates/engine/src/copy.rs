@@ -1,0 +1,93 @@
+//! Copying: a request in, counts out.
+
+use std::ffi::CString;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+
+use haul_sys::fs::fstat;
+
+use crate::apply::hardlink::LinkMap;
+use crate::facts::Pairs;
+use crate::metadata::DirectoryAttributes;
+use crate::monitor::{Control, Counts, Monitor};
+use crate::plan::Plan;
+use crate::request::{ModePolicy, Policy, Request};
+use crate::run::Run;
+use crate::schedule::budget::Budget;
+use crate::schedule::pool::Pool;
+use crate::walk::handles::{Cache, Handles};
+use crate::walk::node::{Node, Origin};
+use crate::walk::reader::Reader;
+use crate::worker::{Job, Task, Worker};
+
+/// Copies what the request asks for, and returns what was done. Blocks until it is done or
+/// stopped; failures reach the monitor as they happen.
+///
+/// The control must have been made for at least as many jobs as the request has.
+pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
+    let plan = match Plan::resolve(request) {
+        Ok(plan) => plan,
+        Err(failure) => {
+            control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            monitor.failed(&failure);
+            return control.counts();
+        }
+    };
+    let policy = Policy { order: plan.order, ..request.policy.clone() };
+    let budget = Budget::new(request.resources.jobs, request.resources.descriptors);
+    let me = haul_sys::process::identity();
+    let run = Run {
+        policy: &policy,
+        monitor,
+        control,
+        budget,
+        pool: Pool::new(budget.workers),
+        cache: Cache::new(budget.directories),
+        pairs: Pairs::default(),
+        links: LinkMap::default(),
+        made_roots: Mutex::default(),
+        operand_files: Mutex::default(),
+        several_operands: plan.operands.len() > 1,
+        several_names: Mutex::new(()),
+        me: (me.uid, me.gid),
+        tells_entries: monitor.wants_entries(),
+    };
+    let task = root(&run, plan);
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(&run, scope, 0);
+        worker.stack.push(Job::Continue(task));
+        worker.work();
+    });
+    control.counts()
+}
+
+/// Makes the task whose entries are the operands.
+fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
+    let Plan { operands, source, target, target_name, .. } = plan;
+    // A directory that is held open can be described; if not, its zero device makes the first
+    // file look its file systems up.
+    let dev = |fd: std::os::fd::BorrowedFd<'_>| fstat(fd).map_or(0, |stat| stat.dev);
+    let pair =
+        run.pairs.of((dev(source.as_fd()), source.as_fd()), (dev(target.as_fd()), target.as_fd()));
+    let inherits_acl = run.policy.preserve.mode == ModePolicy::Keep;
+    let node = Arc::new(Node {
+        parent: None,
+        source_name: CString::default(),
+        target_name: Some(target_name),
+        source_id: (0, 0),
+        target_id: (0, 0),
+        root_dev: 0,
+        through_link: false,
+        target_through_link: false,
+        inherits_acl,
+        pair,
+        attributes: DirectoryAttributes::nothing(),
+        pending: AtomicUsize::new(1),
+        handles: Mutex::new(None),
+    });
+    let handles = Arc::new(Handles::new(source, target));
+    run.cache.keep(&node, &handles);
+    let reader = Reader::of_operands(&operands);
+    Arc::new(Task::new(node, handles, (Origin::Found, inherits_acl), reader))
+}

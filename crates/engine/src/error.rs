@@ -1,0 +1,115 @@
+//! Failures, as data: what was being done, to which paths, and what the kernel said.
+//!
+//! The words are for the command-line crate; here is only what they are made from.
+
+use haul_sys::Errno;
+
+/// What was being done when something failed, or why it was not done.
+///
+/// The comment at each says which paths it speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum What {
+    /// Looking at the source.
+    Stat,
+    /// Looking at the target.
+    StatTarget,
+    /// A directory without `-r`; the source.
+    OmittedDirectory,
+    /// Opening the source for reading.
+    OpenSource,
+    /// Reading a directory; the source.
+    ReadDirectory,
+    /// The source was replaced between being found and being opened.
+    Replaced,
+    /// Making a regular file; the target.
+    CreateFile,
+    /// The target is a link that leads nowhere.
+    DanglingTarget,
+    /// Reading the source's bytes.
+    Read,
+    /// Writing the target's bytes.
+    Write,
+    /// Letting the kernel copy; both.
+    CopyBytes,
+    /// Sharing blocks; both.
+    Clone,
+    /// Setting the target's size.
+    Extend,
+    /// The source changed while it was copied.
+    Changed,
+    /// Giving the target's descriptor back.
+    Close,
+    /// Both are the same file.
+    SameFile,
+    /// The target is a directory and the source is not.
+    OverDirectory,
+    /// The source is a directory and the target is not; both.
+    OverNonDirectory,
+    /// The target was made by this run from another operand; both.
+    JustCreated,
+    /// The target exists and is to stay.
+    NotReplacing,
+    /// Removing the target.
+    Remove,
+    /// Making a directory; the target.
+    CreateDirectory,
+    /// Opening a directory of the target.
+    OpenDirectory,
+    /// Making a symbolic link; the target.
+    CreateSymlink,
+    /// Making a hard link; the target and its other name.
+    CreateHardLink,
+    /// Making a FIFO; the target.
+    CreateFifo,
+    /// Making a device or socket; the target.
+    CreateSpecial,
+    /// Reading a symbolic link; the source.
+    ReadLink,
+    /// The target lies within the source; both.
+    IntoItself,
+    /// A directory that contains itself by a link; the source.
+    Cycle,
+    /// A kind of file that this kernel reports and we do not know; the source.
+    UnknownKind,
+    /// Keeping the owner; the target.
+    Ownership,
+    /// Keeping permission bits or the access-control list; the target.
+    Permissions,
+    /// Keeping times; the target.
+    Times,
+    /// Keeping an extended attribute; the target.
+    Xattr,
+    /// The target operand is to be a directory.
+    TargetDirectory,
+    /// A name that was given twice; the source.
+    GivenTwice,
+    /// A relative symbolic link can only be made in the current directory; the target.
+    RelativeLink,
+    /// Memory, threads or descriptors ran out.
+    Resources,
+}
+
+/// Whether something counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The run fails.
+    Failure,
+    /// It is told, and that is all.
+    Warning,
+}
+
+/// One thing that went wrong. Made only then, so it may own its paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What was being done.
+    pub what: What,
+    /// The source's path for people, as they would type it.
+    pub source: Vec<u8>,
+    /// The target's path for people.
+    pub target: Vec<u8>,
+    /// What the kernel said, if it was asked.
+    pub errno: Option<Errno>,
+    /// Whether the run fails by it.
+    pub severity: Severity,
+}

@@ -1,0 +1,22 @@
+//! Trees: what is asked, what is there, what is to be done, and doing it.
+//!
+//! Data in ([`request`]), data out ([`monitor::Counts`], [`error::Failure`]); nothing here prints,
+//! reads the environment or ends the process. Data modules import only data, deciding modules are
+//! pure, acting modules do not decide, and [`copy`] composes them.
+
+mod apply;
+pub mod census;
+mod copy;
+mod decide;
+pub mod error;
+mod facts;
+mod metadata;
+pub mod monitor;
+mod plan;
+pub mod request;
+mod run;
+mod schedule;
+mod walk;
+mod worker;
+
+pub use copy::copy;

@@ -1,0 +1,50 @@
+//! Access-control lists, copied raw: the kernel's own format is the same on both sides.
+
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Kind, fgetxattr, fremovexattr, fsetxattr};
+
+use super::{Attributes, Lost, Made};
+use crate::error::{Severity, What};
+
+pub(super) const ACCESS: &std::ffi::CStr = c"system.posix_acl_access";
+pub(super) const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";
+
+/// Tells whether files made in this directory get an access-control list from it.
+pub(crate) fn has_default(directory: BorrowedFd<'_>) -> bool {
+    fgetxattr(directory, DEFAULT).is_ok()
+}
+
+/// Gives the target the source's lists, and takes away what it inherited instead.
+pub(super) fn keep(
+    target: BorrowedFd<'_>,
+    attributes: &Attributes,
+    made: Made,
+    kind: Kind,
+) -> Result<(), Lost> {
+    let lists: &[&std::ffi::CStr] =
+        if kind == Kind::Directory { &[ACCESS, DEFAULT] } else { &[ACCESS] };
+    for name in lists {
+        let answer = match attributes.acl(name) {
+            Some(value) => fsetxattr(target, name, value),
+            None if made.inherits_acl || made.mode.is_none() => remove(target, name),
+            None => Ok(()),
+        };
+        if let Err(error) = answer {
+            return Err(Lost {
+                what: What::Permissions,
+                errno: error.errno,
+                severity: Severity::Failure,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn remove(target: BorrowedFd<'_>, name: &std::ffi::CStr) -> haul_sys::Result<()> {
+    match fremovexattr(target, name) {
+        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+        answer => answer,
+    }
+}

@@ -1,0 +1,157 @@
+//! Attributes that follow the data, applied in the only right order to an open file.
+//!
+//! The order: owner (which clears setuid, setgid and capabilities), then extended attributes
+//! (which a read-only mode would forbid), then access-control list and mode, then times (which
+//! everything before would change).
+
+mod acl;
+pub(crate) mod by_name;
+mod mode;
+mod owner;
+mod times;
+mod xattr;
+
+use std::ffi::CString;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Stat, TimePair};
+
+use crate::error::{Severity, What};
+use crate::request::{Keep, ModePolicy, Policy};
+
+pub(crate) use acl::has_default as has_default_acl;
+pub(crate) use mode::creation as creation_mode;
+pub(crate) use xattr::Attributes;
+
+/// Something that could not be kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub(crate) what: What,
+    pub(crate) errno: Errno,
+    pub(crate) severity: Severity,
+}
+
+impl Lost {
+    /// Makes a report of it, unless it is not worth a word.
+    fn by(keep: Keep, what: What, errno: Errno) -> Option<Lost> {
+        let severity = match keep {
+            Keep::No | Keep::Try => return None,
+            Keep::Warn => Severity::Warning,
+            Keep::Must => Severity::Failure,
+        };
+        Some(Lost { what, errno, severity })
+    }
+}
+
+/// How a target came about, as far as its attributes are concerned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    /// The mode that was given to the call that made it, if it was made.
+    pub(crate) mode: Option<u32>,
+    /// Whether the directory that it was made in hands an access-control list down.
+    pub(crate) inherits_acl: bool,
+    /// The owner and group it has now.
+    pub(crate) owner: (u32, u32),
+}
+
+/// Applies to an open target everything that the policy keeps of an open source.
+pub(crate) fn keep(
+    (source, stat): (BorrowedFd<'_>, &Stat),
+    target: BorrowedFd<'_>,
+    made: Made,
+    policy: &Policy,
+) -> Vec<Lost> {
+    let kept = &policy.preserve;
+    if !keeps_anything(policy) {
+        return Vec::new();
+    }
+    let mut lost = Vec::new();
+    let attributes = Attributes::read(source, policy, &mut lost);
+    let (owned, trouble) = owner::keep(target, stat, made.owner, policy);
+    lost.extend(trouble);
+    attributes.apply(target, policy, &mut lost);
+    if kept.mode == ModePolicy::Keep {
+        lost.extend(mode::keep(target, stat, &attributes, made, owned, policy));
+    }
+    if kept.times.wanted() {
+        lost.extend(times::keep(target, stat, kept.times));
+    }
+    lost
+}
+
+/// Tells whether the policy keeps anything that is applied after the data.
+pub(crate) fn keeps_anything(policy: &Policy) -> bool {
+    let kept = &policy.preserve;
+    kept.mode == ModePolicy::Keep
+        || kept.ownership.wanted()
+        || kept.times.wanted()
+        || kept.xattr.wanted()
+        || kept.context.wanted()
+}
+
+/// What a directory gets when its last child is done. Read when the directory is entered.
+pub(crate) struct DirectoryAttributes {
+    stat: Option<Box<(Stat, Attributes)>>,
+    /// The mode to set where nothing is kept but the owner's bits had to be widened meanwhile.
+    narrowed_mode: Option<u32>,
+    made: Made,
+}
+
+impl DirectoryAttributes {
+    pub(crate) fn nothing() -> DirectoryAttributes {
+        let made = Made { mode: None, inherits_acl: false, owner: (0, 0) };
+        DirectoryAttributes { stat: None, narrowed_mode: None, made }
+    }
+
+    /// Reads what is to be kept of a source directory.
+    pub(crate) fn read(
+        source: BorrowedFd<'_>,
+        stat: &Stat,
+        made: Made,
+        narrowed_mode: Option<u32>,
+        policy: &Policy,
+    ) -> (DirectoryAttributes, Vec<Lost>) {
+        let mut lost = Vec::new();
+        let stat = keeps_anything(policy).then(|| {
+            let attributes = Attributes::read(source, policy, &mut lost);
+            Box::new((*stat, attributes))
+        });
+        (DirectoryAttributes { stat, narrowed_mode, made }, lost)
+    }
+
+    /// Tells whether there is anything to do, so that a directory is not opened again for nothing.
+    pub(crate) fn is_due(&self) -> bool {
+        self.stat.is_some() || self.narrowed_mode.is_some()
+    }
+
+    /// Applies everything to the open target directory.
+    pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
+        let mut lost = Vec::new();
+        let Some(kept) = &self.stat else {
+            lost.extend(self.narrowed_mode.and_then(|mode| mode::set(target, mode)));
+            return lost;
+        };
+        let (stat, attributes) = &**kept;
+        let (owned, trouble) = owner::keep(target, stat, self.made.owner, policy);
+        lost.extend(trouble);
+        attributes.apply(target, policy, &mut lost);
+        if policy.preserve.mode == ModePolicy::Keep {
+            lost.extend(mode::keep(target, stat, attributes, self.made, owned, policy));
+        } else {
+            lost.extend(self.narrowed_mode.and_then(|mode| mode::set(target, mode)));
+        }
+        if policy.preserve.times.wanted() {
+            lost.extend(times::keep(target, stat, policy.preserve.times));
+        }
+        lost
+    }
+}
+
+/// The times of a source, as they are set on the target.
+pub(crate) const fn times_of(stat: &Stat) -> TimePair {
+    TimePair { atime: stat.atime, mtime: stat.mtime }
+}
+
+/// An attribute: its name and its value.
+pub(crate) type Attribute = (CString, Vec<u8>);

@@ -1,0 +1,62 @@
+//! Permission bits, and the access-control list, of which they are a part.
+
+use std::os::fd::BorrowedFd;
+
+use haul_sys::fs::{Kind, Stat, fchmod};
+
+use super::owner::Owned;
+use super::{Attributes, Lost, Made, acl};
+use crate::decide;
+use crate::error::{Severity, What};
+use crate::request::{ModePolicy, Policy};
+
+/// Returns the mode with which a new target is made, before the umask.
+pub(crate) fn creation(stat: &Stat, policy: &Policy, me: (u32, u32)) -> u32 {
+    let kept = &policy.preserve;
+    let owner_will_change = kept.ownership.wanted() && me != (stat.uid, stat.gid);
+    let mut mode = decide::creation_mode(stat, policy, owner_will_change);
+    if stat.kind() == Kind::Directory {
+        // Its entries have to be made first; what is too much is taken away at the end.
+        mode |= 0o700;
+    } else if kept.xattr.wanted() && !policy.privileged {
+        // Attributes cannot be set on a file that its owner may not write to.
+        mode |= 0o200;
+    }
+    mode
+}
+
+/// Sets bits, and reports the failure.
+pub(super) fn set(target: BorrowedFd<'_>, mode: u32) -> Option<Lost> {
+    fchmod(target, mode).err().map(|error| Lost {
+        what: What::Permissions,
+        errno: error.errno,
+        severity: Severity::Failure,
+    })
+}
+
+/// Gives the target the source's access-control list and all twelve bits.
+pub(super) fn keep(
+    target: BorrowedFd<'_>,
+    stat: &Stat,
+    attributes: &Attributes,
+    made: Made,
+    owned: Owned,
+    policy: &Policy,
+) -> Option<Lost> {
+    debug_assert_eq!(policy.preserve.mode, ModePolicy::Keep);
+    let mode = match owned {
+        Owned::Alike => stat.permissions(),
+        Owned::Differently => stat.permissions() & 0o777,
+    };
+    if let Err(lost) = acl::keep(target, attributes, made, stat.kind()) {
+        return Some(lost);
+    }
+    // The call that made it may have given it exactly these bits already.
+    let same_owner = made.owner == (stat.uid, stat.gid);
+    let is_right = made.mode.is_some_and(|made| made & !policy.umask == mode)
+        && same_owner
+        && !made.inherits_acl
+        && !attributes.has_acl()
+        && stat.kind() == Kind::Regular;
+    if is_right { None } else { set(target, mode) }
+}

@@ -1,0 +1,135 @@
+//! Extended attributes, read from the source at once and applied to the target later.
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{fgetxattr, flistxattr, fsetxattr};
+
+use super::{Attribute, Lost, acl};
+use crate::error::What;
+use crate::request::{Keep, ModePolicy, Policy};
+
+/// The attributes of a source, as far as the policy keeps them.
+#[derive(Default)]
+pub(crate) struct Attributes {
+    plain: Vec<Attribute>,
+    lists: Vec<Attribute>,
+}
+
+/// What becomes of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Plain,
+    Acl,
+    Context,
+    /// Belongs to the file system or to one machine, as in `/etc/xattr.conf`.
+    Left,
+}
+
+fn class(name: &CStr) -> Class {
+    let bytes = name.to_bytes();
+    if name == acl::ACCESS || name == acl::DEFAULT {
+        return Class::Acl;
+    }
+    if bytes == b"security.selinux" {
+        return Class::Context;
+    }
+    // `system.*` are faces of other things (NFS lists, rich ACLs); overlayfs keeps its own
+    // bookkeeping under `trusted.overlay.`, which would turn a plain directory into a layer's.
+    const LEFT: &[&[u8]] =
+        &[b"system.", b"trusted.SGI_", b"trusted.overlay.", b"user.overlay.", b"security.evm"];
+    if LEFT.iter().any(|prefix| bytes.starts_with(prefix)) {
+        return Class::Left;
+    }
+    Class::Plain
+}
+
+impl Attributes {
+    /// Reads what the policy keeps. One call where there is none, as with most files.
+    pub(crate) fn read(
+        source: BorrowedFd<'_>,
+        policy: &Policy,
+        lost: &mut Vec<Lost>,
+    ) -> Attributes {
+        let kept = &policy.preserve;
+        let mut attributes = Attributes::default();
+        if !kept.xattr.wanted() && kept.mode != ModePolicy::Keep && !kept.context.wanted() {
+            return attributes;
+        }
+        let names = match flistxattr(source) {
+            Ok(names) => names,
+            Err(error) => {
+                lost.extend(lost_xattr(kept.xattr, error.errno));
+                return attributes;
+            }
+        };
+        for name in names {
+            let (list, keep) = match class(&name) {
+                Class::Acl if kept.mode == ModePolicy::Keep => (&mut attributes.lists, Keep::Must),
+                Class::Plain if kept.xattr.wanted() => (&mut attributes.plain, kept.xattr),
+                Class::Context if kept.context.wanted() => (&mut attributes.plain, kept.context),
+                Class::Acl | Class::Plain | Class::Context | Class::Left => continue,
+            };
+            match fgetxattr(source, &name) {
+                Ok(value) => list.push((name, value)),
+                // Removed since it was listed.
+                Err(error) if error.errno == Errno::NODATA => {}
+                Err(error) => lost.extend(lost_xattr(keep, error.errno)),
+            }
+        }
+        attributes
+    }
+
+    /// Sets all but the access-control lists, which go with the mode.
+    pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
+        let kept = &policy.preserve;
+        for (name, value) in &self.plain {
+            let keep = if class(name) == Class::Context { kept.context } else { kept.xattr };
+            if let Err(error) = fsetxattr(target, name, value) {
+                lost.extend(lost_xattr(keep, error.errno));
+            }
+        }
+    }
+
+    pub(super) fn acl(&self, name: &CStr) -> Option<&[u8]> {
+        self.lists.iter().find(|list| list.0.as_c_str() == name).map(|list| list.1.as_slice())
+    }
+
+    pub(super) fn has_acl(&self) -> bool {
+        !self.lists.is_empty()
+    }
+}
+
+/// Tells how hard an attribute of a file that cannot be opened is kept.
+pub(super) fn kept_by_name(name: &CStr, policy: &Policy) -> Keep {
+    match class(name) {
+        Class::Plain => policy.preserve.xattr,
+        Class::Context => policy.preserve.context,
+        Class::Acl if policy.preserve.mode == ModePolicy::Keep => Keep::Must,
+        Class::Acl | Class::Left => Keep::No,
+    }
+}
+
+/// Under `--preserve=all` a target that has no attributes at all is not worth a word.
+fn lost_xattr(keep: Keep, errno: Errno) -> Option<Lost> {
+    if keep == Keep::Warn && errno == Errno::OPNOTSUPP {
+        return None;
+    }
+    Lost::by(keep, What::Xattr, errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fall_into_classes() {
+        assert_eq!(class(c"user.note"), Class::Plain);
+        assert_eq!(class(c"security.capability"), Class::Plain);
+        assert_eq!(class(c"security.selinux"), Class::Context);
+        assert_eq!(class(c"system.posix_acl_access"), Class::Acl);
+        assert_eq!(class(c"system.nfs4_acl"), Class::Left);
+        assert_eq!(class(c"trusted.overlay.opaque"), Class::Left);
+    }
+}

@@ -1,0 +1,267 @@
+//! What the caller wants: plain data, valid in itself, not yet held against the world.
+
+use std::ffi::CString;
+
+use haul_io::DataPolicy;
+
+/// Which symbolic links of the source are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dereference {
+    /// None: links are copied (`-P`).
+    Never,
+    /// Those that are operands (`-H`).
+    Operands,
+    /// All (`-L`).
+    Always,
+}
+
+/// How hard an attribute is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keep {
+    /// Not at all.
+    No,
+    /// If it can be; a failure is not worth a word.
+    Try,
+    /// If it can be; a failure is told and does not count.
+    Warn,
+    /// A failure is told and makes the run fail.
+    Must,
+}
+
+impl Keep {
+    /// Tells whether anything is to be done.
+    #[must_use]
+    pub const fn wanted(self) -> bool {
+        !matches!(self, Keep::No)
+    }
+}
+
+/// What happens with the permission bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModePolicy {
+    /// New files get the source's, less the umask.
+    Usual,
+    /// All of the source's, with its access-control list.
+    Keep,
+    /// New files get what a program would give them: read and write (and search), less the umask.
+    Default,
+}
+
+/// Which attributes follow the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preserve {
+    /// Permission bits and access-control list.
+    pub mode: ModePolicy,
+    /// Owner and group.
+    pub ownership: Keep,
+    /// Access and modification times.
+    pub times: Keep,
+    /// Hard links among what is copied.
+    pub links: Links,
+    /// Extended attributes, file capabilities among them.
+    pub xattr: Keep,
+    /// The security context.
+    pub context: Keep,
+}
+
+impl Preserve {
+    /// Nothing but the data.
+    pub const NOTHING: Preserve = Preserve {
+        mode: ModePolicy::Usual,
+        ownership: Keep::No,
+        times: Keep::No,
+        links: Links::Split,
+        xattr: Keep::No,
+        context: Keep::No,
+    };
+}
+
+/// What becomes of several names of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Each name becomes a file of its own.
+    Split,
+    /// They stay names of one file.
+    Keep,
+}
+
+/// What happens when the target's name is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It is overwritten.
+    Overwrite,
+    /// It stays, without a word (`-n`).
+    Keep,
+    /// It stays, and that is a failure (`--update=none-fail`).
+    KeepAndFail,
+    /// It is overwritten if it is older than the source (`-u`).
+    Older,
+    /// A person is asked (`-i`).
+    Ask,
+}
+
+/// When an existing target is removed instead of being written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Force {
+    /// Never.
+    No,
+    /// When it cannot be opened (`-f`).
+    IfUnopenable,
+    /// Before anything else (`--remove-destination`).
+    First,
+}
+
+/// What is made for each file of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// A copy.
+    Copy,
+    /// Another name of the source (`-l`).
+    HardLink,
+    /// A symbolic link to the source (`-s`).
+    SymbolicLink,
+    /// Nothing but the attributes (`--attributes-only`).
+    Attributes,
+}
+
+/// What happens with FIFOs and devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specials {
+    /// They are made anew.
+    Recreate,
+    /// They are read like files, which may block and may never end.
+    Read,
+}
+
+/// What happens at the border of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Borders {
+    /// It is crossed.
+    Cross,
+    /// What is mounted inside is left out (`-x`).
+    Stay,
+}
+
+/// What happens with directories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recursion {
+    /// They are left out, which is a failure.
+    No,
+    /// They are copied with all that is in them.
+    Yes,
+}
+
+/// The order in which entries are handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Whatever is fastest.
+    Any,
+    /// One after another, depth first, for somebody watches.
+    Listed,
+}
+
+/// What a symbolic link in the target's place means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetLinks {
+    /// A link to a directory is no directory; nothing is written through a dangling one.
+    Strict,
+    /// A link to a directory is as good as one (`--keep-directory-symlink`).
+    KeepDirectory,
+    /// Files are made where a dangling link points (POSIXLY_CORRECT).
+    WriteDangling,
+}
+
+/// How everything is to be copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether directories are copied.
+    pub recursion: Recursion,
+    /// Which links are followed.
+    pub dereference: Dereference,
+    /// What is made for each file.
+    pub make: Make,
+    /// What happens with FIFOs and devices.
+    pub specials: Specials,
+    /// Which attributes follow.
+    pub preserve: Preserve,
+    /// What happens to what is there already.
+    pub existing: Existing,
+    /// When it is removed.
+    pub force: Force,
+    /// What a link in the target's place means.
+    pub target_links: TargetLinks,
+    /// Whether mounts are entered.
+    pub borders: Borders,
+    /// The bytes.
+    pub data: DataPolicy,
+    /// The order.
+    pub order: Order,
+    /// The process's umask.
+    pub umask: u32,
+    /// Whether a failure to keep the owner is to be expected, for want of privilege.
+    pub privileged: bool,
+}
+
+impl Policy {
+    /// What a plain `cp` does.
+    #[must_use]
+    pub const fn plain(umask: u32) -> Policy {
+        Policy {
+            recursion: Recursion::No,
+            dereference: Dereference::Always,
+            make: Make::Copy,
+            specials: Specials::Recreate,
+            preserve: Preserve::NOTHING,
+            existing: Existing::Overwrite,
+            force: Force::No,
+            target_links: TargetLinks::Strict,
+            borders: Borders::Cross,
+            data: DataPolicy { reflink: haul_io::Reflink::Auto, sparse: haul_io::Sparse::Auto },
+            order: Order::Any,
+            umask,
+            privileged: false,
+        }
+    }
+
+    /// Tells whether FIFOs and devices are read as if they were files: without recursion always,
+    /// for then each was named by a person.
+    #[must_use]
+    pub fn reads_specials(&self) -> bool {
+        self.recursion == Recursion::No || self.specials == Specials::Read
+    }
+}
+
+/// How the target operand is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetForm {
+    /// A directory if it is one, else the new name.
+    Guess,
+    /// A directory (`-t`, or several sources).
+    Directory,
+    /// The new name, even if it is a directory (`-T`).
+    Name,
+}
+
+/// How much of the machine to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// The most workers that run at once, at least 1.
+    pub jobs: usize,
+    /// Descriptors that the process may have open, those it has included.
+    pub descriptors: u64,
+}
+
+/// A copy that somebody wants.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What to copy, as it was given.
+    pub sources: Vec<CString>,
+    /// Where to, as it was given.
+    pub target: CString,
+    /// How the target is meant.
+    pub form: TargetForm,
+    /// How everything is to be copied.
+    pub policy: Policy,
+    /// How much of the machine to use.
+    pub resources: Resources,
+}

@@ -1,0 +1,219 @@
+//! A run: what all its workers share.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_sys::Errno;
+use haul_sys::fs::{Kind, Stat};
+
+use crate::apply::hardlink::LinkMap;
+use crate::apply::shared::SharedFile;
+use crate::error::{Failure, Severity, What};
+use crate::facts::Pairs;
+use crate::monitor::{Control, Event, Monitor, Outcome};
+use crate::request::{Order, Policy};
+use crate::schedule::budget::Budget;
+use crate::schedule::pool::{Offer, Pool};
+use crate::walk::handles::Cache;
+use crate::walk::node::{Identity, Node, identity};
+use crate::walk::path::{Side, of_entry, of_node};
+use crate::worker::{Job, Task};
+
+/// Work that an idle worker can join.
+#[derive(Clone)]
+pub(crate) enum Joinable {
+    Directory(Arc<Task>),
+    File(Arc<SharedFile>),
+}
+
+impl Offer for Joinable {
+    fn is(&self, other: &Joinable) -> bool {
+        match (self, other) {
+            (Joinable::Directory(one), Joinable::Directory(two)) => Arc::ptr_eq(one, two),
+            (Joinable::File(one), Joinable::File(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+
+    fn join(&self) {
+        match self {
+            Joinable::Directory(task) => task.join(),
+            Joinable::File(file) => file.join(),
+        }
+    }
+}
+
+/// What all workers of a run share.
+pub(crate) struct Run<'r> {
+    pub(crate) policy: &'r Policy,
+    pub(crate) monitor: &'r dyn Monitor,
+    pub(crate) control: &'r Control<'r>,
+    pub(crate) budget: Budget,
+    pub(crate) pool: Pool<Job, Joinable>,
+    pub(crate) cache: Cache,
+    pub(crate) pairs: Pairs,
+    pub(crate) links: LinkMap,
+    /// Directories of the target that operands were copied to: none of them is copied again.
+    pub(crate) made_roots: Mutex<Vec<Identity>>,
+    /// Files that operands were copied to, so that no second operand overwrites one of them.
+    pub(crate) operand_files: Mutex<HashSet<(CString, Identity)>>,
+    /// Whether there are several operands, without which the above is not needed.
+    pub(crate) several_operands: bool,
+    /// Held while a file is overwritten that can be reached by another name, too.
+    pub(crate) several_names: Mutex<()>,
+    /// Our own user and group.
+    pub(crate) me: (u32, u32),
+    /// Whether entries are told to the monitor.
+    pub(crate) tells_entries: bool,
+}
+
+impl Run<'_> {
+    /// Tells whether the run is to end.
+    pub(crate) fn stopped(&self) -> bool {
+        self.control.stop.load(Ordering::Relaxed)
+    }
+
+    /// Makes a call that needs a descriptor; where there is none left, closes the directories that
+    /// wait and makes it once more.
+    pub(crate) fn with_descriptors<T>(
+        &self,
+        mut call: impl FnMut() -> haul_sys::Result<T>,
+    ) -> haul_sys::Result<T> {
+        match call() {
+            Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
+                self.cache.relieve();
+                call()
+            }
+            answer => answer,
+        }
+    }
+
+    /// Remembers a file that an operand was copied to.
+    pub(crate) fn made_by_operand(&self, name: &CStr, target: &OwnedFd) {
+        if !self.several_operands {
+            return;
+        }
+        // A file that was made a moment ago can be described; if not, nothing is protected that
+        // the exclusive creation did not protect.
+        if let Ok(stat) = haul_sys::fs::fstat(target) {
+            let mut made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
+            made.insert((name.to_owned(), identity(&stat)));
+        }
+    }
+
+    /// Tells whether an operand was copied to this file.
+    pub(crate) fn was_made_by_operand(&self, name: &CStr, id: Identity) -> bool {
+        let made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
+        made.contains(&(name.to_owned(), id))
+    }
+
+    /// Tells whether the permission bits let us write, as far as they alone can tell.
+    pub(crate) fn may_write(&self, stat: &Stat) -> bool {
+        if self.policy.privileged || stat.kind() == Kind::Symlink {
+            return true;
+        }
+        let bit = if stat.uid == self.me.0 {
+            0o200
+        } else if stat.gid == self.me.1 {
+            0o020
+        } else {
+            0o002
+        };
+        stat.mode & bit != 0
+    }
+
+    /// Tells whether entries are handled one after another.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.policy.order == Order::Listed
+    }
+
+    /// Reports something that went wrong, once.
+    pub(crate) fn report(&self, severity: Severity, failure: &Failure) {
+        let count = match severity {
+            Severity::Failure => &self.control.failures,
+            Severity::Warning => &self.control.warnings,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        self.monitor.failed(failure);
+    }
+
+    /// Reports a failure at a directory itself.
+    pub(crate) fn fail_node(&self, node: &Node, what: What, errno: Option<Errno>) {
+        self.report(
+            Severity::Failure,
+            &Failure {
+                what,
+                source: of_node(node, Side::Source),
+                target: of_node(node, Side::Target),
+                errno,
+                severity: Severity::Failure,
+            },
+        );
+    }
+}
+
+/// An entry by its names, for reports.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) node: &'a Arc<Node>,
+    pub(crate) source: &'a CStr,
+    pub(crate) target: &'a CStr,
+}
+
+impl Entry<'_> {
+    pub(crate) fn source_path(&self) -> Vec<u8> {
+        of_entry(self.node, self.source, Side::Source)
+    }
+
+    pub(crate) fn target_path(&self) -> Vec<u8> {
+        of_entry(self.node, self.target, Side::Target)
+    }
+
+    /// Tells whether a person named this entry.
+    pub(crate) fn is_operand(&self) -> bool {
+        self.node.parent.is_none()
+    }
+
+    pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
+        self.report(run, what, errno, Severity::Failure);
+    }
+
+    pub(crate) fn report(
+        &self,
+        run: &Run<'_>,
+        what: What,
+        errno: Option<Errno>,
+        severity: Severity,
+    ) {
+        run.report(
+            severity,
+            &Failure {
+                what,
+                source: self.source_path(),
+                target: self.target_path(),
+                errno,
+                severity,
+            },
+        );
+    }
+
+    pub(crate) fn lost(&self, run: &Run<'_>, lost: Vec<crate::metadata::Lost>) {
+        for lost in lost {
+            self.report(run, lost.what, Some(lost.errno), lost.severity);
+        }
+    }
+
+    pub(crate) fn tell(&self, run: &Run<'_>, outcome: Outcome, kind: Kind) {
+        if run.tells_entries {
+            run.monitor.entry(&Event {
+                outcome,
+                kind,
+                source: self.source_path(),
+                target: self.target_path(),
+            });
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! How many workers, open directories and open files a run may have, from the descriptors it gets.
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// Workers, the caller's thread included.
+    pub(crate) workers: usize,
+    /// Entries that a worker handles at a time; each has up to two descriptors.
+    pub(crate) batch: usize,
+    /// Directories that stay open without anybody working in them; each has two descriptors.
+    pub(crate) directories: usize,
+}
+
+/// Descriptors that are not the engine's: the three standard ones, the caller's own (a signal
+/// pipe, a journal, a report), the current and the target directory.
+const RESERVED: usize = 9;
+
+/// Entries of a batch. Handing a batch over costs two locks; 32 make that nothing, and are done in
+/// half a millisecond, so that the last one does not drag.
+const BATCH: usize = 32;
+
+/// Directories that stay open where descriptors are plenty: deeper trees than this are rare, and
+/// each open directory pins its inode in the kernel.
+const DIRECTORIES: usize = 1024;
+
+/// Descriptors with which a worker of its own is worth starting.
+const WORKER_DESCRIPTORS: usize = 24;
+
+impl Budget {
+    /// Divides what there is. With 20 descriptors: one worker, one file at a time.
+    pub(crate) fn new(jobs: usize, descriptors: u64) -> Budget {
+        let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
+        let workers = jobs.clamp(1, (all / WORKER_DESCRIPTORS).max(1));
+        // Half of a worker's share is for files, a batch of which has two each; four descriptors
+        // are for opening directories again and for a large file that is shared.
+        let share = all / workers;
+        let batch = ((share / 2).saturating_sub(4) / 2).clamp(1, BATCH);
+        let rest = all.saturating_sub(workers * (2 * batch + 4));
+        Budget { workers, batch, directories: (rest / 2).clamp(2, DIRECTORIES) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_descriptors_are_enough() {
+        let budget = Budget::new(8, 20);
+        assert_eq!(budget, Budget { workers: 1, batch: 1, directories: 2 });
+        assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20);
+    }
+
+    #[test]
+    fn plenty_is_capped() {
+        let budget = Budget::new(2, 20_000);
+        assert_eq!(budget, Budget { workers: 2, batch: BATCH, directories: DIRECTORIES });
+    }
+}

@@ -1,0 +1,54 @@
+//! The counted parent chain: when a directory's last child is done, the directory is finished.
+//!
+//! No barrier between phases and nothing in `Drop`: whoever does the last piece of work in a
+//! directory applies its attributes, and then has done a piece of the parent's work.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::run::Run;
+use crate::walk::node::Node;
+use crate::walk::path::{Side, of_node};
+
+/// Signs off one piece of work of a directory, and finishes every directory that this completes.
+pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
+    let mut node = node;
+    loop {
+        if node.pending.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        if node.attributes.is_due() && !run.stopped() {
+            finish(run, &node);
+        }
+        let Some(parent) = node.parent.clone() else { return };
+        if let Some(handles) = node.cached() {
+            let parent_is_busy = parent.pending.load(Ordering::Relaxed) > 1;
+            if parent_is_busy || parent.attributes.is_due() {
+                run.cache.climb(&handles, &parent);
+            }
+        }
+        node = parent;
+    }
+}
+
+fn finish(run: &Run<'_>, node: &Arc<Node>) {
+    let handles = match run.cache.of(node) {
+        Ok(handles) => handles,
+        Err((_, error)) => {
+            run.fail_node(node, crate::error::What::OpenDirectory, Some(error.errno));
+            return;
+        }
+    };
+    for lost in node.attributes.apply(handles.target(), run.policy) {
+        run.report(
+            lost.severity,
+            &crate::error::Failure {
+                what: lost.what,
+                source: of_node(node, Side::Source),
+                target: of_node(node, Side::Target),
+                errno: Some(lost.errno),
+                severity: lost.severity,
+            },
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! The worker pool. It starts with the caller's thread alone, and grows only while there is work.
+//!
+//! Each worker has a stack of its own and takes the newest job first, which bounds what waits to
+//! the branches of one path. Only when somebody is idle does a worker give away the oldest half of
+//! its stack, the largest subtrees; so a busy pool takes no lock at all. Work that cannot be split
+//! into jobs, a flat directory or a large file, is *offered*: whoever is idle joins its owner and
+//! draws from the same source.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Something that an idle worker can join.
+pub(crate) trait Offer: Clone {
+    /// Tells whether both are the same work.
+    fn is(&self, other: &Self) -> bool;
+
+    /// Signs in, so that the work does not end while the new worker is on its way.
+    fn join(&self);
+}
+
+/// What a worker gets when it asks for work.
+pub(crate) enum Work<J, O> {
+    Job(J),
+    Join(O),
+    /// Everything is done.
+    Nothing,
+}
+
+struct State<J, O> {
+    jobs: Vec<J>,
+    offers: Vec<O>,
+    workers: usize,
+    idle: usize,
+    done: bool,
+}
+
+pub(crate) struct Pool<J, O> {
+    most: usize,
+    state: Mutex<State<J, O>>,
+    wake: Condvar,
+    /// Workers that could be had at once: idle ones, and those not started yet.
+    idle: AtomicUsize,
+    unstarted: AtomicUsize,
+}
+
+/// What a busy worker learns when it asks whether others want work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hunger {
+    /// All are busy.
+    None,
+    /// Somebody is idle.
+    Idle,
+    /// Nobody is idle, but a worker could be started.
+    Unstarted,
+}
+
+impl<J, O: Offer> Pool<J, O> {
+    pub(crate) fn new(most: usize) -> Pool<J, O> {
+        Pool {
+            most,
+            state: Mutex::new(State {
+                jobs: Vec::new(),
+                offers: Vec::new(),
+                workers: 1,
+                idle: 0,
+                done: false,
+            }),
+            wake: Condvar::new(),
+            idle: AtomicUsize::new(0),
+            unstarted: AtomicUsize::new(most.saturating_sub(1)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<J, O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether anybody wants work. Two relaxed loads.
+    pub(crate) fn hunger(&self) -> Hunger {
+        if self.idle.load(Ordering::Relaxed) > 0 {
+            Hunger::Idle
+        } else if self.unstarted.load(Ordering::Relaxed) > 0 {
+            Hunger::Unstarted
+        } else {
+            Hunger::None
+        }
+    }
+
+    /// Reserves the place of a new worker and returns its number, unless all have started.
+    pub(crate) fn enlist(&self) -> Option<usize> {
+        let mut state = self.lock();
+        if state.workers >= self.most || state.done {
+            return None;
+        }
+        let number = state.workers;
+        state.workers += 1;
+        self.unstarted.store(self.most - state.workers, Ordering::Relaxed);
+        Some(number)
+    }
+
+    /// Gives a place back whose thread could not be started, and asks for no more of them.
+    pub(crate) fn cancel(&self) {
+        let mut state = self.lock();
+        state.workers -= 1;
+        self.unstarted.store(0, Ordering::Relaxed);
+        drop(state);
+        self.wake.notify_all();
+    }
+
+    /// Gives away the oldest half of a stack.
+    pub(crate) fn give(&self, stack: &mut Vec<J>) {
+        let half = stack.len() / 2;
+        if half == 0 {
+            return;
+        }
+        self.lock().jobs.extend(stack.drain(..half));
+        self.wake.notify_one();
+    }
+
+    /// Offers work to be joined, once.
+    pub(crate) fn offer(&self, offer: &O) {
+        let mut state = self.lock();
+        if !state.offers.iter().any(|other| other.is(offer)) {
+            state.offers.push(offer.clone());
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Takes an offer back, for there is nothing left to draw from it.
+    pub(crate) fn withdraw(&self, offer: &O) {
+        self.lock().offers.retain(|other| !other.is(offer));
+    }
+
+    /// Returns work for a worker that has none. Blocks until there is some, or none will come.
+    pub(crate) fn take(&self) -> Work<J, O> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop() {
+                return Work::Job(job);
+            }
+            if let Some(offer) = state.offers.last() {
+                offer.join();
+                return Work::Join(offer.clone());
+            }
+            if state.done {
+                return Work::Nothing;
+            }
+            state.idle += 1;
+            if state.idle == state.workers {
+                state.done = true;
+                drop(state);
+                self.wake.notify_all();
+                return Work::Nothing;
+            }
+            self.idle.store(state.idle, Ordering::Relaxed);
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+            self.idle.store(state.idle, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Offer for u32 {
+        fn is(&self, other: &u32) -> bool {
+            self == other
+        }
+        fn join(&self) {}
+    }
+
+    #[test]
+    fn the_oldest_half_is_given_away() {
+        let pool: Pool<u32, u32> = Pool::new(2);
+        let mut stack = vec![1, 2, 3, 4, 5];
+        pool.give(&mut stack);
+        assert_eq!(stack, [3, 4, 5]);
+        assert!(matches!(pool.take(), Work::Job(2)));
+        assert!(matches!(pool.take(), Work::Job(1)));
+        assert!(matches!(pool.take(), Work::Nothing));
+    }
+
+    #[test]
+    fn a_pool_of_one_starts_nobody() {
+        let pool: Pool<u32, u32> = Pool::new(1);
+        assert_eq!(pool.hunger(), Hunger::None);
+        assert!(pool.enlist().is_none());
+    }
+
+    #[test]
+    fn offers_stand_until_withdrawn() {
+        let pool: Pool<u32, u32> = Pool::new(2);
+        pool.offer(&7);
+        pool.offer(&7);
+        assert!(matches!(pool.take(), Work::Join(7)));
+        pool.withdraw(&7);
+        assert!(matches!(pool.take(), Work::Nothing));
+    }
+
+    #[test]
+    fn many_threads_do_all_jobs_and_end() {
+        let pool: Pool<u32, u32> = Pool::new(4);
+        let done = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                assert!(pool.enlist().is_some());
+                scope.spawn(|| worker(&pool, &done, Vec::new()));
+            }
+            worker(&pool, &done, vec![10; 100]);
+        });
+        assert_eq!(done.load(Ordering::Relaxed), 100 * 11);
+    }
+
+    /// A job of n leaves n jobs of 0 behind.
+    fn worker(pool: &Pool<u32, u32>, done: &AtomicUsize, mut stack: Vec<u32>) {
+        loop {
+            let job = match stack.pop() {
+                Some(job) => job,
+                None => match pool.take() {
+                    Work::Job(job) => job,
+                    Work::Join(_) => panic!("nothing was offered"),
+                    Work::Nothing => return,
+                },
+            };
+            done.fetch_add(1, Ordering::Relaxed);
+            stack.extend(std::iter::repeat_n(0, job as usize));
+            if pool.hunger() != Hunger::None {
+                pool.give(&mut stack);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Open directories, a budgeted cache beside the chain of nodes.
+//!
+//! The budget evicts the directory that was opened first, which in a depth-first walk is the one
+//! that is needed last. A directory that is needed again is found from a child by `..`, or from
+//! the nearest open ancestor by its names, and has to be the one that it was, by device and inode:
+//! whoever moved or replaced it meanwhile gets an error instead of somebody else's files.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use haul_sys::fs::{Follow, fstat, open_directory};
+use haul_sys::{Call, CallError, Errno};
+
+use super::node::{Identity, Node, identity};
+use super::path::Side;
+
+/// A directory of the source and its directory of the target, open.
+pub(crate) struct Handles {
+    source: OwnedFd,
+    target: OwnedFd,
+}
+
+impl Handles {
+    pub(crate) fn new(source: OwnedFd, target: OwnedFd) -> Handles {
+        Handles { source, target }
+    }
+
+    pub(crate) fn source(&self) -> BorrowedFd<'_> {
+        self.source.as_fd()
+    }
+
+    pub(crate) fn target(&self) -> BorrowedFd<'_> {
+        self.target.as_fd()
+    }
+}
+
+/// The order in which directories were opened, and how many may stay open.
+pub(crate) struct Cache {
+    most: usize,
+    opened: Mutex<VecDeque<Weak<Node>>>,
+    /// How often a directory had to be opened again, for tests and reports.
+    reopened: AtomicUsize,
+}
+
+impl Cache {
+    pub(crate) fn new(most: usize) -> Cache {
+        Cache { most, opened: Mutex::new(VecDeque::new()), reopened: AtomicUsize::new(0) }
+    }
+
+    /// Keeps a node's handles and closes the oldest ones beyond the budget.
+    pub(crate) fn keep(&self, node: &Arc<Node>, handles: &Arc<Handles>) {
+        *node.handles.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(handles));
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        // In a depth-first walk those that are done are the newest.
+        while opened.back().is_some_and(|node| node.strong_count() == 0) {
+            opened.pop_back();
+        }
+        opened.push_back(Arc::downgrade(node));
+        if opened.len() <= self.most {
+            return;
+        }
+        opened.retain(|node| node.upgrade().is_some_and(|node| node.cached().is_some()));
+        while opened.len() > self.most {
+            let Some(oldest) = opened.pop_front() else { return };
+            if let Some(node) = oldest.upgrade() {
+                // The root of the run has no way back, so it stays.
+                if node.parent.is_some() {
+                    forget(&node);
+                }
+            }
+        }
+    }
+
+    /// Closes every directory that nobody is working in, for the descriptors are needed.
+    pub(crate) fn relieve(&self) {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        for node in opened.drain(..).filter_map(|node| node.upgrade()) {
+            if node.parent.is_some() {
+                forget(&node);
+            }
+        }
+    }
+
+    /// Returns a node's handles, opening them again if they were closed.
+    pub(crate) fn of(&self, node: &Arc<Node>) -> Result<Arc<Handles>, (Side, CallError)> {
+        if let Some(handles) = node.cached() {
+            return Ok(handles);
+        }
+        let mut closed = vec![node];
+        let mut at = node;
+        let mut handles = loop {
+            let Some(parent) = &at.parent else {
+                return Err((Side::Source, CallError::new(Call::Openat, Errno::STALE)));
+            };
+            if let Some(handles) = parent.cached() {
+                break handles;
+            }
+            closed.push(parent);
+            at = parent;
+        };
+        for node in closed.into_iter().rev() {
+            self.reopened.fetch_add(1, Ordering::Relaxed);
+            handles = Arc::new(reopen_below(&handles, node)?);
+        }
+        self.keep(node, &handles);
+        Ok(handles)
+    }
+
+    /// Opens a parent that was closed from its child, by `..`; quietly does nothing where that
+    /// does not lead to the same directories.
+    pub(crate) fn climb(&self, child: &Handles, parent: &Arc<Node>) {
+        if parent.parent.is_none() || parent.cached().is_some() {
+            return;
+        }
+        let up = |fd: BorrowedFd<'_>, expected| {
+            let fd = open_directory(fd, c"..", Follow::No)?;
+            is_the_one(fd, expected)
+        };
+        let source = up(child.source(), parent.source_id);
+        let target = up(child.target(), parent.target_id);
+        if let (Ok(source), Ok(target)) = (source, target) {
+            self.reopened.fetch_add(1, Ordering::Relaxed);
+            self.keep(parent, &Arc::new(Handles::new(source, target)));
+        }
+    }
+}
+
+fn forget(node: &Node) {
+    *node.handles.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+fn reopen_below(parent: &Handles, node: &Node) -> Result<Handles, (Side, CallError)> {
+    let follow = if node.through_link { Follow::Yes } else { Follow::No };
+    let source = open_directory(parent.source(), &node.source_name, follow)
+        .and_then(|fd| is_the_one(fd, node.source_id))
+        .map_err(|error| (Side::Source, error))?;
+    let target = open_directory(parent.target(), node.target_name(), node.target_follow())
+        .and_then(|fd| is_the_one(fd, node.target_id))
+        .map_err(|error| (Side::Target, error))?;
+    Ok(Handles::new(source, target))
+}
+
+fn is_the_one(fd: OwnedFd, expected: Identity) -> haul_sys::Result<OwnedFd> {
+    if identity(&fstat(&fd)?) == expected {
+        Ok(fd)
+    } else {
+        Err(CallError::new(Call::Openat, Errno::STALE))
+    }
+}

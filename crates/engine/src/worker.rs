@@ -1,0 +1,217 @@
+//! A worker: takes jobs, draws batches of entries from directories, shares what others can join.
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
+
+use haul_io::{Kit, Watch};
+use haul_sys::fs::{DirectoryBuffer, Stat};
+
+use crate::apply::{self, Batch};
+use crate::error::What;
+use crate::monitor::Shard;
+use crate::run::{Joinable, Run};
+use crate::schedule::finish::release;
+use crate::schedule::pool::{Hunger, Work};
+use crate::walk::handles::Handles;
+use crate::walk::node::{Node, Origin};
+use crate::walk::reader::{Drawn, Names, Reader};
+
+/// Entries that a worker handles before it asks for company: starting a thread costs as much as
+/// copying a few files, so a run of a few files never does.
+const ALONE_ENTRIES: u64 = 64;
+
+/// The most workers in one directory. Making a name takes about 40 % of the time of a small file,
+/// and only one can do that at a time; so a fourth worker would wait.
+const DIRECTORY_WORKERS: usize = 3;
+
+/// What waits on a worker's stack.
+pub(crate) enum Job {
+    /// A directory that was made (or found) in the target and not looked into yet.
+    Enter(Box<Enter>),
+    /// A directory of which some entries are handled.
+    Continue(Arc<Task>),
+}
+
+/// A directory to enter.
+pub(crate) struct Enter {
+    pub(crate) parent: Arc<Node>,
+    pub(crate) source_name: CString,
+    pub(crate) target_name: Option<CString>,
+    pub(crate) stat: Stat,
+    /// The mode it was made with, or `None` if it was there.
+    pub(crate) made: Option<u32>,
+    pub(crate) through_link: bool,
+    pub(crate) target_through_link: bool,
+}
+
+/// A directory that is being worked on, by one worker or several.
+pub(crate) struct Task {
+    pub(crate) node: Arc<Node>,
+    pub(crate) handles: Arc<Handles>,
+    pub(crate) origin: Origin,
+    /// The mode of targets made here is changed by an inherited access-control list.
+    pub(crate) inherits_acl: bool,
+    reader: Mutex<Reader>,
+    /// Held while names are made in the target: the kernel lets in one at a time, and waiting
+    /// here costs less than spinning there.
+    pub(crate) create: Mutex<()>,
+    workers: AtomicUsize,
+}
+
+impl Task {
+    pub(crate) fn new(
+        node: Arc<Node>,
+        handles: Arc<Handles>,
+        (origin, inherits_acl): (Origin, bool),
+        reader: Reader,
+    ) -> Task {
+        Task {
+            node,
+            handles,
+            origin,
+            inherits_acl,
+            reader: Mutex::new(reader),
+            create: Mutex::new(()),
+            workers: AtomicUsize::new(1),
+        }
+    }
+
+    pub(crate) fn join(&self) {
+        self.node.owe();
+        self.workers.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One worker of a run.
+pub(crate) struct Worker<'scope, 'env> {
+    pub(crate) run: &'env Run<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+    pub(crate) shard: &'env Shard,
+    pub(crate) kit: Kit,
+    buffer: Option<DirectoryBuffer>,
+    pub(crate) stack: Vec<Job>,
+    handled: u64,
+}
+
+impl<'scope, 'env> Worker<'scope, 'env> {
+    pub(crate) fn new(
+        run: &'env Run<'env>,
+        scope: &'scope Scope<'scope, 'env>,
+        number: usize,
+    ) -> Worker<'scope, 'env> {
+        // There is a shard for every worker that the budget allows; a missing one could only be
+        // shared, never wrong.
+        let shard = &run.control.shards[number % run.control.shards.len()];
+        Worker { run, scope, shard, kit: Kit::new(), buffer: None, stack: Vec::new(), handled: 0 }
+    }
+
+    pub(crate) fn watch(&self) -> Watch<'env> {
+        Watch { stop: self.run.control.stop, bytes: &self.shard.bytes }
+    }
+
+    /// Works until there is nothing left to do anywhere.
+    pub(crate) fn work(&mut self) {
+        loop {
+            let job = match self.stack.pop() {
+                Some(job) => job,
+                None => match self.run.pool.take() {
+                    Work::Job(job) => job,
+                    Work::Join(Joinable::Directory(task)) => {
+                        self.run_task(&task);
+                        continue;
+                    }
+                    Work::Join(Joinable::File(file)) => {
+                        apply::shared::work(self, &file);
+                        continue;
+                    }
+                    Work::Nothing => return,
+                },
+            };
+            match job {
+                Job::Enter(enter) => apply::directory::enter(self, *enter),
+                Job::Continue(task) => self.run_task(&task),
+            }
+        }
+    }
+
+    /// Handles the entries of a directory, until there are none or others should come first.
+    pub(crate) fn run_task(&mut self, task: &Arc<Task>) {
+        let mut names = Names::default();
+        let mut batch = Batch::default();
+        let mut first_child = self.stack.len();
+        loop {
+            let drawn = self.draw(task, &mut names);
+            apply::run(self, task, &names, &mut batch);
+            self.handled += names.slots.len() as u64;
+            if self.run.stopped() || drawn == Drawn::End {
+                break;
+            }
+            // In a listed run a directory comes right after its name; otherwise the children of
+            // one buffer come before the next buffer, so that only they wait.
+            let children = self.stack.len() > first_child;
+            if children && (self.run.is_listed() || drawn == Drawn::Boundary) {
+                self.stack.insert(first_child, Job::Continue(Arc::clone(task)));
+                return;
+            }
+            first_child -= self.share(task).min(first_child);
+        }
+        self.run.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
+        self.leave(task);
+    }
+
+    fn draw(&mut self, task: &Task, names: &mut Names) -> Drawn {
+        if self.run.stopped() {
+            names.clear();
+            return Drawn::End;
+        }
+        let most = if self.run.is_listed() { 1 } else { self.run.budget.batch };
+        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (drawn, trouble) = reader.draw(task.handles.source(), &mut self.buffer, names, most);
+        drop(reader);
+        if let Some(error) = trouble {
+            self.run.fail_node(&task.node, What::ReadDirectory, Some(error.errno));
+        }
+        drawn
+    }
+
+    fn leave(&self, task: &Task) {
+        task.workers.fetch_sub(1, Ordering::Relaxed);
+        release(self.run, Arc::clone(&task.node));
+    }
+
+    /// Gives work away where somebody wants it. Returns how many jobs left the stack.
+    fn share(&mut self, task: &Arc<Task>) -> usize {
+        if self.run.is_listed() || self.handled < ALONE_ENTRIES {
+            return 0;
+        }
+        match self.run.pool.hunger() {
+            Hunger::None => return 0,
+            Hunger::Idle => {}
+            Hunger::Unstarted => self.start(),
+        }
+        let before = self.stack.len();
+        if before > 1 {
+            self.run.pool.give(&mut self.stack);
+        } else if task.workers.load(Ordering::Relaxed) < DIRECTORY_WORKERS {
+            self.run.pool.offer(&Joinable::Directory(Arc::clone(task)));
+        }
+        before - self.stack.len()
+    }
+
+    /// Starts another worker; goes on without where threads are refused.
+    pub(crate) fn start(&self) {
+        let Some(number) = self.run.pool.enlist() else { return };
+        let (run, scope) = (self.run, self.scope);
+        let started = std::thread::Builder::new()
+            .name(format!("haul-{number}"))
+            .spawn_scoped(scope, move || Worker::new(run, scope, number).work());
+        match started {
+            Ok(_) => {
+                run.control.workers.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => run.pool.cancel(),
+        }
+    }
+}
