@@ -1,0 +1,64 @@
+//! What the applets share: their own options' values, their endings.
+
+use std::ffi::OsStr;
+use std::process::ExitCode;
+
+use crate::getopt::{Usage, choose};
+use crate::output::Output;
+
+/// When a progress bar is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Reads the value of `--progress`.
+pub(crate) fn progress_when(value: Option<&OsStr>) -> Result<ProgressWhen, Usage> {
+    let Some(word) = value else { return Ok(ProgressWhen::Always) };
+    choose(
+        "--progress",
+        word,
+        &[
+            ("auto", ProgressWhen::Auto),
+            ("always", ProgressWhen::Always),
+            ("never", ProgressWhen::Never),
+        ],
+    )
+}
+
+/// The most workers that may be asked for: far more than any storage answers at once, and few
+/// enough that their stacks fit into an address space.
+const JOBS_MAX: usize = 4096;
+
+/// Reads the value of `--jobs`.
+pub(crate) fn jobs(value: Option<&OsStr>) -> Result<usize, Usage> {
+    let text = value.unwrap_or_default();
+    match text.to_str().and_then(|text| text.parse::<usize>().ok()) {
+        Some(jobs) if (1..=JOBS_MAX).contains(&jobs) => Ok(jobs),
+        _ => Err(Usage(format!(
+            "invalid number of jobs {}: give a number from 1 to {JOBS_MAX}",
+            crate::escape::quote_word(text.as_encoded_bytes())
+        ))),
+    }
+}
+
+/// Returns the number of workers for which there are processors.
+pub(crate) fn default_jobs() -> usize {
+    // A machine that does not say how many it has gets the path that always works.
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Ends an applet that was called wrongly.
+pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
+    output.error(&usage.0);
+    output.raw_error(&format!("Try '{} --help' for more information.\n", output.program()));
+    ExitCode::FAILURE
+}
+
+/// Prints a text on standard output and ends the applet.
+pub(crate) fn print_and_end(output: &Output, text: &str) -> ExitCode {
+    output.line(text.trim_end_matches('\n'));
+    if output.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,359 @@
+//! `haul cp`: GNU cp's command line, with haul's engine behind it.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_engine::request::{
+    Borders, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Order, Policy, Preserve,
+    Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
+};
+use haul_io::{Reflink, Sparse};
+
+use super::common::{self, ProgressWhen, usage_error};
+use super::cp_help;
+use super::cp_options::{Id, OPTIONS};
+use crate::getopt::{Usage, Word, choose, parse};
+use crate::output::Output;
+use crate::report::{self, Format};
+
+const PROGRAM: &str = "cp";
+
+/// What the command line says, apart from the policy.
+#[derive(Debug)]
+struct Settings {
+    policy: Policy,
+    dereference: Option<Dereference>,
+    into: Option<OsString>,
+    as_name: bool,
+    strip_slashes: bool,
+    verbose: bool,
+    jobs: Option<usize>,
+    progress: ProgressWhen,
+    format: Format,
+    stats: bool,
+}
+
+enum Command {
+    Copy(Box<Settings>, Vec<OsString>),
+    Print(String),
+}
+
+/// Runs `cp` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Ok(Command::Print(text)) => common::print_and_end(&output, &text),
+        Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
+            Ok(request) => copy(&output, &settings, &request),
+            Err(Trouble::Usage(usage)) => usage_error(&output, &usage),
+            Err(Trouble::Plain(text)) => {
+                output.error(&text);
+                ExitCode::FAILURE
+            }
+        },
+        Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+fn read(arguments: &[OsString]) -> Result<Command, Usage> {
+    let mut settings = Settings {
+        policy: Policy::plain(haul_sys::process::umask()),
+        dereference: None,
+        into: None,
+        as_name: false,
+        strip_slashes: false,
+        verbose: false,
+        jobs: None,
+        progress: ProgressWhen::Auto,
+        format: Format::Text,
+        stats: false,
+    };
+    let mut operands = Vec::new();
+    for word in parse(arguments, OPTIONS)? {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => {
+                return Ok(Command::Print(cp_help::help(PROGRAM)));
+            }
+            Word::Option { id: Id::Version, .. } => {
+                return Ok(Command::Print(cp_help::version(PROGRAM)));
+            }
+            Word::Option { id, value } => settings.set(id, value)?,
+        }
+    }
+    settings.settle()?;
+    Ok(Command::Copy(Box::new(settings), operands))
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
+        let policy = &mut self.policy;
+        match id {
+            Id::Archive => {
+                self.dereference = Some(Dereference::Never);
+                policy.recursion = Recursion::Yes;
+                policy.preserve = Preserve {
+                    mode: ModePolicy::Keep,
+                    ownership: Keep::Must,
+                    times: Keep::Must,
+                    links: Links::Keep,
+                    xattr: Keep::Try,
+                    context: Keep::Try,
+                };
+            }
+            Id::AttributesOnly => policy.make = Make::Attributes,
+            Id::CopyContents => policy.specials = Specials::Read,
+            Id::NoDereferenceLinks => {
+                self.dereference = Some(Dereference::Never);
+                policy.preserve.links = Links::Keep;
+            }
+            Id::Dereference => self.dereference = Some(Dereference::Always),
+            Id::DereferenceOperands => self.dereference = Some(Dereference::Operands),
+            Id::NoDereference => self.dereference = Some(Dereference::Never),
+            Id::Force if policy.force == Force::No => policy.force = Force::IfUnopenable,
+            Id::Force => {}
+            Id::RemoveDestination => policy.force = Force::First,
+            Id::Interactive => policy.existing = Existing::Ask,
+            Id::NoClobber => policy.existing = Existing::Keep,
+            Id::UpdateOlder => policy.existing = Existing::Older,
+            Id::Update => policy.existing = update(value.as_deref())?,
+            Id::Link => policy.make = make(policy.make, Make::HardLink)?,
+            Id::Symbolic => policy.make = make(policy.make, Make::SymbolicLink)?,
+            Id::PreserveUsual => usual(&mut policy.preserve),
+            Id::Preserve => match value.as_deref() {
+                None => usual(&mut policy.preserve),
+                Some(list) => preserve(list, &mut policy.preserve)?,
+            },
+            Id::NoPreserve => {
+                no_preserve(value.as_deref().unwrap_or_default(), &mut policy.preserve)?;
+            }
+            Id::Recursive => policy.recursion = Recursion::Yes,
+            Id::Reflink => policy.data.reflink = reflink(value.as_deref())?,
+            Id::Sparse => policy.data.sparse = sparse(value.as_deref().unwrap_or_default())?,
+            Id::StripSlashes => self.strip_slashes = true,
+            Id::TargetDirectory if self.into.is_some() => {
+                return Err(Usage("multiple target directories specified".to_owned()));
+            }
+            Id::TargetDirectory => self.into = value,
+            Id::NoTargetDirectory => self.as_name = true,
+            Id::Verbose => self.verbose = true,
+            Id::KeepDirectorySymlink => policy.target_links = TargetLinks::KeepDirectory,
+            Id::OneFileSystem => policy.borders = Borders::Stay,
+            Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
+            Id::HaulJson => self.format = Format::Json,
+            Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
+            Id::HaulStats => self.stats = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    /// Settles what depends on several options together.
+    fn settle(&mut self) -> Result<(), Usage> {
+        let policy = &mut self.policy;
+        if policy.data.reflink == Reflink::Always && policy.data.sparse != Sparse::Auto {
+            return Err(Usage("--reflink can be used only with --sparse=auto".to_owned()));
+        }
+        let by_default = match (policy.recursion, policy.make) {
+            (Recursion::Yes, _) => Dereference::Never,
+            (Recursion::No, _) => Dereference::Always,
+        };
+        policy.dereference = self.dereference.unwrap_or(by_default);
+        policy.privileged = haul_sys::process::identity().uid == 0;
+        let watched = self.verbose && self.format == Format::Text;
+        if watched || policy.existing == Existing::Ask {
+            policy.order = Order::Listed;
+        }
+        if std::env::var_os("POSIXLY_CORRECT").is_some()
+            && policy.target_links == TargetLinks::Strict
+        {
+            policy.target_links = TargetLinks::WriteDangling;
+        }
+        Ok(())
+    }
+}
+
+fn make(now: Make, wanted: Make) -> Result<Make, Usage> {
+    match now {
+        Make::Copy | Make::Attributes => Ok(wanted),
+        same if same == wanted => Ok(wanted),
+        _ => Err(Usage("cannot make both hard and symbolic links".to_owned())),
+    }
+}
+
+fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
+    value.map_or(Ok(Existing::Older), |word| {
+        choose(
+            "--update",
+            word,
+            &[
+                ("all", Existing::Overwrite),
+                ("none", Existing::Keep),
+                ("none-fail", Existing::KeepAndFail),
+                ("older", Existing::Older),
+            ],
+        )
+    })
+}
+
+fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {
+    value.map_or(Ok(Reflink::Always), |word| {
+        choose(
+            "--reflink",
+            word,
+            &[("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)],
+        )
+    })
+}
+
+fn sparse(word: &OsStr) -> Result<Sparse, Usage> {
+    choose(
+        "--sparse",
+        word,
+        &[("never", Sparse::Never), ("auto", Sparse::Auto), ("always", Sparse::Always)],
+    )
+}
+
+/// `-p`, and `--preserve` without a list.
+fn usual(preserve: &mut Preserve) {
+    preserve.mode = ModePolicy::Keep;
+    preserve.ownership = Keep::Must;
+    preserve.times = Keep::Must;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attribute {
+    Mode,
+    Times,
+    Ownership,
+    Links,
+    Context,
+    Xattr,
+    All,
+}
+
+const ATTRIBUTES: &[(&str, Attribute)] = &[
+    ("mode", Attribute::Mode),
+    ("timestamps", Attribute::Times),
+    ("ownership", Attribute::Ownership),
+    ("links", Attribute::Links),
+    ("context", Attribute::Context),
+    ("xattr", Attribute::Xattr),
+    ("all", Attribute::All),
+];
+
+fn attributes(option: &str, list: &OsStr) -> Result<Vec<Attribute>, Usage> {
+    list.as_bytes()
+        .split(|byte| *byte == b',')
+        .map(|word| choose(option, OsStr::from_bytes(word), ATTRIBUTES))
+        .collect()
+}
+
+fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
+    for attribute in attributes("--preserve", list)? {
+        match attribute {
+            Attribute::Mode => preserve.mode = ModePolicy::Keep,
+            Attribute::Times => preserve.times = Keep::Must,
+            Attribute::Ownership => preserve.ownership = Keep::Must,
+            Attribute::Links => preserve.links = Links::Keep,
+            Attribute::Context => preserve.context = Keep::Must,
+            Attribute::Xattr => preserve.xattr = Keep::Must,
+            Attribute::All => {
+                usual(preserve);
+                preserve.links = Links::Keep;
+                preserve.context = preserve.context.max(Keep::Try);
+                preserve.xattr = preserve.xattr.max(Keep::Warn);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
+    for attribute in attributes("--no-preserve", list)? {
+        match attribute {
+            Attribute::Mode => preserve.mode = ModePolicy::Default,
+            Attribute::Times => preserve.times = Keep::No,
+            Attribute::Ownership => preserve.ownership = Keep::No,
+            Attribute::Links => preserve.links = Links::Split,
+            Attribute::Context => preserve.context = Keep::No,
+            Attribute::Xattr => preserve.xattr = Keep::No,
+            Attribute::All => {
+                *preserve = Preserve { mode: ModePolicy::Default, ..Preserve::NOTHING };
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Trouble {
+    Usage(Usage),
+    Plain(String),
+}
+
+fn usage<T>(text: String) -> Result<T, Trouble> {
+    Err(Trouble::Usage(Usage(text)))
+}
+
+/// Turns settings and operands into a request.
+fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Trouble> {
+    let quote = |name: &OsStr| crate::escape::quote(name.as_bytes());
+    if settings.as_name && settings.into.is_some() {
+        return Err(Trouble::Plain(
+            "cannot combine --target-directory (-t) and --no-target-directory (-T)".to_owned(),
+        ));
+    }
+    let Some(first) = operands.first() else { return usage("missing file operand".to_owned()) };
+    let (target, sources, form) = match &settings.into {
+        Some(into) => (into.clone(), operands, TargetForm::Directory),
+        None => match operands.split_last() {
+            Some((_, [])) | None => {
+                return usage(format!("missing destination file operand after {}", quote(first)));
+            }
+            Some((_, [_, extra, ..])) if settings.as_name => {
+                let extra = operands.get(2).unwrap_or(extra);
+                return usage(format!("extra operand {}", quote(extra)));
+            }
+            Some((last, sources)) if settings.as_name => (last.clone(), sources, TargetForm::Name),
+            Some((last, sources)) if sources.len() > 1 => {
+                (last.clone(), sources, TargetForm::Directory)
+            }
+            Some((last, sources)) => (last.clone(), sources, TargetForm::Guess),
+        },
+    };
+    let sources =
+        sources.iter().map(|source| c_string(source, settings)).collect::<Result<_, _>>()?;
+    let descriptors = haul_sys::process::raise_nofile_limit()
+        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    Ok(Request {
+        sources,
+        target: CString::new(target.as_bytes())
+            .map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))?,
+        form,
+        policy: settings.policy.clone(),
+        resources: Resources {
+            jobs: settings.jobs.unwrap_or_else(common::default_jobs),
+            descriptors,
+        },
+    })
+}
+
+fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {
+    let mut bytes = name.as_bytes();
+    while settings.strip_slashes && bytes.len() > 1 && bytes.ends_with(b"/") {
+        bytes = bytes.get(..bytes.len() - 1).unwrap_or(bytes);
+    }
+    // The kernel hands no argument with a NUL to a program; a caller's own list might.
+    CString::new(bytes).map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))
+}
+
+fn copy(output: &Output, settings: &Settings, request: &Request) -> ExitCode {
+    let how = report::How {
+        format: settings.format,
+        verbose: settings.verbose,
+        stats: settings.stats,
+        progress: settings.progress,
+    };
+    report::run_copy(output, &how, request)
+}

@@ -1,0 +1,188 @@
+//! The options of `cp`: one table, from which arguments are read and `--help` is written.
+
+use crate::getopt::{Opt, Origin, Takes};
+
+/// An option of `cp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Id {
+    Archive,
+    AttributesOnly,
+    CopyContents,
+    Dereference,
+    DereferenceOperands,
+    Force,
+    Help,
+    HaulJson,
+    HaulJobs,
+    HaulProgress,
+    HaulStats,
+    Interactive,
+    KeepDirectorySymlink,
+    Link,
+    NoClobber,
+    NoDereference,
+    NoDereferenceLinks,
+    NoPreserve,
+    NoTargetDirectory,
+    OneFileSystem,
+    Preserve,
+    PreserveUsual,
+    Recursive,
+    Reflink,
+    RemoveDestination,
+    Sparse,
+    StripSlashes,
+    Symbolic,
+    TargetDirectory,
+    Update,
+    UpdateOlder,
+    Verbose,
+    Version,
+}
+
+const fn opt(
+    id: Id,
+    (short, long): (&'static str, &'static str),
+    takes: Takes,
+    help: &'static str,
+) -> Opt<Id> {
+    Opt { id, short, long, takes, origin: Origin::Gnu, help }
+}
+
+const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
+    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
+}
+
+use Takes::{Nothing, Optional, Required};
+
+/// Every option, in the order of `--help`.
+pub(crate) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Archive, ("a", "archive"), Nothing, "same as -dR --preserve=all"),
+    opt(
+        Id::AttributesOnly,
+        ("", "attributes-only"),
+        Nothing,
+        "don't copy the file data, just the attributes",
+    ),
+    opt(
+        Id::CopyContents,
+        ("", "copy-contents"),
+        Nothing,
+        "copy contents of special files when recursive",
+    ),
+    opt(Id::NoDereferenceLinks, ("d", ""), Nothing, "same as --no-dereference --preserve=links"),
+    opt(
+        Id::Force,
+        ("f", "force"),
+        Nothing,
+        "if an existing destination file cannot be\nopened, remove it and try again (this option\nis ignored when the -n option is also used)",
+    ),
+    opt(
+        Id::Interactive,
+        ("i", "interactive"),
+        Nothing,
+        "prompt before overwrite (overrides a previous -n\noption)",
+    ),
+    opt(
+        Id::DereferenceOperands,
+        ("H", ""),
+        Nothing,
+        "follow command-line symbolic links in SOURCE",
+    ),
+    opt(Id::Link, ("l", "link"), Nothing, "hard link files instead of copying"),
+    opt(Id::Dereference, ("L", "dereference"), Nothing, "always follow symbolic links in SOURCE"),
+    opt(
+        Id::NoClobber,
+        ("n", "no-clobber"),
+        Nothing,
+        "silently skip existing files (overrides a\nprevious -i option); see also --update",
+    ),
+    opt(
+        Id::NoDereference,
+        ("P", "no-dereference"),
+        Nothing,
+        "never follow symbolic links in SOURCE",
+    ),
+    opt(Id::PreserveUsual, ("p", ""), Nothing, "same as --preserve=mode,ownership,timestamps"),
+    opt(Id::Preserve, ("", "preserve"), Optional("ATTR_LIST"), "preserve the specified attributes"),
+    opt(
+        Id::NoPreserve,
+        ("", "no-preserve"),
+        Required("ATTR_LIST"),
+        "don't preserve the specified attributes",
+    ),
+    opt(Id::Recursive, ("Rr", "recursive"), Nothing, "copy directories recursively"),
+    opt(Id::Reflink, ("", "reflink"), Optional("WHEN"), "control clone/CoW copies. See below"),
+    opt(
+        Id::RemoveDestination,
+        ("", "remove-destination"),
+        Nothing,
+        "remove each existing destination file before\nattempting to open it (contrast with --force)",
+    ),
+    opt(
+        Id::Sparse,
+        ("", "sparse"),
+        Required("WHEN"),
+        "control creation of sparse files. See below",
+    ),
+    opt(
+        Id::StripSlashes,
+        ("", "strip-trailing-slashes"),
+        Nothing,
+        "remove any trailing slashes from each SOURCE\nargument",
+    ),
+    opt(Id::Symbolic, ("s", "symbolic-link"), Nothing, "make symbolic links instead of copying"),
+    opt(
+        Id::TargetDirectory,
+        ("t", "target-directory"),
+        Required("DIRECTORY"),
+        "copy all SOURCE arguments into DIRECTORY",
+    ),
+    opt(
+        Id::NoTargetDirectory,
+        ("T", "no-target-directory"),
+        Nothing,
+        "treat DEST as a normal file",
+    ),
+    opt(
+        Id::Update,
+        ("", "update"),
+        Optional("UPDATE"),
+        "control which existing files are updated;\nUPDATE={all,none,none-fail,older(default)}",
+    ),
+    opt(Id::UpdateOlder, ("u", ""), Nothing, "equivalent to --update[=older]. See below"),
+    opt(Id::Verbose, ("v", "verbose"), Nothing, "explain what is being done"),
+    opt(
+        Id::KeepDirectorySymlink,
+        ("", "keep-directory-symlink"),
+        Nothing,
+        "follow existing symlinks to directories",
+    ),
+    opt(Id::OneFileSystem, ("x", "one-file-system"), Nothing, "stay on this file system"),
+    opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
+    opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
+    own(
+        Id::HaulJobs,
+        "jobs",
+        Required("N"),
+        "use at most N workers (default: one for each\nprocessor)",
+    ),
+    own(
+        Id::HaulJson,
+        "json",
+        Nothing,
+        "report entries, failures and the summary as\nJSON lines on standard output",
+    ),
+    own(
+        Id::HaulProgress,
+        "progress",
+        Optional("WHEN"),
+        "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the\nwork is long",
+    ),
+    own(
+        Id::HaulStats,
+        "stats",
+        Nothing,
+        "print a summary on standard error: files, bytes,\ntime, rate, and the methods used",
+    ),
+];

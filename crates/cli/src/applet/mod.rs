@@ -1,0 +1,98 @@
+//! The applets: a file each, and a line each in [`APPLETS`].
+
+pub(crate) mod common;
+mod compare;
+mod cp;
+mod cp_help;
+mod cp_options;
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A command within haul.
+pub(crate) struct Applet {
+    /// What it is called, on the command line and as a link's name.
+    pub(crate) name: &'static str,
+    /// One line for the overview.
+    pub(crate) summary: &'static str,
+    /// Whether a link of this name stands for it, as with the tools that people know.
+    pub(crate) drop_in: bool,
+    /// Runs it with the words behind its name.
+    pub(crate) run: fn(&[OsString]) -> ExitCode,
+}
+
+/// All applets, in the order in which the overview shows them.
+pub(crate) static APPLETS: &[Applet] = &[
+    Applet { name: "cp", summary: "copy files and trees, as GNU cp", drop_in: true, run: cp::run },
+    Applet {
+        name: "compare",
+        summary: "compare two trees in everything, and say what differs",
+        drop_in: false,
+        run: compare::run,
+    },
+];
+
+/// Runs the applet that the program's name or the first word asks for.
+pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
+    let own_name = arguments.first().map(|path| file_name(path)).unwrap_or_default();
+    let behind = |count| arguments.get(count..).unwrap_or(&[]);
+    if let Some(applet) = APPLETS.iter().find(|applet| applet.drop_in && *applet.name == *own_name)
+    {
+        return (applet.run)(behind(1));
+    }
+    let Some(word) = arguments.get(1) else {
+        return overview(&mut std::io::stderr(), 2);
+    };
+    if let Some(applet) = APPLETS.iter().find(|applet| word == applet.name) {
+        return (applet.run)(behind(2));
+    }
+    match word.to_str() {
+        Some("--help" | "-h" | "help") => overview(&mut std::io::stdout(), 0),
+        Some("--version" | "-V") => {
+            print(&mut std::io::stdout(), &format!("haul {}\n", env!("CARGO_PKG_VERSION")), 0)
+        }
+        Some("--list-applets") => {
+            let names: String = APPLETS
+                .iter()
+                .filter(|applet| applet.drop_in)
+                .map(|applet| format!("{}\n", applet.name))
+                .collect();
+            print(&mut std::io::stdout(), &names, 0)
+        }
+        _ => {
+            let quoted = crate::escape::quote(word.as_encoded_bytes());
+            let text = format!(
+                "haul: there is no command {quoted}\nTry 'haul --help' for the list of commands.\n"
+            );
+            print(&mut std::io::stderr(), &text, 2)
+        }
+    }
+}
+
+fn file_name(path: &OsStr) -> OsString {
+    Path::new(path).file_name().unwrap_or_default().to_owned()
+}
+
+fn overview(to: &mut dyn Write, code: u8) -> ExitCode {
+    let mut text = String::from(
+        "haul copies, moves, deletes and streams file data as fast as the storage allows.\n\n\
+         Usage: haul COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n",
+    );
+    for applet in APPLETS {
+        text.push_str(&format!("  {:10} {}\n", applet.name, applet.summary));
+    }
+    text.push_str(
+        "\n'haul COMMAND --help' says more. A link to haul that has a command's name is that \
+         command.\n",
+    );
+    print(to, &text, code)
+}
+
+fn print(to: &mut dyn Write, text: &str, code: u8) -> ExitCode {
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Ok(()) => ExitCode::from(code),
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,175 @@
+//! Names in messages, quoted as GNU's tools quote them, so that a terminal only ever sees text.
+//!
+//! `quoteaf` in GNU's terms, the shell-escape-always style: what is printed can be pasted into a
+//! shell and means the same file. Bytes that are no printable text in the locale become `$'\ooo'`.
+
+use std::sync::OnceLock;
+
+/// Which characters the terminal is taken to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Charset {
+    /// ASCII alone (the C locale).
+    Ascii,
+    /// UTF-8.
+    Utf8,
+}
+
+/// Returns the locale's character set, as the environment says.
+pub(crate) fn charset() -> Charset {
+    static CHARSET: OnceLock<Charset> = OnceLock::new();
+    *CHARSET.get_or_init(|| {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .filter_map(std::env::var_os)
+            .find(|value| !value.is_empty())
+            .unwrap_or_default();
+        let locale = locale.to_string_lossy().to_lowercase();
+        if locale.contains("utf-8") || locale.contains("utf8") {
+            Charset::Utf8
+        } else {
+            Charset::Ascii
+        }
+    })
+}
+
+/// Quotes a name for a message: `'a b'`, `"it's"`, `'a'$'\n''b'`.
+pub(crate) fn quote(name: &[u8]) -> String {
+    quote_in(name, charset())
+}
+
+/// Quotes a word as the locale does: ‘x’, or 'x' where that is all there is.
+pub(crate) fn quote_word(word: &[u8]) -> String {
+    let inner: String = pieces(word, charset())
+        .map(|piece| match piece {
+            Piece::Text("'") if charset() == Charset::Ascii => "\\'".to_owned(),
+            Piece::Text(text) => text.to_owned(),
+            Piece::Byte(byte) => escaped(byte),
+        })
+        .collect();
+    match charset() {
+        Charset::Utf8 => format!("\u{2018}{inner}\u{2019}"),
+        Charset::Ascii => format!("'{inner}'"),
+    }
+}
+
+/// A character that can be shown, or a byte that cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Byte(u8),
+}
+
+fn pieces(name: &[u8], charset: Charset) -> impl Iterator<Item = Piece<'_>> {
+    name.utf8_chunks().flat_map(move |chunk| {
+        let valid = chunk.valid();
+        let characters = valid.char_indices().flat_map(move |(at, character)| {
+            let text = valid.get(at..at + character.len_utf8()).unwrap_or("");
+            let shown = is_shown(character, charset);
+            let bytes = if shown { &[] } else { text.as_bytes() };
+            let text = if shown { Some(Piece::Text(text)) } else { None };
+            text.into_iter().chain(bytes.iter().map(|byte| Piece::Byte(*byte)))
+        });
+        characters.chain(chunk.invalid().iter().map(|byte| Piece::Byte(*byte)))
+    })
+}
+
+/// Control characters, line and paragraph separators, and the format characters that turn the
+/// direction of text are not shown; a combining mark is.
+fn is_shown(character: char, charset: Charset) -> bool {
+    if character.is_ascii() {
+        return !character.is_ascii_control();
+    }
+    if charset == Charset::Ascii {
+        return false;
+    }
+    // `escape_debug` leaves what Unicode calls printable; a mark is escaped only at the start.
+    let mut buffer = *b"a\0\0\0\0";
+    let length = character.len_utf8();
+    if let Some(room) = buffer.get_mut(1..=length) {
+        character.encode_utf8(room);
+    }
+    let text = buffer.get(..=length).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    text.is_some_and(|text| text.escape_debug().count() == 2)
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        0x07 => "\\a".to_owned(),
+        0x08 => "\\b".to_owned(),
+        b'\t' => "\\t".to_owned(),
+        b'\n' => "\\n".to_owned(),
+        0x0b => "\\v".to_owned(),
+        0x0c => "\\f".to_owned(),
+        b'\r' => "\\r".to_owned(),
+        other => format!("\\{other:03o}"),
+    }
+}
+
+fn quote_in(name: &[u8], charset: Charset) -> String {
+    let plain = pieces(name, charset).all(|piece| matches!(piece, Piece::Text(_)));
+    let has_quote = name.contains(&b'\'');
+    if plain && !has_quote {
+        return format!("'{}'", String::from_utf8_lossy(name));
+    }
+    if plain && !name.iter().any(|byte| b"\"$`\\!".contains(byte)) {
+        return format!("\"{}\"", String::from_utf8_lossy(name));
+    }
+    let mut text = String::from("'");
+    let mut in_escape = false;
+    for piece in pieces(name, charset) {
+        match piece {
+            Piece::Byte(byte) => {
+                if !in_escape {
+                    text.push_str("'$'");
+                    in_escape = true;
+                }
+                text.push_str(&escaped(byte));
+            }
+            Piece::Text(shown) => {
+                if in_escape {
+                    text.push_str("''");
+                    in_escape = false;
+                }
+                if shown == "'" {
+                    text.push_str("'\\''");
+                } else {
+                    text.push_str(shown);
+                }
+            }
+        }
+    }
+    text.push('\'');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_as_gnu_does() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"a", "'a'"),
+            (b"", "''"),
+            (b"a b", "'a b'"),
+            (b"it's", "\"it's\""),
+            (b"it's $5", "'it'\\''s $5'"),
+            (b"a\nb", "'a'$'\\n''b'"),
+            (b"\nb", "''$'\\n''b'"),
+            (b"a\n", "'a'$'\\n'"),
+            (b"\xff\xfe", "''$'\\377\\376'"),
+            (b"\x1b[31m", "''$'\\033''[31m'"),
+        ];
+        for (name, quoted) in cases {
+            assert_eq!(&quote_in(name, Charset::Utf8), quoted);
+        }
+    }
+
+    #[test]
+    fn the_locale_decides_what_can_be_shown() {
+        assert_eq!(quote_in("é".as_bytes(), Charset::Utf8), "'é'");
+        assert_eq!(quote_in("é".as_bytes(), Charset::Ascii), "''$'\\303\\251'");
+        assert_eq!(quote_in("e\u{301}".as_bytes(), Charset::Utf8), "'e\u{301}'");
+        assert_eq!(quote_in("\u{202e}x".as_bytes(), Charset::Utf8), "''$'\\342\\200\\256''x'");
+    }
+}

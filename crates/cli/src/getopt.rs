@@ -1,0 +1,279 @@
+//! Options as GNU's `getopt_long` reads them, and its words when it cannot.
+//!
+//! Drop-in means that abbreviations, options behind operands, `--`, and the messages are those that
+//! scripts know; the argument libraries have their own. haul's further options never make a GNU
+//! abbreviation ambiguous: only their full names count.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Whether an option has an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Nothing,
+    /// `-t DIR`, `--name=DIR`, `--name DIR`.
+    Required(&'static str),
+    /// `--name[=WHEN]`; never the next word.
+    Optional(&'static str),
+}
+
+/// Who knows an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Gnu,
+    Haul,
+}
+
+/// One option of an applet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opt<I> {
+    pub(crate) id: I,
+    pub(crate) short: &'static str,
+    pub(crate) long: &'static str,
+    pub(crate) takes: Takes,
+    pub(crate) origin: Origin,
+    /// What `--help` says; nothing for another name of the option before it.
+    pub(crate) help: &'static str,
+}
+
+/// A word of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Word<I> {
+    Option { id: I, value: Option<OsString> },
+    Operand(OsString),
+}
+
+/// Why a command line makes no sense: the words of the message, without the program's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Usage(pub(crate) String);
+
+/// Reads the words behind the program's name.
+pub(crate) fn parse<I: Copy>(
+    arguments: &[OsString],
+    options: &[Opt<I>],
+) -> Result<Vec<Word<I>>, Usage> {
+    let operands_end_options = std::env::var_os("POSIXLY_CORRECT").is_some();
+    let mut words = Vec::new();
+    let mut rest = arguments.iter();
+    let mut only_operands = false;
+    while let Some(argument) = rest.next() {
+        let bytes = argument.as_bytes();
+        if only_operands || bytes == b"-" || !bytes.starts_with(b"-") {
+            words.push(Word::Operand(argument.clone()));
+            only_operands |= operands_end_options;
+        } else if bytes == b"--" {
+            only_operands = true;
+        } else if let Some(long) = bytes.strip_prefix(b"--") {
+            words.push(long_option(long, &mut rest, options)?);
+        } else {
+            short_options(bytes.get(1..).unwrap_or(b""), &mut rest, options, &mut words)?;
+        }
+    }
+    Ok(words)
+}
+
+fn long_option<'a, I: Copy>(
+    text: &[u8],
+    rest: &mut impl Iterator<Item = &'a OsString>,
+    options: &[Opt<I>],
+) -> Result<Word<I>, Usage> {
+    let (name, value) = match text.iter().position(|byte| *byte == b'=') {
+        Some(at) => (text.get(..at).unwrap_or(b""), text.get(at + 1..)),
+        None => (text, None),
+    };
+    let option = find_long(name, text, options)?;
+    let value = value.map(|value| OsString::from_vec(value.to_vec()));
+    let value = match (option.takes, value) {
+        (Takes::Nothing, Some(_)) => {
+            return Err(Usage(format!("option '--{}' doesn't allow an argument", option.long)));
+        }
+        (Takes::Required(_), None) => match rest.next() {
+            Some(next) => Some(next.clone()),
+            None => return Err(Usage(format!("option '--{}' requires an argument", option.long))),
+        },
+        (_, value) => value,
+    };
+    Ok(Word::Option { id: option.id, value })
+}
+
+fn find_long<'o, I: Copy>(
+    name: &[u8],
+    text: &[u8],
+    options: &'o [Opt<I>],
+) -> Result<&'o Opt<I>, Usage> {
+    if let Some(exact) = options.iter().find(|option| option.long.as_bytes() == name) {
+        return Ok(exact);
+    }
+    let begins = |option: &&Opt<I>| {
+        option.origin == Origin::Gnu
+            && !option.long.is_empty()
+            && option.long.as_bytes().starts_with(name)
+    };
+    let candidates: Vec<&Opt<I>> = options.iter().filter(begins).collect();
+    match candidates.as_slice() {
+        [] => Err(Usage(format!("unrecognized option '--{}'", String::from_utf8_lossy(name)))),
+        [one] => Ok(one),
+        several => {
+            let names: String =
+                several.iter().map(|option| format!(" '--{}'", option.long)).collect();
+            Err(Usage(format!(
+                "option '--{}' is ambiguous; possibilities:{names}",
+                String::from_utf8_lossy(text)
+            )))
+        }
+    }
+}
+
+fn short_options<'a, I: Copy>(
+    cluster: &[u8],
+    rest: &mut impl Iterator<Item = &'a OsString>,
+    options: &[Opt<I>],
+    words: &mut Vec<Word<I>>,
+) -> Result<(), Usage> {
+    let mut left = cluster;
+    while let Some((letter, behind)) = left.split_first() {
+        let shown = String::from_utf8_lossy(std::slice::from_ref(letter)).into_owned();
+        let option = options
+            .iter()
+            .find(|option| option.short.as_bytes().contains(letter))
+            .ok_or_else(|| Usage(format!("invalid option -- '{shown}'")))?;
+        if !matches!(option.takes, Takes::Required(_)) {
+            words.push(Word::Option { id: option.id, value: None });
+            left = behind;
+            continue;
+        }
+        let value = if behind.is_empty() {
+            rest.next().cloned()
+        } else {
+            Some(OsStr::from_bytes(behind).to_owned())
+        };
+        let missing = || Usage(format!("option requires an argument -- '{shown}'"));
+        words.push(Word::Option { id: option.id, value: Some(value.ok_or_else(missing)?) });
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// Finds the value that a word names, whole or abbreviated, among those that an option knows.
+pub(crate) fn choose<V: Copy + PartialEq>(
+    option: &str,
+    word: &OsStr,
+    values: &[(&str, V)],
+) -> Result<V, Usage> {
+    let bytes = word.as_bytes();
+    if let Some((_, value)) = values.iter().find(|(name, _)| name.as_bytes() == bytes) {
+        return Ok(*value);
+    }
+    let mut begins = values.iter().filter(|(name, _)| name.as_bytes().starts_with(bytes));
+    let quoted = crate::escape::quote_word;
+    let trouble = match (begins.next(), begins.next()) {
+        (Some((_, one)), None) => return Ok(*one),
+        (Some((_, one)), Some((_, two))) if one == two && begins.all(|(_, other)| other == one) => {
+            return Ok(*one);
+        }
+        (Some(_), Some(_)) => "ambiguous",
+        _ => "invalid",
+    };
+    let mut text = format!(
+        "{trouble} argument {} for {}\nValid arguments are:",
+        quoted(bytes),
+        quoted(option.as_bytes())
+    );
+    let mut last = None;
+    for (name, value) in values {
+        // Names of one value stand on one line, as GNU's argmatch prints them.
+        let separator = if last == Some(*value) { ", " } else { "\n  - " };
+        text.push_str(separator);
+        text.push_str(&quoted(name.as_bytes()));
+        last = Some(*value);
+    }
+    Err(Usage(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn opt(
+        id: char,
+        short: &'static str,
+        long: &'static str,
+        takes: Takes,
+        origin: Origin,
+    ) -> Opt<char> {
+        Opt { id, short, long, takes, origin, help: "" }
+    }
+
+    const OPTIONS: &[Opt<char>] = &[
+        opt('r', "rR", "recursive", Takes::Nothing, Origin::Gnu),
+        opt('l', "", "reflink", Takes::Optional("WHEN"), Origin::Gnu),
+        opt('t', "t", "target-directory", Takes::Required("DIR"), Origin::Gnu),
+        opt('v', "v", "verbose", Takes::Nothing, Origin::Gnu),
+        opt('x', "", "verify", Takes::Nothing, Origin::Haul),
+    ];
+
+    fn read(arguments: &[&str]) -> Result<Vec<Word<char>>, Usage> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        parse(&arguments, OPTIONS)
+    }
+
+    fn option(id: char, value: Option<&str>) -> Word<char> {
+        Word::Option { id, value: value.map(OsString::from) }
+    }
+
+    fn operand(name: &str) -> Word<char> {
+        Word::Operand(OsString::from(name))
+    }
+
+    #[test]
+    fn options_may_be_clustered_abbreviated_and_anywhere() {
+        assert_eq!(
+            read(&["a", "-Rv", "b"]).unwrap(),
+            [operand("a"), option('r', None), option('v', None), operand("b")]
+        );
+        assert_eq!(read(&["--rec"]).unwrap(), [option('r', None)]);
+        assert_eq!(
+            read(&["-tDIR", "-t", "D"]).unwrap(),
+            [option('t', Some("DIR")), option('t', Some("D"))]
+        );
+        assert_eq!(
+            read(&["--target=D", "--", "-v"]).unwrap(),
+            [option('t', Some("D")), operand("-v")]
+        );
+        assert_eq!(read(&["--reflink", "never"]).unwrap(), [option('l', None), operand("never")]);
+    }
+
+    #[test]
+    fn our_options_do_not_make_theirs_ambiguous() {
+        assert_eq!(read(&["--ver"]).unwrap(), [option('v', None)]);
+        assert_eq!(read(&["--verify"]).unwrap(), [option('x', None)]);
+        assert!(read(&["--verif"]).is_err());
+    }
+
+    #[test]
+    fn the_words_are_getopts() {
+        let words = |arguments: &[&str]| read(arguments).unwrap_err().0;
+        assert_eq!(words(&["-q"]), "invalid option -- 'q'");
+        assert_eq!(words(&["--foo=1"]), "unrecognized option '--foo'");
+        assert_eq!(words(&["-t"]), "option requires an argument -- 't'");
+        assert_eq!(
+            words(&["--target-directory"]),
+            "option '--target-directory' requires an argument"
+        );
+        assert_eq!(words(&["--recursive=1"]), "option '--recursive' doesn't allow an argument");
+        assert_eq!(
+            words(&["--re"]),
+            "option '--re' is ambiguous; possibilities: '--recursive' '--reflink'"
+        );
+    }
+
+    #[test]
+    fn values_may_be_abbreviated_unless_ambiguous() {
+        let values = [("auto", 1), ("always", 2), ("never", 3)];
+        let find = |word: &str| choose("--reflink", OsStr::new(word), &values);
+        assert_eq!(find("al"), Ok(2));
+        assert_eq!(find("auto"), Ok(1));
+        assert!(find("a").unwrap_err().0.starts_with("ambiguous argument"));
+        assert!(find("x").unwrap_err().0.contains("Valid arguments are:\n  - "));
+    }
+}

@@ -1,0 +1,22 @@
+//! `haul`: copies, moves, deletes and streams file data as fast as the storage allows.
+//!
+//! The only crate that talks to a person: arguments, messages, signals, exit codes. What ends up on
+//! disk is decided elsewhere.
+
+mod applet;
+mod escape;
+mod getopt;
+mod message;
+mod output;
+mod progress;
+mod report;
+mod sizes;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    haul_sys::process::die_by_broken_pipe();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    applet::dispatch(&arguments)
+}

@@ -1,0 +1,63 @@
+//! Failures in words: GNU's own, so that scripts that read them go on working.
+
+use haul_engine::error::{Failure, What};
+
+use crate::escape::quote;
+
+/// Returns the message for a failure, without the program's name.
+pub(crate) fn of_copy(failure: &Failure) -> String {
+    let (source, target) = (quote(&failure.source), quote(&failure.target));
+    let action = match failure.what {
+        What::Stat => format!("cannot stat {source}"),
+        What::StatTarget => format!("cannot stat {target}"),
+        What::OmittedDirectory => format!("-r not specified; omitting directory {source}"),
+        What::OpenSource => format!("cannot open {source} for reading"),
+        What::ReadDirectory => format!("cannot access {source}"),
+        What::Replaced => {
+            format!("skipping file {source}, as it was replaced while being copied")
+        }
+        What::CreateFile => format!("cannot create regular file {target}"),
+        What::DanglingTarget => format!("not writing through dangling symlink {target}"),
+        What::Read => format!("error reading {source}"),
+        What::Write => format!("error writing {target}"),
+        What::CopyBytes => format!("error copying {source} to {target}"),
+        What::Clone => format!("failed to clone {target} from {source}"),
+        What::Extend => format!("failed to extend {target}"),
+        What::Changed => format!("{source} changed while it was copied"),
+        What::Close => format!("failed to close {target}"),
+        What::SameFile => format!("{source} and {target} are the same file"),
+        What::OverDirectory => format!("cannot overwrite directory {target} with non-directory"),
+        What::OverNonDirectory => {
+            format!("cannot overwrite non-directory {target} with directory {source}")
+        }
+        What::JustCreated => format!("will not overwrite just-created {target} with {source}"),
+        What::NotReplacing => format!("not replacing {target}"),
+        What::Remove => format!("cannot remove {target}"),
+        What::CreateDirectory => format!("cannot create directory {target}"),
+        What::OpenDirectory => format!("cannot access {target}"),
+        What::CreateSymlink => format!("cannot create symbolic link {target}"),
+        What::CreateHardLink => format!("cannot create hard link {target} to {source}"),
+        What::CreateFifo => format!("cannot create fifo {target}"),
+        What::CreateSpecial => format!("cannot create special file {target}"),
+        What::ReadLink => format!("cannot read symbolic link {source}"),
+        What::IntoItself => {
+            format!("cannot copy a directory, {source}, into itself, {target}")
+        }
+        What::Cycle => format!("cannot copy cyclic symbolic link {source}"),
+        What::UnknownKind => format!("{source} has unknown file type"),
+        What::Ownership => format!("failed to preserve ownership for {target}"),
+        What::Permissions => format!("preserving permissions for {target}"),
+        What::Times => format!("preserving times for {target}"),
+        What::Xattr => format!("setting attributes for {target}"),
+        What::TargetDirectory => format!("target {target}"),
+        What::GivenTwice => format!("warning: source file {source} specified more than once"),
+        What::RelativeLink => {
+            format!("{target}: can make relative symbolic links only in current directory")
+        }
+        other => format!("{other:?} failed for {source}"),
+    };
+    match failure.errno {
+        Some(errno) => format!("{action}: {}", haul_sys::errno_text(errno)),
+        None => action,
+    }
+}

@@ -1,0 +1,100 @@
+//! Standard output and standard error: whole lines, in order, and no lost error.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Where an applet writes. Shared by the workers of a run; a line is never torn.
+pub(crate) struct Output {
+    program: String,
+    inner: Mutex<Inner>,
+    live: bool,
+}
+
+struct Inner {
+    buffer: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+/// Bytes that are gathered before standard output is written to, when nobody watches.
+const BUFFER_BYTES: usize = 64 << 10;
+
+impl Output {
+    pub(crate) fn new(program: &str) -> Output {
+        Output {
+            program: program.to_owned(),
+            inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),
+            live: io::stdout().is_terminal(),
+        }
+    }
+
+    /// Returns the name that messages begin with.
+    pub(crate) fn program(&self) -> &str {
+        &self.program
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints a line on standard output.
+    pub(crate) fn line(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.buffer.extend_from_slice(text.as_bytes());
+        inner.buffer.push(b'\n');
+        if self.live || inner.buffer.len() >= BUFFER_BYTES {
+            inner.flush();
+        }
+    }
+
+    /// Writes out what was gathered, before a person is asked something.
+    pub(crate) fn flush(&self) {
+        self.lock().flush();
+    }
+
+    /// Prints a message on standard error, behind the program's name.
+    pub(crate) fn error(&self, text: &str) {
+        self.raw_error(&format!("{}: {text}\n", self.program));
+    }
+
+    /// Prints text on standard error as it is. There is nowhere to tell that this failed.
+    pub(crate) fn raw_error(&self, text: &str) {
+        // Held, so that a line of output is complete before the message about it.
+        let mut inner = self.lock();
+        if self.live {
+            inner.flush();
+        }
+        let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Writes everything out; returns `false`, with a message, if standard output could not take it.
+    pub(crate) fn finish(&self) -> bool {
+        let failed = {
+            let mut inner = self.lock();
+            inner.flush();
+            inner.failed.take()
+        };
+        match failed {
+            None => true,
+            Some(error) => {
+                self.error(&format!("write error: {}", describe(&error)));
+                false
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn flush(&mut self) {
+        if !self.buffer.is_empty() && self.failed.is_none() {
+            let mut stdout = io::stdout().lock();
+            let written = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
+            self.failed = written.err();
+        }
+        self.buffer.clear();
+    }
+}
+
+/// Returns the C library's text of an error.
+pub(crate) fn describe(error: &io::Error) -> String {
+    haul_sys::Errno::from_io_error(error).map_or_else(|| error.to_string(), haul_sys::errno_text)
+}

@@ -1,0 +1,129 @@
+//! The progress bar: bytes and files, rate and time left, on standard error.
+//!
+//! It appears only when the work is long, gets out of the way of every other line, and learns the
+//! total while the copy goes on, from a count of its own that begins when the bar does.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Scope;
+use std::time::Duration;
+
+use haul_engine::census::{Census, count};
+use haul_engine::monitor::Control;
+use haul_engine::request::Request;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::applet::common::ProgressWhen;
+
+/// How long a run goes on before it counts as long.
+const PATIENCE: Duration = Duration::from_millis(1000);
+
+/// How often the bar is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A bar that may never be drawn.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    /// Set, and told, when the run is over.
+    over: Mutex<bool>,
+    told: Condvar,
+    stop_census: AtomicBool,
+}
+
+impl Progress {
+    /// Decides whether there will be a bar. `-v` shows progress enough of its own.
+    pub(crate) fn new(when: ProgressWhen, verbose: bool) -> Progress {
+        let wanted = match when {
+            ProgressWhen::Always => true,
+            ProgressWhen::Auto => !verbose && std::io::stderr().is_terminal(),
+            ProgressWhen::Never => false,
+        };
+        let bar = wanted.then(|| {
+            let target = if std::io::stderr().is_terminal() {
+                ProgressDrawTarget::stderr()
+            } else {
+                ProgressDrawTarget::hidden()
+            };
+            ProgressBar::with_draw_target(None, target)
+        });
+        Progress {
+            bar,
+            over: Mutex::new(false),
+            told: Condvar::new(),
+            stop_census: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts to draw, once the run has gone on for a while.
+    pub(crate) fn start<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control<'env>,
+        request: &'env Request,
+    ) {
+        let Some(bar) = &self.bar else { return };
+        scope.spawn(move || {
+            if self.wait(PATIENCE) {
+                return;
+            }
+            let census = Arc::new(Census::default());
+            let counted = Arc::clone(&census);
+            scope.spawn(move || count(request, &counted, &self.stop_census));
+            while !self.wait(TICK) {
+                draw(bar, control, &census);
+            }
+        });
+    }
+
+    /// Waits; `true` when the run is over.
+    fn wait(&self, time: Duration) -> bool {
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let (over, _) = self
+            .told
+            .wait_timeout_while(over, time, |over| !*over)
+            .unwrap_or_else(PoisonError::into_inner);
+        *over
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&self) {
+        self.stop_census.store(true, Ordering::Relaxed);
+        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.told.notify_all();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Writes something else to the terminal, with the bar out of the way.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, control: &Control<'_>, census: &Census) {
+    let counts = control.counts();
+    let (bytes, entries, complete) = census.so_far();
+    let done = counts.entries() + counts.skipped;
+    if complete {
+        bar.set_style(style(
+            "{bar:24} {percent:>3}%  {bytes} of {total_bytes}  {msg}  {binary_bytes_per_sec}  {eta} left",
+        ));
+        bar.set_length(bytes.max(counts.bytes));
+        bar.set_message(format!("{done} of {entries} entries"));
+    } else {
+        bar.set_style(style("{spinner} {bytes}  {msg}  {binary_bytes_per_sec}"));
+        bar.set_message(format!("{done} entries (counting: {entries} so far)"));
+    }
+    bar.set_position(counts.bytes);
+    bar.tick();
+}
+
+/// The templates are literals of this file; one that did not parse would cost the bar its looks.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

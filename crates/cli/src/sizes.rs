@@ -1,0 +1,59 @@
+//! Amounts for people: bytes, rates, durations.
+
+use std::time::Duration;
+
+/// Formats bytes in binary units: `1.5 MiB`.
+pub(crate) fn bytes(amount: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut shown = amount as f64;
+    let mut unit = 0;
+    while shown >= 1024.0 && unit + 1 < UNITS.len() {
+        shown /= 1024.0;
+        unit += 1;
+    }
+    let name = UNITS.get(unit).copied().unwrap_or("B");
+    if unit == 0 { format!("{amount} B") } else { format!("{shown:.1} {name}") }
+}
+
+/// Formats a duration: `0.25 s`, `3 min 4 s`, `2 h 5 min`.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 60 {
+        format!("{:.2} s", time.as_secs_f64())
+    } else if seconds < 3600 {
+        format!("{} min {} s", seconds / 60, seconds % 60)
+    } else {
+        format!("{} h {} min", seconds / 3600, seconds / 60 % 60)
+    }
+}
+
+/// Formats a rate of bytes per second; nothing for a time that is too short to tell.
+pub(crate) fn rate(amount: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1e-6 {
+        return "-".to_owned();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive quotient; saturation is what is wanted at the end of the range"
+    )]
+    let per_second = (amount as f64 / seconds) as u64;
+    format!("{}/s", bytes(per_second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_unit_that_fits() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+        assert_eq!(duration(Duration::from_millis(250)), "0.25 s");
+        assert_eq!(duration(Duration::from_secs(7500)), "2 h 5 min");
+        assert_eq!(rate(1 << 20, Duration::from_secs(2)), "512.0 KiB/s");
+    }
+}
