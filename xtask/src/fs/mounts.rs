@@ -1,0 +1,187 @@
+//! Mounting the table, and unmounting it whatever happens.
+//!
+//! `Mounts` is a guard: dropped, it takes everything down that is mounted in its place. Its
+//! failures there can only be printed, so that `down` is the regular way.
+
+use super::loops;
+use super::place::{Place, mounted_below};
+use super::table::{FILE_SYSTEMS, FileSystem, Medium};
+use crate::command::{command, output};
+use crate::error::{Context, Error, Result};
+use crate::interrupt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a busy mount is tried again: a process that was just killed needs a moment to let go.
+const UNMOUNT_TRIES: usize = 20;
+const UNMOUNT_WAIT: Duration = Duration::from_millis(100);
+
+/// How long mounts shall last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Until somebody calls `down`.
+    Down,
+    /// Until the namespace of this process ends: the images get no name that could be left behind.
+    Exit,
+}
+
+/// Mounted file systems, taken down when dropped.
+pub(crate) struct Mounts {
+    place: Place,
+    /// File systems that could not be had, and why.
+    pub(crate) missing: Vec<(&'static str, Error)>,
+    /// What was mounted before, and stays when an `up` is given up.
+    already: Vec<&'static FileSystem>,
+    is_kept: bool,
+}
+
+impl Mounts {
+    /// Mounts what is not mounted yet. An error only when a signal came or the place is no good.
+    pub(crate) fn up(place: Place, until: Until) -> Result<Self> {
+        let already = place.mounted()?;
+        let mut mounts = Self { place, missing: Vec::new(), already, is_kept: false };
+        // Declared after the guard, so that it is released before the guard takes things down.
+        let lock = mounts.place.lock()?;
+        mounts.already = mounts.place.mounted()?;
+        for one in FILE_SYSTEMS {
+            interrupt::check()?;
+            if mounts.already.iter().any(|mounted| mounted.name == one.name) {
+                continue;
+            }
+            if let Err(cause) = mount(&mounts.place, one, until) {
+                mounts.missing.push((one.name, cause));
+            }
+        }
+        interrupt::check()?;
+        drop(lock);
+        Ok(mounts)
+    }
+
+    /// Leaves everything mounted after all.
+    pub(crate) fn keep(mut self) -> Vec<(&'static str, Error)> {
+        self.is_kept = true;
+        std::mem::take(&mut self.missing)
+    }
+
+    /// Takes everything down and says what could not be.
+    pub(crate) fn down(mut self) -> Result<()> {
+        self.is_kept = true;
+        down(&self.place, &self.already)
+    }
+}
+
+impl Drop for Mounts {
+    fn drop(&mut self) {
+        if !self.is_kept
+            && let Err(error) = down(&self.place, &self.already)
+        {
+            eprintln!("xtask: {error}");
+        }
+    }
+}
+
+/// What `HAUL_TEST_FS` has to be for what is mounted in the place now.
+pub(crate) fn env_value(place: &Place) -> Result<String> {
+    let mounted = place.mounted()?;
+    let pairs =
+        mounted.iter().map(|one| format!("{}={}", one.name, place.mount_point(one.name).display()));
+    Ok(pairs.collect::<Vec<_>>().join(":"))
+}
+
+fn mount(place: &Place, one: &FileSystem, until: Until) -> Result<()> {
+    let point = place.mount_point(one.name);
+    fs::create_dir_all(&point).context("create", point.display())?;
+    match &one.medium {
+        Medium::Image { format, sector } => {
+            let image = place.image(one.name);
+            loops::detach(&image)?;
+            loops::format(&image, format)?;
+            loops::mount(&image, *sector, &point)?;
+            if until == Until::Exit {
+                fs::remove_file(&image).context("remove the name of", image.display())?;
+            }
+        }
+        Medium::Memory { options } => {
+            output(command("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&point))?;
+        }
+        Medium::Overlay { on } => mount_overlay(place, on, &point)?,
+    }
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&point, open).context("open to all users", point.display())
+}
+
+fn mount_overlay(place: &Place, on: &str, point: &Path) -> Result<()> {
+    if !place.mounted()?.iter().any(|mounted| mounted.name == on) {
+        return Err(Error::new(format!("{on}, which it lies on, is not mounted")));
+    }
+    let base = place.mount_point(on).join(".overlay");
+    let folder = |name: &str| {
+        let dir = base.join(name);
+        fs::create_dir_all(&dir).context("create", dir.display())?;
+        Ok(dir.display().to_string())
+    };
+    let (lower, upper, work) = (folder("lower")?, folder("upper")?, folder("work")?);
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    output(command("mount").args(["-t", "overlay", "-o", &options, "overlay"]).arg(point))?;
+    Ok(())
+}
+
+/// Unmounts, detaches and removes everything in the place but `kept`; goes on after failures.
+pub(crate) fn down(place: &Place, kept: &[&FileSystem]) -> Result<()> {
+    if !place.dir.exists() {
+        return Ok(());
+    }
+    let lock = place.lock()?;
+    let kept_points: Vec<_> = kept.iter().map(|one| place.mount_point(one.name)).collect();
+    let mut failures = Vec::new();
+    for point in mounted_below(&place.dir)?.iter().rev() {
+        if !kept_points.contains(point) {
+            failures.extend(unmount(point).err());
+        }
+    }
+    for one in FILE_SYSTEMS.iter().filter(|one| !kept_points.contains(&place.mount_point(one.name)))
+    {
+        failures.extend(remove(place, one).err());
+    }
+    // It may hold what is not ours, such as the place of a test run.
+    fs::remove_dir(&place.dir).ok();
+    drop(lock);
+    let Some(first) = failures.first() else {
+        return Ok(());
+    };
+    Err(Error::new(format!("{} failures while unmounting; {first}", failures.len()))
+        .hint("end what still uses the mounts, then run `cargo xtask fs down` again"))
+}
+
+fn unmount(point: &Path) -> Result<()> {
+    let mut last = Ok(());
+    for _ in 0..UNMOUNT_TRIES {
+        last = output(command("umount").arg(point)).map(drop);
+        if last.is_ok() {
+            break;
+        }
+        std::thread::sleep(UNMOUNT_WAIT);
+    }
+    last
+}
+
+/// Removes a file system's image and mount point, unless it is still mounted.
+fn remove(place: &Place, one: &FileSystem) -> Result<()> {
+    let point = place.mount_point(one.name);
+    if place.mounted()?.iter().any(|mounted| mounted.name == one.name) {
+        return Err(Error::new(format!("{} is still mounted", point.display())));
+    }
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    let image = place.image(one.name);
+    if image.exists() {
+        loops::detach(&image)?;
+        gone(fs::remove_file(&image)).context("remove", image.display())?;
+    }
+    // Never recursively: should a mount be there after all, its content is not ours to delete.
+    gone(fs::remove_dir(&point)).context("remove", point.display())
+}

@@ -1,0 +1,169 @@
+//! The suite: a tree, a runner, and folders of tools to run it against.
+
+use super::results::{self, Comparison};
+use super::{expected, tree};
+use crate::command::{command, output, stream};
+use crate::error::{Context, Error, Result};
+use crate::workspace::Workspace;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// The areas that are ours to pass, as far as the binary has the applet.
+const AREAS: [&str; 9] = ["cp", "rm", "mv", "dd", "cat", "tee", "split", "cksum", "md5sum"];
+
+/// The exit status by which the runner says that it could not run.
+const NOT_RUN: i32 = 2;
+
+/// As whom the tests run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum As {
+    /// As root what may run as root, if we are root.
+    Whoever,
+    /// Unprivileged, all of it.
+    User,
+}
+
+/// Everything that a run of the suite needs, present.
+pub(super) struct Suite<'a> {
+    workspace: &'a Workspace,
+    runner: PathBuf,
+    tree: PathBuf,
+    pub(super) applets: Vec<String>,
+    run_as: As,
+}
+
+impl<'a> Suite<'a> {
+    /// Fails, with the reason, where the suite cannot be had. The binary must have been built.
+    pub(super) fn provide(workspace: &'a Workspace, run_as: As) -> Result<Self> {
+        let runner = runner(workspace)?;
+        let applets = output(command(workspace.release_binary()).arg("--list-applets"))?;
+        let applets: Vec<_> = applets.split_whitespace().map(str::to_owned).collect();
+        if applets.is_empty() {
+            return Err(Error::new("`haul --list-applets` lists none"));
+        }
+        Ok(Self { workspace, runner, tree: tree::provide(workspace)?, applets, run_as })
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.workspace.target.join("gnu")
+    }
+
+    fn file(&self, stem: &str) -> PathBuf {
+        let suffix = if self.run_as == As::User { "-user" } else { "" };
+        self.dir().join(format!("{stem}{suffix}.tsv"))
+    }
+
+    /// The areas that the binary has an applet for.
+    pub(super) fn own_areas(&self) -> Vec<&'static str> {
+        AREAS.into_iter().filter(|area| self.applets.iter().any(|name| name == area)).collect()
+    }
+
+    /// Runs the tests of all areas with GNU's own tools and keeps the result.
+    pub(super) fn renew_baseline(&self) -> Result<()> {
+        let path = self.file("baseline");
+        if path.exists() {
+            fs::remove_file(&path).context("remove", path.display())?;
+        }
+        self.extend_baseline(&self.own_areas())
+    }
+
+    /// Runs the tests of areas that the baseline has not, with GNU's own tools.
+    fn extend_baseline(&self, areas: &[&str]) -> Result<()> {
+        let path = self.file("baseline");
+        let known = results::read(&path)?;
+        let lacking = results::lacking(&known, areas);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        println!("baseline: GNU's own tools first: {}", lacking.join(" "));
+        let out = self.file("baseline-new");
+        self.run(&self.tree.join("src"), &out, &[], &lacking)?;
+        results::write(&path, &results::merge(known, results::read(&out)?))?;
+        fs::remove_file(&out).context("remove", out.display())
+    }
+
+    /// Runs the tests of our tools and compares; an area may be a single test, as in `cp/acl.sh`.
+    pub(super) fn compare(&self, areas: &[&str]) -> Result<Comparison> {
+        let expected = expected::read(self.workspace)?;
+        let (tests, whole): (Vec<&str>, Vec<&str>) =
+            areas.iter().partition(|area| area.contains('/'));
+        let areas_of_tests = tests.iter().map(|test| area_of(test));
+        let baseline_areas: Vec<_> = whole.iter().copied().chain(areas_of_tests).collect();
+        self.extend_baseline(&baseline_areas)?;
+        let (baseline, out) = (self.file("baseline"), self.file("haul"));
+        let logs = self.empty_dir("logs")?;
+        let options = [OsStr::new("--baseline"), baseline.as_os_str(), OsStr::new("--logs")];
+        let options = [&options[..], &[logs.as_os_str()]].concat();
+        self.run(&self.tools()?, &out, &options, areas)?;
+        Ok(results::compare(&results::read(&baseline)?, &results::read(&out)?, &whole, &expected))
+    }
+
+    /// The folder with a symbolic link for each applet.
+    fn tools(&self) -> Result<PathBuf> {
+        let dir = self.empty_dir("tools")?;
+        for applet in &self.applets {
+            let link = dir.join(applet);
+            symlink(self.workspace.release_binary(), &link).context("make", link.display())?;
+        }
+        Ok(dir)
+    }
+
+    /// A folder of our own without what an earlier run left in it.
+    fn empty_dir(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.dir().join(name);
+        if dir.exists() {
+            fs::remove_dir_all(&dir).context("remove", dir.display())?;
+        }
+        fs::create_dir_all(&dir).context("create", dir.display())?;
+        Ok(dir)
+    }
+
+    fn run(&self, tools: &Path, out: &Path, options: &[&OsStr], areas: &[&str]) -> Result<()> {
+        fs::create_dir_all(self.dir()).context("create", self.dir().display())?;
+        let mut runner = command(&self.runner);
+        runner.env("COREUTILS_BUILD", &self.tree).arg("--out").arg(out).args(options);
+        if self.run_as == As::User {
+            runner.args(["--as", "user"]);
+        }
+        let mut last = String::new();
+        let status = stream(runner.arg(tools).args(areas), |line| last = line.to_owned())?;
+        match status.code() {
+            // One is only the runner's word for tests that did not pass.
+            Some(0 | 1) if out.exists() => Ok(()),
+            Some(NOT_RUN) => Err(Error::new(format!("the suite could not run: {last}"))),
+            _ => Err(Error::new(format!("{} failed ({status})", self.runner.display()))),
+        }
+    }
+}
+
+/// The area that a single test, such as `cp/acl.sh` or `misc/option.sh[cp]`, is compared in.
+fn area_of(test: &str) -> &str {
+    let within = test.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+    within.unwrap_or_else(|| test.split('/').next().unwrap_or(test))
+}
+
+/// The runner of the suite, which is no part of this repository.
+fn runner(workspace: &Workspace) -> Result<PathBuf> {
+    let runner = match std::env::var_os("HAUL_GNU_TESTS") {
+        Some(named) => PathBuf::from(named),
+        None => workspace.root.join("../shared/tools/gnu-tests"),
+    };
+    if runner.is_file() {
+        return Ok(runner);
+    }
+    Err(Error::new(format!("there is no suite runner at {}", runner.display()))
+        .hint("set HAUL_GNU_TESTS to it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_compared_in_its_area() {
+        assert_eq!(area_of("cp/acl.sh"), "cp");
+        assert_eq!(area_of("misc/usage_vs_getopt.sh[mv]"), "mv");
+    }
+}

@@ -1,0 +1,163 @@
+//! GNU coreutils' source tree, fetched with apt and built once below `target/gnu`.
+//!
+//! It comes from a newer Debian than most machines have, because the reference is GNU's current
+//! behaviour. apt gets state of its own for that, with the mirror that the machine already uses,
+//! so that nothing about the machine's own sources changes.
+
+use crate::command::{command, output, run, which};
+use crate::error::{Context, Error, Result};
+use crate::workspace::{Workspace, closed_to_others};
+use rustix::process::geteuid;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The Debian release whose coreutils is the reference.
+const RELEASE: &str = "trixie";
+
+/// What building the tree and running its tests needs.
+const PACKAGES: &[&str] = &[
+    "gcc",
+    "make",
+    "perl",
+    "python3",
+    "xz-utils",
+    "strace",
+    "gdb",
+    "acl",
+    "attr",
+    "e2fsprogs",
+    "libacl1-dev",
+    "libattr1-dev",
+    "libcap-dev",
+    "libselinux1-dev",
+];
+
+/// Made by the build last of all that the runner needs.
+const BUILT: &str = "src/getlimits";
+
+/// Written after `make`, since a file of the tree says only how far it came.
+const DONE: &str = "haul-built";
+
+/// The built tree: the one that `COREUTILS_BUILD` names, else our own, built if need be.
+pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os("COREUTILS_BUILD") {
+        let tree = PathBuf::from(named);
+        if !tree.join(BUILT).exists() {
+            return Err(Error::new(format!("{} is no built coreutils tree", tree.display()))
+                .hint("correct COREUTILS_BUILD, or unset it to have one built"));
+        }
+        return Ok(tree);
+    }
+    let dir = workspace.target.join("gnu");
+    fs::create_dir_all(&dir).context("create", dir.display())?;
+    // Only root runs some of the tests as another user.
+    if let Some(closed) = closed_to_others(&dir).filter(|_| geteuid().is_root()) {
+        return Err(Error::new(format!("other users may not search {}", closed.display()))
+            .hint("set CARGO_TARGET_DIR or COREUTILS_BUILD to a place that they can reach"));
+    }
+    let lock = File::open(&dir).context("open", dir.display())?;
+    lock.lock().context("lock", dir.display())?;
+    if let Some(tree) = source_tree(&dir)?.filter(|tree| tree.join(DONE).exists()) {
+        return Ok(tree);
+    }
+    provide_packages()?;
+    println!("building GNU coreutils in {}, once; this takes some minutes", dir.display());
+    fetch(&dir)?;
+    build(&dir)
+}
+
+/// The folder `coreutils-*` there, if it has been unpacked.
+fn source_tree(dir: &Path) -> Result<Option<PathBuf>> {
+    let starts = |path: &PathBuf| {
+        path.is_dir()
+            && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("coreutils-"))
+    };
+    Ok(files(dir)?.into_iter().find(starts))
+}
+
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).context("read the folder", dir.display())?;
+    entries.map(|entry| Ok(entry.context("read the folder", dir.display())?.path())).collect()
+}
+
+fn provide_packages() -> Result<()> {
+    if which("dpkg-query").is_none() {
+        return Err(Error::new("this is not Debian, where the source would come from")
+            .hint("build GNU coreutils yourself and set COREUTILS_BUILD to its tree"));
+    }
+    let is_missing = |package: &&&str| {
+        let mut query = command("dpkg-query");
+        let status = output(query.args(["-W", "-f", "${db:Status-Status}", package]));
+        status.map_or(true, |status| status != "installed")
+    };
+    let missing: Vec<_> = PACKAGES.iter().filter(is_missing).copied().collect();
+    if missing.is_empty() { Ok(()) } else { crate::test::install(&missing) }
+}
+
+/// Downloads the source package into the folder, unless it is there.
+fn fetch(dir: &Path) -> Result<()> {
+    if tarball(dir)?.is_some() {
+        return Ok(());
+    }
+    let filter = ["Identifier: Packages", "Origin: Debian", "Label: Debian", "Component: main"];
+    let targets =
+        output(command("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]).args(filter))?;
+    let mirror = targets.lines().min().ok_or_else(|| {
+        Error::new("apt has no Debian mirror on this machine")
+            .hint("as root: `apt-get update`; or set COREUTILS_BUILD to a built tree")
+    })?;
+    for part in ["lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(dir.join(part)).context("create", part)?;
+    }
+    let sources = dir.join("sources.list");
+    fs::write(&sources, format!("deb-src {mirror} {RELEASE} main\n"))
+        .context("write", sources.display())?;
+    let apt = |arguments: &[&str]| {
+        let mut apt = command("apt-get");
+        apt.current_dir(dir).args(["-q", "-o", "Dir::Etc::sourceparts=-"]);
+        for (key, path) in [
+            ("Dir::Etc::sourcelist", &sources),
+            ("Dir::State::lists", &dir.join("lists")),
+            ("Dir::Cache", &dir.join("cache")),
+        ] {
+            apt.arg("-o").arg(format!("{key}={}", path.display()));
+        }
+        run(apt.args(arguments))
+    };
+    apt(&["update"])?;
+    apt(&["source", "--download-only", "coreutils"])
+}
+
+/// The upstream source that has been downloaded, if it has.
+fn tarball(dir: &Path) -> Result<Option<PathBuf>> {
+    let is_it =
+        |path: &PathBuf| path.to_string_lossy().contains(".orig.tar.") && !is_signature(path);
+    Ok(files(dir)?.into_iter().find(is_it))
+}
+
+fn is_signature(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "asc")
+}
+
+fn build(dir: &Path) -> Result<PathBuf> {
+    let no_source = || {
+        Error::new(format!("no coreutils source in {}", dir.display()))
+            .hint("remove that folder and try again")
+    };
+    // What a killed build has left is in no known state.
+    if let Some(left) = source_tree(dir)? {
+        fs::remove_dir_all(&left).context("remove", left.display())?;
+    }
+    let tarball = tarball(dir)?.ok_or_else(no_source)?;
+    run(command("tar").current_dir(dir).args(["--no-same-owner", "-xf"]).arg(tarball))?;
+    let tree = source_tree(dir)?.ok_or_else(no_source)?;
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let configure = tree.join("configure");
+    run(command(configure)
+        .current_dir(&tree)
+        .args(["--disable-nls", "--quiet"])
+        .env("FORCE_UNSAFE_CONFIGURE", "1"))?;
+    run(command("make").current_dir(&tree).args(["--quiet", &format!("-j{jobs}")]))?;
+    fs::write(tree.join(DONE), "").context("write", tree.join(DONE).display())?;
+    Ok(tree)
+}

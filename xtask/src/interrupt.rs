@@ -1,0 +1,81 @@
+//! Signals: a chore that is interrupted passes the signal on, cleans up, and then ends.
+//!
+//! Children run in process groups of their own, so that Ctrl-C at a terminal reaches only us and
+//! the mounts are taken down in order: first the children end, then what they used goes away.
+
+use crate::error::{Context, Error, Result};
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The first signal that arrived, or 0.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+/// The process group that is running now and that gets the signals.
+static RUNNING: Mutex<Option<Pid>> = Mutex::new(None);
+
+fn running() -> MutexGuard<'static, Option<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts to catch SIGINT, SIGTERM and SIGHUP for the rest of the process.
+pub(crate) fn install() -> Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .context("catch", "SIGINT, SIGTERM and SIGHUP")?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for number in signals.forever() {
+                let first = CAUGHT.swap(number, Ordering::SeqCst) == 0;
+                if let Some(group) = *running() {
+                    pass_on(group, first, number);
+                }
+            }
+        })
+        .context("start", "the thread that waits for signals")?;
+    Ok(())
+}
+
+/// Passes the first signal on as it is; who sends a second one wants an end at any price.
+fn pass_on(group: Pid, first: bool, number: i32) {
+    let signal = match number {
+        SIGINT if first => Signal::INT,
+        SIGHUP if first => Signal::HUP,
+        _ if first => Signal::TERM,
+        _ => Signal::KILL,
+    };
+    // The group may have ended a moment ago, which is what the signal asks for.
+    kill_process_group(group, signal).ok();
+}
+
+/// Names the process group that gets the signals from now on, until `unwatch`.
+pub(crate) fn watch(group: Pid) {
+    let mut running = running();
+    *running = Some(group);
+    let caught = CAUGHT.load(Ordering::SeqCst);
+    if caught != 0 {
+        pass_on(group, true, caught);
+    }
+}
+
+/// Must be called before the group's leader is reaped, as its number may be reused after that.
+pub(crate) fn unwatch() {
+    *running() = None;
+}
+
+/// Fails when a signal has arrived: called between the steps of whatever can be abandoned.
+pub(crate) fn check() -> Result<()> {
+    match CAUGHT.load(Ordering::SeqCst) {
+        0 => Ok(()),
+        number => Err(Error::new(format!("interrupted by signal {number}"))),
+    }
+}
+
+/// The shell's exit code for the signal that arrived, if one did.
+pub(crate) fn exit_code() -> Option<u8> {
+    match CAUGHT.load(Ordering::SeqCst) {
+        0 => None,
+        number => u8::try_from(128 + number).ok(),
+    }
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask lint`: rustfmt, clippy, and the tidy checks.
+//!
+//! The stages are independent and all of them run, so that one look shows all there is to mend.
+
+use crate::command::{cargo, run};
+use crate::error::{Error, Result};
+use crate::tidy;
+use crate::workspace::Workspace;
+use crate::{interrupt, test::Tally};
+use std::process::ExitCode;
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    if let Some(argument) = arguments.first() {
+        return Err(Error::new(format!("`lint` takes no arguments, but got {argument:?}")));
+    }
+    interrupt::install()?;
+    let mut tally = Tally::default();
+    stages(&Workspace::find()?, &mut tally)?;
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs all stages; each that finds something is one failure in `tally`.
+pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    println!("lint: rustfmt");
+    let found = run(&mut cargo(&["fmt", "--all", "--check"]));
+    count("rustfmt", found, "`cargo fmt --all`; or `rustup component add rustfmt`", tally)?;
+
+    println!("lint: clippy");
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let found = run(&mut cargo(&clippy));
+    count("clippy", found, "mend what it shows; or `rustup component add clippy`", tally)?;
+
+    println!("lint: tidy");
+    count("tidy", tidy(workspace), "each line above names a file and its breach", tally)
+}
+
+fn count(stage: &str, found: Result<()>, hint: &str, tally: &mut Tally) -> Result<()> {
+    interrupt::check()?;
+    if let Err(error) = found {
+        tally.fail(&format!("lint: {stage}: {}", error.hint(hint)));
+    }
+    Ok(())
+}
+
+fn tidy(workspace: &Workspace) -> Result<()> {
+    let tree = tidy::Tree::load(workspace)?;
+    let mut count = 0;
+    for check in tidy::CHECKS {
+        for finding in (check.run)(&tree) {
+            count += 1;
+            println!("{finding} [{}]", check.name);
+        }
+    }
+    match count {
+        0 => Ok(()),
+        count => Err(Error::new(format!("{count} findings"))),
+    }
+}

@@ -1,0 +1,64 @@
+//! The chores of the repository: `cargo xtask COMMAND`.
+//!
+//! Everything that a person or a CI job does with this repository, other than building it, is a
+//! command here, so that it needs no shell, no other language, and can be tested like other code.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what a command for developers does"
+)]
+
+mod command;
+mod error;
+mod fs;
+mod gnu;
+mod interrupt;
+mod lint;
+mod test;
+mod tidy;
+mod workspace;
+
+use crate::error::{Error, Result};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  lint                      rustfmt, clippy and the tidy checks
+  test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's suite
+                            for cp; ARGS go to `cargo test`; --quick leaves GNU's suite out
+  fs up|down [--dir DIR]    mount (as root) or unmount the test file systems
+  fs env [--dir DIR]        print the shell line that tells tests where they are
+  gnu [--baseline] [--as user] [AREA…]
+                            run GNU coreutils' own tests against the release binary;
+                            --baseline runs them against GNU's own tools once more
+  help                      print this";
+
+fn main() -> ExitCode {
+    match dispatch(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(interrupt::exit_code().unwrap_or(1))
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<ExitCode> {
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", arguments),
+    };
+    match command {
+        "lint" => lint::main(rest),
+        "test" => test::main(rest),
+        "fs" => fs::main(rest),
+        "gnu" => gnu::main(rest),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(Error::new(format!("there is no command {other:?}"))
+            .hint("`cargo xtask help` lists the commands")),
+    }
+}

@@ -1,0 +1,93 @@
+//! What the tests are told about this machine, in environment variables.
+//!
+//! `HAUL_TEST_FS` is a colon-separated list of `name=path`; `HAUL_TEST_FS_REQUIRED=1` says that a
+//! file system that is not on it is a failure; `HAUL_BIN` is the release binary.
+
+use super::tally::Tally;
+use crate::error::{Context, Result};
+use crate::fs::{Mounts, Place, Until, enter_private, env_value};
+use crate::workspace::{Workspace, closed_to_others};
+use rustix::process::geteuid;
+use std::fs;
+use std::path::PathBuf;
+
+const LIST: &str = "HAUL_TEST_FS";
+
+/// Test file systems and a binary, for as long as this lives.
+pub(super) struct Environment {
+    pub(super) variables: Vec<(&'static str, String)>,
+    mounts: Option<Mounts>,
+    copied_binary: Option<PathBuf>,
+}
+
+impl Environment {
+    /// As root, mounts the file systems in a namespace of our own; otherwise takes what there is.
+    pub(super) fn set_up(workspace: &Workspace, ci: bool, tally: &mut Tally) -> Result<Self> {
+        let binary = workspace.release_binary();
+        let mut environment = Self { variables: Vec::new(), mounts: None, copied_binary: None };
+        let mut told_binary = binary.clone();
+        let is_root = geteuid().is_root();
+        if is_root {
+            let place = environment.mount(workspace, tally)?;
+            // Tests start it as unprivileged users, too.
+            if closed_to_others(&binary).is_some() {
+                told_binary = place.dir.join("haul");
+                fs::copy(&binary, &told_binary).context("copy", binary.display())?;
+                environment.copied_binary = Some(told_binary.clone());
+            }
+        } else {
+            environment.find_mounted(workspace, tally)?;
+        }
+        environment.tell("HAUL_BIN", told_binary.display().to_string());
+        if ci || is_root {
+            environment.tell("HAUL_TEST_FS_REQUIRED", "1".into());
+        }
+        Ok(environment)
+    }
+
+    fn tell(&mut self, name: &'static str, value: String) {
+        self.variables.push((name, value));
+    }
+
+    fn mount(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<Place> {
+        if let Err(error) = enter_private() {
+            eprintln!("xtask: {error}; mounting where all can see it");
+        }
+        let place = Place::own(workspace)?;
+        let mounts = Mounts::up(place.clone(), Until::Exit)?;
+        for (name, cause) in &mounts.missing {
+            tally.fail(&format!("test file system {name}: {cause}"));
+        }
+        self.mounts = Some(mounts);
+        let list = env_value(&place)?;
+        println!("{LIST}={list}");
+        self.tell(LIST, list);
+        Ok(place)
+    }
+
+    fn find_mounted(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+        let list = match std::env::var(LIST) {
+            Ok(list) => list,
+            Err(_) => env_value(&Place::shared(workspace, None)?)?,
+        };
+        if list.is_empty() {
+            tally.ignore(
+                "tests on ext4, XFS, btrfs, tmpfs and overlayfs: only root can mount \
+                them (`cargo xtask fs up` as root once, or `cargo xtask test` as root)",
+            );
+        }
+        tally.ignore("tests of ownership, devices and other users: they need root");
+        if !list.is_empty() {
+            self.tell(LIST, list);
+        }
+        Ok(())
+    }
+
+    /// Takes down what was set up.
+    pub(super) fn tear_down(mut self) -> Result<()> {
+        if let Some(copy) = self.copied_binary.take() {
+            fs::remove_file(&copy).context("remove", copy.display())?;
+        }
+        self.mounts.take().map_or(Ok(()), Mounts::down)
+    }
+}

@@ -1,0 +1,67 @@
+//! The stages of a test run, from missing packages to the closing line.
+
+use super::environment::Environment;
+use super::options::{Extent, Options};
+use super::tally::Tally;
+use super::tools;
+use crate::command::{cargo, run, stream};
+use crate::error::{Error, Result};
+use crate::workspace::{Workspace, env_is_on};
+use crate::{gnu, interrupt, lint};
+use std::process::ExitCode;
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    interrupt::install()?;
+    let options = Options::parse(arguments);
+    let mut tally = Tally::default();
+    if let Err(error) = stages(&options, &mut tally) {
+        tally.fail(&error.to_string());
+    }
+    let notes = tally.notes();
+    if !notes.is_empty() {
+        println!("\nWhat did not run:");
+        notes.iter().for_each(|note| println!("  {note}"));
+    }
+    println!("{}", tally.closing());
+    let code = if tally.failed == 0 { 0 } else { 1 };
+    Ok(ExitCode::from(interrupt::exit_code().unwrap_or(code)))
+}
+
+fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let ci = env_is_on("CI");
+    for untested in tools::provide()? {
+        if ci {
+            tally.fail(&untested);
+        } else {
+            tally.ignore(&untested);
+        }
+    }
+    lint::stages(&workspace, tally)?;
+    run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
+    let environment = Environment::set_up(&workspace, ci, tally)?;
+    let outcome = cargo_test(options, &environment, tally);
+    let down = environment.tear_down();
+    outcome?;
+    down?;
+    if options.extent == Extent::Full {
+        gnu::stage(&workspace, tally)?;
+    }
+    Ok(())
+}
+
+fn cargo_test(options: &Options, environment: &Environment, tally: &mut Tally) -> Result<()> {
+    let mut command = cargo(&[]);
+    command.args(&options.cargo).envs(environment.variables.iter().cloned());
+    let failed_before = tally.failed;
+    let status = stream(&mut command, |line| tally.see(line))?;
+    let crashes = tally.count_crashes();
+    if crashes > 0 {
+        eprintln!("failed: {crashes} test binaries ended without a result, perhaps by a crash");
+    }
+    if !status.success() && tally.failed == failed_before {
+        return Err(Error::new(format!("`cargo test` failed ({status})"))
+            .hint("it could not start the tests; its own messages are above"));
+    }
+    Ok(())
+}

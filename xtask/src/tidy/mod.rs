@@ -1,0 +1,59 @@
+//! The house rules that no compiler knows, each a file here and a line in `CHECKS`.
+//!
+//! A check is a pure function from the repository's text to findings, so that its tests are
+//! literals. Each line also carries the smallest tree that the check must refuse: a check that
+//! passes everything fails the tests.
+
+mod budget;
+mod check;
+mod code;
+mod direction;
+mod file_length;
+mod first_line;
+mod front_pages;
+mod library_calls;
+mod named_paths;
+mod silenced;
+mod tree;
+mod unsafe_code;
+
+pub(crate) use check::{Check, Finding};
+pub(crate) use tree::Tree;
+
+/// All checks, in the order in which their findings are shown: what moves code first.
+pub(crate) const CHECKS: &[Check] = &[
+    direction::CHECK,
+    budget::CHECK,
+    unsafe_code::CHECK,
+    library_calls::CHECK,
+    silenced::CHECK,
+    file_length::CHECK,
+    first_line::CHECK,
+    named_paths::CHECK,
+    front_pages::CHECK,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_refuses_its_own_example() {
+        for check in CHECKS {
+            let findings = (check.run)(&Tree::literal(check.refused));
+            assert!(!findings.is_empty(), "{} passes what it must refuse", check.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_every_file_is_in_the_table() {
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tidy");
+        let helpers = ["mod.rs", "check.rs", "code.rs", "tree.rs"];
+        for entry in std::fs::read_dir(here).unwrap() {
+            let file = entry.unwrap().file_name().into_string().unwrap();
+            let name = file.trim_end_matches(".rs").replace('_', "-");
+            let lines = CHECKS.iter().filter(|check| check.name == name).count();
+            assert_eq!(lines, usize::from(!helpers.contains(&file.as_str())), "{file}");
+        }
+    }
+}
