@@ -37,6 +37,15 @@ pub(crate) fn quote(name: &[u8]) -> String {
     quote_in(name, charset())
 }
 
+/// Quotes a name only where a shell would need it, as GNU does at the start of a message.
+pub(crate) fn quote_if_needed(name: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"%+,-./:@_".contains(byte);
+    if !name.is_empty() && name.iter().all(is_plain) {
+        return String::from_utf8_lossy(name).into_owned();
+    }
+    quote(name)
+}
+
 /// Quotes a word as the locale does: ‘x’, or 'x' where that is all there is.
 pub(crate) fn quote_word(word: &[u8]) -> String {
     let inner: String = pieces(word, charset())

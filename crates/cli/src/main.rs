@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     haul_sys::process::die_by_broken_pipe();
+    haul_sys::process::share_one_heap();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     applet::dispatch(&arguments)
 }

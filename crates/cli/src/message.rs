@@ -26,16 +26,22 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         What::Changed => format!("{source} changed while it was copied"),
         What::Close => format!("failed to close {target}"),
         What::SameFile => format!("{source} and {target} are the same file"),
-        What::OverDirectory => format!("cannot overwrite directory {target} with non-directory"),
+        What::OverDirectory => {
+            format!("cannot overwrite directory {target} with non-directory {source}")
+        }
         What::OverNonDirectory => {
             format!("cannot overwrite non-directory {target} with directory {source}")
         }
         What::JustCreated => format!("will not overwrite just-created {target} with {source}"),
+        What::ThroughJustCreated => {
+            format!("will not copy {source} through just-created symlink {target}")
+        }
         What::NotReplacing => format!("not replacing {target}"),
         What::Remove => format!("cannot remove {target}"),
         What::CreateDirectory => format!("cannot create directory {target}"),
         What::OpenDirectory => format!("cannot access {target}"),
         What::CreateSymlink => format!("cannot create symbolic link {target}"),
+        What::LinkToSource => format!("cannot create symbolic link {target} to {source}"),
         What::CreateHardLink => format!("cannot create hard link {target} to {source}"),
         What::CreateFifo => format!("cannot create fifo {target}"),
         What::CreateSpecial => format!("cannot create special file {target}"),
@@ -49,9 +55,24 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         What::Permissions => format!("preserving permissions for {target}"),
         What::Times => format!("preserving times for {target}"),
         What::Xattr => format!("setting attributes for {target}"),
-        What::TargetDirectory => format!("target {target}"),
+        What::TargetDirectory => format!("target directory {target}"),
+        What::TargetOperand => format!("target {target}"),
+        What::ParentsNeedDirectory => {
+            "with --parents, the destination must be a directory".to_owned()
+        }
+        What::DirectoryGivenTwice => {
+            format!("warning: source directory {source} specified more than once")
+        }
+        What::Backup => format!("cannot backup {target}"),
+        What::BackupDestroysSource => {
+            format!("backing up {target} might destroy source;  {source} not copied")
+        }
+        What::RestoreBackup => format!("cannot un-backup {target}"),
+        What::NotADirectory => format!("{source} exists but is not a directory"),
+        What::Resources => format!("cannot copy {source} to {target}"),
         What::GivenTwice => format!("warning: source file {source} specified more than once"),
         What::RelativeLink => {
+            let target = crate::escape::quote_if_needed(&failure.target);
             format!("{target}: can make relative symbolic links only in current directory")
         }
         other => format!("{other:?} failed for {source}"),

@@ -19,7 +19,7 @@ use crate::schedule::pool::Pool;
 use crate::walk::handles::{Cache, Handles};
 use crate::walk::node::{Node, Origin};
 use crate::walk::reader::Reader;
-use crate::worker::{Job, Task, Worker};
+use crate::worker::{Job, Task, TaskKind, Worker};
 
 /// Copies what the request asks for, and returns what was done. Blocks until it is done or
 /// stopped; failures reach the monitor as they happen.
@@ -34,7 +34,10 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
             return control.counts();
         }
     };
-    let policy = Policy { order: plan.order, ..request.policy.clone() };
+    let mut policy = Policy { order: plan.order, ..request.policy.clone() };
+    if plan.backs_itself_up {
+        policy.backup = None;
+    }
     let budget = Budget::new(request.resources.jobs, request.resources.descriptors);
     let me = haul_sys::process::identity();
     let run = Run {
@@ -48,10 +51,12 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
         links: LinkMap::default(),
         made_roots: Mutex::default(),
         operand_files: Mutex::default(),
+        operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         several_names: Mutex::new(()),
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
+        tells_moves: monitor.wants_moves(),
     };
     let task = root(&run, plan);
     std::thread::scope(|scope| {
@@ -82,6 +87,7 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
         target_through_link: false,
         inherits_acl,
         pair,
+        lists_operands: true,
         attributes: DirectoryAttributes::nothing(),
         pending: AtomicUsize::new(1),
         handles: Mutex::new(None),
@@ -89,5 +95,6 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
     let handles = Arc::new(Handles::new(source, target));
     run.cache.keep(&node, &handles);
     let reader = Reader::of_operands(&operands);
-    Arc::new(Task::new(node, handles, (Origin::Found, inherits_acl), reader))
+    let kind = TaskKind { origin: Origin::Found, new_owner: None, inherits_acl };
+    Arc::new(Task::new(node, handles, kind, reader))
 }

@@ -6,7 +6,9 @@
 use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
-use crate::request::{Dereference, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks};
+use crate::request::{
+    BackupKind, Consent, Dereference, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks,
+};
 
 /// What is known of a name that is taken already.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,8 @@ pub(crate) struct Taken {
     pub(crate) link: Stat,
     /// What it leads to, if it is a symbolic link that leads anywhere.
     pub(crate) followed: Option<Stat>,
+    /// Whether it is a symbolic link that leads in a circle.
+    pub(crate) is_loop: bool,
 }
 
 impl Taken {
@@ -32,6 +36,8 @@ pub(crate) struct Found {
     pub(crate) stat: Stat,
     /// What the name itself is.
     pub(crate) link: Stat,
+    /// What the name leads to, if it is a symbolic link that leads anywhere.
+    pub(crate) followed: Option<Stat>,
     /// Whether source and target are one and the same directory entry, by directory and name.
     pub(crate) same_name: bool,
 }
@@ -45,6 +51,8 @@ pub(crate) enum Action {
     Overwrite,
     /// What is there is removed, and the entry made anew.
     Replace,
+    /// What is there gets another name, and the entry is made anew.
+    BackUp,
     /// What is there stays.
     Skip,
     /// What is there stays, and that is a failure.
@@ -71,7 +79,7 @@ const fn plainly(action: Action) -> Decision {
 pub(crate) fn decide(found: &Found, taken: &Taken, policy: &Policy) -> Decision {
     let source = found.stat.kind();
     let Some(target) = seen_target(source, taken, policy) else {
-        return plainly(through_dangling(policy));
+        return plainly(through_dangling(taken, policy));
     };
     match same_file(found, taken, &target, policy) {
         Same::Fine => {}
@@ -85,9 +93,13 @@ pub(crate) fn decide(found: &Found, taken: &Taken, policy: &Policy) -> Decision 
         Existing::Keep => return plainly(Action::Skip),
         Existing::KeepAndFail => return plainly(Action::Refuse(What::NotReplacing)),
         Existing::Older if !is_older(&target, &found.stat) => return plainly(Action::Skip),
-        Existing::Older | Existing::Overwrite | Existing::Ask => {}
+        Existing::Older | Existing::Overwrite => {}
     }
-    let ask = policy.existing == Existing::Ask;
+    let ask = match policy.consent {
+        Consent::Denied => return plainly(Action::Skip),
+        Consent::Ask => true,
+        Consent::NotNeeded => false,
+    };
     if target.kind() == Kind::Directory {
         return Decision { action: Action::Refuse(What::OverDirectory), ask };
     }
@@ -99,11 +111,18 @@ fn seen_target(source: Kind, taken: &Taken, policy: &Policy) -> Option<Stat> {
     let by_itself = (source != Kind::Regular
         && (!policy.reads_specials() || matches!(source, Kind::Directory | Kind::Symlink)))
         || matches!(policy.make, Make::HardLink | Make::SymbolicLink)
-        || policy.force == Force::First;
+        || policy.force == Force::First
+        || policy.backup.is_some();
     if by_itself { Some(taken.link) } else { taken.reached() }
 }
 
-const fn through_dangling(policy: &Policy) -> Action {
+const fn through_dangling(taken: &Taken, policy: &Policy) -> Action {
+    if taken.is_loop {
+        return match policy.force {
+            Force::No => Action::Refuse(What::StatTarget),
+            Force::IfUnopenable | Force::First => Action::Replace,
+        };
+    }
     match policy.target_links {
         TargetLinks::WriteDangling => Action::Overwrite,
         TargetLinks::Strict | TargetLinks::KeepDirectory => Action::Refuse(What::DanglingTarget),
@@ -126,6 +145,9 @@ fn over_file(source: Kind, target: &Stat, policy: &Policy) -> Action {
     let split_names = policy.preserve.links == Links::Keep && target.nlink > 1;
     let cannot_be_written = policy.dereference == Dereference::Never && source != Kind::Regular;
     let is_link = matches!(policy.make, Make::HardLink | Make::SymbolicLink);
+    if policy.backup.is_some() {
+        return Action::BackUp;
+    }
     if policy.force == Force::First {
         return Action::Replace;
     }
@@ -170,11 +192,7 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
     let target_is_link = taken.link.kind() == Kind::Symlink;
     if policy.dereference == Dereference::Never {
         if source_is_link && target_is_link {
-            return match (found.same_name, same) {
-                (true, _) => Same::Refused,
-                (false, true) => Same::Nothing,
-                (false, false) => Same::Fine,
-            };
+            return two_links(found, same, policy);
         }
     } else {
         if !same {
@@ -185,13 +203,13 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
         }
     }
     let same_link = found.link.same_file(&taken.link);
-    if policy.force == Force::First {
-        if target_is_link {
-            return Same::Fine;
-        }
-        if same_link && taken.link.nlink > 1 && !found.same_name {
-            return Same::Fine;
-        }
+    if policy.backup.is_some() {
+        return backed_up(found, same_link, (source_is_link, target_is_link), policy);
+    }
+    if policy.force == Force::First
+        && (target_is_link || (same_link && taken.link.nlink > 1 && !found.same_name))
+    {
+        return Same::Fine;
     }
     if !source_is_link && !target_is_link {
         if !same_link {
@@ -205,27 +223,85 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
         return Same::Fine;
     }
     if policy.dereference == Dereference::Never {
-        let reached = taken.reached();
-        if !reached.is_some_and(|reached| reached.same_file(&found.stat)) {
-            return Same::Fine;
-        }
-        if policy.make == Make::HardLink {
-            return if target_is_link { Same::Fine } else { Same::Nothing };
-        }
+        return what_links_lead_to(found, taken, policy);
     }
     Same::Refused
+}
+
+/// Two links are fine unless they are one and the same name.
+const fn two_links(found: &Found, same: bool, policy: &Policy) -> Same {
+    if found.same_name {
+        return Same::Refused;
+    }
+    // Names of one link: with a backup it is made anew, without there is nothing to do.
+    if same && policy.backup.is_none() { Same::Nothing } else { Same::Fine }
+}
+
+/// A backup keeps the data, so only a name that is both source and target is refused, and a file
+/// whose link would come to lead to its own backup.
+fn backed_up(
+    found: &Found,
+    same_link: bool,
+    (source_is_link, target_is_link): (bool, bool),
+    policy: &Policy,
+) -> Same {
+    let onto_own_referent =
+        policy.dereference != Dereference::Never && source_is_link && !target_is_link;
+    let refused = if same_link { found.same_name } else { onto_own_referent };
+    if refused { Same::Refused } else { Same::Fine }
+}
+
+/// Without following: the copy of a link may not replace what the link leads to, nor the reverse.
+fn what_links_lead_to(found: &Found, taken: &Taken, policy: &Policy) -> Same {
+    let source = found.followed.unwrap_or(found.link);
+    let Some(target) = taken.reached() else { return Same::Fine };
+    if found.followed.is_none() && found.link.kind() == Kind::Symlink {
+        return Same::Fine;
+    }
+    if !source.same_file(&target) {
+        return Same::Fine;
+    }
+    if policy.make == Make::HardLink {
+        let target_is_link = taken.link.kind() == Kind::Symlink;
+        return if target_is_link { Same::Fine } else { Same::Nothing };
+    }
+    Same::Refused
+}
+
+/// Tells whether a second operand may not overwrite what the first has made: a numbered backup
+/// keeps both.
+pub(crate) fn protects_just_made(policy: &Policy) -> bool {
+    policy.backup.as_ref().is_none_or(|backup| backup.kind != BackupKind::Numbered)
+}
+
+/// Returns the mode that a new file ends with, before the umask, where bits are not kept.
+#[must_use]
+pub(crate) fn usual_mode(source: &Stat, policy: &Policy) -> u32 {
+    let kind = source.kind();
+    match policy.preserve.mode {
+        ModePolicy::Default if matches!(kind, Kind::Directory | Kind::Socket) => 0o777,
+        ModePolicy::Default => 0o666,
+        // A directory stays sticky; only a regular file could be run with its owner's rights.
+        ModePolicy::Usual | ModePolicy::Keep if kind == Kind::Regular => {
+            source.permissions() & 0o777
+        }
+        ModePolicy::Usual | ModePolicy::Keep => source.permissions(),
+    }
 }
 
 /// Returns the mode that a new file is made with, before the umask. Never wider than it ends.
 #[must_use]
 pub(crate) fn creation_mode(source: &Stat, policy: &Policy, owner_will_change: bool) -> u32 {
-    let wanted = match policy.preserve.mode {
-        ModePolicy::Default if source.kind() == Kind::Directory => 0o777,
-        ModePolicy::Default => 0o666,
-        ModePolicy::Usual | ModePolicy::Keep => source.permissions() & 0o777,
-    };
-    // Until the owner is right, the group and others are whoever they happen to be.
-    if owner_will_change { wanted & 0o700 } else { wanted }
+    let wanted = usual_mode(source, policy);
+    let kept = &policy.preserve;
+    let is_directory = source.kind() == Kind::Directory;
+    // Until the owner is right, the group and others are whoever they happen to be. What takes
+    // long, a directory or a stream, is narrow all the while, as GNU's is.
+    let takes_long = is_directory || source.kind() != Kind::Regular;
+    if owner_will_change || (kept.ownership.wanted() && takes_long) {
+        return wanted & 0o700;
+    }
+    if is_directory && kept.mode == ModePolicy::Keep { wanted & !0o022 } else { wanted }
 }
 
 #[cfg(test)]
@@ -258,11 +334,11 @@ mod tests {
     const FIFO: u32 = 0o010_600;
 
     fn found(stat: Stat) -> Found {
-        Found { stat, link: stat, same_name: false }
+        Found { stat, link: stat, followed: None, same_name: false }
     }
 
     fn taken(link: Stat) -> Taken {
-        Taken { link, followed: None }
+        Taken { link, followed: None, is_loop: false }
     }
 
     fn action(found: &Found, taken: &Taken, policy: &Policy) -> Action {
@@ -288,7 +364,7 @@ mod tests {
         let answer = action(&found(stat(1, FILE)), &taken(stat(1, FILE)), &recursive());
         assert_eq!(answer, Action::Refuse(What::SameFile));
         let plain = Policy::plain(0);
-        let link = Taken { link: stat(2, LINK), followed: Some(stat(1, FILE)) };
+        let link = Taken { link: stat(2, LINK), followed: Some(stat(1, FILE)), is_loop: false };
         assert_eq!(action(&found(stat(1, FILE)), &link, &plain), Action::Refuse(What::SameFile));
     }
 
@@ -305,7 +381,8 @@ mod tests {
 
     #[test]
     fn a_link_to_a_directory_is_no_directory_unless_asked() {
-        let link = Taken { link: stat(2, LINK), followed: Some(stat(3, DIRECTORY)) };
+        let link =
+            Taken { link: stat(2, LINK), followed: Some(stat(3, DIRECTORY)), is_loop: false };
         let source = found(stat(1, DIRECTORY));
         let strict = recursive();
         assert_eq!(action(&source, &link, &strict), Action::Refuse(What::OverNonDirectory));

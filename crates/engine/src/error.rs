@@ -48,6 +48,8 @@ pub enum What {
     OverNonDirectory,
     /// The target was made by this run from another operand; both.
     JustCreated,
+    /// The target is a link that this run made from another operand; both.
+    ThroughJustCreated,
     /// The target exists and is to stay.
     NotReplacing,
     /// Removing the target.
@@ -58,6 +60,8 @@ pub enum What {
     OpenDirectory,
     /// Making a symbolic link; the target.
     CreateSymlink,
+    /// Making a symbolic link to the source; both.
+    LinkToSource,
     /// Making a hard link; the target and its other name.
     CreateHardLink,
     /// Making a FIFO; the target.
@@ -80,12 +84,26 @@ pub enum What {
     Times,
     /// Keeping an extended attribute; the target.
     Xattr,
-    /// The target operand is to be a directory.
+    /// The target directory (`-t`) is none.
     TargetDirectory,
-    /// A name that was given twice; the source.
+    /// The last operand is to be a directory and is none.
+    TargetOperand,
+    /// With `--parents` the target has to be a directory.
+    ParentsNeedDirectory,
+    /// A file that was given twice; the source.
     GivenTwice,
+    /// A directory that was given twice; the source.
+    DirectoryGivenTwice,
     /// A relative symbolic link can only be made in the current directory; the target.
     RelativeLink,
+    /// Giving the target its backup's name.
+    Backup,
+    /// The backup's name is the source's; both.
+    BackupDestroysSource,
+    /// Giving a backup its old name again; the target.
+    RestoreBackup,
+    /// A leading directory of an operand is no directory; the source.
+    NotADirectory,
     /// Memory, threads or descriptors ran out.
     Resources,
 }

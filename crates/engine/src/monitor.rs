@@ -11,6 +11,8 @@ use crate::error::Failure;
 pub enum Outcome {
     /// It is being made from the source.
     Copied,
+    /// It is a leading directory of an operand, and was made for its sake.
+    Parent,
     /// It is made as another name of a file that was copied before.
     Linked,
     /// It was removed to make room.
@@ -30,6 +32,19 @@ pub struct Event {
     pub source: Vec<u8>,
     /// The target's path for people.
     pub target: Vec<u8>,
+    /// The path that what was there before has now.
+    pub backup: Option<Vec<u8>>,
+}
+
+/// A file whose bytes were moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedFile {
+    /// The source's path for people.
+    pub source: Vec<u8>,
+    /// The target's path for people.
+    pub target: Vec<u8>,
+    /// How.
+    pub moved: haul_io::Moved,
 }
 
 /// A question for a person.
@@ -53,6 +68,14 @@ pub trait Monitor: Sync {
 
     /// Hears of an entry.
     fn entry(&self, _event: &Event) {}
+
+    /// Tells whether [`Monitor::moved`] wants to be called.
+    fn wants_moves(&self) -> bool {
+        false
+    }
+
+    /// Hears how the bytes of a file were moved, once they are.
+    fn moved(&self, _moved: &MovedFile) {}
 
     /// Asks a person; `true` is yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {

@@ -6,13 +6,14 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
+use crate::apply::backup;
 use crate::error::{Failure, Severity, What};
-use crate::request::{Order, Recursion, Request, TargetForm};
+use crate::request::{Force, Order, Parents, Recursion, Request, TargetForm};
 use crate::walk::reader::Operand;
 
 /// A request that makes sense.
@@ -26,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) target_name: CString,
     /// The order to keep, which may be stricter than the policy's.
     pub(crate) order: Order,
+    /// Whether the one operand is copied to its own backup, so that no further backup is made.
+    pub(crate) backs_itself_up: bool,
 }
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
@@ -48,11 +51,11 @@ impl Plan {
             .map_err(|error| fail(What::StatTarget, Some(error.errno)))?;
         let is_directory = match request.form {
             TargetForm::Name => false,
-            TargetForm::Guess | TargetForm::Directory => {
+            TargetForm::Guess | TargetForm::Directory | TargetForm::LastDirectory => {
                 match statat_follow(&here, &request.target) {
                     Ok(stat) => stat.kind() == Kind::Directory,
-                    Err(error) if request.form == TargetForm::Directory => {
-                        return Err(fail(What::TargetDirectory, Some(error.errno)));
+                    Err(error) if request.form != TargetForm::Guess => {
+                        return Err(fail(not_a_directory(request.form), Some(error.errno)));
                     }
                     // What is wrong with it is found out by the call that makes it.
                     Err(_) => false,
@@ -60,26 +63,32 @@ impl Plan {
             }
         };
         if !is_directory {
-            if request.form == TargetForm::Directory {
-                return Err(fail(What::TargetDirectory, Some(Errno::NOTDIR)));
+            if matches!(request.form, TargetForm::Directory | TargetForm::LastDirectory) {
+                return Err(fail(not_a_directory(request.form), Some(Errno::NOTDIR)));
+            }
+            if request.policy.parents == Parents::Keep {
+                return Err(fail(What::ParentsNeedDirectory, None));
             }
             let target = here.try_clone().map_err(|_| fail(What::Resources, Some(Errno::MFILE)))?;
             return Ok(Plan::as_name(request, here, target));
         }
         let target = openat(&here, &request.target, DIRECTORY)
-            .map_err(|error| fail(What::TargetDirectory, Some(error.errno)))?;
+            .map_err(|error| fail(not_a_directory(request.form), Some(error.errno)))?;
         Ok(Plan::into_directory(request, here, target))
     }
 
     fn as_name(request: &Request, source: OwnedFd, target: OwnedFd) -> Plan {
-        let operand =
-            |source: &CString| Operand { source: source.clone(), target: request.target.clone() };
+        let backup = own_backup(request, &target);
+        let backs_itself_up = backup.is_some();
+        let name = backup.unwrap_or_else(|| request.target.clone());
+        let operand = |source: &CString| Operand::whole(source.clone(), name.clone());
         Plan {
             operands: request.sources.iter().map(operand).collect(),
             source,
             target,
             target_name: CString::default(),
             order: request.policy.order,
+            backs_itself_up,
         }
     }
 
@@ -90,17 +99,51 @@ impl Plan {
             .sources
             .iter()
             .map(|source| {
-                let name = last_component(source);
-                twice |= !seen.insert(name.clone());
-                Operand { source: source.clone(), target: name }
+                let operand = match request.policy.parents {
+                    Parents::Keep => Operand::of_path(source),
+                    Parents::Cut => Operand::whole(source.clone(), last_component(source)),
+                };
+                twice |= !seen.insert(operand.target.clone());
+                operand
             })
             .collect();
         // Two operands of one name go into the same place, where the second must find what the
         // first has left.
-        let recursive = request.policy.recursion == Recursion::Yes;
+        let recursive =
+            request.policy.recursion == Recursion::Yes || request.policy.parents == Parents::Keep;
         let order = if twice && recursive { Order::Listed } else { request.policy.order };
-        Plan { operands, source: here, target, target_name: request.target.clone(), order }
+        Plan {
+            operands,
+            source: here,
+            target,
+            target_name: request.target.clone(),
+            order,
+            backs_itself_up: false,
+        }
     }
+}
+
+const fn not_a_directory(form: TargetForm) -> What {
+    match form {
+        TargetForm::Directory => What::TargetDirectory,
+        TargetForm::Guess | TargetForm::LastDirectory | TargetForm::Name => What::TargetOperand,
+    }
+}
+
+/// With `-f` and a backup, a regular file that is copied to itself is copied to its backup: the one
+/// self-copy that is allowed.
+fn own_backup(request: &Request, here: &OwnedFd) -> Option<CString> {
+    let policy = &request.policy;
+    let backup = policy.backup.as_ref()?;
+    let asked = policy.force == Force::IfUnopenable;
+    if !asked || request.sources.first() != Some(&request.target) {
+        return None;
+    }
+    let stat = statat_follow(here, &request.target).ok()?;
+    if stat.kind() != Kind::Regular {
+        return None;
+    }
+    backup::name_for(here.as_fd(), &request.target, backup).ok().map(|(name, _)| name)
 }
 
 /// Returns the last component of a path; `.` where that would lead out of the target directory,

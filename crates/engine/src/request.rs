@@ -85,19 +85,57 @@ pub enum Links {
     Keep,
 }
 
-/// What happens when the target's name is taken.
+/// Which existing targets are replaced (`--update`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is overwritten.
+    /// All.
     Overwrite,
-    /// It stays, without a word (`-n`).
+    /// None; they stay without a word.
     Keep,
-    /// It stays, and that is a failure (`--update=none-fail`).
+    /// None, and each is a failure.
     KeepAndFail,
-    /// It is overwritten if it is older than the source (`-u`).
+    /// Those that are older than the source.
     Older,
+}
+
+/// What happens before an existing target is replaced that may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Nothing.
+    NotNeeded,
     /// A person is asked (`-i`).
     Ask,
+    /// It is taken for denied, without a word (`-n`).
+    Denied,
+}
+
+/// Which name an existing target gets before it is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupKind {
+    /// The name with the suffix.
+    Simple,
+    /// A numbered name if it has numbered backups already, else the name with the suffix.
+    Existing,
+    /// `name.~N~`, with the next number.
+    Numbered,
+}
+
+/// How backups of existing targets are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// Which name they get.
+    pub kind: BackupKind,
+    /// The suffix of simple backups, without any slash.
+    pub suffix: Vec<u8>,
+}
+
+/// Whether an operand's leading directories are made in the target as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parents {
+    /// Only its last component counts.
+    Cut,
+    /// All of them (`--parents`).
+    Keep,
 }
 
 /// When an existing target is removed instead of being written to.
@@ -184,8 +222,14 @@ pub struct Policy {
     pub specials: Specials,
     /// Which attributes follow.
     pub preserve: Preserve,
-    /// What happens to what is there already.
+    /// Which existing targets are replaced.
     pub existing: Existing,
+    /// Whether a person has to agree.
+    pub consent: Consent,
+    /// Whether they are kept under another name.
+    pub backup: Option<Backup>,
+    /// Whether leading directories of operands are made.
+    pub parents: Parents,
     /// When it is removed.
     pub force: Force,
     /// What a link in the target's place means.
@@ -213,6 +257,9 @@ impl Policy {
             specials: Specials::Recreate,
             preserve: Preserve::NOTHING,
             existing: Existing::Overwrite,
+            consent: Consent::NotNeeded,
+            backup: None,
+            parents: Parents::Cut,
             force: Force::No,
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
@@ -236,8 +283,10 @@ impl Policy {
 pub enum TargetForm {
     /// A directory if it is one, else the new name.
     Guess,
-    /// A directory (`-t`, or several sources).
+    /// A directory, said so (`-t`).
     Directory,
+    /// A directory, for there are several sources.
+    LastDirectory,
     /// The new name, even if it is a directory (`-T`).
     Name,
 }

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
-use crate::apply::hardlink::LinkMap;
+use crate::apply::hardlink::{LinkMap, Name};
 use crate::apply::shared::SharedFile;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
@@ -60,6 +59,8 @@ pub(crate) struct Run<'r> {
     pub(crate) made_roots: Mutex<Vec<Identity>>,
     /// Files that operands were copied to, so that no second operand overwrites one of them.
     pub(crate) operand_files: Mutex<HashSet<(CString, Identity)>>,
+    /// What operands stood for, so that none is copied twice.
+    pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands, without which the above is not needed.
     pub(crate) several_operands: bool,
     /// Held while a file is overwritten that can be reached by another name, too.
@@ -68,6 +69,8 @@ pub(crate) struct Run<'r> {
     pub(crate) me: (u32, u32),
     /// Whether entries are told to the monitor.
     pub(crate) tells_entries: bool,
+    /// Whether it is told how bytes were moved.
+    pub(crate) tells_moves: bool,
 }
 
 impl Run<'_> {
@@ -91,14 +94,11 @@ impl Run<'_> {
         }
     }
 
-    /// Remembers a file that an operand was copied to.
-    pub(crate) fn made_by_operand(&self, name: &CStr, target: &OwnedFd) {
-        if !self.several_operands {
-            return;
-        }
-        // A file that was made a moment ago can be described; if not, nothing is protected that
-        // the exclusive creation did not protect.
-        if let Ok(stat) = haul_sys::fs::fstat(target) {
+    /// Remembers a file that an operand was copied to, as it was described a moment later.
+    pub(crate) fn made_by_operand(&self, name: &CStr, described: haul_sys::Result<Stat>) {
+        // What was just made can be described; if not, nothing is protected that the exclusive
+        // creation did not protect.
+        if let (true, Ok(stat)) = (self.several_operands, described) {
             let mut made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
             made.insert((name.to_owned(), identity(&stat)));
         }
@@ -108,6 +108,15 @@ impl Run<'_> {
     pub(crate) fn was_made_by_operand(&self, name: &CStr, id: Identity) -> bool {
         let made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
         made.contains(&(name.to_owned(), id))
+    }
+
+    /// Remembers what an operand stands for; `false` if another stood for the same before.
+    pub(crate) fn is_first_of_its_kind(&self, name: &CStr, id: Identity) -> bool {
+        if !self.several_operands {
+            return true;
+        }
+        let mut seen = self.operand_sources.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.insert((name.to_owned(), id))
     }
 
     /// Tells whether the permission bits let us write, as far as they alone can tell.
@@ -161,6 +170,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) node: &'a Arc<Node>,
     pub(crate) source: &'a CStr,
     pub(crate) target: &'a CStr,
+    /// What is left of an operand's path below this entry, which then is a leading directory.
+    pub(crate) rest: Option<&'a CStr>,
 }
 
 impl Entry<'_> {
@@ -174,7 +185,7 @@ impl Entry<'_> {
 
     /// Tells whether a person named this entry.
     pub(crate) fn is_operand(&self) -> bool {
-        self.node.parent.is_none()
+        self.node.lists_operands
     }
 
     pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
@@ -207,13 +218,39 @@ impl Entry<'_> {
     }
 
     pub(crate) fn tell(&self, run: &Run<'_>, outcome: Outcome, kind: Kind) {
+        self.tell_backed_up(run, outcome, kind, None);
+    }
+
+    /// Tells of an entry that takes the place of something that got another name.
+    pub(crate) fn tell_backed_up(
+        &self,
+        run: &Run<'_>,
+        outcome: Outcome,
+        kind: Kind,
+        backup: Option<&CStr>,
+    ) {
         if run.tells_entries {
             run.monitor.entry(&Event {
                 outcome,
                 kind,
                 source: self.source_path(),
                 target: self.target_path(),
+                backup: backup.map(|name| of_entry(self.node, name, Side::Target)),
             });
         }
+    }
+
+    /// Reports that this entry could not be made another name of one that was copied before.
+    pub(crate) fn fail_link(&self, run: &Run<'_>, errno: Errno, first: &Name) {
+        run.report(
+            Severity::Failure,
+            &Failure {
+                what: What::CreateHardLink,
+                source: of_entry(&first.node, &first.name, Side::Target),
+                target: self.target_path(),
+                errno: Some(errno),
+                severity: Severity::Failure,
+            },
+        );
     }
 }

@@ -22,6 +22,10 @@ use crate::walk::reader::{Drawn, Names, Reader};
 /// copying a few files, so a run of a few files never does.
 const ALONE_ENTRIES: u64 = 64;
 
+/// The stack of a worker. Nothing here recurses and no frame holds a buffer, so an eighth of the
+/// usual size leaves room to spare; it is what a run with little memory has to find.
+const STACK_BYTES: usize = 256 << 10;
+
 /// The most workers in one directory. Making a name takes about 40 % of the time of a small file,
 /// and only one can do that at a time; so a fourth worker would wait.
 const DIRECTORY_WORKERS: usize = 3;
@@ -44,6 +48,8 @@ pub(crate) struct Enter {
     pub(crate) made: Option<u32>,
     pub(crate) through_link: bool,
     pub(crate) target_through_link: bool,
+    /// What is left of an operand's path below this directory, if only that is wanted of it.
+    pub(crate) rest: Option<CString>,
 }
 
 /// A directory that is being worked on, by one worker or several.
@@ -51,6 +57,9 @@ pub(crate) struct Task {
     pub(crate) node: Arc<Node>,
     pub(crate) handles: Arc<Handles>,
     pub(crate) origin: Origin,
+    /// Whom files belong to that are made here; unknown in a directory that was there before, for
+    /// setgid bits and mount options have a say.
+    pub(crate) new_owner: Option<(u32, u32)>,
     /// The mode of targets made here is changed by an inherited access-control list.
     pub(crate) inherits_acl: bool,
     reader: Mutex<Reader>,
@@ -60,17 +69,27 @@ pub(crate) struct Task {
     workers: AtomicUsize,
 }
 
+/// What is known of a target directory, as far as what is made in it is concerned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TaskKind {
+    pub(crate) origin: Origin,
+    pub(crate) new_owner: Option<(u32, u32)>,
+    pub(crate) inherits_acl: bool,
+}
+
 impl Task {
     pub(crate) fn new(
         node: Arc<Node>,
         handles: Arc<Handles>,
-        (origin, inherits_acl): (Origin, bool),
+        kind: TaskKind,
         reader: Reader,
     ) -> Task {
+        let TaskKind { origin, new_owner, inherits_acl } = kind;
         Task {
             node,
             handles,
             origin,
+            new_owner,
             inherits_acl,
             reader: Mutex::new(reader),
             create: Mutex::new(()),
@@ -84,6 +103,14 @@ impl Task {
     }
 }
 
+/// Whether a worker is through with a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Done,
+    /// It is on the stack, below its children.
+    Waiting,
+}
+
 /// One worker of a run.
 pub(crate) struct Worker<'scope, 'env> {
     pub(crate) run: &'env Run<'env>,
@@ -92,6 +119,10 @@ pub(crate) struct Worker<'scope, 'env> {
     pub(crate) kit: Kit,
     buffer: Option<DirectoryBuffer>,
     pub(crate) stack: Vec<Job>,
+    names: Names,
+    batch: Batch,
+    /// The memory of a directory's entries that were handed out.
+    spare: Names,
     handled: u64,
 }
 
@@ -104,7 +135,18 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         // There is a shard for every worker that the budget allows; a missing one could only be
         // shared, never wrong.
         let shard = &run.control.shards[number % run.control.shards.len()];
-        Worker { run, scope, shard, kit: Kit::new(), buffer: None, stack: Vec::new(), handled: 0 }
+        Worker {
+            run,
+            scope,
+            shard,
+            kit: Kit::new(),
+            buffer: None,
+            stack: Vec::new(),
+            names: Names::default(),
+            batch: Batch::default(),
+            spare: Names::default(),
+            handled: 0,
+        }
     }
 
     pub(crate) fn watch(&self) -> Watch<'env> {
@@ -138,27 +180,36 @@ impl<'scope, 'env> Worker<'scope, 'env> {
 
     /// Handles the entries of a directory, until there are none or others should come first.
     pub(crate) fn run_task(&mut self, task: &Arc<Task>) {
-        let mut names = Names::default();
-        let mut batch = Batch::default();
+        // A worker works on one directory at a time, so what it gathers entries in serves them all.
+        let mut names = std::mem::take(&mut self.names);
+        let mut batch = std::mem::take(&mut self.batch);
+        let left = self.draw_batches(task, &mut names, &mut batch);
+        self.names = names;
+        self.batch = batch;
+        if left == Left::Done {
+            self.run.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
+            self.leave(task);
+        }
+    }
+
+    fn draw_batches(&mut self, task: &Arc<Task>, names: &mut Names, batch: &mut Batch) -> Left {
         let mut first_child = self.stack.len();
         loop {
-            let drawn = self.draw(task, &mut names);
-            apply::run(self, task, &names, &mut batch);
+            let drawn = self.draw(task, names);
+            apply::run(self, task, names, batch);
             self.handled += names.slots.len() as u64;
             if self.run.stopped() || drawn == Drawn::End {
-                break;
+                return Left::Done;
             }
             // In a listed run a directory comes right after its name; otherwise the children of
             // one buffer come before the next buffer, so that only they wait.
             let children = self.stack.len() > first_child;
             if children && (self.run.is_listed() || drawn == Drawn::Boundary) {
                 self.stack.insert(first_child, Job::Continue(Arc::clone(task)));
-                return;
+                return Left::Waiting;
             }
             first_child -= self.share(task).min(first_child);
         }
-        self.run.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
-        self.leave(task);
     }
 
     fn draw(&mut self, task: &Task, names: &mut Names) -> Drawn {
@@ -168,7 +219,8 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         }
         let most = if self.run.is_listed() { 1 } else { self.run.budget.batch };
         let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let (drawn, trouble) = reader.draw(task.handles.source(), &mut self.buffer, names, most);
+        let (drawn, trouble) =
+            reader.draw(task.handles.source(), (&mut self.buffer, &mut self.spare), names, most);
         drop(reader);
         if let Some(error) = trouble {
             self.run.fail_node(&task.node, What::ReadDirectory, Some(error.errno));
@@ -206,6 +258,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         let (run, scope) = (self.run, self.scope);
         let started = std::thread::Builder::new()
             .name(format!("haul-{number}"))
+            .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || Worker::new(run, scope, number).work());
         match started {
             Ok(_) => {

@@ -32,6 +32,24 @@ pub struct Moved {
     pub bytes: u64,
     /// The line of [`LADDER`] that moved the last of them.
     pub line: usize,
+    /// How holes and zeros were looked for.
+    pub detection: Detection,
+}
+
+/// How holes and zeros of a source were looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Detection {
+    /// There was no need to, for blocks are shared or nothing was moved.
+    #[default]
+    Unknown,
+    /// Not at all.
+    No,
+    /// Zeros, by reading.
+    Zeros,
+    /// Holes, by asking the file system.
+    Holes,
+    /// Both.
+    HolesAndZeros,
 }
 
 /// Moves a range with the first method that fits and is not refused.
@@ -51,7 +69,10 @@ pub fn move_range(
             continue;
         }
         match method.attempt(&job, kit) {
-            Attempt::Done(bytes) => return Ok(Moved { bytes: job.offset + bytes - first, line }),
+            Attempt::Done(bytes) => {
+                let bytes = job.offset + bytes - first;
+                return Ok(Moved { bytes, line, detection: Detection::Unknown });
+            }
             Attempt::NextMethod { written, cause } => {
                 job.offset += written;
                 if job.want.policy.reflink == Reflink::Always {

@@ -15,7 +15,7 @@ pub mod segment;
 pub mod transfer;
 
 pub use kit::{Kit, Watch};
-pub use ladder::{DataError, Moved};
+pub use ladder::{DataError, Detection, Moved};
 pub use pair::Pair;
 pub use policy::{DataPolicy, Reflink, Sparse};
 pub use quirk::Quirk;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use haul_sys::data::{Allocate, fallocate, ftruncate};
 use haul_sys::fs::{Kind, Stat, fstat};
 
-use crate::ladder::{DataError, Moved, move_range};
+use crate::ladder::{DataError, Detection, Moved, move_range};
 use crate::method::{RangeJob, Sharing, Want, Zeros, retrying};
 use crate::quirk::{HolesTold, Preallocate, SizeTold};
 use crate::segment::{Map, Segments};
@@ -41,6 +41,8 @@ pub struct FileJob<'a> {
     pub target: BorrowedFd<'a>,
     /// What the source was when it was opened.
     pub stat: &'a Stat,
+    /// What kind of file the target is.
+    pub target_kind: Kind,
     /// The two file systems.
     pub pair: &'a Pair,
     /// The run's policy.
@@ -68,16 +70,18 @@ fn shape(job: &FileJob<'_>) -> Shape {
     }
 }
 
-/// Tells whether only reading to the end shows how much there is.
-fn size_is_a_guess(job: &FileJob<'_>) -> bool {
+/// Tells whether bytes have to be read and written in order: only reading to the end shows how
+/// much there is, or the target has no offsets, or keeps what is not written to (a device).
+fn is_a_stream(job: &FileJob<'_>) -> bool {
     job.stat.kind() != Kind::Regular
+        || job.target_kind != Kind::Regular
         || job.pair.source.size_told == SizeTold::Guessed
         || (job.stat.size == 0 && job.pair.source.holes_told == HolesTold::Doubted)
 }
 
 /// Moves all bytes of a file with this worker alone.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
-    if size_is_a_guess(job) {
+    if is_a_stream(job) {
         return move_stream(job, kit, watch);
     }
     let transfer = Transfer::new(job, Sharing::Sole);
@@ -96,7 +100,11 @@ fn move_stream(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Mov
         }
         let filled = retrying(&watch, || haul_sys::data::read(job.source, buffer))?;
         if filled == 0 {
-            return Ok(Moved { bytes: total, line: crate::method::LADDER.len() - 1 });
+            return Ok(Moved {
+                bytes: total,
+                line: crate::method::LADDER.len() - 1,
+                detection: Detection::No,
+            });
         }
         let mut left = buffer.get(..filled).unwrap_or(&[]);
         while !left.is_empty() {
@@ -134,7 +142,7 @@ struct Draws {
 pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
     /// At 3 GB/s this takes two milliseconds; a worker wakes in a twentieth of one.
     const WORTH_BYTES: u64 = 8 << 20;
-    job.stat.size >= WORTH_BYTES && !size_is_a_guess(job)
+    job.stat.size >= WORTH_BYTES && !is_a_stream(job)
 }
 
 impl Transfer {
@@ -357,10 +365,20 @@ impl Transfer {
         if job.stat.size > SNAPSHOT_BYTES && has_changed(job)? {
             return Err(DataError::Changed);
         }
-        Ok(Moved {
-            bytes: self.moved.load(Ordering::Relaxed),
-            line: self.line.load(Ordering::Relaxed),
-        })
+        Ok(self.moved())
+    }
+
+    fn moved(&self) -> Moved {
+        let line = self.line.load(Ordering::Relaxed);
+        // The first line shares blocks, holes included.
+        let detection = match (line, self.shape.map, self.shape.zeros) {
+            (0, ..) => Detection::Unknown,
+            (_, Map::Dense, Zeros::Write) => Detection::No,
+            (_, Map::Dense, Zeros::Skip) => Detection::Zeros,
+            (_, Map::Ask, Zeros::Write) => Detection::Holes,
+            (_, Map::Ask, Zeros::Skip) => Detection::HolesAndZeros,
+        };
+        Moved { bytes: self.moved.load(Ordering::Relaxed), line, detection }
     }
 
     /// Tells a source that shrank from one whose size was never true, and gives reserved space
@@ -381,7 +399,7 @@ impl Transfer {
             if preallocated || self.shape.zeros == Zeros::Skip {
                 retrying(&watch, || ftruncate(job.target, bytes))?;
             }
-            return Ok(Moved { bytes, line: self.line.load(Ordering::Relaxed) });
+            return Ok(self.moved());
         }
         Err(error)
     }

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::process::ExitCode;
 
+use haul_engine::request::{Backup, BackupKind};
+
 use crate::getopt::{Usage, choose};
 use crate::output::Output;
 
@@ -61,4 +63,39 @@ pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
 pub(crate) fn print_and_end(output: &Output, text: &str) -> ExitCode {
     output.line(text.trim_end_matches('\n'));
     if output.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Reads how backups are to be made: `--backup=CONTROL`, else VERSION_CONTROL, else as it is usual.
+pub(crate) fn backup(
+    control: Option<&OsStr>,
+    suffix: Option<&OsStr>,
+) -> Result<Option<Backup>, Usage> {
+    const KINDS: &[(&str, Option<BackupKind>)] = &[
+        ("none", None),
+        ("off", None),
+        ("simple", Some(BackupKind::Simple)),
+        ("never", Some(BackupKind::Simple)),
+        ("existing", Some(BackupKind::Existing)),
+        ("nil", Some(BackupKind::Existing)),
+        ("numbered", Some(BackupKind::Numbered)),
+        ("t", Some(BackupKind::Numbered)),
+    ];
+    let environment = std::env::var_os("VERSION_CONTROL").filter(|value| !value.is_empty());
+    let kind = match (control, &environment) {
+        (Some(word), _) if !word.is_empty() => choose("backup type", word, KINDS)?,
+        (_, Some(word)) => choose("$VERSION_CONTROL", word, KINDS)?,
+        _ => Some(BackupKind::Existing),
+    };
+    let suffix = suffix
+        .map(OsStr::to_owned)
+        .or_else(|| std::env::var_os("SIMPLE_BACKUP_SUFFIX"))
+        .map(std::os::unix::ffi::OsStringExt::into_vec)
+        .filter(|suffix| !suffix.is_empty() && !suffix.contains(&b'/'))
+        .unwrap_or_else(|| b"~".to_vec());
+    Ok(kind.map(|kind| Backup { kind, suffix }))
+}
+
+/// Tells whether the kernel has SELinux switched on.
+pub(crate) fn has_selinux() -> bool {
+    std::path::Path::new("/sys/fs/selinux/enforce").exists()
 }

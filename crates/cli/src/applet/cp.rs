@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_engine::request::{
-    Borders, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Order, Policy, Preserve,
-    Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
+    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Order, Parents,
+    Policy, Preserve, Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
 };
 use haul_io::{Reflink, Sparse};
 
@@ -28,6 +28,11 @@ struct Settings {
     as_name: bool,
     strip_slashes: bool,
     verbose: bool,
+    debug: bool,
+    wants_backup: bool,
+    backup: Option<OsString>,
+    suffix: Option<OsString>,
+    warnings: Vec<String>,
     jobs: Option<usize>,
     progress: ProgressWhen,
     format: Format,
@@ -64,6 +69,11 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         as_name: false,
         strip_slashes: false,
         verbose: false,
+        debug: false,
+        wants_backup: false,
+        backup: None,
+        suffix: None,
+        warnings: Vec::new(),
         jobs: None,
         progress: ProgressWhen::Auto,
         format: Format::Text,
@@ -114,8 +124,23 @@ impl Settings {
             Id::Force if policy.force == Force::No => policy.force = Force::IfUnopenable,
             Id::Force => {}
             Id::RemoveDestination => policy.force = Force::First,
-            Id::Interactive => policy.existing = Existing::Ask,
-            Id::NoClobber => policy.existing = Existing::Keep,
+            Id::Interactive => policy.consent = Consent::Ask,
+            Id::NoClobber => policy.consent = Consent::Denied,
+            Id::Backup => {
+                self.wants_backup = true;
+                self.backup = value.or(self.backup.take());
+            }
+            Id::BackupUsual => self.wants_backup = true,
+            Id::Suffix => {
+                self.wants_backup = true;
+                self.suffix = value;
+            }
+            Id::Parents => policy.parents = Parents::Keep,
+            Id::Debug => {
+                self.debug = true;
+                self.verbose = true;
+            }
+            Id::Context | Id::ContextDefault => self.context(value.as_deref())?,
             Id::UpdateOlder => policy.existing = Existing::Older,
             Id::Update => policy.existing = update(value.as_deref())?,
             Id::Link => policy.make = make(policy.make, Make::HardLink)?,
@@ -149,6 +174,23 @@ impl Settings {
         Ok(())
     }
 
+    /// `-Z` and `--context`: without SELinux there is nothing to set, and GNU cp says so only if a
+    /// context was given.
+    fn context(&mut self, value: Option<&OsStr>) -> Result<(), Usage> {
+        if common::has_selinux() {
+            return Err(Usage(
+                "setting an SELinux context is not supported; copy without -Z and use restorecon"
+                    .to_owned(),
+            ));
+        }
+        if value.is_some() {
+            self.warnings.push(
+                "warning: ignoring --context; it requires an SELinux-enabled kernel".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     /// Settles what depends on several options together.
     fn settle(&mut self) -> Result<(), Usage> {
         let policy = &mut self.policy;
@@ -156,13 +198,23 @@ impl Settings {
             return Err(Usage("--reflink can be used only with --sparse=auto".to_owned()));
         }
         let by_default = match (policy.recursion, policy.make) {
+            (Recursion::Yes, Make::HardLink) | (Recursion::No, _) => Dereference::Always,
             (Recursion::Yes, _) => Dereference::Never,
-            (Recursion::No, _) => Dereference::Always,
         };
         policy.dereference = self.dereference.unwrap_or(by_default);
         policy.privileged = haul_sys::process::identity().uid == 0;
+        if self.wants_backup {
+            policy.backup = common::backup(self.backup.as_deref(), self.suffix.as_deref())?;
+            let keeps = policy.consent == Consent::Denied
+                || matches!(policy.existing, Existing::Keep | Existing::KeepAndFail);
+            if keeps {
+                return Err(Usage(
+                    "--backup is mutually exclusive with -n or --update=none-fail".to_owned(),
+                ));
+            }
+        }
         let watched = self.verbose && self.format == Format::Text;
-        if watched || policy.existing == Existing::Ask {
+        if watched || policy.consent == Consent::Ask {
             policy.order = Order::Listed;
         }
         if std::env::var_os("POSIXLY_CORRECT").is_some()
@@ -317,7 +369,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
             }
             Some((last, sources)) if settings.as_name => (last.clone(), sources, TargetForm::Name),
             Some((last, sources)) if sources.len() > 1 => {
-                (last.clone(), sources, TargetForm::Directory)
+                (last.clone(), sources, TargetForm::LastDirectory)
             }
             Some((last, sources)) => (last.clone(), sources, TargetForm::Guess),
         },
@@ -352,8 +404,15 @@ fn copy(output: &Output, settings: &Settings, request: &Request) -> ExitCode {
     let how = report::How {
         format: settings.format,
         verbose: settings.verbose,
+        debug: settings.debug,
+        overrides: request.policy.force != Force::No,
+        never_shares: request.policy.data.reflink == Reflink::Never
+            || request.policy.data.sparse == Sparse::Never,
         stats: settings.stats,
         progress: settings.progress,
     };
+    for warning in &settings.warnings {
+        output.error(warning);
+    }
     report::run_copy(output, &how, request)
 }

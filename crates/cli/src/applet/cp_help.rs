@@ -43,6 +43,19 @@ skipped files are diagnosed and induce a failure.
 'older' is the default operation when --update is specified, and results
 in files being replaced if they're older than the corresponding source file.
 
+The backup suffix is '~', unless set with --suffix or SIMPLE_BACKUP_SUFFIX.
+The version control method may be selected via the --backup option or through
+the VERSION_CONTROL environment variable. Here are the values:
+
+  none, off       never make backups (even if --backup is given)
+  numbered, t     make numbered backups
+  existing, nil   numbered if numbered backups exist, simple otherwise
+  simple, never   always make simple backups
+
+As a special case, cp makes a backup of SOURCE when the force and backup
+options are given and SOURCE and DEST are the same name for an existing,
+regular file.
+
 When --reflink[=always] is specified, perform a lightweight copy, where the
 data blocks are copied only when modified. If this is not possible the copy
 fails, or if --reflink=auto is specified, fall back to a standard copy.

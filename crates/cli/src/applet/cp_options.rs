@@ -7,6 +7,13 @@ use crate::getopt::{Opt, Origin, Takes};
 pub(crate) enum Id {
     Archive,
     AttributesOnly,
+    Backup,
+    BackupUsual,
+    Context,
+    ContextDefault,
+    Debug,
+    Parents,
+    Suffix,
     CopyContents,
     Dereference,
     DereferenceOperands,
@@ -65,11 +72,19 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "don't copy the file data, just the attributes",
     ),
     opt(
+        Id::Backup,
+        ("", "backup"),
+        Optional("CONTROL"),
+        "make a backup of each existing destination file",
+    ),
+    opt(Id::BackupUsual, ("b", ""), Nothing, "like --backup but does not accept an argument"),
+    opt(
         Id::CopyContents,
         ("", "copy-contents"),
         Nothing,
         "copy contents of special files when recursive",
     ),
+    opt(Id::Debug, ("", "debug"), Nothing, "explain how a file is copied. Implies -v"),
     opt(Id::NoDereferenceLinks, ("d", ""), Nothing, "same as --no-dereference --preserve=links"),
     opt(
         Id::Force,
@@ -111,14 +126,15 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("ATTR_LIST"),
         "don't preserve the specified attributes",
     ),
+    opt(Id::Parents, ("", "parents"), Nothing, "use full source file name under DIRECTORY"),
     opt(Id::Recursive, ("Rr", "recursive"), Nothing, "copy directories recursively"),
-    opt(Id::Reflink, ("", "reflink"), Optional("WHEN"), "control clone/CoW copies. See below"),
     opt(
         Id::RemoveDestination,
         ("", "remove-destination"),
         Nothing,
         "remove each existing destination file before\nattempting to open it (contrast with --force)",
     ),
+    opt(Id::Reflink, ("", "reflink"), Optional("WHEN"), "control clone/CoW copies. See below"),
     opt(
         Id::Sparse,
         ("", "sparse"),
@@ -132,6 +148,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "remove any trailing slashes from each SOURCE\nargument",
     ),
     opt(Id::Symbolic, ("s", "symbolic-link"), Nothing, "make symbolic links instead of copying"),
+    opt(Id::Suffix, ("S", "suffix"), Required("SUFFIX"), "override the usual backup suffix"),
     opt(
         Id::TargetDirectory,
         ("t", "target-directory"),
@@ -159,6 +176,18 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "follow existing symlinks to directories",
     ),
     opt(Id::OneFileSystem, ("x", "one-file-system"), Nothing, "stay on this file system"),
+    opt(
+        Id::ContextDefault,
+        ("Z", ""),
+        Nothing,
+        "set SELinux security context of destination\nfile to default type",
+    ),
+    opt(
+        Id::Context,
+        ("", "context"),
+        Optional("CTX"),
+        "like -Z, or if CTX is specified then set the\nSELinux or SMACK security context to CTX",
+    ),
     opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
     opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
     own(

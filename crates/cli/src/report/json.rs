@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use haul_engine::error::{Failure, Severity};
-use haul_engine::monitor::{Counts, Event, Outcome};
+use haul_engine::monitor::{Counts, Event, MovedFile, Outcome};
 use haul_sys::fs::Kind;
 use serde_json::{Value, json};
 
@@ -38,6 +38,7 @@ pub(super) fn entry(event: &Event) -> String {
     let outcome = match event.outcome {
         Outcome::Copied => "copied",
         Outcome::Linked => "linked",
+        Outcome::Parent => "parent",
         Outcome::Removed => "removed",
         Outcome::Skipped => "skipped",
     };
@@ -47,6 +48,19 @@ pub(super) fn entry(event: &Event) -> String {
         "kind": kind(event.kind),
         "source": name(&event.source),
         "target": name(&event.target),
+        "backup": event.backup.as_deref().map(name),
+    })
+    .to_string()
+}
+
+/// A file whose bytes are there, and how they came.
+pub(super) fn moved(file: &MovedFile) -> String {
+    json!({
+        "event": "moved",
+        "bytes": file.moved.bytes,
+        "method": haul_io::ladder::name(file.moved.line),
+        "source": name(&file.source),
+        "target": name(&file.target),
     })
     .to_string()
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Counts, Event, Monitor, Question};
+use haul_engine::monitor::{Control, Counts, Event, Monitor, MovedFile, Question};
 use haul_engine::request::Request;
 
 use crate::applet::common::ProgressWhen;
@@ -27,6 +27,11 @@ pub(crate) enum Format {
 pub(crate) struct How {
     pub(crate) format: Format,
     pub(crate) verbose: bool,
+    pub(crate) debug: bool,
+    /// Whether a target that cannot be written to would be removed.
+    pub(crate) overrides: bool,
+    /// Whether blocks may not be shared, nor holes kept, by the policy.
+    pub(crate) never_shares: bool,
     pub(crate) stats: bool,
     pub(crate) progress: ProgressWhen,
 }
@@ -55,15 +60,27 @@ impl Monitor for Reporter<'_> {
         self.progress.aside(|| match self.how.format {
             Format::Json => self.output.line(&json::entry(event)),
             Format::Text => {
-                if let Some(line) = text::entry(event) {
+                if let Some(line) = text::entry(event, self.how) {
                     self.output.line(&line);
                 }
             }
         });
     }
 
+    fn wants_moves(&self) -> bool {
+        self.how.debug || self.how.format == Format::Json
+    }
+
+    fn moved(&self, moved: &MovedFile) {
+        let line = match self.how.format {
+            Format::Json => json::moved(moved),
+            Format::Text => text::moved(moved, self.how),
+        };
+        self.progress.aside(|| self.output.line(&line));
+    }
+
     fn ask(&self, question: &Question) -> bool {
-        self.progress.aside(|| text::ask(self.output, question))
+        self.progress.aside(|| text::ask(self.output, question, self.how))
     }
 }
 

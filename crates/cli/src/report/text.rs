@@ -2,28 +2,63 @@
 
 use std::io::BufRead;
 
-use haul_engine::monitor::{Event, Outcome, Question};
+use haul_engine::monitor::{Event, MovedFile, Outcome, Question};
+use haul_io::Detection;
 
+use super::How;
 use crate::escape::quote;
 use crate::output::Output;
 
 /// Returns the line that `-v` prints for an entry, if it prints one.
-pub(super) fn entry(event: &Event) -> Option<String> {
+pub(super) fn entry(event: &Event, how: &How) -> Option<String> {
+    let (source, target) = (quote(&event.source), quote(&event.target));
     match event.outcome {
-        Outcome::Copied | Outcome::Linked => {
-            Some(format!("{} -> {}", quote(&event.source), quote(&event.target)))
-        }
-        Outcome::Removed => Some(format!("removed {}", quote(&event.target))),
-        Outcome::Skipped => None,
+        Outcome::Copied | Outcome::Linked => Some(match &event.backup {
+            Some(backup) => format!("{source} -> {target} (backup: {})", quote(backup)),
+            None => format!("{source} -> {target}"),
+        }),
+        // GNU cp quotes everything but these.
+        Outcome::Parent => Some(format!(
+            "{} -> {}",
+            String::from_utf8_lossy(&event.source).escape_debug(),
+            String::from_utf8_lossy(&event.target).escape_debug()
+        )),
+        Outcome::Removed => Some(format!("removed {target}")),
+        Outcome::Skipped => how.debug.then(|| format!("skipped {target}")),
     }
 }
 
+/// Returns the line that `--debug` prints when the bytes are there: GNU cp's, and our method.
+pub(super) fn moved(file: &MovedFile, how: &How) -> String {
+    let method = haul_io::ladder::name(file.moved.line);
+    let never = how.never_shares;
+    let (offload, reflink) = match method {
+        "reflink" => ("unknown", "yes"),
+        "copy-range" => ("yes", "unsupported"),
+        _ if never => ("avoided", "no"),
+        _ => ("avoided", "unsupported"),
+    };
+    let detection = match file.moved.detection {
+        Detection::Unknown => "unknown",
+        Detection::No => "no",
+        Detection::Zeros => "zeros",
+        Detection::Holes => "SEEK_HOLE",
+        Detection::HolesAndZeros => "SEEK_HOLE + zeros",
+    };
+    format!(
+        "copy offload: {offload}, reflink: {reflink}, sparse detection: {detection}, method: {method}"
+    )
+}
+
 /// Asks whether a target may be overwritten. No answer is no.
-pub(super) fn ask(output: &Output, question: &Question) -> bool {
+pub(super) fn ask(output: &Output, question: &Question, how: &How) -> bool {
     output.flush();
     let target = quote(&question.target);
     let text = match question.unwritable_mode {
         None => format!("overwrite {target}? "),
+        Some(mode) if how.overrides => {
+            format!("replace {target}, overriding mode {mode:04o} ({})? ", permissions(mode))
+        }
         Some(mode) => {
             format!("unwritable {target} (mode {mode:04o}, {}); try anyway? ", permissions(mode))
         }

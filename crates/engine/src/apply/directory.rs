@@ -7,7 +7,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory};
 
 use super::{Item, existing, find};
-use crate::decide::Action;
+use crate::decide;
 use crate::error::What;
 use crate::metadata::{self, DirectoryAttributes, Made};
 use crate::monitor::{Outcome, Shard};
@@ -16,28 +16,29 @@ use crate::run::{Entry, Run};
 use crate::schedule::finish::release;
 use crate::walk::handles::Handles;
 use crate::walk::node::{Node, Origin, identity};
-use crate::walk::reader::Reader;
-use crate::worker::{Enter, Job, Task, Worker};
+use crate::walk::reader::{Operand, Reader};
+use crate::worker::{Enter, Job, Task, TaskKind, Worker};
 
 /// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
-pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) {
+pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.run;
     if is_into_itself(run, entry, item) {
         return;
     }
-    let mode = metadata::creation_mode(&item.stat, run.policy, run.me);
+    let mode = metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let mut made = Some(mode);
     let mut target_through_link = false;
     match mkdirat(task.handles.target(), entry.target, mode) {
+        Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
-            match existing::judge(worker, task, entry, item) {
-                existing::Verdict::Settled => return,
-                existing::Verdict::Act(Action::Merge, taken) => {
+            match existing::stand_taken(worker, task, entry, item) {
+                existing::Standing::Merge(taken) => {
                     made = None;
                     target_through_link = taken.link.kind() == Kind::Symlink;
                 }
-                existing::Verdict::Act(..) => {
+                existing::Standing::Settled(_) => return,
+                existing::Standing::Free | existing::Standing::Overwrite(_) => {
                     entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
                     return;
                 }
@@ -58,6 +59,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         made,
         through_link: find::follows(run, entry) == Follow::Yes,
         target_through_link,
+        rest: entry.rest.map(std::ffi::CStr::to_owned),
     })));
 }
 
@@ -81,7 +83,7 @@ fn is_into_itself(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
 /// Returns the operand that a directory lies below.
 fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
     let mut at = node;
-    while let Some(parent) = at.parent.as_ref().filter(|parent| parent.parent.is_some()) {
+    while let Some(parent) = at.parent.as_ref().filter(|parent| !parent.lists_operands) {
         at = parent;
     }
     at
@@ -103,6 +105,7 @@ pub(crate) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
                 node: &enter.parent,
                 source: &enter.source_name,
                 target: enter.target_name.as_deref().unwrap_or(&enter.source_name),
+                rest: None,
             };
             entry.fail(run, what, errno);
             narrow_unread(run, &enter);
@@ -164,24 +167,22 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
 
 /// Returns the mode to set at the end where the usual one lacks bits that were needed meanwhile.
 fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Option<u32> {
-    let wanted = match run.policy.preserve.mode {
-        ModePolicy::Default => 0o777,
-        ModePolicy::Usual | ModePolicy::Keep => source.permissions() & 0o777,
-    };
+    let wanted = decide::usual_mode(source, run.policy) & 0o1777;
     let widened = made & !wanted & 0o700;
     let narrowed = wanted & !made & !run.policy.umask;
     if widened == 0 && narrowed == 0 {
         return None;
     }
-    let keeps = now.map_or(0, |now| now & 0o7000);
+    // The group may have been handed down by the kernel.
+    let keeps = now.map_or(0, |now| now & 0o2000);
     Some((wanted & !run.policy.umask) | keeps)
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
     let Opened { handles, source, target } = opened;
     let parent = &enter.parent;
-    let is_operand = parent.parent.is_none();
-    if is_operand {
+    let is_operand = parent.lists_operands;
+    if is_operand && enter.rest.is_none() {
         let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.push(identity(&target));
     }
@@ -208,18 +209,32 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         target_through_link: enter.target_through_link,
         inherits_acl,
         pair,
+        lists_operands: enter.rest.is_some(),
         attributes,
         pending: AtomicUsize::new(1),
         handles: Mutex::new(None),
     });
     if let Some(parent) = &node.parent {
-        let entry = Entry { node: parent, source: &node.source_name, target: node.target_name() };
+        let entry = Entry {
+            node: parent,
+            source: &node.source_name,
+            target: node.target_name(),
+            rest: None,
+        };
         entry.lost(run, lost);
     }
     let handles = Arc::new(handles);
     run.cache.keep(&node, &handles);
-    let reader = if beyond { Reader::of_operands(&[]) } else { Reader::new() };
-    Arc::new(Task::new(node, handles, (origin, inherits_acl), reader))
+    let reader = match enter.rest {
+        Some(rest) => Reader::of_operands(&[Operand::of_path(&rest)]),
+        None if beyond => Reader::of_operands(&[]),
+        None => Reader::new(),
+    };
+    // A directory that was just made belongs to whom a file in it will belong to, whatever the
+    // rules are by which its file system gives owners.
+    let new_owner = (origin == Origin::Made).then_some((target.uid, target.gid));
+    let kind = TaskKind { origin, new_owner, inherits_acl };
+    Arc::new(Task::new(node, handles, kind, reader))
 }
 
 fn keeps_mode(run: &Run<'_>) -> bool {

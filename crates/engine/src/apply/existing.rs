@@ -4,131 +4,189 @@ use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, fstat, open_directory, statat, statat_follow, unlinkat};
+use haul_sys::fs::{
+    Follow, Kind, RenameMode, fstat, open_directory, renameat, statat, statat_follow, unlinkat,
+};
 
-use super::Item;
-use crate::decide::{Action, Found, Taken, decide};
+use super::{Item, backup};
+use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::What;
 use crate::monitor::{Outcome, Question, Shard};
-use crate::run::Entry;
+use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
 use crate::worker::{Task, Worker};
 
-/// What is to be done with a name that is taken.
-pub(super) enum Verdict {
-    /// Carry this out; nothing but merging, overwriting and replacing is left.
-    Act(Action, Box<Taken>),
-    /// Everything was said and done.
-    Settled,
-}
-
-/// Whether a name is free to be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+/// How things stand with the name that an entry is to get.
+pub(super) enum Standing {
+    /// It is free, or was freed.
     Free,
-    /// It is not, and that was reported where it had to be.
-    Settled,
+    /// The file that has it gets new contents.
+    Overwrite(Box<Taken>),
+    /// The directory that has it gets the entries.
+    Merge(Box<Taken>),
+    /// The entry is done with: left out, refused, or failed; and that was told where it had to be.
+    Settled(Done),
 }
 
-/// Decides what becomes of an entry whose target name is taken, with the person's consent where
-/// the policy wants it.
-pub(super) fn judge(
+/// Why an entry is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// What is there is as good as the entry.
+    Skipped,
+    /// It could not be, or must not be.
+    Failed,
+}
+
+/// Looks at an entry's name before anything is made, and makes room where that is the policy.
+pub(super) fn stand(
     worker: &Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &Item,
-) -> Verdict {
+    item: &mut Item,
+) -> Standing {
+    // Nothing is in a directory that this run made; the exclusive calls find out if something is.
+    if task.origin == Origin::Made {
+        return Standing::Free;
+    }
+    stand_taken(worker, task, entry, item)
+}
+
+/// The same for a name that was just found to be taken.
+pub(super) fn stand_taken(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+) -> Standing {
     let run = worker.run;
-    let target = task.handles.target();
-    let taken = match look(target, entry.target) {
-        Ok(taken) => taken,
+    let failed = Standing::Settled(Done::Failed);
+    let taken = match look(task.handles.target(), entry.target) {
+        Ok(Some(taken)) => taken,
+        Ok(None) => return Standing::Free,
         Err(error) => {
             entry.fail(run, What::StatTarget, Some(error.errno));
-            return Verdict::Settled;
+            return failed;
         }
     };
     if task.origin == Origin::Made {
         // This run made the directory, so the name is one of its own entries in another spelling
         // (a target that ignores case), or somebody planted it: never to be written to.
         entry.fail(run, created(item), Some(Errno::EXIST));
-        return Verdict::Settled;
+        return failed;
     }
     if entry.is_operand() && was_just_made(worker, entry, &taken, item) {
-        entry.fail(run, What::JustCreated, None);
-        return Verdict::Settled;
+        let is_link = taken.link.kind() == Kind::Symlink;
+        let what = if is_link { What::ThroughJustCreated } else { What::JustCreated };
+        entry.fail(run, what, None);
+        return failed;
     }
     let same_name = item.link.same_file(&taken.link) && is_same_name(task, entry);
-    let found = Found { stat: item.stat, link: item.link, same_name };
+    let followed = (item.link.kind() == Kind::Symlink)
+        .then(|| statat_follow(task.handles.source(), entry.source).ok())
+        .flatten();
+    let found = Found { stat: item.stat, link: item.link, followed, same_name };
     let decision = decide(&found, &taken, run.policy);
     if decision.ask && !agreed(worker, entry, &taken) {
         Shard::one(&worker.shard.skipped);
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        return Verdict::Settled;
+        return failed;
     }
-    match decision.action {
-        Action::Skip => {
-            Shard::one(&worker.shard.skipped);
-            entry.tell(run, Outcome::Skipped, item.stat.kind());
-            Verdict::Settled
-        }
-        Action::Refuse(what) => {
-            entry.fail(run, what, None);
-            Verdict::Settled
-        }
-        Action::Create => {
-            entry.fail(run, created(item), Some(Errno::EXIST));
-            Verdict::Settled
-        }
-        action @ (Action::Merge | Action::Overwrite | Action::Replace) => {
-            Verdict::Act(action, Box::new(taken))
-        }
-    }
+    act(worker, task, entry, item, (decision.action, taken))
 }
 
-/// Removes what is in the way of something that can only be made anew.
-pub(super) fn make_room(
+fn act(
     worker: &Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &Item,
-) -> Answer {
-    match judge(worker, task, entry, item) {
-        Verdict::Settled => Answer::Settled,
-        Verdict::Act(..) => remove(worker, task, entry),
+    item: &mut Item,
+    (action, taken): (Action, Taken),
+) -> Standing {
+    let run = worker.run;
+    match action {
+        Action::Overwrite => Standing::Overwrite(Box::new(taken)),
+        Action::Merge => Standing::Merge(Box::new(taken)),
+        // The call that makes the name says what is in its way.
+        Action::Create => Standing::Free,
+        Action::Replace => remove(worker, task, entry),
+        Action::BackUp => back_up(worker, task, entry, item),
+        Action::Skip => {
+            Shard::one(&worker.shard.skipped);
+            entry.tell(run, Outcome::Skipped, item.stat.kind());
+            Standing::Settled(Done::Skipped)
+        }
+        Action::Refuse(what) => {
+            let errno = (what == What::StatTarget).then_some(Errno::LOOP);
+            entry.fail(run, what, errno);
+            Standing::Settled(Done::Failed)
+        }
     }
 }
 
 /// Removes a taken name.
-pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> Answer {
+pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> Standing {
     match unlinkat(task.handles.target(), entry.target) {
         Ok(()) => {
             entry.tell(worker.run, Outcome::Removed, Kind::Regular);
-            Answer::Free
+            Standing::Free
         }
-        Err(error) if error.errno == Errno::NOENT => Answer::Free,
+        Err(error) if error.errno == Errno::NOENT => Standing::Free,
         Err(error) => {
             entry.fail(worker.run, What::Remove, Some(error.errno));
-            Answer::Settled
+            Standing::Settled(Done::Failed)
         }
     }
 }
 
-fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Taken> {
-    let link = statat(target, name)?;
-    let followed = if link.kind() == Kind::Symlink {
+fn back_up(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Standing {
+    let run = worker.run;
+    let Some(policy) = &run.policy.backup else { return Standing::Settled(Done::Failed) };
+    let target = task.handles.target();
+    if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
+        entry.fail(run, What::BackupDestroysSource, None);
+        return Standing::Settled(Done::Failed);
+    }
+    match backup::make(target, entry.target, policy) {
+        Ok(name) => {
+            item.backup = Some(name);
+            Standing::Free
+        }
+        Err(error) if error.errno == Errno::NOENT => Standing::Free,
+        Err(error) => {
+            entry.fail(run, What::Backup, Some(error.errno));
+            Standing::Settled(Done::Failed)
+        }
+    }
+}
+
+/// Gives a backup its old name again, for what was to replace it did not come about.
+pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_>, backup: &CStr) {
+    let renamed = renameat(directory, backup, directory, entry.target, RenameMode::Replace);
+    if let Err(error) = renamed {
+        entry.fail(run, What::RestoreBackup, Some(error.errno));
+    }
+}
+
+/// Describes a taken name; `None` if nobody has it.
+fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Taken>> {
+    let link = match statat(target, name) {
+        Ok(link) => link,
+        Err(error) if error.errno == Errno::NOENT => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut taken = Taken { link, followed: None, is_loop: false };
+    if link.kind() == Kind::Symlink {
         match statat_follow(target, name) {
-            Ok(stat) => Some(stat),
-            Err(error) if matches!(error.errno, Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => None,
+            Ok(stat) => taken.followed = Some(stat),
+            Err(error) if error.errno == Errno::NOENT => {}
+            Err(error) if error.errno == Errno::LOOP => taken.is_loop = true,
             Err(error) => return Err(error),
         }
-    } else {
-        None
-    };
-    Ok(Taken { link, followed })
+    }
+    Ok(Some(taken))
 }
 
 /// The failure of the call that makes this kind of entry.
-fn created(item: &Item) -> What {
+pub(super) fn created(item: &Item) -> What {
     match item.stat.kind() {
         Kind::Directory => What::CreateDirectory,
         Kind::Symlink => What::CreateSymlink,
@@ -141,7 +199,9 @@ fn created(item: &Item) -> What {
 /// Tells whether an operand before this one made the target, which would lose that one's data.
 fn was_just_made(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken, item: &Item) -> bool {
     let both_files = item.stat.kind() != Kind::Directory && taken.link.kind() != Kind::Directory;
-    both_files && worker.run.was_made_by_operand(entry.target, identity(&taken.link))
+    both_files
+        && protects_just_made(worker.run.policy)
+        && worker.run.was_made_by_operand(entry.target, identity(&taken.link))
 }
 
 fn agreed(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
@@ -172,7 +232,7 @@ fn is_same_name(task: &Task, entry: &Entry<'_>) -> bool {
 }
 
 /// Splits a path into its directory and its last component, slashes at its end aside.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
     let trimmed = path.get(..end).unwrap_or(path);
     match trimmed.iter().rposition(|byte| *byte == b'/') {

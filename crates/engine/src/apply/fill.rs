@@ -1,17 +1,18 @@
 //! Filling: moves the bytes of a file whose target is open, then its attributes.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_io::transfer::{FileJob, is_worth_sharing, move_file};
-use haul_io::{DataError, Moved, Pair};
+use haul_io::{DataError, Detection, Moved, Pair};
 use haul_sys::Call;
-use haul_sys::fs::{Stat, close, fstat, statat, unlinkat};
+use haul_sys::fs::{Kind, Stat, close, fstat, statat, unlinkat};
 
-use super::{Target, hardlink, shared};
+use super::{Target, existing, hardlink, shared};
 use crate::error::What;
 use crate::metadata;
-use crate::monitor::Shard;
+use crate::monitor::{MovedFile, Shard};
 use crate::request::Make;
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
@@ -49,13 +50,20 @@ pub(super) fn fill_alone(
 ) {
     let run = worker.run;
     let moved = if run.policy.make == Make::Attributes {
-        Ok(Moved { bytes: 0, line: Shard::LINES })
+        Ok(Moved { bytes: 0, line: Shard::LINES, detection: Detection::Unknown })
     } else {
         let pair = pair_of(run, task, stat, &source, &target);
         let watch = worker.watch();
         move_file(&job(&source, &target, stat, &pair, run), &mut worker.kit, watch)
     };
-    let file = Finished { entry, source, stat, target, inherits: task.inherits_acl };
+    let file = Finished {
+        entry,
+        source,
+        stat,
+        target,
+        inherits: task.inherits_acl,
+        new_owner: task.new_owner,
+    };
     complete(worker, file, moved);
 }
 
@@ -70,6 +78,7 @@ fn job<'a>(
         source: source.as_fd(),
         target: target.fd.as_fd(),
         stat,
+        target_kind: target.before.map_or(Kind::Regular, |before| before.kind()),
         pair,
         policy: &run.policy.data,
     }
@@ -98,6 +107,7 @@ pub(super) struct Finished<'a> {
     pub(super) stat: &'a Stat,
     pub(super) target: Target,
     pub(super) inherits: bool,
+    pub(super) new_owner: Option<(u32, u32)>,
 }
 
 /// Applies attributes and closes, or takes an unfinished target away again.
@@ -121,16 +131,21 @@ pub(super) fn complete(
     };
     keep_attributes(run, &file);
     let Finished { entry, source, stat, target, .. } = file;
-    let Target { fd, mode, leads_links, .. } = target;
+    let Target { fd, mode, leads_links, backup, .. } = target;
     drop(source);
     // Network file systems, FUSE and quotas tell of the last failed write here.
     if let Err(error) = close(fd) {
         entry.fail(run, What::Close, Some(error.errno));
-        let lost = Leftover { entry, stat, made: mode.is_some(), leads_links };
+        let lost =
+            Leftover { entry, stat, made: mode.is_some(), leads_links, backup: backup.as_deref() };
         lost.take_away(run, None);
         return;
     }
     Shard::one(&worker.shard.files);
+    if run.tells_moves && run.policy.make == Make::Copy {
+        let (source, target) = (entry.source_path(), entry.target_path());
+        run.monitor.moved(&MovedFile { source, target, moved });
+    }
     if let Some(count) = worker.shard.methods.get(moved.line) {
         Shard::one(count);
     }
@@ -144,7 +159,11 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
         return;
     }
     let target = &file.target;
-    let owner = target.before.map_or(run.me, |before| (before.uid, before.gid));
+    let owner = target.before.map(|before| (before.uid, before.gid)).or(file.new_owner);
+    // Where nobody can tell beforehand, the file itself is asked; unasked, it is simply set.
+    let owner = owner
+        .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
+        .unwrap_or((u32::MAX, u32::MAX));
     let made = metadata::Made { mode: target.mode, inherits_acl: file.inherits, owner };
     let lost =
         metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
@@ -157,6 +176,7 @@ fn take_away(run: &Run<'_>, file: &Finished<'_>, ours: Option<&Stat>) {
         stat: file.stat,
         made: file.target.mode.is_some(),
         leads_links: file.target.leads_links,
+        backup: file.target.backup.as_deref(),
     };
     left.take_away(run, ours);
 }
@@ -168,6 +188,7 @@ struct Leftover<'a> {
     /// Whether this run made it.
     made: bool,
     leads_links: bool,
+    backup: Option<&'a CStr>,
 }
 
 impl Leftover<'_> {
@@ -178,7 +199,12 @@ impl Leftover<'_> {
         if self.leads_links {
             for other in run.links.failed(identity(self.stat)) {
                 hardlink::unmake(run, &other.node, &other.name);
-                let other = Entry { node: &other.node, source: entry.source, target: &other.name };
+                let other = Entry {
+                    node: &other.node,
+                    source: entry.source,
+                    target: &other.name,
+                    rest: None,
+                };
                 other.fail(run, What::CreateHardLink, None);
             }
         }
@@ -189,6 +215,9 @@ impl Leftover<'_> {
             let now = statat(handles.target(), entry.target)?;
             if ours.is_none_or(|ours| now.same_file(ours)) {
                 unlinkat(handles.target(), entry.target)?;
+            }
+            if let Some(backup) = self.backup {
+                existing::restore(run, handles.target(), entry, backup);
             }
             Ok(())
         });

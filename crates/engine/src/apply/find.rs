@@ -2,12 +2,13 @@
 
 use std::os::fd::OwnedFd;
 
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
+use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
 
 use super::{Content, Item};
-use crate::error::What;
-use crate::request::{Borders, Dereference, Existing, Make, Recursion};
+use crate::error::{Severity, What};
+use crate::request::{Borders, Consent, Dereference, Existing, Make, Recursion};
 use crate::run::{Entry, Run};
+use crate::walk::node::identity;
 use crate::walk::reader::Slot;
 use crate::worker::{Task, Worker};
 
@@ -40,11 +41,28 @@ pub(super) fn find(
     } else {
         link
     };
+    if entry.is_operand() && entry.rest.is_none() && is_given_twice(run, entry, &stat) {
+        return None;
+    }
     let content = content(run, entry, &stat)?;
     if is_beyond_border(run, entry, task, &stat) {
         return None;
     }
-    Some(Item { slot: *slot, content, stat, link, target: None })
+    Some(Item { slot: *slot, content, stat, link, backup: None, target: None })
+}
+
+/// Warns of an operand that stands for what another operand stood for before, and leaves it out.
+fn is_given_twice(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat) -> bool {
+    let is_directory = stat.kind() == Kind::Directory;
+    if run.policy.backup.is_some() && !is_directory {
+        return false;
+    }
+    if run.is_first_of_its_kind(entry.target, identity(stat)) {
+        return false;
+    }
+    let what = if is_directory { What::DirectoryGivenTwice } else { What::GivenTwice };
+    entry.report(run, what, None, Severity::Warning);
+    true
 }
 
 /// A file that is to be copied whatever the target says is opened without being described first:
@@ -52,6 +70,8 @@ pub(super) fn find(
 fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
     run.policy.make == Make::Copy
         && run.policy.existing == Existing::Overwrite
+        && run.policy.consent == Consent::NotNeeded
+        && run.policy.backup.is_none()
         && !run.tells_entries
         && !entry.is_operand()
 }
@@ -72,7 +92,14 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
     if is_beyond_border(run, entry, task, &stat) {
         return None;
     }
-    Some(Item { slot: *slot, content: Content::Data(Some(opened)), stat, link: stat, target: None })
+    Some(Item {
+        slot: *slot,
+        content: Content::Data(Some(opened)),
+        stat,
+        link: stat,
+        backup: None,
+        target: None,
+    })
 }
 
 /// Opens a source whose description is known, and makes sure that it still fits.
@@ -100,6 +127,32 @@ pub(super) fn open_described(
     }
 }
 
+/// Opens a source of which only the attributes are wanted: for reading if that is allowed, for
+/// then its extended attributes can be read, too.
+pub(super) fn open_attributes(
+    run: &Run<'_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    stat: &Stat,
+) -> Option<OwnedFd> {
+    let how = OpenHow::READ.following(follows(run, entry));
+    let described = OpenHow { access: Access::Path, ..how };
+    let opened = run
+        .with_descriptors(|| openat(task.handles.source(), entry.source, how))
+        .or_else(|_| openat(task.handles.source(), entry.source, described));
+    match opened {
+        Ok(opened) if fstat(&opened).is_ok_and(|now| now.same_file(stat)) => Some(opened),
+        Ok(_) => {
+            entry.fail(run, What::Replaced, None);
+            None
+        }
+        Err(error) => {
+            entry.fail(run, What::OpenSource, Some(error.errno));
+            None
+        }
+    }
+}
+
 fn open(run: &Run<'_>, task: &Task, entry: &Entry<'_>, how: OpenHow) -> Option<OwnedFd> {
     match run.with_descriptors(|| openat(task.handles.source(), entry.source, how)) {
         Ok(opened) => Some(opened),
@@ -112,6 +165,9 @@ fn open(run: &Run<'_>, task: &Task, entry: &Entry<'_>, how: OpenHow) -> Option<O
 
 /// Tells whether an entry that is a link stands for what it leads to.
 pub(super) fn follows(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
+    if entry.rest.is_some() {
+        return Follow::Yes;
+    }
     match run.policy.dereference {
         Dereference::Always => Follow::Yes,
         Dereference::Operands if entry.is_operand() => Follow::Yes,
@@ -120,6 +176,13 @@ pub(super) fn follows(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
 }
 
 fn content(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat) -> Option<Content> {
+    if entry.rest.is_some() {
+        if stat.kind() == Kind::Directory {
+            return Some(Content::Directory);
+        }
+        entry.fail(run, What::NotADirectory, None);
+        return None;
+    }
     match stat.kind() {
         Kind::Regular => Some(Content::Data(None)),
         Kind::Directory if run.policy.recursion == Recursion::No => {

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 
-use super::existing::{self, Answer};
+use super::existing::{self, Done, Standing};
 use super::{Item, find};
 use crate::error::What;
 use crate::monitor::{Outcome, Shard};
+use crate::request::Existing;
 use crate::run::Entry;
 use crate::walk::node::{Identity, Node};
 use crate::worker::{Task, Worker};
@@ -126,11 +127,10 @@ pub(super) fn to_first(
     worker: &Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &Item,
+    item: &mut Item,
     first: &Name,
 ) {
     let run = worker.run;
-    entry.tell(run, Outcome::Linked, item.stat.kind());
     let handles = match run.cache.of(&first.node) {
         Ok(handles) => handles,
         Err((_, error)) => {
@@ -148,43 +148,62 @@ pub(super) fn to_first(
             && one.same_file(&two)
         {
             answer = Ok(());
+        } else if make_room(worker, task, entry, item) {
+            answer = link();
         } else {
-            match existing::make_room(worker, task, entry, item) {
-                Answer::Free => answer = link(),
-                Answer::Settled => return,
+            return;
+        }
+    }
+    let name = || Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
+    match answer {
+        Ok(()) => {
+            let backup = item.backup.as_deref();
+            entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
+            Shard::one(&worker.shard.hard_links);
+            run.links.joined(crate::walk::node::identity(&item.stat), name());
+        }
+        Err(error) => {
+            entry.fail_link(run, error.errno, first);
+            if let Some(backup) = item.backup.take() {
+                existing::restore(run, target, entry, &backup);
             }
         }
     }
-    match answer {
-        Ok(()) => {
-            Shard::one(&worker.shard.hard_links);
-            let name = Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
-            run.links.joined(crate::walk::node::identity(&item.stat), name);
+}
+
+/// Frees a name that is to become another name of a file that was copied already. What is there
+/// goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
+fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> bool {
+    match existing::stand_taken(worker, task, entry, item) {
+        Standing::Free => true,
+        Standing::Settled(Done::Skipped) if worker.run.policy.existing == Existing::Older => {
+            matches!(existing::remove(worker, task, entry), Standing::Free)
         }
-        Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
+        Standing::Overwrite(_) | Standing::Merge(_) => {
+            matches!(existing::remove(worker, task, entry), Standing::Free)
+        }
+        Standing::Settled(_) => false,
     }
 }
 
 /// Makes the target another name of the source itself (`-l`).
-pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) {
+pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.run;
+    if let Standing::Settled(_) = existing::stand(worker, task, entry, item) {
+        return;
+    }
     let (source, target) = (task.handles.source(), task.handles.target());
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
-    let link = || linkat(source, entry.source, target, entry.target, follow);
-    let mut answer = link();
-    if answer.is_err_and(|error| error.errno == Errno::EXIST) {
-        match existing::make_room(worker, task, entry, item) {
-            Answer::Free => answer = link(),
-            Answer::Settled => return,
+    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    match linkat(source, entry.source, target, entry.target, follow) {
+        Ok(()) => Shard::one(&worker.shard.hard_links),
+        Err(error) => {
+            entry.fail(run, What::CreateHardLink, Some(error.errno));
+            if let Some(backup) = item.backup.take() {
+                existing::restore(run, target, entry, &backup);
+            }
         }
-    }
-    match answer {
-        Ok(()) => {
-            entry.tell(run, Outcome::Copied, item.stat.kind());
-            Shard::one(&worker.shard.hard_links);
-        }
-        Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
     }
 }
 
@@ -198,7 +217,7 @@ pub(crate) fn unmake(run: &crate::run::Run<'_>, node: &Arc<Node>, name: &CStr) {
     if let Err(error) = removed
         && error.errno != Errno::NOENT
     {
-        let entry = Entry { node, source: name, target: name };
+        let entry = Entry { node, source: name, target: name, rest: None };
         entry.fail(run, What::Remove, Some(error.errno));
     }
 }

@@ -1,7 +1,9 @@
 //! Making: gives an entry its name in the target. One worker at a time in each directory.
 
+use super::existing::{Done, Standing};
 use super::hardlink::Claim;
-use super::{Content, Item, directory, hardlink, regular, special, symlink};
+use super::{Content, Item, directory, existing, hardlink, regular, special, symlink};
+use crate::monitor::Outcome;
 use crate::request::{Dereference, Links, Make};
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
@@ -26,16 +28,19 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
     match run.links.claim(identity(&item.stat)) {
         Claim::Made(first) => hardlink::to_first(worker, task, entry, item, &first),
         Claim::First(claim) => {
-            if make_new(worker, task, entry, item) == Made::Yes {
-                let complete = match &mut item.target {
-                    Some(target) => {
-                        target.leads_links = true;
-                        hardlink::Complete::NotYet
-                    }
-                    None => hardlink::Complete::Yes,
-                };
-                claim.publish(entry, item.stat.nlink, complete);
-            }
+            let complete = match (make_new(worker, task, entry, item), &mut item.target) {
+                (Made::No, _) => return,
+                (Made::Yes, Some(target)) => {
+                    target.leads_links = true;
+                    hardlink::Complete::NotYet
+                }
+                // What was left as it is, for it is not older, is what the others are linked to.
+                (Made::Yes | Made::Before, _) => hardlink::Complete::Yes,
+            };
+            // Where links are followed, there may always be another name.
+            let follows = run.policy.dereference != Dereference::Never;
+            let names = if follows { u64::MAX } else { item.stat.nlink };
+            claim.publish(entry, names, complete);
         }
     }
 }
@@ -44,16 +49,40 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     Yes,
+    /// It had it before, and that is good enough.
+    Before,
     No,
 }
 
+impl Made {
+    pub(super) const fn settled(done: Done) -> Made {
+        match done {
+            Done::Skipped => Made::Before,
+            Done::Failed => Made::No,
+        }
+    }
+}
+
 fn make_new(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Made {
-    match item.content {
-        Content::Data(_) => regular::make(worker, task, entry, item),
+    let run = worker.run;
+    if matches!(item.content, Content::Data(Some(_))) {
+        return regular::make_open(worker, task, entry, item);
+    }
+    let standing = existing::stand(worker, task, entry, item);
+    if let Standing::Settled(done) = standing {
+        return Made::settled(done);
+    }
+    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    let made = match item.content {
+        Content::Data(_) => regular::make(worker, task, entry, item, standing),
         Content::Symlink => symlink::make(worker, task, entry, item),
         Content::Special => special::make(worker, task, entry, item),
         Content::Directory => Made::No,
+    };
+    if let (Made::No, Some(backup)) = (made, item.backup.take()) {
+        existing::restore(run, task.handles.target(), entry, &backup);
     }
+    made
 }
 
 /// Tells whether the source may come along again under another name: it has several, or links are

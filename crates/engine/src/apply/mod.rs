@@ -5,6 +5,7 @@
 //! allows no more. *Fill* moves bytes and applies attributes, again by any number. So a flat
 //! directory is a pipeline of its workers, and one worker alone does the same three steps.
 
+pub(crate) mod backup;
 pub(crate) mod directory;
 mod existing;
 mod fill;
@@ -16,6 +17,7 @@ pub(crate) mod shared;
 mod special;
 mod symlink;
 
+use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
@@ -46,6 +48,8 @@ pub(crate) struct Item {
     stat: Stat,
     /// What the name itself is.
     link: Stat,
+    /// The name that what was there got.
+    backup: Option<CString>,
     /// The target, once it is made and waits for its bytes.
     target: Option<Target>,
 }
@@ -59,6 +63,8 @@ pub(crate) struct Target {
     pub(crate) before: Option<Stat>,
     /// Whether other names of the source wait for this one.
     pub(crate) leads_links: bool,
+    /// The name that what was there got, to be given back if this does not come about.
+    pub(crate) backup: Option<CString>,
 }
 
 /// The items of a batch; kept, so that its memory is.
@@ -73,6 +79,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Arc<Task>, names: &Names, 
         node: &task.node,
         source: names.source(slot),
         target: names.target(slot),
+        rest: names.rest(slot),
     };
     batch.items.clear();
     for slot in &names.slots {

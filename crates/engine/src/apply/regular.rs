@@ -6,75 +6,72 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
-use super::existing::{self, Answer, Verdict};
+use super::existing::{self, Standing};
 use super::make::Made;
 use super::{Content, Item, Target, fill, find};
-use crate::decide::{Action, Taken};
+use crate::decide::Taken;
 use crate::error::What;
-use crate::monitor::Outcome;
 use crate::request::{Force, Make};
 use crate::run::Entry;
 use crate::worker::{Task, Worker};
 
-/// Makes or opens the target of a file, and leaves it open for its bytes.
-pub(super) fn make(
+/// Makes the target of a source that is open: its name is made if it is free, without a look.
+pub(super) fn make_open(
     worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Made {
+    match create(worker, task, entry, item) {
+        Ok(()) => Made::Yes,
+        Err(error) if error.errno == Errno::EXIST => {
+            match existing::stand_taken(worker, task, entry, item) {
+                Standing::Settled(done) => Made::settled(done),
+                Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
+                Standing::Free | Standing::Merge(_) => create_or_fail(worker, task, entry, item),
+            }
+        }
+        Err(error) => refused(worker, entry, error),
+    }
+}
+
+/// Makes or opens the target of a source that is only described, as its name stands.
+pub(super) fn make(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+    standing: Standing,
+) -> Made {
     let run = worker.run;
-    // An entry that is already open needs no second thought: its name is made if it is free.
-    // Otherwise what is there decides whether the source is opened at all.
-    let is_open = matches!(item.content, Content::Data(Some(_)));
-    let taken = if is_open { None } else { existing_answer(worker, task, entry, item) };
-    let mut act = match taken {
-        Some(Verdict::Settled) => return Made::No,
-        Some(Verdict::Act(action, taken)) => Some((action, taken)),
-        None => None,
-    };
-    if !is_open {
-        entry.tell(run, Outcome::Copied, item.stat.kind());
+    if run.policy.make == Make::Copy {
         let Some(source) = find::open_described(run, task, entry, &item.stat) else {
             return Made::No;
         };
         item.content = Content::Data(Some(source));
+    } else {
+        // Only attributes are wanted, which an unreadable file has, too.
+        let Some(source) = find::open_attributes(run, task, entry, &item.stat) else {
+            return Made::No;
+        };
+        item.content = Content::Data(Some(source));
     }
-    if act.is_none() {
-        match create(worker, task, entry, item) {
-            Ok(()) => return Made::Yes,
-            Err(error) if error.errno == Errno::EXIST => {
-                match existing::judge(worker, task, entry, item) {
-                    Verdict::Settled => return Made::No,
-                    Verdict::Act(action, taken) => act = Some((action, taken)),
-                }
-            }
-            Err(error) => return refused(worker, entry, error),
-        }
-    }
-    match act {
-        Some((Action::Overwrite, taken)) => overwrite(worker, task, entry, item, &taken),
-        Some(_) => replace(worker, task, entry, item),
-        None => Made::No,
+    match standing {
+        Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
+        Standing::Free | Standing::Merge(_) => create_or_fail(worker, task, entry, item),
+        Standing::Settled(done) => Made::settled(done),
     }
 }
 
-/// Looks at the target's name before the source is opened; `None` when it is free.
-fn existing_answer(
+fn create_or_fail(
     worker: &Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &Item,
-) -> Option<Verdict> {
-    match haul_sys::fs::statat(task.handles.target(), entry.target) {
-        Ok(_) => Some(existing::judge(worker, task, entry, item)),
-        Err(error) if error.errno == Errno::NOENT => None,
-        // The call that makes the name meets the same obstacle and gives it its proper name.
-        Err(error) if matches!(error.errno, Errno::NOTDIR | Errno::ACCESS) => None,
-        Err(error) => {
-            entry.fail(worker.run, What::StatTarget, Some(error.errno));
-            Some(Verdict::Settled)
-        }
+    item: &mut Item,
+) -> Made {
+    match create(worker, task, entry, item) {
+        Ok(()) => Made::Yes,
+        Err(error) => refused(worker, entry, error),
     }
 }
 
@@ -85,13 +82,19 @@ fn create(
     item: &mut Item,
 ) -> Result<(), CallError> {
     let run = worker.run;
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, run.me);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let how = OpenHow::new_file(mode);
     let fd = run.with_descriptors(|| openat(task.handles.target(), entry.target, how))?;
     if entry.is_operand() {
-        run.made_by_operand(entry.target, &fd);
+        run.made_by_operand(entry.target, fstat(&fd));
     }
-    item.target = Some(Target { fd, mode: Some(mode), before: None, leads_links: false });
+    item.target = Some(Target {
+        fd,
+        mode: Some(mode),
+        before: None,
+        leads_links: false,
+        backup: item.backup.take(),
+    });
     Ok(())
 }
 
@@ -104,16 +107,6 @@ fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Made
     };
     entry.fail(worker.run, What::CreateFile, Some(errno));
     Made::No
-}
-
-fn replace(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Made {
-    if existing::remove(worker, task, entry) == Answer::Settled {
-        return Made::No;
-    }
-    match create(worker, task, entry, item) {
-        Ok(()) => Made::Yes,
-        Err(error) => refused(worker, entry, error),
-    }
 }
 
 /// Opens what is there and empties it, once the descriptor has proved to be what was seen and not
@@ -144,7 +137,10 @@ fn overwrite(
         Ok(fd) => fd,
         Err(_) if run.policy.force == Force::IfUnopenable => {
             drop(turn);
-            return replace(worker, task, entry, item);
+            return match existing::remove(worker, task, entry) {
+                Standing::Settled(done) => Made::settled(done),
+                _ => create_or_fail(worker, task, entry, item),
+            };
         }
         Err(error) => return refused(worker, entry, error),
     };
@@ -167,7 +163,7 @@ fn overwrite(
     {
         return refused(worker, entry, error);
     }
-    let target = Target { fd, mode: None, before: Some(before), leads_links: false };
+    let target = Target { fd, mode: None, before: Some(before), leads_links: false, backup: None };
     if several {
         if let Content::Data(source) = &mut item.content
             && let Some(source) = source.take()
@@ -189,7 +185,7 @@ fn overwrite_dangling(
     item: &mut Item,
 ) -> Made {
     let run = worker.run;
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, run.me);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let how = OpenHow {
         access: Access::Write,
         create: Create::IfAbsent(mode),
@@ -200,7 +196,7 @@ fn overwrite_dangling(
     match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
         Ok(fd) => {
             let before = fstat(&fd).ok();
-            item.target = Some(Target { fd, mode: None, before, leads_links: false });
+            item.target = Some(Target { fd, mode: None, before, leads_links: false, backup: None });
             Made::Yes
         }
         Err(error) => refused(worker, entry, error),

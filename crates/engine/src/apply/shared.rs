@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::method::Sharing;
 use haul_io::transfer::{FileJob, Transfer};
 use haul_io::{DataPolicy, Pair};
-use haul_sys::fs::Stat;
+use haul_sys::fs::{Kind, Stat};
 
 use super::Target;
 use super::fill::{Finished, complete};
@@ -37,6 +37,7 @@ struct Rest {
     target: Target,
     source: OwnedFd,
     inherits: bool,
+    new_owner: Option<(u32, u32)>,
 }
 
 impl SharedFile {
@@ -49,6 +50,7 @@ impl SharedFile {
             source: self.source.as_fd(),
             target: self.target.as_fd(),
             stat: &self.stat,
+            target_kind: Kind::Regular,
             pair: &self.pair,
             policy,
         }
@@ -75,12 +77,25 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         _ => return super::fill::fill_alone(worker, task, entry, source, stat, target),
     };
     let policy = &run.policy.data;
-    let job =
-        FileJob { source: source.as_fd(), target: target.fd.as_fd(), stat, pair: &pair, policy };
+    let job = FileJob {
+        source: source.as_fd(),
+        target: target.fd.as_fd(),
+        stat,
+        target_kind: Kind::Regular,
+        pair: &pair,
+        policy,
+    };
     let transfer = Transfer::new(&job, Sharing::Several);
     let watch = worker.watch();
     if let Err(error) = transfer.prepare(&job, &mut worker.kit, watch) {
-        let file = Finished { entry, source, stat, target, inherits: task.inherits_acl };
+        let file = Finished {
+            entry,
+            source,
+            stat,
+            target,
+            inherits: task.inherits_acl,
+            new_owner: task.new_owner,
+        };
         return complete(worker, file, Err(error));
     }
     task.node.owe();
@@ -93,7 +108,12 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         stat: *stat,
         pair,
         transfer,
-        rest: Mutex::new(Some(Rest { target, source, inherits: task.inherits_acl })),
+        rest: Mutex::new(Some(Rest {
+            target,
+            source,
+            inherits: task.inherits_acl,
+            new_owner: task.new_owner,
+        })),
         workers: AtomicUsize::new(1),
     });
     if run.pool.hunger() == Hunger::Unstarted {
@@ -115,12 +135,16 @@ pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     }
     let moved = file.transfer.finish(&job, &mut worker.kit, watch);
     let rest = file.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Rest { target, source, inherits }) = rest {
-        let entry =
-            Entry { node: &file.node, source: &file.source_name, target: &file.target_name };
+    if let Some(Rest { target, source, inherits, new_owner }) = rest {
+        let entry = Entry {
+            node: &file.node,
+            source: &file.source_name,
+            target: &file.target_name,
+            rest: None,
+        };
         complete(
             worker,
-            Finished { entry: &entry, source, stat: &file.stat, target, inherits },
+            Finished { entry: &entry, source, stat: &file.stat, target, inherits, new_owner },
             moved,
         );
     }

@@ -1,36 +1,25 @@
 //! FIFOs, sockets and devices: made anew, never opened.
 
-use haul_sys::Errno;
 use haul_sys::fs::{Kind, mknodat};
 
 use super::Item;
-use super::existing::{self, Answer};
 use super::make::Made;
 use crate::error::What;
 use crate::metadata::by_name::{self, Place};
-use crate::monitor::{Outcome, Shard};
+use crate::monitor::Shard;
 use crate::run::Entry;
 use crate::worker::{Task, Worker};
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) -> Made {
     let run = worker.run;
-    entry.tell(run, Outcome::Copied, item.stat.kind());
     let kind = item.stat.kind();
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, run.me);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let rdev = match kind {
         Kind::BlockDevice | Kind::CharDevice => item.stat.rdev,
         _ => 0,
     };
-    let node = || mknodat(task.handles.target(), entry.target, kind, mode, rdev);
-    let mut answer = node();
-    if answer.is_err_and(|error| error.errno == Errno::EXIST) {
-        match existing::make_room(worker, task, entry, item) {
-            Answer::Free => answer = node(),
-            Answer::Settled => return Made::No,
-        }
-    }
-    if let Err(error) = answer {
+    if let Err(error) = mknodat(task.handles.target(), entry.target, kind, mode, rdev) {
         let what = if kind == Kind::Fifo { What::CreateFifo } else { What::CreateSpecial };
         entry.fail(run, what, Some(error.errno));
         return Made::No;
@@ -38,6 +27,6 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
     Shard::one(&worker.shard.specials);
     let source = Place { directory: task.handles.source(), name: entry.source };
     let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, run.me, run.policy));
+    entry.lost(run, by_name::keep(source, &item.stat, target, task.new_owner, run.policy));
     Made::Yes
 }

@@ -2,11 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
-use haul_sys::Errno;
-use haul_sys::fs::{readlinkat, symlinkat};
+use haul_sys::fs::{readlinkat, statat, symlinkat};
 
 use super::Item;
-use super::existing::{self, Answer};
+use super::existing::{self, Standing};
 use super::make::Made;
 use crate::error::What;
 use crate::metadata::by_name::{self, Place};
@@ -17,7 +16,6 @@ use crate::worker::{Task, Worker};
 /// Makes a symbolic link with the text of the source's.
 pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) -> Made {
     let run = worker.run;
-    entry.tell(run, Outcome::Copied, item.stat.kind());
     let text = match readlinkat(task.handles.source(), entry.source) {
         Ok(text) => text,
         Err(error) => {
@@ -25,12 +23,12 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
             return Made::No;
         }
     };
-    if make_link(worker, task, entry, item, &text) == Made::No {
+    if make_link(worker, task, entry, &text, What::CreateSymlink) == Made::No {
         return Made::No;
     }
     let source = Place { directory: task.handles.source(), name: entry.source };
     let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, run.me, run.policy));
+    entry.lost(run, by_name::keep(source, &item.stat, target, task.new_owner, run.policy));
     Made::Yes
 }
 
@@ -38,40 +36,43 @@ fn make_link(
     worker: &Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &Item,
     text: &CStr,
+    what: What,
 ) -> Made {
-    let link = || symlinkat(text, task.handles.target(), entry.target);
-    let mut answer = link();
-    if answer.is_err_and(|error| error.errno == Errno::EXIST) {
-        match existing::make_room(worker, task, entry, item) {
-            Answer::Free => answer = link(),
-            Answer::Settled => return Made::No,
-        }
-    }
-    match answer {
+    match symlinkat(text, task.handles.target(), entry.target) {
         Ok(()) => {
             Shard::one(&worker.shard.symlinks);
+            if entry.is_operand() {
+                let made = statat(task.handles.target(), entry.target);
+                worker.run.made_by_operand(entry.target, made);
+            }
             Made::Yes
         }
         Err(error) => {
-            entry.fail(worker.run, What::CreateSymlink, Some(error.errno));
+            entry.fail(worker.run, what, Some(error.errno));
             Made::No
         }
     }
 }
 
 /// Makes the target a symbolic link to the source (`-s`).
-pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) {
+pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
+    let run = worker.run;
     let path = entry.source_path();
     // A relative text would be read from where the link is, not from here.
     if !path.starts_with(b"/") && !is_here(entry) {
-        entry.fail(worker.run, What::RelativeLink, None);
+        entry.fail(run, What::RelativeLink, None);
         return;
     }
     let Ok(text) = CString::new(path) else { return };
-    if make_link(worker, task, entry, item, &text) == Made::Yes {
-        entry.tell(worker.run, Outcome::Copied, item.stat.kind());
+    if let Standing::Settled(_) = existing::stand(worker, task, entry, item) {
+        return;
+    }
+    entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
+    if let (Made::No, Some(backup)) =
+        (make_link(worker, task, entry, &text, What::LinkToSource), item.backup.take())
+    {
+        existing::restore(run, task.handles.target(), entry, &backup);
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn keep(
     source: Place<'_>,
     stat: &Stat,
     target: Place<'_>,
-    me: (u32, u32),
+    new_owner: Option<(u32, u32)>,
     policy: &Policy,
 ) -> Vec<Lost> {
     let mut lost = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn keep(
     }
     let kept = &policy.preserve;
     let mut mode = stat.permissions();
-    if kept.ownership.wanted() && me != (stat.uid, stat.gid) {
+    if kept.ownership.wanted() && new_owner != Some((stat.uid, stat.gid)) {
         let answer = lchownat(target.directory, target.name, Some(stat.uid), Some(stat.gid));
         if let Err(error) = answer {
             mode &= 0o777;
@@ -48,7 +48,10 @@ pub(crate) fn keep(
     if kept.xattr.wanted() || kept.mode == ModePolicy::Keep {
         attributes(source, target, policy, &mut lost);
     }
-    if kept.mode == ModePolicy::Keep && stat.kind() != Kind::Symlink {
+    if stat.kind() != Kind::Symlink {
+        if kept.mode != ModePolicy::Keep {
+            mode = crate::decide::usual_mode(stat, policy) & !policy.umask;
+        }
         lost.extend(permissions(target, stat.kind(), mode));
     }
     if kept.times.wanted() {

@@ -73,6 +73,8 @@ pub(crate) fn keep(
     attributes.apply(target, policy, &mut lost);
     if kept.mode == ModePolicy::Keep {
         lost.extend(mode::keep(target, stat, &attributes, made, owned, policy));
+    } else if let Some(made) = made.mode {
+        lost.extend(mode::widen(target, stat, made, policy));
     }
     if kept.times.wanted() {
         lost.extend(times::keep(target, stat, kept.times));

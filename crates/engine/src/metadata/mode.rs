@@ -11,9 +11,9 @@ use crate::error::{Severity, What};
 use crate::request::{ModePolicy, Policy};
 
 /// Returns the mode with which a new target is made, before the umask.
-pub(crate) fn creation(stat: &Stat, policy: &Policy, me: (u32, u32)) -> u32 {
+pub(crate) fn creation(stat: &Stat, policy: &Policy, new_owner: Option<(u32, u32)>) -> u32 {
     let kept = &policy.preserve;
-    let owner_will_change = kept.ownership.wanted() && me != (stat.uid, stat.gid);
+    let owner_will_change = kept.ownership.wanted() && new_owner != Some((stat.uid, stat.gid));
     let mut mode = decide::creation_mode(stat, policy, owner_will_change);
     if stat.kind() == Kind::Directory {
         // Its entries have to be made first; what is too much is taken away at the end.
@@ -32,6 +32,17 @@ pub(super) fn set(target: BorrowedFd<'_>, mode: u32) -> Option<Lost> {
         errno: error.errno,
         severity: Severity::Failure,
     })
+}
+
+/// Gives a new target the bits that it was not made with while its owner was to change.
+pub(super) fn widen(
+    target: BorrowedFd<'_>,
+    stat: &Stat,
+    made: u32,
+    policy: &Policy,
+) -> Option<Lost> {
+    let wanted = decide::usual_mode(stat, policy) & !policy.umask;
+    if made & !policy.umask == wanted { None } else { set(target, wanted) }
 }
 
 /// Gives the target the source's access-control list and all twelve bits.

@@ -43,6 +43,8 @@ pub(crate) struct Node {
     /// Whether what is made here gets an access-control list from the directory.
     pub(crate) inherits_acl: bool,
     pub(crate) pair: Arc<Pair>,
+    /// Whether its entries are what a person named.
+    pub(crate) lists_operands: bool,
     /// What is applied when the last child is done.
     pub(crate) attributes: DirectoryAttributes,
     /// Children, tasks and shared files that are not done yet.

@@ -15,6 +15,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub(crate) struct Slot {
     source: Span,
     target: Span,
+    rest: Option<Span>,
     pub(crate) kind: Option<Kind>,
     ino: u64,
 }
@@ -48,12 +49,13 @@ impl Names {
 
     fn push(&mut self, name: &CStr, kind: Option<Kind>, ino: u64) {
         let span = self.store(name);
-        self.slots.push(Slot { source: span, target: span, kind, ino });
+        self.slots.push(Slot { source: span, target: span, rest: None, kind, ino });
     }
 
     fn push_operand(&mut self, operand: &Operand) {
         let (source, target) = (self.store(&operand.source), self.store(&operand.target));
-        self.slots.push(Slot { source, target, kind: None, ino: 0 });
+        let rest = operand.rest.as_deref().map(|rest| self.store(rest));
+        self.slots.push(Slot { source, target, rest, kind: None, ino: 0 });
     }
 
     /// Copies an entry of another arena.
@@ -64,7 +66,8 @@ impl Names {
         } else {
             self.store(other.target(slot))
         };
-        self.slots.push(Slot { source, target, ..*slot });
+        let rest = slot.rest.map(|rest| self.store(other.at(rest)));
+        self.slots.push(Slot { source, target, rest, ..*slot });
     }
 
     fn at(&self, span: Span) -> &CStr {
@@ -79,6 +82,11 @@ impl Names {
         self.at(slot.source)
     }
 
+    /// Returns what is left of an operand's path below the entry.
+    pub(crate) fn rest(&self, slot: &Slot) -> Option<&CStr> {
+        slot.rest.map(|rest| self.at(rest))
+    }
+
     /// Returns the entry's name in the target directory.
     pub(crate) fn target(&self, slot: &Slot) -> &CStr {
         self.at(slot.target)
@@ -90,6 +98,35 @@ impl Names {
 pub(crate) struct Operand {
     pub(crate) source: CString,
     pub(crate) target: CString,
+    /// With `--parents`: what of the path is left below this directory.
+    pub(crate) rest: Option<CString>,
+}
+
+impl Operand {
+    pub(crate) const fn whole(source: CString, target: CString) -> Operand {
+        Operand { source, target, rest: None }
+    }
+
+    /// Splits the first component off a path, with the slashes before it.
+    pub(crate) fn of_path(path: &CStr) -> Operand {
+        let bytes = path.to_bytes();
+        let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+        let bytes = bytes.get(..end).unwrap_or(bytes);
+        let start = bytes.iter().position(|byte| *byte != b'/').unwrap_or(bytes.len());
+        let name = bytes.get(start..).unwrap_or(b"");
+        let length = name.iter().position(|byte| *byte == b'/').unwrap_or(name.len());
+        let (name, rest) = name.split_at_checked(length).unwrap_or((name, b""));
+        let rest_start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
+        let rest = rest.get(rest_start..).unwrap_or(b"");
+        let source = bytes.get(..start + length).unwrap_or(bytes);
+        // Parts of a C string hold no NUL.
+        let own = |part: &[u8]| CString::new(part).unwrap_or_default();
+        Operand {
+            source: own(source),
+            target: if name.is_empty() { c".".to_owned() } else { own(name) },
+            rest: (!rest.is_empty()).then(|| own(rest)),
+        }
+    }
 }
 
 /// What a batch was followed by.
@@ -130,13 +167,14 @@ impl Reader {
     pub(crate) fn draw(
         &mut self,
         directory: BorrowedFd<'_>,
-        buffer: &mut Option<DirectoryBuffer>,
+        (buffer, spare): (&mut Option<DirectoryBuffer>, &mut Names),
         batch: &mut Names,
         most: usize,
     ) -> (Drawn, Option<haul_sys::CallError>) {
         batch.clear();
         let mut trouble = None;
         while self.next >= self.chunk.slots.len() && !self.ended {
+            std::mem::swap(&mut self.chunk, spare);
             trouble = self.refill(directory, buffer);
         }
         let last = (self.next + most.max(1)).min(self.chunk.slots.len());
@@ -147,8 +185,8 @@ impl Reader {
         if self.next < self.chunk.slots.len() {
             return (Drawn::More, trouble);
         }
-        // A directory may wait long for its next turn; it does not keep memory meanwhile.
-        self.chunk = Names::default();
+        // A directory may wait long for its next turn; its memory goes to the worker's next one.
+        *spare = std::mem::take(&mut self.chunk);
         self.next = 0;
         (if self.ended { Drawn::End } else { Drawn::Boundary }, trouble)
     }
@@ -179,5 +217,23 @@ impl Reader {
                 Some(error)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_give_their_components_one_by_one() {
+        let split = |path: &CStr| {
+            let operand = Operand::of_path(path);
+            (operand.source, operand.target, operand.rest)
+        };
+        let own = |name: &CStr| name.to_owned();
+        assert_eq!(split(c"a/b//c/"), (own(c"a"), own(c"a"), Some(own(c"b//c"))));
+        assert_eq!(split(c"/bin/ls"), (own(c"/bin"), own(c"bin"), Some(own(c"ls"))));
+        assert_eq!(split(c"foo/"), (own(c"foo"), own(c"foo"), None));
+        assert_eq!(split(c"/"), (own(c""), own(c"."), None));
     }
 }

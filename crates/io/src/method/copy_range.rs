@@ -2,7 +2,7 @@
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
 use crate::quirk::{CopyRange as Who, SizeTold};
-use crate::{Kit, Pair, Reflink};
+use crate::{Kit, Pair, Reflink, Sparse};
 
 pub(super) struct CopyRange;
 
@@ -20,6 +20,9 @@ impl Method for CopyRange {
     fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
         if want.policy.reflink == Reflink::Never {
             return Fit::No("--reflink=never; the kernel might share blocks");
+        }
+        if want.policy.sparse == Sparse::Never {
+            return Fit::No("--sparse=never; the kernel might keep holes");
         }
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");

@@ -1,7 +1,7 @@
 //! `reflink`: the target shares the source's blocks; nothing is moved at all.
 
 use super::{Attempt, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
-use crate::{Kit, Pair, Reflink as Policy};
+use crate::{Kit, Pair, Reflink as Policy, Sparse};
 
 pub(super) struct Reflink;
 
@@ -23,6 +23,9 @@ impl Method for Reflink {
             Policy::Never => return Fit::No("--reflink=never"),
             Policy::Always => return Fit::Yes,
             Policy::Auto => {}
+        }
+        if want.policy.sparse == Sparse::Never {
+            return Fit::No("--sparse=never; holes would be shared");
         }
         if !want.whole {
             return Fit::No("only a part of the file is asked for");

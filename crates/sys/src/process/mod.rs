@@ -1,13 +1,17 @@
 //! Calls about this process: its limits, its mask, its identity.
 
+mod heap;
 mod identity;
 mod rlimit;
 mod stop;
 mod umask;
+mod unshare;
 mod wait4;
 
+pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use rlimit::{nofile_limit, raise_nofile_limit};
 pub use stop::{die_by, die_by_broken_pipe, hear_stop, stop_signal};
 pub use umask::umask;
+pub use unshare::unshare_mounts;
 pub use wait4::{ChildUsage, wait4};

@@ -1,0 +1,135 @@
+//! Backups: an existing target gets another name before it is replaced.
+
+use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::fs::{
+    DirectoryBuffer, Follow, RenameMode, for_each_entry, open_directory, renameat, statat,
+};
+use haul_sys::{Call, CallError, Errno};
+
+use super::existing::split;
+use crate::request::{Backup, BackupKind};
+
+/// How often a number is taken by somebody else before it is a fault.
+const ATTEMPTS: u32 = 100;
+
+/// Gives a target its backup's name and returns that name, in the same directory.
+pub(super) fn make(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    backup: &Backup,
+) -> haul_sys::Result<CString> {
+    for _ in 0..ATTEMPTS {
+        let (backup_name, mode) = name_for(directory, name, backup)?;
+        match renameat(directory, name, directory, &backup_name, mode) {
+            Ok(()) => return Ok(backup_name),
+            Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {}
+            // A file system that cannot promise not to replace: the number was free just now.
+            Err(error) if error.errno == Errno::INVAL && mode == RenameMode::NoReplace => {
+                renameat(directory, name, directory, &backup_name, RenameMode::Replace)?;
+                return Ok(backup_name);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(CallError::new(Call::Renameat2, Errno::EXIST))
+}
+
+/// Returns the name that a backup would get, and whether it may replace an older backup.
+pub(crate) fn name_for(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    backup: &Backup,
+) -> haul_sys::Result<(CString, RenameMode)> {
+    let numbered = match backup.kind {
+        BackupKind::Simple => None,
+        BackupKind::Existing => match highest(directory, name)? {
+            0 => None,
+            number => Some(number),
+        },
+        BackupKind::Numbered => Some(highest(directory, name)?),
+    };
+    let mut bytes = trimmed(name).to_vec();
+    let mode = match numbered {
+        Some(number) => {
+            bytes.extend_from_slice(format!(".~{}~", number.saturating_add(1)).as_bytes());
+            RenameMode::NoReplace
+        }
+        None => {
+            bytes.extend_from_slice(&backup.suffix);
+            RenameMode::Replace
+        }
+    };
+    let name = CString::new(bytes).map_err(|_| CallError::new(Call::Renameat2, Errno::INVAL))?;
+    Ok((name, mode))
+}
+
+fn trimmed(name: &CStr) -> &[u8] {
+    let bytes = name.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    bytes.get(..end).unwrap_or(bytes)
+}
+
+/// Returns the highest number among the numbered backups of a name, 0 if there are none.
+fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
+    let (parent, base) = split(name.to_bytes());
+    let parent = CString::new(if parent.is_empty() { b".".as_slice() } else { parent })
+        .map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
+    let parent = open_directory(directory, &parent, Follow::Yes)?;
+    let mut buffer = DirectoryBuffer::new(32 << 10);
+    let mut highest = 0;
+    while for_each_entry(&parent, &mut buffer, |entry| {
+        highest = highest.max(number_of(entry.name.to_bytes(), base).unwrap_or(0));
+        ControlFlow::Continue(())
+    })? {}
+    Ok(highest)
+}
+
+fn number_of(entry: &[u8], base: &[u8]) -> Option<u64> {
+    let digits = entry.strip_prefix(base)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+    if digits.first().is_none_or(|first| !matches!(first, b'1'..=b'9')) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Tells whether the simple backup of the target would overwrite the source.
+pub(super) fn would_destroy(
+    source: (&CStr, &haul_sys::fs::Stat),
+    directory: BorrowedFd<'_>,
+    target: &CStr,
+    backup: &Backup,
+) -> bool {
+    if backup.kind == BackupKind::Numbered {
+        return false;
+    }
+    let (_, source_base) = split(source.0.to_bytes());
+    let (_, target_base) = split(target.to_bytes());
+    let is_named_so =
+        source_base.strip_prefix(target_base).is_some_and(|rest| rest == backup.suffix.as_slice());
+    if !is_named_so {
+        return false;
+    }
+    let mut name = trimmed(target).to_vec();
+    name.extend_from_slice(&backup.suffix);
+    CString::new(name)
+        .ok()
+        .and_then(|name| statat(directory, &name).ok())
+        .is_some_and(|stat| stat.same_file(source.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_of;
+
+    #[test]
+    fn only_numbered_backups_of_the_name_count() {
+        assert_eq!(number_of(b"f.~12~", b"f"), Some(12));
+        assert_eq!(number_of(b"f.~012~", b"f"), None);
+        assert_eq!(number_of(b"f.~~", b"f"), None);
+        assert_eq!(number_of(b"ff.~1~", b"f"), None);
+        assert_eq!(number_of(b"f~", b"f"), None);
+    }
+}
