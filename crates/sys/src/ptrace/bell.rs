@@ -4,7 +4,7 @@
 //! install. A child of the waiting thread that sleeps on a pipe needs neither: one byte, it ends,
 //! and the wait returns.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::pipe::PipeFlags;
 
@@ -28,12 +28,12 @@ impl Bell {
     /// Starts the child, a fork that holds every signal back and does nothing but read a pipe.
     pub fn new() -> Result<(Bell, BellRope)> {
         let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).named(Call::Pipe)?;
-        let (reader_raw, writer_raw) = (reader.as_raw_fd(), writer.as_raw_fd());
-        // SAFETY: the child calls only close, read and _exit, which are async-signal-safe.
+        let reader_raw = reader.as_raw_fd();
+        // SAFETY: the child makes only raw system calls and _exit, which are async-signal-safe.
         let tid = with_signals_blocked(|| unsafe {
             let tid = libc::fork();
             if tid == 0 {
-                libc::close(writer_raw);
+                close_others(reader_raw);
                 let mut byte = 0_u8;
                 libc::read(reader_raw, (&raw mut byte).cast(), 1);
                 libc::_exit(0);
@@ -41,6 +41,30 @@ impl Bell {
             tid
         });
         if tid < 0 { Err(last(Call::Fork)) } else { Ok((Bell { tid }, BellRope(writer))) }
+    }
+}
+
+/// Closes every fd but one: the copies of a child that lives as long as the trace would keep pipes
+/// open for whose end somebody else waits.
+///
+/// # Safety
+///
+/// To be called in a child between `fork` and `_exit` only.
+unsafe fn close_others(kept: RawFd) {
+    // As many as a process may have open by default; only for kernels before close_range (5.9).
+    const MOST_FDS: RawFd = 1024;
+    let kept_unsigned = libc::c_long::from(kept);
+    // SAFETY: integers in, integers out; nobody uses the closed fds in this child.
+    unsafe {
+        let above = libc::syscall(libc::SYS_close_range, kept_unsigned + 1, u32::MAX, 0);
+        if kept > 0 {
+            libc::syscall(libc::SYS_close_range, 0, kept_unsigned - 1, 0);
+        }
+        if above < 0 {
+            for fd in (0..MOST_FDS).filter(|fd| *fd != kept) {
+                libc::close(fd);
+            }
+        }
     }
 }
 

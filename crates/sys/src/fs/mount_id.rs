@@ -1,0 +1,38 @@
+//! `statx(STATX_MNT_ID)` — which mount a file is reached through:
+//! <https://man7.org/linux/man-pages/man2/statx.2.html>
+//!
+//! A bind mount has the device of what it shows, so only this tells a mount point from an ordinary
+//! directory.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, StatxFlags};
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// Returns the number of the mount that holds `name`, which is not followed if it is a symbolic
+/// link; `None` where the kernel is older than 5.8 and cannot say.
+///
+/// An empty name means `directory` itself.
+pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+    let told =
+        rustix::fs::statx(directory, name, flags, StatxFlags::MNT_ID).named(Call::Statx)?;
+    let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::MNT_ID);
+    Ok(knows.then_some(told.stx_mnt_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_and_a_name_in_it_share_a_mount() {
+        let here = crate::fs::open_directory(crate::fs::CWD, c".", crate::fs::Follow::No).unwrap();
+        let itself = mount_id(&here, c"").unwrap();
+        assert_eq!(itself, mount_id(&here, c"src").unwrap());
+        assert_ne!(itself, mount_id(crate::fs::CWD, c"/proc").unwrap());
+    }
+}
