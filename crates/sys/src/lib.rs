@@ -11,5 +11,6 @@ pub mod fs;
 pub mod memory;
 pub mod process;
 pub mod ptrace;
+pub mod uring;
 
 pub use error::{Call, CallError, Errno, Result, errno_text};

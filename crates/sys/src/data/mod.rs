@@ -1,6 +1,7 @@
 //! Calls that move, make or drop the bytes of open files.
 
 mod copy_file_range;
+mod direct;
 mod fadvise;
 mod fallocate;
 mod ficlone;
@@ -8,9 +9,13 @@ mod ftruncate;
 mod lseek;
 mod read;
 mod sendfile;
+mod splice;
+mod sync_file_range;
+mod uncached;
 mod write;
 
 pub use copy_file_range::copy_file_range;
+pub use direct::{Way, set_way};
 pub use fadvise::{Advice, fadvise};
 pub use fallocate::{Allocate, fallocate};
 pub use ficlone::{ficlone, ficlone_range};
@@ -18,4 +23,7 @@ pub use ftruncate::ftruncate;
 pub use lseek::{seek_data, seek_hole, seek_set};
 pub use read::{pread, read};
 pub use sendfile::sendfile;
+pub use splice::{pipe_with_room, splice_in, splice_out};
+pub use sync_file_range::{Writeback, write_back};
+pub use uncached::{pread_uncached, pwrite_uncached};
 pub use write::{pwrite, write};

@@ -1,11 +1,10 @@
-//! `fchown`, `fchownat` — set owner and group: <https://man7.org/linux/man-pages/man2/chown.2.html>
+//! `fchown` — sets owner and group: <https://man7.org/linux/man-pages/man2/chown.2.html>
 //!
 //! The kernel clears setuid, setgid and file capabilities on the way; set the mode afterwards.
 
-use std::ffi::CStr;
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Gid, Uid};
+use rustix::fs::{Gid, Uid};
 
 use crate::error::Named;
 use crate::{Call, Result};
@@ -13,15 +12,4 @@ use crate::{Call, Result};
 /// Sets owner and group of an open file; `None` leaves one as it is.
 pub fn fchown(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> Result<()> {
     rustix::fs::fchown(fd, uid.map(Uid::from_raw), gid.map(Gid::from_raw)).named(Call::Fchown)
-}
-
-/// Sets owner and group of a name, of the link itself if it is one.
-pub fn lchownat(
-    directory: impl AsFd,
-    name: &CStr,
-    uid: Option<u32>,
-    gid: Option<u32>,
-) -> Result<()> {
-    let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
-    rustix::fs::chownat(directory, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW).named(Call::Fchownat)
 }

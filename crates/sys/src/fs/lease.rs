@@ -3,18 +3,40 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use crate::{Call, CallError, Errno, Result};
-
-/// Takes a write lease on an open file: it is granted only if nobody else has the file open or
-/// mapped. `EAGAIN` if somebody has, `EACCES` if the file is not ours and we lack `CAP_LEASE`,
-/// `EINVAL` where the file system has no leases. It goes away with the descriptor.
-pub fn write_lease(fd: impl AsFd) -> Result<()> {
-    // SAFETY: the call takes a descriptor, which is borrowed for its duration, and two integers.
-    let answer =
-        unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) };
-    if answer == 0 {
-        return Ok(());
+/// Tells whether ours is the only open file description of a file, mappings included: a write lease
+/// is granted only then. It is given back at once, for a lease that is broken sends SIGIO.
+///
+/// `false` also where leases cannot be had: on another's file without `CAP_LEASE`, on file systems
+/// without them.
+pub fn is_open_here_alone(fd: impl AsFd) -> bool {
+    let raw = fd.as_fd().as_raw_fd();
+    // SAFETY: both calls take a descriptor, which is borrowed for their duration, and two integers.
+    unsafe {
+        libc::fcntl(raw, libc::F_SETLEASE, libc::F_WRLCK) == 0
+            && libc::fcntl(raw, libc::F_SETLEASE, libc::F_UNLCK) == 0
     }
-    let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL);
-    Err(CallError::new(Call::Fcntl, errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::{CWD, OpenHow, openat};
+
+    #[test]
+    fn a_second_open_or_a_reader_is_seen() {
+        let name = std::ffi::CString::new(format!(
+            "{}/haul-lease-{}",
+            std::env::temp_dir().display(),
+            std::process::id()
+        ))
+        .unwrap();
+        let ours = openat(CWD, &name, OpenHow::new_file(0o600)).unwrap();
+        let alone = is_open_here_alone(&ours);
+        let reader = openat(CWD, &name, OpenHow::READ).unwrap();
+        let watched = is_open_here_alone(&ours);
+        drop(reader);
+        crate::fs::unlinkat(CWD, &name).unwrap();
+        assert_eq!((alone, watched), (true, false));
+        assert!(is_open_here_alone(&ours));
+    }
 }

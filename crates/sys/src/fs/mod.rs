@@ -1,9 +1,11 @@
 //! Calls on names, directories and the attributes of files.
 
 mod accessat;
+mod by_handle;
 mod chmod;
 mod chown;
 mod close;
+mod dioalign;
 mod getdents;
 mod lease;
 mod linkat;
@@ -23,11 +25,13 @@ mod utimens;
 mod xattr;
 
 pub use accessat::may_write_at;
-pub use chmod::{chmodat, fchmod};
-pub use chown::{fchown, lchownat};
+pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
+pub use chmod::fchmod;
+pub use chown::fchown;
 pub use close::close;
+pub use dioalign::{DirectAlign, direct_align};
 pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
-pub use lease::write_lease;
+pub use lease::is_open_here_alone;
 pub use linkat::{Follow, linkat};
 pub use mkdirat::mkdirat;
 pub use mknodat::mknodat;
@@ -42,7 +46,5 @@ pub use statfs::{FileSystem, fstatfs};
 pub use symlinkat::symlinkat;
 pub use sync::{fsync, syncfs};
 pub use unlinkat::{rmdirat, unlinkat};
-pub use utimens::{TimePair, futimens, utimensat_nofollow};
-pub use xattr::{
-    fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr_at, llistxattr_at, lsetxattr_at,
-};
+pub use utimens::{TimePair, futimens};
+pub use xattr::{fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr_at, llistxattr_at};

@@ -18,8 +18,7 @@ use crate::{Call, Result};
 /// An empty name means `directory` itself.
 pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let told =
-        rustix::fs::statx(directory, name, flags, StatxFlags::MNT_ID).named(Call::Statx)?;
+    let told = rustix::fs::statx(directory, name, flags, StatxFlags::MNT_ID).named(Call::Statx)?;
     let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::MNT_ID);
     Ok(knows.then_some(told.stx_mnt_id))
 }

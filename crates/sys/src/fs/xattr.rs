@@ -96,14 +96,3 @@ pub fn lgetxattr_at(directory: impl AsFd, name: &CStr, attribute: &CStr) -> Resu
     let path = proc_path(directory.as_fd(), name, Call::Lgetxattr)?;
     read_growing(Call::Lgetxattr, |buffer| rustix::fs::lgetxattr(&path, attribute, buffer))
 }
-
-/// Sets an attribute of a name in a directory, of the link itself if it is one.
-pub fn lsetxattr_at(
-    directory: impl AsFd,
-    name: &CStr,
-    attribute: &CStr,
-    value: &[u8],
-) -> Result<()> {
-    let path = proc_path(directory.as_fd(), name, Call::Lsetxattr)?;
-    rustix::fs::lsetxattr(&path, attribute, value, XattrFlags::empty()).named(Call::Lsetxattr)
-}

@@ -1,0 +1,36 @@
+//! `splice` — moves pages between a file and a pipe:
+//! <https://man7.org/linux/man-pages/man2/splice.2.html>
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with};
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// Makes a pipe, its end to read from first, with room for `bytes` where that is allowed.
+///
+/// The room is limited for ordinary users (`/proc/sys/fs/pipe-max-size`, and a total of all their
+/// pipes); where it is refused, the pipe has the usual 64 KiB. Returns the room in bytes, too.
+pub fn pipe_with_room(bytes: usize) -> Result<(OwnedFd, OwnedFd, usize)> {
+    /// What a pipe has where nobody asks: 16 pages of 4 KiB, see pipe(7).
+    const USUAL_BYTES: usize = 64 << 10;
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).named(Call::Pipe)?;
+    let room = fcntl_setpipe_size(&writer, bytes).unwrap_or(USUAL_BYTES);
+    Ok((reader, writer, room))
+}
+
+/// Moves up to `bytes` from an offset of a file into a pipe; 0 is the file's end. Blocks while the
+/// pipe is full.
+pub fn splice_in(file: impl AsFd, offset: u64, pipe: impl AsFd, bytes: usize) -> Result<usize> {
+    let mut from = offset;
+    rustix::pipe::splice(file, Some(&mut from), pipe, None, bytes, SpliceFlags::MOVE)
+        .named(Call::Splice)
+}
+
+/// Moves up to `bytes` from a pipe to an offset of a file. Blocks while the pipe is empty.
+pub fn splice_out(pipe: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Result<usize> {
+    let mut to = offset;
+    rustix::pipe::splice(pipe, None, file, Some(&mut to), bytes, SpliceFlags::MOVE)
+        .named(Call::Splice)
+}

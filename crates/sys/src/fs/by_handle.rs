@@ -1,0 +1,44 @@
+//! Attributes of what an `O_PATH` descriptor stands for: a link, a FIFO, a socket, a device.
+//!
+//! The descriptor pins the inode, so that nobody can put another file under the name meanwhile.
+//! Owner and times take the descriptor itself (`AT_EMPTY_PATH`, for times since Linux 5.8); mode
+//! and extended attributes go through its entry in `/proc/self/fd`, for `fchmodat2` is as new as
+//! Linux 6.6 and `setxattrat` as 6.13: <https://man7.org/linux/man-pages/man2/open.2.html>
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, XattrFlags};
+
+use crate::error::Named;
+use crate::fs::TimePair;
+use crate::{Call, CallError, Errno, Result};
+
+fn entry(fd: BorrowedFd<'_>, call: Call) -> Result<CString> {
+    CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd()))
+        .map_err(|_| CallError::new(call, Errno::INVAL))
+}
+
+/// Sets owner and group of what the descriptor stands for, of the link itself if it is one.
+pub fn chown_handle(fd: impl AsFd, uid: u32, gid: u32) -> Result<()> {
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    rustix::fs::chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH).named(Call::Fchownat)
+}
+
+/// Sets the twelve permission bits of what the descriptor stands for. `ENOENT` without `/proc`.
+pub fn chmod_handle(fd: impl AsFd, mode: u32) -> Result<()> {
+    let path = entry(fd.as_fd(), Call::Fchmodat)?;
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    rustix::fs::chmodat(CWD, &path, mode, AtFlags::empty()).named(Call::Fchmodat)
+}
+
+/// Sets the times of what the descriptor stands for, of the link itself if it is one.
+pub fn utimens_handle(fd: impl AsFd, times: TimePair) -> Result<()> {
+    rustix::fs::utimensat(fd, c"", &times.raw(), AtFlags::EMPTY_PATH).named(Call::Utimensat)
+}
+
+/// Sets an attribute of what the descriptor stands for. `ENOENT` without `/proc`.
+pub fn setxattr_handle(fd: impl AsFd, attribute: &CStr, value: &[u8]) -> Result<()> {
+    let path = entry(fd.as_fd(), Call::Lsetxattr)?;
+    rustix::fs::setxattr(&path, attribute, value, XattrFlags::empty()).named(Call::Lsetxattr)
+}

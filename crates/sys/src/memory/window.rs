@@ -1,0 +1,145 @@
+//! `mmap` of a file, a window at a time at one address:
+//! <https://man7.org/linux/man-pages/man2/mmap.2.html>
+//!
+//! The bytes are never looked at from here, only handed to `pwrite`. So a page that is gone (the
+//! file shrank, or its storage failed) is met by the kernel, which answers `EFAULT`, and never by
+//! us, which would be a SIGBUS; there is no signal handler because there is no signal.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::error::Named;
+use crate::{Call, CallError, Errno, Result};
+
+/// A range of addresses that shows one part of a file after another.
+pub struct Window {
+    start: *mut core::ffi::c_void,
+    bytes: usize,
+    shown: usize,
+}
+
+// SAFETY: the mapping is private to this value, and nothing in it depends on the thread.
+unsafe impl Send for Window {}
+
+impl Window {
+    /// Reserves the addresses; `ENOMEM` when there are none.
+    pub fn new(bytes: usize) -> Result<Window> {
+        let bytes = bytes.max(1);
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .named(Call::Mmap)?;
+        Ok(Window { start, bytes, shown: 0 })
+    }
+
+    /// Returns how many bytes can be shown at once.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Tells whether nothing can be shown; something always can.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Shows a part of a file in place of the one before, and reads it in (`MAP_POPULATE`).
+    ///
+    /// `offset` is a multiple of the page. Blocks while it is read; what cannot be read is found
+    /// out by [`Window::pwrite`].
+    pub fn show(&mut self, fd: impl AsFd, offset: u64, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(self.bytes);
+        self.shown = 0;
+        // SAFETY: the addresses are ours, and nothing points into them: no reference to the
+        // window's contents is ever made.
+        unsafe {
+            rustix::mm::mmap(
+                self.start,
+                bytes,
+                ProtFlags::READ,
+                MapFlags::SHARED | MapFlags::FIXED | MapFlags::POPULATE,
+                fd,
+                offset,
+            )
+        }
+        .named(Call::Mmap)?;
+        self.shown = bytes;
+        Ok(())
+    }
+
+    /// Writes shown bytes, from the `skip`-th on, to an offset of another file.
+    ///
+    /// May write less. `EFAULT` when the first of them is no longer there.
+    pub fn pwrite(&self, target: impl AsFd, skip: usize, offset: u64) -> Result<usize> {
+        let left = self.shown.saturating_sub(skip);
+        let offset =
+            libc::off_t::try_from(offset).map_err(|_| CallError::new(Call::Pwrite, Errno::FBIG))?;
+        // SAFETY: the range lies within the mapping; the kernel reads it, and checks each page.
+        let answer = unsafe {
+            libc::pwrite(
+                target.as_fd().as_raw_fd(),
+                self.start.byte_add(skip.min(self.shown)),
+                left,
+                offset,
+            )
+        };
+        usize::try_from(answer).map_err(|_| {
+            let errno = Errno::from_io_error(&std::io::Error::last_os_error());
+            CallError::new(Call::Pwrite, errno.unwrap_or(Errno::IO))
+        })
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // SAFETY: the addresses are ours and nothing points into them. Unmapping cannot fail.
+        let _unmapped = unsafe { rustix::mm::munmap(self.start, self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    fn file(name: &str) -> File {
+        let path = std::env::temp_dir().join(format!("haul-sys-{name}-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_written_to_another() {
+        let (mut source, mut target) = (file("window-source"), file("window-target"));
+        source.write_all(&[7; 10_000]).unwrap();
+        let mut window = Window::new(1 << 20).unwrap();
+        window.show(&source, 4096, 5904).unwrap();
+        assert_eq!(window.pwrite(&target, 4, 0).unwrap(), 5900);
+        let mut bytes = Vec::new();
+        target.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, vec![7; 5900]);
+    }
+
+    #[test]
+    fn a_file_that_shrank_is_an_answer_and_not_a_signal() {
+        let (mut source, target) = (file("shrinking-source"), file("shrinking-target"));
+        source.write_all(&[7; 64 << 10]).unwrap();
+        let mut window = Window::new(64 << 10).unwrap();
+        window.show(&source, 0, 64 << 10).unwrap();
+        source.set_len(4096).unwrap();
+        let written = window.pwrite(&target, 0, 0);
+        assert!(written.is_err() || written.unwrap() <= 4096);
+        assert_eq!(window.pwrite(&target, 8192, 8192).unwrap_err().errno, Errno::FAULT);
+    }
+}

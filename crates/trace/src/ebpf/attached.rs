@@ -1,0 +1,130 @@
+//! Observing a process that runs already.
+//!
+//! Its threads are entered into the maps before the program is attached, and looked for again
+//! afterwards: from then on the program itself follows every clone, so the second look finds the
+//! ones that were started in between.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use aya::maps::MapError;
+use haul_sys::{Call, CallError, Errno};
+
+use super::collect::{Counter, FIRST_ATTACHED};
+use super::load::{self, Loaded, Maps, Setup, TaskWords};
+use super::{Failure, LINGER_TICK, Watch};
+use crate::trace::nanoseconds;
+use crate::{Ending, Observer, Report, TraceError, TraceOptions, mark, process};
+
+/// The call of a thread that may be in one which began before us: `IN_EARLIER` of `bpf/task.h`.
+const IN_EARLIER: u64 = 0xffff_ffff;
+
+/// Places for threads that run already: see `PLACES` and `OWN_PLACES` of `bpf/task.h`.
+const FIRST_PLACE: u32 = 32_768;
+const LAST_PLACE: u32 = 28_672;
+
+/// Observes a process until it ends, the time is over, or the flag is set.
+pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure> {
+    if !process::is_first_pid_namespace() {
+        let reason = "in a container, process numbers are not the kernel's own";
+        return Err(Failure::Unavailable(reason.into()));
+    }
+    let shapes = options.shapes()?;
+    if process::threads(pid).is_empty() {
+        let error = CallError::new(Call::Ptrace, Errno::SRCH);
+        return Err(TraceError::Attach(error).into());
+    }
+    let setup = Setup { shapes: &shapes, files: options.files, mark: mark::fresh() };
+    let mut loaded = load::load(&setup).map_err(Failure::Unavailable)?;
+    let mut entered = BTreeSet::new();
+    enter(&mut loaded, pid, &mut entered).map_err(Failure::Unavailable)?;
+    loaded.attach().map_err(Failure::Unavailable)?;
+    let started = Instant::now();
+    for _ in 0..2 {
+        enter(&mut loaded, pid, &mut entered).map_err(Failure::Unavailable)?;
+    }
+    let before = process::cpu_split_us(pid);
+    let mut watch = Watch::new(options, loaded);
+    let deadline = options.duration.map(|duration| started + duration);
+    while watch.live() > 0
+        && !watch.ear.listen(None)
+        && deadline.is_none_or(|end| Instant::now() < end)
+    {
+        std::thread::sleep(LINGER_TICK);
+        watch.tick();
+    }
+    let wall_ns = nanoseconds(started.elapsed());
+    let after = process::cpu_split_us(pid);
+    let seen = watch.finish()?;
+    Ok(Report {
+        title: format!("pid {pid}"),
+        observer: Observer::Ebpf,
+        ending: Ending::Unknown,
+        wall_ns,
+        user_us: after.0.saturating_sub(before.0),
+        system_us: after.1.saturating_sub(before.1),
+        units: seen.units,
+        files: seen.files,
+        notices: seen.notices,
+    })
+}
+
+/// Enters the threads of a process that the program does not know yet.
+fn enter(loaded: &mut Loaded, pid: u32, entered: &mut BTreeSet<u32>) -> Result<(), String> {
+    let failed = |_| "the kernel refuses to fill an eBPF map".to_owned();
+    for tid in process::threads(pid) {
+        let maps = &mut loaded.maps;
+        if place(maps, tid) != 0 || !entered.insert(tid) {
+            continue;
+        }
+        let id = FIRST_ATTACHED + u32::try_from(entered.len()).unwrap_or(0);
+        let faults = process::faults(pid, tid);
+        let mut unit = [0; super::decode::UNIT_WORDS];
+        let name = name_words(&process::name(tid));
+        for (index, word) in [
+            (0, u64::from(pid) << 32 | u64::from(tid)),
+            (4, faults.minor),
+            (5, faults.major),
+            (6, process::cpu_ns(pid, tid)),
+            (10, name[0]),
+            (11, name[1]),
+        ] {
+            if let Some(slot) = unit.get_mut(index) {
+                *slot = word;
+            }
+        }
+        maps.units.insert(id, unit, 0).map_err(failed)?;
+        let task: TaskWords = [IN_EARLIER | u64::from(id) << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let place = FIRST_PLACE.checked_sub(u32::try_from(entered.len()).unwrap_or(0));
+        let place = place.filter(|place| *place >= LAST_PLACE).ok_or("too many threads")?;
+        maps.tasks.set(place, task, 0).map_err(failed)?;
+        if tid == pid {
+            maps.groups.insert(tid, id, 0).map_err(failed)?;
+        }
+        let live = maps.counter(Counter::Live);
+        maps.counters.set(Counter::Live as u32, live + 1, 0).map_err(failed)?;
+        set_place(maps, tid, place).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Returns the place that the program knows a thread by; 0 for none.
+fn place(maps: &Maps, tid: u32) -> u64 {
+    maps.places.get(&(tid / 4), 0).unwrap_or(0) >> (tid % 4 * 16) & 0xffff
+}
+
+/// Gives a thread its place.
+fn set_place(maps: &mut Maps, tid: u32, place: u32) -> Result<(), MapError> {
+    let places = maps.places.get(&(tid / 4), 0).unwrap_or(0);
+    maps.places.set(tid / 4, places | u64::from(place) << (tid % 4 * 16), 0)
+}
+
+/// Makes the two words that hold a name in a unit.
+fn name_words(name: &str) -> [u64; 2] {
+    let mut bytes = [0; 16];
+    for (target, source) in bytes.iter_mut().zip(name.bytes().take(15)) {
+        *target = source;
+    }
+    let word = |half: &[u8]| half.try_into().map_or(0, u64::from_ne_bytes);
+    [word(&bytes[..8]), word(&bytes[8..])]
+}

@@ -1,0 +1,203 @@
+//! Loads the eBPF program into the kernel and attaches it.
+//!
+//! Raw tracepoints go by name and need no tracefs; the fields that the program follows come from
+//! the kernel's BTF. Whatever is missing is a reason in words, because it decides between this
+//! backend and ptrace and a person will want to know.
+
+use aya::maps::{Array, HashMap, Map, MapData, Queue};
+use aya::programs::RawTracePoint;
+use aya::{Ebpf, EbpfLoader};
+
+use super::decode::{FileWords, NameValue, TallyWords, UnitWords};
+use super::offsets::{self, ARGUMENTS, CALL_NUMBER, FEATURE_FILES, FEATURE_OPCODE};
+use crate::calls::ROWS;
+use crate::{Files, process};
+
+/// The program, compiled by `build.rs` or checked in.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/trace.o"));
+
+/// Function and tracepoint of the programs that must be attached, in this order: the ends of
+/// threads and calls before their beginnings, so that none is left over.
+const CORE: &[(&str, &str)] = &[
+    ("forks", "sched_process_fork"),
+    ("executes", "sched_process_exec"),
+    ("exits", "sched_process_exit"),
+    ("call_ends", "sys_exit"),
+    ("call_begins", "sys_enter"),
+];
+/// The same with files told apart: `files_end` must see a call before `call_ends` forgets it.
+const CORE_WITH_FILES: &[(&str, &str)] = &[
+    ("forks", "sched_process_fork"),
+    ("executes", "sched_process_exec"),
+    ("exits", "sched_process_exit"),
+    ("files_end", "sys_exit"),
+    ("call_ends", "sys_exit"),
+    ("call_begins", "sys_enter"),
+    ("files_begin", "sys_enter"),
+];
+/// Programs for io_uring; a kernel without it goes without them.
+const RING: &[(&str, &str)] = &[
+    ("submits", "io_uring_submit_req"),
+    ("completes", "io_uring_complete"),
+    ("is_punted", "io_uring_queue_async_work"),
+];
+
+/// A value of the map of threads: `struct task` of `bpf/task.h`.
+pub(super) type TaskWords = [u64; 10];
+
+/// The maps that we read or fill, once the program is loaded.
+pub(super) struct Maps {
+    pub(super) cells: Array<MapData, TallyWords>,
+    pub(super) free_cells: Queue<MapData, u32>,
+    pub(super) cell_of: HashMap<MapData, u64, u32>,
+    pub(super) units: HashMap<MapData, u32, UnitWords>,
+    pub(super) shared: Array<MapData, TallyWords>,
+    pub(super) errors: HashMap<MapData, u64, u64>,
+    pub(super) counters: Array<MapData, u64>,
+    pub(super) ended: Queue<MapData, u32>,
+    pub(super) places: Array<MapData, u64>,
+    pub(super) tasks: Array<MapData, TaskWords>,
+    pub(super) groups: HashMap<MapData, u32, u32>,
+    pub(super) names: HashMap<MapData, u32, NameValue>,
+    pub(super) file_tallies: HashMap<MapData, u64, FileWords>,
+}
+
+/// What the program is to do.
+pub(super) struct Setup<'a> {
+    pub(super) shapes: &'a [u32; ROWS],
+    pub(super) files: Files,
+    pub(super) mark: u64,
+}
+
+/// A loaded program. Dropping it detaches it.
+pub(super) struct Loaded {
+    ebpf: Option<Ebpf>,
+    pub(super) maps: Maps,
+    pub(super) notices: Vec<String>,
+    files: Files,
+    has_opcodes: bool,
+}
+
+/// Loads the program; nothing is observed before [`Loaded::attach`].
+pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
+    let bytes = std::fs::read("/sys/kernel/btf/vmlinux")
+        .map_err(|_| "the kernel has no type information (BTF)".to_owned())?;
+    let btf =
+        offsets::parse(&bytes).ok_or("the kernel's type information (BTF) is not readable")?;
+    let layout = offsets::layout(&btf)?;
+    let mut notices = Vec::new();
+    let mut files = setup.files;
+    if files == Files::Observed && layout.features & FEATURE_FILES == 0 {
+        files = Files::Ignored;
+        notices.push("this kernel's files cannot be told apart by eBPF".into());
+    }
+    let mark_call = u32::try_from(libc::SYS_prctl).unwrap_or(u32::MAX);
+    // 16 bits for each thread id, four to an entry.
+    let entries = process::pid_max().saturating_add(1).max(64).div_ceil(4);
+    let mut loader = EbpfLoader::new();
+    if files == Files::Ignored {
+        // Never loaded then; and their tables take next to no room.
+        for map in ["FILES", "PATHS", "NAMES", "FILE_TALLIES"] {
+            loader.map_max_entries(map, 1);
+        }
+    }
+    let mut ebpf = loader
+        .btf(None)
+        .map_max_entries("PLACE_OF", entries)
+        .override_global("SHAPES", setup.shapes, true)
+        .override_global("OFFSETS", &layout.offsets, true)
+        .override_global("FEATURES", &layout.features, true)
+        .override_global("MARK", &setup.mark, true)
+        .override_global("MARK_CALL", &mark_call, true)
+        .override_global("ARGUMENTS", &ARGUMENTS, true)
+        .override_global("CALL_NUMBER", &CALL_NUMBER, true)
+        .load(OBJECT)
+        .map_err(|error| reason("the kernel refuses eBPF maps", &error))?;
+    let maps = Maps {
+        cells: map(&mut ebpf, "CELLS")?,
+        free_cells: map(&mut ebpf, "FREE_CELLS")?,
+        cell_of: map(&mut ebpf, "CELL_OF")?,
+        units: map(&mut ebpf, "UNITS")?,
+        shared: map(&mut ebpf, "SHARED")?,
+        errors: map(&mut ebpf, "ERRORS")?,
+        counters: map(&mut ebpf, "COUNTERS")?,
+        ended: map(&mut ebpf, "ENDED")?,
+        places: map(&mut ebpf, "PLACE_OF")?,
+        tasks: map(&mut ebpf, "TASKS")?,
+        groups: map(&mut ebpf, "GROUPS")?,
+        names: map(&mut ebpf, "NAMES")?,
+        file_tallies: map(&mut ebpf, "FILE_TALLIES")?,
+    };
+    let has_opcodes = layout.features & FEATURE_OPCODE != 0;
+    Ok(Loaded { ebpf: Some(ebpf), maps, notices, files, has_opcodes })
+}
+
+fn map<M: TryFrom<Map>>(ebpf: &mut Ebpf, name: &str) -> Result<M, String> {
+    let map = ebpf.take_map(name).ok_or_else(|| format!("the eBPF object has no map {name}"))?;
+    M::try_from(map).map_err(|_| format!("the eBPF object's map {name} has another type"))
+}
+
+impl Loaded {
+    /// Attaches the programs; from then on threads that are marked as traced are observed.
+    pub(super) fn attach(&mut self) -> Result<(), String> {
+        let core = if self.files == Files::Observed { CORE_WITH_FILES } else { CORE };
+        for (function, tracepoint) in core {
+            self.attach_one(function, tracepoint)?;
+        }
+        if !self.has_opcodes {
+            self.notices.push("io_uring operations are not observed on this kernel".into());
+            return Ok(());
+        }
+        for (function, tracepoint) in RING {
+            if let Err(reason) = self.attach_one(function, tracepoint) {
+                self.notices.push(format!("io_uring operations are not fully observed: {reason}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn attach_one(&mut self, function: &str, tracepoint: &str) -> Result<(), String> {
+        let ebpf = self.ebpf.as_mut();
+        let program: &mut RawTracePoint = ebpf
+            .and_then(|ebpf| ebpf.program_mut(function))
+            .ok_or_else(|| format!("the eBPF object has no program for {tracepoint}"))?
+            .try_into()
+            .map_err(|error| reason("the eBPF object has another type", &error))?;
+        program.load().map_err(|error| reason("the kernel refuses the eBPF program", &error))?;
+        match program.attach(tracepoint) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(reason(&format!("cannot attach to {tracepoint}"), &error)),
+        }
+    }
+
+    /// Stops observing and leaves the maps to be read.
+    pub(super) fn detach(mut self) -> (Maps, Vec<String>) {
+        self.ebpf = None;
+        (self.maps, self.notices)
+    }
+}
+
+/// What most people meet, in words that help.
+const NOT_ALLOWED: &str = "only root, or who has CAP_BPF and CAP_PERFMON, may load eBPF programs";
+
+/// Puts the first line of each cause behind what went wrong; a verifier's log is no reason.
+fn reason(what: &str, error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = what.to_owned();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let line = error.to_string();
+        let line = line.lines().next().unwrap_or_default().to_owned();
+        if !line.is_empty() && !text.contains(&line) {
+            text = format!("{text}: {line}");
+        }
+        if error.downcast_ref::<std::io::Error>().is_some_and(is_not_allowed) {
+            return NOT_ALLOWED.into();
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn is_not_allowed(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EPERM)
+}

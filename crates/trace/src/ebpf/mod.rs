@@ -1,0 +1,192 @@
+//! The eBPF backend: load, attach, wait, detach, read.
+
+mod attached;
+mod btf;
+mod collect;
+mod decode;
+mod load;
+mod offsets;
+
+use std::time::{Duration, Instant};
+
+use haul_sys::ptrace::{Change, Ended, HeldChild, Wait, Waited, spawn_held, wait};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use self::collect::{Collected, Counter};
+use self::load::{Loaded, Maps, Setup};
+use crate::interrupt::Ear;
+use crate::trace::{Patience, nanoseconds};
+use crate::{Command, Ending, Files, Observer, Report, TraceError, TraceOptions, Until, mark};
+
+/// How often to look at flags and tables while the command runs.
+const TICK: Duration = Duration::from_millis(50);
+/// How often to look whether the last of what a command left behind has ended.
+const LINGER_TICK: Duration = Duration::from_millis(5);
+
+/// Why this backend gave no report.
+pub(crate) enum Failure {
+    /// It cannot run here; ptrace may.
+    Unavailable(String),
+    /// The command or the process is at fault; ptrace would fare no better.
+    Other(TraceError),
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+/// Runs a command and observes it.
+pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, Failure> {
+    let mark = mark::fresh();
+    let shapes = options.shapes()?;
+    let plan = command.plan(Some(mark))?;
+    let mut loaded = load::load(&Setup { shapes: &shapes, files: options.files, mark })
+        .map_err(Failure::Unavailable)?;
+    loaded.attach().map_err(Failure::Unavailable)?;
+    let child = spawn_held(&plan).map_err(TraceError::Kernel)?;
+    drop(plan);
+    let mut watch = Watch::new(options, loaded);
+    let (ended, wall_ns) = watch.wait_for(child)?;
+    let seen = watch.finish()?;
+    Ok(Report {
+        title: command.line(),
+        observer: Observer::Ebpf,
+        ending: ending(&ended),
+        wall_ns,
+        user_us: ended.user_us,
+        system_us: ended.system_us,
+        units: seen.units,
+        files: seen.files,
+        notices: seen.notices,
+    })
+}
+
+/// Observes a process and what it starts.
+pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure> {
+    attached::attach(pid, options)
+}
+
+/// Makes an ending of the last wait.
+fn ending(waited: &Waited) -> Ending {
+    match waited.change {
+        Change::Ended(Ended::Exited(code)) => Ending::Exited(code),
+        Change::Ended(Ended::Signaled(signal)) => Ending::Signaled(signal),
+        _ => Ending::Unknown,
+    }
+}
+
+/// What was observed.
+struct Seen {
+    units: Vec<crate::Unit>,
+    files: Vec<crate::FileUse>,
+    notices: Vec<String>,
+}
+
+/// An observation under way.
+struct Watch<'a> {
+    options: &'a TraceOptions,
+    /// Taken when observing is over, which may be before the command is.
+    loaded: Option<Loaded>,
+    collected: Collected,
+    ear: Ear<'a>,
+    /// There once observing is over.
+    seen: Option<Seen>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(options: &'a TraceOptions, loaded: Loaded) -> Watch<'a> {
+        let (collected, ear) = (Collected::default(), Ear::new(options));
+        Watch { options, loaded: Some(loaded), collected, ear, seen: None }
+    }
+
+    /// Lets the command go, waits for it, and then for what it left behind.
+    fn wait_for(&mut self, child: HeldChild) -> Result<(Waited, u64), TraceError> {
+        let tid = child.tid;
+        let started = Instant::now();
+        if let Err(error) = child.release() {
+            let _reaped = wait(Wait::One(tid));
+            return Err(TraceError::Spawn(error));
+        }
+        let deadline = self.options.duration.map(|duration| started + duration);
+        let pid = Pid::from_raw(tid).ok_or(TraceError::TracerDied)?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok();
+        let waited = loop {
+            if let Some(waited) = wait(Wait::Poll(tid)).map_err(TraceError::Kernel)? {
+                break waited;
+            }
+            let left = deadline.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                self.stop_observing();
+            }
+            self.tick();
+            self.ear.listen(pidfd.as_ref());
+            match &pidfd {
+                Some(pidfd) if left.is_zero() => sleep_until_ready(pidfd, TICK),
+                Some(pidfd) => sleep_until_ready(pidfd, left.min(TICK)),
+                None => std::thread::sleep(LINGER_TICK),
+            }
+        };
+        let wall_ns = nanoseconds(started.elapsed());
+        self.linger(deadline);
+        Ok((waited, wall_ns))
+    }
+
+    /// Detaches and reads everything, if that is not done yet.
+    ///
+    /// At a deadline the command goes on, but what `/proc` says of its threads is to be read now.
+    fn stop_observing(&mut self) {
+        let Some(loaded) = self.loaded.take() else { return };
+        let (maps, mut notices): (Maps, _) = loaded.detach();
+        notices.extend(collect::overflows(&maps));
+        let files = match self.options.files {
+            Files::Observed => collect::files(&maps),
+            Files::Ignored => Vec::new(),
+        };
+        let units = std::mem::take(&mut self.collected).finish(&maps);
+        self.seen = Some(Seen { units, files, notices });
+    }
+
+    fn tick(&mut self) {
+        if let Some(loaded) = &mut self.loaded {
+            self.collected.drain_if_crowded(&mut loaded.maps);
+        }
+    }
+
+    /// Waits for descendants that outlive the command, unless told otherwise.
+    fn linger(&mut self, deadline: Option<Instant>) {
+        let mut patience = Patience::new(self.options);
+        while self.options.until == Until::LastEnds
+            && self.live() > 0
+            && !self.ear.listen(None)
+            && deadline.is_none_or(|end| Instant::now() < end)
+        {
+            std::thread::sleep(LINGER_TICK);
+            self.tick();
+            patience.tell_in_time();
+        }
+    }
+
+    /// Returns how many observed threads there are.
+    fn live(&self) -> u64 {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.maps.counter(Counter::Live))
+    }
+
+    /// Returns what was observed.
+    fn finish(mut self) -> Result<Seen, TraceError> {
+        self.stop_observing();
+        self.seen.ok_or(TraceError::TracerDied)
+    }
+}
+
+/// Sleeps until a pidfd says that its process has ended, at most `longest`.
+fn sleep_until_ready(pidfd: &rustix::fd::OwnedFd, longest: Duration) {
+    let timeout = Timespec {
+        tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: longest.subsec_nanos().into(),
+    };
+    // Interrupted or not, the caller looks at the process next.
+    let _woken = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout));
+}

@@ -1,0 +1,210 @@
+//! A report for a terminal or a file: a table for each group, then histograms.
+
+use super::quantity::{bytes, count, size_edge, time, time_edge};
+use super::table::columns;
+use super::{bars, escape::escaped};
+use crate::report::{Ending, FileUse, Group, Grouping, Observer, Report, Tally};
+use crate::{Name, errno_name};
+
+/// What to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// How to add up.
+    pub grouping: Grouping,
+    /// For how many calls of each group to draw histograms: those with most time. Sizes are drawn
+    /// for every call that has any. One call alone is not drawn: the table says it all.
+    pub latency_histograms: usize,
+    /// How many files to list.
+    pub most_files: usize,
+}
+
+impl Default for TextOptions {
+    /// By process, the eight longest calls, the fifty files with most bytes.
+    fn default() -> TextOptions {
+        TextOptions { grouping: Grouping::Process, latency_histograms: 8, most_files: 50 }
+    }
+}
+
+/// Makes the text of a report; every line ends with a newline.
+#[must_use]
+pub fn text(report: &Report, options: &TextOptions) -> String {
+    let mut text = head(report);
+    let groups = report.groups(options.grouping);
+    for group in &groups {
+        text.push('\n');
+        text.push_str(&group_text(group, options));
+    }
+    if groups.len() > 1
+        && let Some(total) = report.groups(Grouping::Total).first()
+    {
+        text.push('\n');
+        text.push_str(&group_text(total, &TextOptions { latency_histograms: 0, ..*options }));
+    }
+    if !report.files.is_empty() {
+        text.push('\n');
+        text.push_str(&files_text(&report.files, options.most_files));
+    }
+    text
+}
+
+/// Says what was traced, how it ended, and how far to trust the figures.
+fn head(report: &Report) -> String {
+    let ending = match report.ending {
+        Ending::Exited(code) => format!("exit status {code}"),
+        Ending::Signaled(signal) => format!("killed by signal {signal}"),
+        Ending::Unknown => "attached".into(),
+    };
+    let observer = match report.observer {
+        Observer::Ebpf => "eBPF",
+        Observer::Ptrace => "ptrace",
+    };
+    let total = report.total();
+    let faults = report.faults();
+    let mut text = format!("{}: {ending}\n", escaped(&report.title));
+    text.push_str(&format!(
+        "  by {observer}: wall {}, user {}, system {}; processes {}, calls {}, page faults {} \
+         ({} major)\n",
+        time(report.wall_ns),
+        time(report.user_us.saturating_mul(1000)),
+        time(report.system_us.saturating_mul(1000)),
+        count(report.processes() as u64),
+        count(total.all_counts()),
+        count(faults.minor + faults.major),
+        count(faults.major),
+    ));
+    for notice in &report.notices {
+        text.push_str(&format!("  note: {}\n", escaped(notice)));
+    }
+    text
+}
+
+/// The calls of a group, most time first.
+fn by_time<'a>(tallies: impl Iterator<Item = (&'a Name, &'a Tally)>) -> Vec<(&'a Name, &'a Tally)> {
+    let mut sorted: Vec<_> = tallies.collect();
+    sorted.sort_by_key(|(name, tally)| (std::cmp::Reverse(tally.total_ns), (*name).clone()));
+    sorted
+}
+
+fn group_text(group: &Group, options: &TextOptions) -> String {
+    let mut text = format!(
+        "{}: cpu {}, page faults {} ({} major)\n",
+        escaped(&group.label),
+        time(group.cpu_ns),
+        count(group.faults.minor + group.faults.major),
+        count(group.faults.major),
+    );
+    let calls = by_time(group.tallies.calls.iter());
+    text.push_str(&calls_table(&calls, "call"));
+    let operations = by_time(group.tallies.operations.iter());
+    if !operations.is_empty() {
+        text.push_str("\n  io_uring operations\n");
+        text.push_str(&operations_table(&operations));
+    }
+    for (prefix, tallies) in [("", &calls), ("io_uring ", &operations)] {
+        for (name, tally) in tallies.iter().filter(|(_, tally)| tally.sizes.total() > 1) {
+            let title = format!("{prefix}{name}: size in bytes");
+            text.push_str(&bars::histogram(&title, &tally.sizes, size_edge));
+        }
+        let timed = tallies.iter().filter(|(_, tally)| tally.latencies.total() > 1);
+        for (name, tally) in timed.take(options.latency_histograms) {
+            let title = format!("{prefix}{name}: latency");
+            text.push_str(&bars::histogram(&title, &tally.latencies, time_edge));
+        }
+    }
+    text
+}
+
+fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+/// A figure, or nothing where it is zero: what stands out should matter.
+fn or_blank(value: u64, write: fn(u64) -> String) -> String {
+    if value == 0 { String::new() } else { write(value) }
+}
+
+/// Lists the errnos of a call, the most frequent first.
+fn errors(tally: &Tally) -> String {
+    let mut sorted: Vec<(&i32, &u64)> = tally.errors.iter().collect();
+    sorted.sort_by_key(|(errno, count)| (std::cmp::Reverse(**count), **errno));
+    let told: Vec<String> = sorted
+        .into_iter()
+        .map(|(errno, times)| match errno {
+            0 => format!("{} failed", count(*times)),
+            _ => format!("{} {}", count(*times), errno_name(*errno)),
+        })
+        .collect();
+    told.join(", ")
+}
+
+fn calls_table(calls: &[(&Name, &Tally)], what: &str) -> String {
+    let mut rows = vec![row(&["count", "time", "mean", "longest", "bytes", what])];
+    for (name, tally) in calls {
+        let mut label = (*name).to_string();
+        if tally.unfinished > 0 {
+            label = format!("{label}  ({} unfinished)", count(tally.unfinished));
+        }
+        if !tally.errors.is_empty() {
+            label = format!("{label}  ({})", errors(tally));
+        }
+        rows.push(vec![
+            count(tally.count),
+            or_blank(tally.total_ns, time),
+            or_blank(tally.mean_ns(), time),
+            or_blank(tally.longest_ns, time),
+            or_blank(tally.bytes, bytes),
+            label,
+        ]);
+    }
+    columns(&rows, "  ")
+}
+
+fn operations_table(operations: &[(&Name, &Tally)]) -> String {
+    let mut rows =
+        vec![row(&["submitted", "punted", "time", "mean", "longest", "bytes", "operation"])];
+    for (name, tally) in operations {
+        let mut label = (*name).to_string();
+        if !tally.errors.is_empty() {
+            label = format!("{label}  ({})", errors(tally));
+        }
+        rows.push(vec![
+            count(tally.count),
+            or_blank(tally.punted, count),
+            or_blank(tally.total_ns, time),
+            or_blank(tally.mean_ns(), time),
+            or_blank(tally.longest_ns, time),
+            or_blank(tally.bytes, bytes),
+            label,
+        ]);
+    }
+    columns(&rows, "  ")
+}
+
+fn files_text(files: &[FileUse], most: usize) -> String {
+    let mut text = String::from("files\n");
+    let mut rows = vec![row(&["calls", "failed", "bytes", "usual size", "path", "calls by name"])];
+    for file in files.iter().take(most) {
+        let mut sizes = crate::Histogram::default();
+        for tally in file.calls.values() {
+            sizes.add(&tally.sizes);
+        }
+        let usual = if sizes.total() == 0 { String::new() } else { size_edge(sizes.quantile(0.5)) };
+        let calls: Vec<String> =
+            file.calls.iter().map(|(name, tally)| format!("{name} {}", tally.count)).collect();
+        rows.push(vec![
+            count(file.count()),
+            or_blank(file.errors(), count),
+            or_blank(file.bytes(), bytes),
+            usual,
+            format!("{}  {}", escaped(&file.path), calls.join(", ")),
+        ]);
+    }
+    if let Some(first) = rows.first_mut() {
+        first.truncate(5);
+    }
+    text.push_str(&columns(&rows, "  "));
+    if files.len() > most {
+        text.push_str(&format!("  and {} more\n", count((files.len() - most) as u64)));
+    }
+    text
+}

@@ -1,0 +1,90 @@
+//! Observing a process that runs already.
+
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use haul_trace::{Ending, Interrupt, Trace, TraceError};
+
+use crate::setting::{BACKENDS, by, ignored, tracee};
+
+/// Starts the program and gives it time to get where it waits.
+fn start(arguments: &[&str]) -> Option<Child> {
+    let child = std::process::Command::new(tracee()?)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    Some(child)
+}
+
+#[test]
+fn counts_what_it_does_from_then_on() {
+    for backend in BACKENDS {
+        let Some(mut child) = start(&["sleep", "1500"]) else { return };
+        let report = Trace::attach(child.id(), &by(backend));
+        // The tracer has reaped it by ptrace already: the child is of the same process.
+        let _reaped = child.wait();
+        let report = match report {
+            Ok(report) => report,
+            Err(TraceError::Unavailable(reason)) => {
+                ignored(&reason);
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(report.ending, Ending::Unknown);
+        assert_eq!(report.total().count("getppid"), 17, "{backend:?}");
+        assert_eq!(report.total().call("exit_group").map(|tally| tally.unfinished), Some(1));
+    }
+}
+
+#[test]
+fn is_over_after_its_time_and_leaves_the_process_alone() {
+    for backend in BACKENDS {
+        let Some(mut child) = start(&["sleep", "1500"]) else { return };
+        let mut options = by(backend);
+        options.duration = Some(Duration::from_millis(200));
+        let started = Instant::now();
+        let report = Trace::attach(child.id(), &options);
+        assert!(started.elapsed() < Duration::from_millis(1400));
+        assert!(child.wait().unwrap().success());
+        match report {
+            Ok(report) => assert_eq!(report.total().count("getppid"), 0),
+            Err(TraceError::Unavailable(reason)) => ignored(&reason),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_it_and_leaves_the_process_alone() {
+    for backend in BACKENDS {
+        let Some(mut child) = start(&["sleep", "1500"]) else { return };
+        let mut options = by(backend);
+        options.interrupt = Some(Interrupt::Flag(Arc::new(AtomicBool::new(true))));
+        let started = Instant::now();
+        let report = Trace::attach(child.id(), &options);
+        assert!(started.elapsed() < Duration::from_millis(1400), "{backend:?}");
+        assert!(child.wait().unwrap().success());
+        match report {
+            Ok(report) => assert_eq!(report.ending, Ending::Unknown),
+            Err(TraceError::Unavailable(reason)) => ignored(&reason),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn nobody_is_an_error() {
+    for backend in BACKENDS {
+        // Above any pid_max.
+        match Trace::attach(1 << 23, &by(backend)) {
+            Err(TraceError::Attach(error)) => assert_eq!(error.errno.raw_os_error(), libc::ESRCH),
+            Err(TraceError::Unavailable(reason)) => ignored(&reason),
+            other => panic!("{other:?}"),
+        }
+    }
+}
