@@ -4,8 +4,12 @@
 //! scripts know; the argument libraries have their own. haul's further options never make a GNU
 //! abbreviation ambiguous: only their full names count.
 
+mod choose;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+pub(crate) use choose::choose;
 
 /// Whether an option has an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +51,37 @@ pub(crate) enum Word<I> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage(pub(crate) String);
 
+/// Where options may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Anywhere,
+    /// Before the first operand: what follows is for somebody else to read.
+    First,
+}
+
 /// Reads the words behind the program's name.
 pub(crate) fn parse<I: Copy>(
     arguments: &[OsString],
     options: &[Opt<I>],
 ) -> Result<Vec<Word<I>>, Usage> {
-    let operands_end_options = std::env::var_os("POSIXLY_CORRECT").is_some();
+    let is_posix = std::env::var_os("POSIXLY_CORRECT").is_some();
+    parse_in(if is_posix { Order::First } else { Order::Anywhere }, arguments, options)
+}
+
+/// Reads the words behind the program's name, where the first operand is a command with options of
+/// its own.
+pub(crate) fn parse_before_command<I: Copy>(
+    arguments: &[OsString],
+    options: &[Opt<I>],
+) -> Result<Vec<Word<I>>, Usage> {
+    parse_in(Order::First, arguments, options)
+}
+
+fn parse_in<I: Copy>(
+    order: Order,
+    arguments: &[OsString],
+    options: &[Opt<I>],
+) -> Result<Vec<Word<I>>, Usage> {
     let mut words = Vec::new();
     let mut rest = arguments.iter();
     let mut only_operands = false;
@@ -60,7 +89,7 @@ pub(crate) fn parse<I: Copy>(
         let bytes = argument.as_bytes();
         if only_operands || bytes == b"-" || !bytes.starts_with(b"-") {
             words.push(Word::Operand(argument.clone()));
-            only_operands |= operands_end_options;
+            only_operands |= order == Order::First;
         } else if bytes == b"--" {
             only_operands = true;
         } else if let Some(long) = bytes.strip_prefix(b"--") {
@@ -111,7 +140,7 @@ fn find_long<'o, I: Copy>(
     };
     let candidates: Vec<&Opt<I>> = options.iter().filter(begins).collect();
     match candidates.as_slice() {
-        [] => Err(Usage(format!("unrecognized option '--{}'", String::from_utf8_lossy(name)))),
+        [] => Err(Usage(format!("unrecognized option '--{}'", String::from_utf8_lossy(text)))),
         [one] => Ok(one),
         several => {
             let names: String =
@@ -152,42 +181,6 @@ fn short_options<'a, I: Copy>(
         return Ok(());
     }
     Ok(())
-}
-
-/// Finds the value that a word names, whole or abbreviated, among those that an option knows.
-pub(crate) fn choose<V: Copy + PartialEq>(
-    option: &str,
-    word: &OsStr,
-    values: &[(&str, V)],
-) -> Result<V, Usage> {
-    let bytes = word.as_bytes();
-    if let Some((_, value)) = values.iter().find(|(name, _)| name.as_bytes() == bytes) {
-        return Ok(*value);
-    }
-    let mut begins = values.iter().filter(|(name, _)| name.as_bytes().starts_with(bytes));
-    let quoted = crate::escape::quote_word;
-    let trouble = match (begins.next(), begins.next()) {
-        (Some((_, one)), None) => return Ok(*one),
-        (Some((_, one)), Some((_, two))) if one == two && begins.all(|(_, other)| other == one) => {
-            return Ok(*one);
-        }
-        (Some(_), Some(_)) => "ambiguous",
-        _ => "invalid",
-    };
-    let mut text = format!(
-        "{trouble} argument {} for {}\nValid arguments are:",
-        quoted(bytes),
-        quoted(option.as_bytes())
-    );
-    let mut last = None;
-    for (name, value) in values {
-        // Names of one value stand on one line, as GNU's argmatch prints them.
-        let separator = if last == Some(*value) { ", " } else { "\n  - " };
-        text.push_str(separator);
-        text.push_str(&quoted(name.as_bytes()));
-        last = Some(*value);
-    }
-    Err(Usage(text))
 }
 
 #[cfg(test)]
@@ -244,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn the_options_of_a_command_are_not_ours() {
+        let read = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            parse_before_command(&arguments, OPTIONS).unwrap()
+        };
+        let expected = [option('v', None), operand("ls"), operand("-v"), operand("--")];
+        assert_eq!(read(&["-v", "ls", "-v", "--"]), expected);
+        assert_eq!(read(&["-v", "--", "ls", "-v", "--"]), expected);
+        assert_eq!(read(&["--", "-v"]), [operand("-v")]);
+    }
+
+    #[test]
     fn our_options_do_not_make_theirs_ambiguous() {
         assert_eq!(read(&["--ver"]).unwrap(), [option('v', None)]);
         assert_eq!(read(&["--verify"]).unwrap(), [option('x', None)]);
@@ -254,7 +259,7 @@ mod tests {
     fn the_words_are_getopts() {
         let words = |arguments: &[&str]| read(arguments).unwrap_err().0;
         assert_eq!(words(&["-q"]), "invalid option -- 'q'");
-        assert_eq!(words(&["--foo=1"]), "unrecognized option '--foo'");
+        assert_eq!(words(&["--foo=1"]), "unrecognized option '--foo=1'");
         assert_eq!(words(&["-t"]), "option requires an argument -- 't'");
         assert_eq!(
             words(&["--target-directory"]),
@@ -265,15 +270,5 @@ mod tests {
             words(&["--re"]),
             "option '--re' is ambiguous; possibilities: '--recursive' '--reflink'"
         );
-    }
-
-    #[test]
-    fn values_may_be_abbreviated_unless_ambiguous() {
-        let values = [("auto", 1), ("always", 2), ("never", 3)];
-        let find = |word: &str| choose("--reflink", OsStr::new(word), &values);
-        assert_eq!(find("al"), Ok(2));
-        assert_eq!(find("auto"), Ok(1));
-        assert!(find("a").unwrap_err().0.starts_with("ambiguous argument"));
-        assert!(find("x").unwrap_err().0.contains("Valid arguments are:\n  - "));
     }
 }

@@ -4,6 +4,28 @@ use haul_engine::error::{Failure, What};
 
 use crate::escape::quote;
 
+/// What GNU cp cannot say, for it has no choice of how bytes are moved.
+fn of_data(what: What, source: &str, target: &str) -> String {
+    match what {
+        What::Sync => format!("error syncing {target}"),
+        What::MethodUnfit(method, why) => {
+            format!("cannot copy {source} to {target} with --method={method}: {why}")
+        }
+        What::MethodRefused(method) => {
+            format!("cannot copy {source} to {target} with --method={method}")
+        }
+        What::SourceNotDirect => format!(
+            "warning: direct I/O is not possible on {source} and what else is on its file \
+             system; its pages are dropped from the cache instead"
+        ),
+        What::TargetNotDirect => format!(
+            "warning: direct I/O is not possible on {target} and what else is on its file \
+             system; it is written through the cache and dropped from there instead"
+        ),
+        other => format!("{other:?} failed for {source}"),
+    }
+}
+
 /// Returns the message for a failure, without the program's name.
 pub(crate) fn of_copy(failure: &Failure) -> String {
     let (source, target) = (quote(&failure.source), quote(&failure.target));
@@ -75,7 +97,7 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
             let target = crate::escape::quote_if_needed(&failure.target);
             format!("{target}: can make relative symbolic links only in current directory")
         }
-        other => format!("{other:?} failed for {source}"),
+        other => of_data(other, &source, &target),
     };
     match failure.errno {
         Some(errno) => format!("{action}: {}", haul_sys::errno_text(errno)),

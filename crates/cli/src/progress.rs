@@ -76,6 +76,25 @@ impl Progress {
         });
     }
 
+    /// Starts to draw a line without a total, once the run has gone on for a while.
+    pub(crate) fn start_line<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        line: impl Fn() -> String + Send + 'env,
+    ) {
+        let Some(bar) = &self.bar else { return };
+        scope.spawn(move || {
+            if self.wait(PATIENCE) {
+                return;
+            }
+            bar.set_style(style("{spinner} {msg}"));
+            while !self.wait(TICK) {
+                bar.set_message(line());
+                bar.tick();
+            }
+        });
+    }
+
     /// Waits; `true` when the run is over.
     fn wait(&self, time: Duration) -> bool {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ use crate::request::{ModePolicy, Policy, Request};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::Pool;
-use crate::walk::handles::{Cache, Handles};
+use crate::walk::handles::Cache;
 use crate::walk::node::{Node, Origin};
 use crate::walk::reader::Reader;
 use crate::worker::{Job, Task, TaskKind, Worker};
@@ -48,6 +48,7 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
         pool: Pool::new(budget.workers),
         cache: Cache::new(budget.directories),
         pairs: Pairs::default(),
+        pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
         made_roots: Mutex::default(),
         operand_files: Mutex::default(),
@@ -92,7 +93,7 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
         pending: AtomicUsize::new(1),
         handles: Mutex::new(None),
     });
-    let handles = Arc::new(Handles::new(source, target));
+    let handles = Arc::new(run.cache.pair(source, target));
     run.cache.keep(&node, &handles);
     let reader = Reader::of_operands(&operands);
     let kind = TaskKind { origin: Origin::Found, new_owner: None, inherits_acl };

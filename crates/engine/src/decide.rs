@@ -7,7 +7,7 @@ use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
 use crate::request::{
-    BackupKind, Consent, Dereference, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks,
+    BackupKind, Consent, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks,
 };
 
 /// What is known of a name that is taken already.
@@ -38,6 +38,8 @@ pub(crate) struct Found {
     pub(crate) link: Stat,
     /// What the name leads to, if it is a symbolic link that leads anywhere.
     pub(crate) followed: Option<Stat>,
+    /// Whether links are copied at this place, not what they lead to.
+    pub(crate) keeps_links: bool,
     /// Whether source and target are one and the same directory entry, by directory and name.
     pub(crate) same_name: bool,
 }
@@ -103,7 +105,7 @@ pub(crate) fn decide(found: &Found, taken: &Taken, policy: &Policy) -> Decision 
     if target.kind() == Kind::Directory {
         return Decision { action: Action::Refuse(What::OverDirectory), ask };
     }
-    Decision { action: over_file(source, &target, policy), ask }
+    Decision { action: over_file(found, &target, policy), ask }
 }
 
 /// Returns what the target looks like to the rules: the link itself, or what it leads to.
@@ -141,26 +143,26 @@ fn onto_directory(target: &Stat, taken: &Taken, policy: &Policy) -> Action {
     Action::Refuse(What::OverNonDirectory)
 }
 
-fn over_file(source: Kind, target: &Stat, policy: &Policy) -> Action {
-    let split_names = policy.preserve.links == Links::Keep && target.nlink > 1;
-    let cannot_be_written = policy.dereference == Dereference::Never && source != Kind::Regular;
-    let is_link = matches!(policy.make, Make::HardLink | Make::SymbolicLink);
+fn over_file(found: &Found, target: &Stat, policy: &Policy) -> Action {
+    let is_regular = found.stat.kind() == Kind::Regular;
     if policy.backup.is_some() {
         return Action::BackUp;
     }
     if policy.force == Force::First {
         return Action::Replace;
     }
-    if is_link {
-        return if policy.force == Force::No { Action::Create } else { Action::Replace };
-    }
     if policy.make == Make::Attributes {
-        return Action::Overwrite;
+        return if is_regular { Action::Overwrite } else { Action::Create };
     }
-    if split_names || cannot_be_written {
+    let splits_names = policy.preserve.links == Links::Keep && target.nlink > 1;
+    let cannot_be_written = found.keeps_links && !is_regular;
+    if splits_names || cannot_be_written {
         return Action::Replace;
     }
-    if source != Kind::Regular && !policy.reads_specials() {
+    if matches!(policy.make, Make::HardLink | Make::SymbolicLink) {
+        return if policy.force == Force::No { Action::Create } else { Action::Replace };
+    }
+    if !is_regular && !policy.reads_specials() {
         return Action::Create;
     }
     Action::Overwrite
@@ -190,7 +192,7 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
     }
     let source_is_link = found.link.kind() == Kind::Symlink;
     let target_is_link = taken.link.kind() == Kind::Symlink;
-    if policy.dereference == Dereference::Never {
+    if found.keeps_links {
         if source_is_link && target_is_link {
             return two_links(found, same, policy);
         }
@@ -204,7 +206,7 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
     }
     let same_link = found.link.same_file(&taken.link);
     if policy.backup.is_some() {
-        return backed_up(found, same_link, (source_is_link, target_is_link), policy);
+        return backed_up(found, same_link, (source_is_link, target_is_link));
     }
     if policy.force == Force::First
         && (target_is_link || (same_link && taken.link.nlink > 1 && !found.same_name))
@@ -222,7 +224,7 @@ fn same_file(found: &Found, taken: &Taken, target: &Stat, policy: &Policy) -> Sa
     if policy.make == Make::SymbolicLink && target_is_link {
         return Same::Fine;
     }
-    if policy.dereference == Dereference::Never {
+    if found.keeps_links {
         return what_links_lead_to(found, taken, policy);
     }
     Same::Refused
@@ -243,10 +245,8 @@ fn backed_up(
     found: &Found,
     same_link: bool,
     (source_is_link, target_is_link): (bool, bool),
-    policy: &Policy,
 ) -> Same {
-    let onto_own_referent =
-        policy.dereference != Dereference::Never && source_is_link && !target_is_link;
+    let onto_own_referent = !found.keeps_links && source_is_link && !target_is_link;
     let refused = if same_link { found.same_name } else { onto_own_referent };
     if refused { Same::Refused } else { Same::Fine }
 }
@@ -307,6 +307,7 @@ pub(crate) fn creation_mode(source: &Stat, policy: &Policy, owner_will_change: b
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Dereference;
     use haul_sys::fs::Time;
 
     fn stat(ino: u64, mode: u32) -> Stat {
@@ -334,7 +335,7 @@ mod tests {
     const FIFO: u32 = 0o010_600;
 
     fn found(stat: Stat) -> Found {
-        Found { stat, link: stat, followed: None, same_name: false }
+        Found { stat, link: stat, followed: None, keeps_links: true, same_name: false }
     }
 
     fn taken(link: Stat) -> Taken {
@@ -354,6 +355,12 @@ mod tests {
     }
 
     #[test]
+    fn attributes_alone_never_replace_anything() {
+        let policy = Policy { make: Make::Attributes, ..recursive() };
+        assert_eq!(action(&found(stat(1, LINK)), &taken(stat(2, FILE)), &policy), Action::Create);
+    }
+
+    #[test]
     fn a_file_over_a_file_is_overwritten() {
         let answer = action(&found(stat(1, FILE)), &taken(stat(2, FILE)), &recursive());
         assert_eq!(answer, Action::Overwrite);
@@ -364,8 +371,9 @@ mod tests {
         let answer = action(&found(stat(1, FILE)), &taken(stat(1, FILE)), &recursive());
         assert_eq!(answer, Action::Refuse(What::SameFile));
         let plain = Policy::plain(0);
+        let followed = Found { keeps_links: false, ..found(stat(1, FILE)) };
         let link = Taken { link: stat(2, LINK), followed: Some(stat(1, FILE)), is_loop: false };
-        assert_eq!(action(&found(stat(1, FILE)), &link, &plain), Action::Refuse(What::SameFile));
+        assert_eq!(action(&followed, &link, &plain), Action::Refuse(What::SameFile));
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub enum What {
     Changed,
     /// Giving the target's descriptor back.
     Close,
+    /// Waiting until the target is on stable storage.
+    Sync,
+    /// The method that was asked for cannot serve, for this reason; both.
+    MethodUnfit(&'static str, &'static str),
+    /// The kernel refused the method that was asked for; both.
+    MethodRefused(&'static str),
+    /// The source takes no direct I/O.
+    SourceNotDirect,
+    /// The target takes no direct I/O.
+    TargetNotDirect,
     /// Both are the same file.
     SameFile,
     /// The target is a directory and the source is not.

@@ -5,6 +5,7 @@
 //! pure, acting modules do not decide, and [`copy`] composes them.
 
 mod apply;
+pub mod cached;
 pub mod census;
 mod copy;
 mod decide;
@@ -13,6 +14,7 @@ mod facts;
 mod metadata;
 pub mod monitor;
 mod plan;
+pub mod remove;
 pub mod request;
 mod run;
 mod schedule;

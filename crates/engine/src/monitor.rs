@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_sys::fs::Kind;
 
+use crate::cached::{CachedCounts, CachedShard};
 use crate::error::Failure;
 
 /// What became of an entry.
@@ -101,6 +102,8 @@ pub struct Shard {
     pub skipped: AtomicU64,
     /// Bytes that arrived.
     pub bytes: AtomicU64,
+    /// What was cached of the files, where that was asked for.
+    pub cached: CachedShard,
     /// Regular files by the line of the ladder that moved them.
     pub methods: [AtomicU64; Shard::LINES],
 }
@@ -132,6 +135,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Bytes that arrived.
     pub bytes: u64,
+    /// What was cached of the files, where that was asked for.
+    pub cached: CachedCounts,
     /// Failures.
     pub failures: u64,
     /// Warnings.
@@ -193,6 +198,7 @@ impl<'a> Control<'a> {
             counts.specials += read(&shard.specials);
             counts.skipped += read(&shard.skipped);
             counts.bytes += read(&shard.bytes);
+            shard.cached.sum_into(&mut counts.cached);
             for (sum, part) in counts.methods.iter_mut().zip(&shard.methods) {
                 *sum += read(part);
             }

@@ -209,6 +209,15 @@ pub enum TargetLinks {
     WriteDangling,
 }
 
+/// Whether the run waits until what it wrote is on stable storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// It leaves that to the kernel.
+    No,
+    /// It waits for each file, and for each directory when all its names are made (`--fsync`).
+    Files,
+}
+
 /// How everything is to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -238,6 +247,10 @@ pub struct Policy {
     pub borders: Borders,
     /// The bytes.
     pub data: DataPolicy,
+    /// Whether they are on stable storage before the run ends.
+    pub sync: Sync,
+    /// The rate that all workers together keep to.
+    pub bytes_per_second: Option<u64>,
     /// The order.
     pub order: Order,
     /// The process's umask.
@@ -263,7 +276,9 @@ impl Policy {
             force: Force::No,
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
-            data: DataPolicy { reflink: haul_io::Reflink::Auto, sparse: haul_io::Sparse::Auto },
+            data: DataPolicy::PLAIN,
+            sync: Sync::No,
+            bytes_per_second: None,
             order: Order::Any,
             umask,
             privileged: false,

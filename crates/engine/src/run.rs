@@ -54,6 +54,8 @@ pub(crate) struct Run<'r> {
     pub(crate) pool: Pool<Job, Joinable>,
     pub(crate) cache: Cache,
     pub(crate) pairs: Pairs,
+    /// The rate that all workers share.
+    pub(crate) pace: Option<haul_io::Pace>,
     pub(crate) links: LinkMap,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
@@ -141,6 +143,10 @@ impl Run<'_> {
 
     /// Reports something that went wrong, once.
     pub(crate) fn report(&self, severity: Severity, failure: &Failure) {
+        // The signal that stops a run also breaks calls off; that is no failure of theirs.
+        if failure.errno == Some(Errno::INTR) && self.stopped() {
+            return;
+        }
         let count = match severity {
             Severity::Failure => &self.control.failures,
             Severity::Warning => &self.control.warnings,

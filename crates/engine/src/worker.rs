@@ -27,8 +27,9 @@ const ALONE_ENTRIES: u64 = 64;
 const STACK_BYTES: usize = 256 << 10;
 
 /// The most workers in one directory. Making a name takes about 40 % of the time of a small file,
-/// and only one can do that at a time; so a fourth worker would wait.
-const DIRECTORY_WORKERS: usize = 3;
+/// and only one can do that at a time. A third worker makes 100,000 files in one directory slower
+/// by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59 on XFS).
+const DIRECTORY_WORKERS: usize = 2;
 
 /// What waits on a worker's stack.
 pub(crate) enum Job {
@@ -36,6 +37,15 @@ pub(crate) enum Job {
     Enter(Box<Enter>),
     /// A directory of which some entries are handled.
     Continue(Arc<Task>),
+    /// The same, all read and closed meanwhile, for descriptors are few.
+    Parked(Box<Parked>),
+}
+
+/// A directory whose names are in memory and whose descriptors are closed.
+pub(crate) struct Parked {
+    node: Arc<Node>,
+    kind: TaskKind,
+    reader: Reader,
 }
 
 /// A directory to enter.
@@ -97,6 +107,10 @@ impl Task {
         }
     }
 
+    fn kind(&self) -> TaskKind {
+        TaskKind { origin: self.origin, new_owner: self.new_owner, inherits_acl: self.inherits_acl }
+    }
+
     pub(crate) fn join(&self) {
         self.node.owe();
         self.workers.fetch_add(1, Ordering::Relaxed);
@@ -150,7 +164,11 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     }
 
     pub(crate) fn watch(&self) -> Watch<'env> {
-        Watch { stop: self.run.control.stop, bytes: &self.shard.bytes }
+        Watch {
+            stop: self.run.control.stop,
+            bytes: &self.shard.bytes,
+            pace: self.run.pace.as_ref(),
+        }
     }
 
     /// Works until there is nothing left to do anywhere.
@@ -174,6 +192,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             match job {
                 Job::Enter(enter) => apply::directory::enter(self, *enter),
                 Job::Continue(task) => self.run_task(&task),
+                Job::Parked(parked) => self.unpark(*parked),
             }
         }
     }
@@ -205,10 +224,47 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             // one buffer come before the next buffer, so that only they wait.
             let children = self.stack.len() > first_child;
             if children && (self.run.is_listed() || drawn == Drawn::Boundary) {
-                self.stack.insert(first_child, Job::Continue(Arc::clone(task)));
+                let job = self.wait(task);
+                self.stack.insert(first_child, job);
                 return Left::Waiting;
             }
             first_child -= self.share(task).min(first_child);
+        }
+    }
+
+    /// Puts a directory by until its children are done; without its descriptors, where they are few
+    /// and nobody else works on it.
+    fn wait(&mut self, task: &Arc<Task>) -> Job {
+        if !self.run.cache.is_tight() || task.workers.load(Ordering::Relaxed) > 1 {
+            return Job::Continue(Arc::clone(task));
+        }
+        self.run.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
+        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody may have joined since the look above; then it stays as it is.
+        if task.workers.load(Ordering::Relaxed) > 1 {
+            return Job::Continue(Arc::clone(task));
+        }
+        if let Some(error) = reader.read_on(task.handles.source(), &mut self.buffer) {
+            self.run.fail_node(&task.node, What::ReadDirectory, Some(error.errno));
+        }
+        Job::Parked(Box::new(Parked {
+            node: Arc::clone(&task.node),
+            kind: task.kind(),
+            reader: std::mem::take(&mut reader),
+        }))
+    }
+
+    fn unpark(&mut self, parked: Parked) {
+        let Parked { node, kind, reader } = parked;
+        match self.run.cache.of(&node) {
+            Ok(handles) => {
+                let task = Arc::new(Task::new(node, handles, kind, reader));
+                self.run_task(&task);
+            }
+            Err((_, error)) => {
+                self.run.fail_node(&node, What::OpenDirectory, Some(error.errno));
+                release(self.run, node);
+            }
         }
     }
 

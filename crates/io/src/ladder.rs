@@ -1,10 +1,14 @@
 //! The ladder: tries the methods in order, each from where the one before got to.
 
+use std::sync::PoisonError;
+
 use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
 use crate::method::{Attempt, Cause, Fit, LADDER, Method, RangeJob};
-use crate::{Kit, Pair, Reflink};
+use crate::report::{Refusal, Why};
+use crate::sides::Which;
+use crate::{Choice, Kit, Pair, Reflink, Report, Residency};
 
 /// Why bytes could not be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +21,20 @@ pub enum DataError {
     NoProgress,
     /// The source ended before the size it had when it was opened, or changed while it was read.
     Changed,
+    /// The method that was asked for cannot serve.
+    Unfit {
+        /// Its line of the ladder.
+        line: usize,
+        /// Why it cannot.
+        why: &'static str,
+    },
+    /// The kernel refused the method that was asked for.
+    Refused {
+        /// Its line of the ladder.
+        line: usize,
+        /// What the kernel said.
+        cause: CallError,
+    },
 }
 
 impl From<CallError> for DataError {
@@ -25,15 +43,39 @@ impl From<CallError> for DataError {
     }
 }
 
-/// What was moved, and by which line of the ladder it ended.
+/// How far a range has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes, zeros that were left out included.
+    pub bytes: u64,
+    /// The line of [`LADDER`] that moved the last of them.
+    pub line: usize,
+}
+
+/// What was moved, and by which line of the ladder it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Bytes, holes that were passed over included.
+    /// Bytes, without holes that were passed over.
     pub bytes: u64,
     /// The line of [`LADDER`] that moved the last of them.
     pub line: usize,
     /// How holes and zeros were looked for.
     pub detection: Detection,
+    /// What was cached, if that was asked for.
+    pub residency: Option<Residency>,
+    /// Why direct I/O was not possible, where it was asked for and nobody was told so yet.
+    pub not_direct: Option<NotDirect>,
+    /// Why it was done so, if that was asked for.
+    pub report: Option<Box<Report>>,
+}
+
+/// Why direct I/O was not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotDirect {
+    /// The side on which it was not.
+    pub which: Which,
+    /// The call that said so.
+    pub cause: CallError,
 }
 
 /// How holes and zeros of a source were looked for.
@@ -52,17 +94,22 @@ pub enum Detection {
     HolesAndZeros,
 }
 
-/// Moves a range with the first method that fits and is not refused.
+/// Moves a range with the first method that fits and is not refused, or with the one that was asked
+/// for.
 ///
 /// Returns the bytes moved, fewer than the range only when the source ended.
 pub fn move_range(
     mut job: RangeJob<'_>,
     pair: &Pair,
     kit: &mut Kit,
-) -> Result<Moved, (u64, DataError)> {
+) -> Result<Progress, (u64, DataError)> {
+    if let Choice::Only(line) = job.want.policy.choice {
+        return move_by(line, &job, pair, kit);
+    }
     let first = job.offset;
+    let must_share = job.want.policy.reflink == Reflink::Always;
     for (line, method) in LADDER.iter().enumerate() {
-        if pair.is_refused(line) && job.want.policy.reflink != Reflink::Always {
+        if pair.is_refused(line) && !must_share {
             continue;
         }
         if method.fits(pair, &job.want) != Fit::Yes {
@@ -70,14 +117,14 @@ pub fn move_range(
         }
         match method.attempt(&job, kit) {
             Attempt::Done(bytes) => {
-                let bytes = job.offset + bytes - first;
-                return Ok(Moved { bytes, line, detection: Detection::Unknown });
+                return Ok(Progress { bytes: job.offset + bytes - first, line });
             }
             Attempt::NextMethod { written, cause } => {
                 job.offset += written;
-                if job.want.policy.reflink == Reflink::Always {
+                if must_share {
                     return Err((job.offset - first, DataError::Call(cause)));
                 }
+                note(&job, line, cause);
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
                     pair.refuse(line);
                 }
@@ -93,12 +140,47 @@ pub fn move_range(
     Err((job.offset - first, DataError::NoProgress))
 }
 
-fn data_error(cause: Cause) -> DataError {
+/// Moves a range with one method or not at all.
+fn move_by(
+    line: usize,
+    job: &RangeJob<'_>,
+    pair: &Pair,
+    kit: &mut Kit,
+) -> Result<Progress, (u64, DataError)> {
+    let Some(method) = LADDER.get(line) else { return Err((0, DataError::NoProgress)) };
+    if let Fit::No(why) = method.fits(pair, &job.want) {
+        return Err((0, DataError::Unfit { line, why }));
+    }
+    match method.attempt(job, kit) {
+        Attempt::Done(bytes) => Ok(Progress { bytes, line }),
+        Attempt::NextMethod { written, cause } => {
+            Err((written, DataError::Refused { line, cause }))
+        }
+        Attempt::Failed { written, cause } => Err((written, data_error(cause))),
+    }
+}
+
+fn note(job: &RangeJob<'_>, line: usize, cause: CallError) {
+    if let Some(notes) = job.want.notes {
+        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.iter().any(|refusal| refusal.line == line) {
+            notes.push(Refusal { line, why: Why::Refused(cause) });
+        }
+    }
+}
+
+pub(crate) fn data_error(cause: Cause) -> DataError {
     match cause {
         Cause::Call(error) => DataError::Call(error),
         Cause::Stopped => DataError::Stopped,
         Cause::NoProgress => DataError::NoProgress,
     }
+}
+
+/// Returns the line of the method of this name.
+#[must_use]
+pub fn line_of(name: &str) -> Option<usize> {
+    LADDER.iter().position(|method| method.info().name == name)
 }
 
 /// Returns the name of a line of the ladder.

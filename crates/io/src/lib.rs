@@ -4,18 +4,29 @@
 //! the executor chooses when ([`transfer`], drawn from by as many workers as there are). No trees
 //! and no paths here: descriptors come in, counts and (call, errno) go out.
 
+pub mod cache;
 pub mod errno;
+mod in_order;
 mod kit;
 pub mod ladder;
 pub mod method;
+pub mod pace;
 mod pair;
 mod policy;
+mod pump;
 pub mod quirk;
+pub mod report;
+pub mod residency;
 pub mod segment;
+mod shape;
+pub mod sides;
 pub mod transfer;
 
 pub use kit::{Kit, Watch};
-pub use ladder::{DataError, Detection, Moved};
+pub use ladder::{DataError, Detection, Moved, NotDirect};
+pub use pace::Pace;
 pub use pair::Pair;
-pub use policy::{DataPolicy, Reflink, Sparse};
+pub use policy::{Cache, Choice, DataPolicy, Reflink, Sparse, Tell};
 pub use quirk::Quirk;
+pub use report::Report;
+pub use residency::Residency;

@@ -1,8 +1,9 @@
 //! A source and a target file system, and what was learned about moving bytes between them.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::quirk::Quirk;
+use crate::sides::Which;
 
 /// One pair of devices. Lives for a run and is shared by its workers.
 #[derive(Debug)]
@@ -17,6 +18,10 @@ pub struct Pair {
     pub target: &'static Quirk,
     /// One bit for each line of the ladder that the kernel refused between these two.
     refused: AtomicU32,
+    /// Whether uncached requests were refused, by the source's file system and by the target's.
+    uncached_refused: [AtomicBool; 2],
+    /// Whether it was told already that direct I/O is not possible between these two.
+    told_not_direct: AtomicBool,
 }
 
 impl Pair {
@@ -26,7 +31,15 @@ impl Pair {
         (source_dev, source): (u64, &'static Quirk),
         (target_dev, target): (u64, &'static Quirk),
     ) -> Pair {
-        Pair { source_dev, target_dev, source, target, refused: AtomicU32::new(0) }
+        Pair {
+            source_dev,
+            target_dev,
+            source,
+            target,
+            refused: AtomicU32::new(0),
+            uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
+            told_not_direct: AtomicBool::new(false),
+        }
     }
 
     /// Tells whether both are the same device.
@@ -44,6 +57,33 @@ impl Pair {
     /// Remembers that the kernel refuses this line of the ladder between the two.
     pub fn refuse(&self, line: usize) {
         self.refused.fetch_or(Pair::bit(line), Ordering::Relaxed);
+    }
+
+    /// Tells whether uncached requests are worth trying on a side.
+    #[must_use]
+    pub fn uncached(&self, which: Which) -> bool {
+        let [source, target] = &self.uncached_refused;
+        let refused = match which {
+            Which::Source => source,
+            Which::Target => target,
+        };
+        !refused.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that a side's file system has no uncached requests.
+    pub fn refuse_uncached(&self, which: Which) {
+        let [source, target] = &self.uncached_refused;
+        match which {
+            Which::Source => source.store(true, Ordering::Relaxed),
+            Which::Target => target.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Tells whether nobody was told yet that direct I/O is not possible here; the first caller
+    /// is to.
+    #[must_use]
+    pub fn is_news_that_not_direct(&self) -> bool {
+        !self.told_not_direct.swap(true, Ordering::Relaxed)
     }
 
     /// A line past the 32nd has no bit: it is asked every time, which costs a call and no bytes.

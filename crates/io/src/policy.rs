@@ -24,6 +24,45 @@ pub enum Sparse {
     Never,
 }
 
+/// What becomes of the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Cache {
+    /// Kept for what plausibly gets read again; past it for files that would push out everything
+    /// else, see [`crate::cache::large_bytes`].
+    #[default]
+    Auto,
+    /// Used as every program uses it.
+    Keep,
+    /// Nothing of the source or the target stays in it.
+    Drop,
+    /// Direct I/O; where that is not possible it is said so, and the pages are dropped.
+    Direct,
+    /// What was cached before stays, what was not goes again.
+    Restore,
+}
+
+/// Which method moves the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// The first that fits.
+    #[default]
+    Auto,
+    /// This line of the ladder, or none.
+    Only(usize),
+}
+
+/// How much is found out for reports, for it costs calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Tell {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// How much of each file is cached before and after.
+    Residency,
+    /// That, and why each method was or was not used.
+    Everything,
+}
+
 /// The policy for the bytes of each file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DataPolicy {
@@ -31,4 +70,82 @@ pub struct DataPolicy {
     pub reflink: Reflink,
     /// What becomes of holes.
     pub sparse: Sparse,
+    /// Which method moves the bytes.
+    pub choice: Choice,
+    /// What becomes of the page cache.
+    pub cache: Cache,
+    /// Bytes of one request, a multiple of [`DataPolicy::IO_UNIT`]; `None` is what is best for
+    /// each method.
+    pub io_bytes: Option<usize>,
+    /// Requests in flight of the methods that have a queue.
+    pub queue_depth: Option<usize>,
+    /// Bytes of memory that each worker's buffers may take; `None` is what the method wants.
+    pub worker_bytes: Option<usize>,
+    /// What is found out for reports.
+    pub tell: Tell,
+}
+
+impl DataPolicy {
+    /// What is best where nobody asked for anything.
+    pub const PLAIN: DataPolicy = DataPolicy {
+        reflink: Reflink::Auto,
+        sparse: Sparse::Auto,
+        choice: Choice::Auto,
+        cache: Cache::Auto,
+        io_bytes: None,
+        queue_depth: None,
+        worker_bytes: None,
+        tell: Tell::Nothing,
+    };
+
+    /// What the size of a request is a multiple of: what direct I/O on every common device is
+    /// aligned to.
+    pub const IO_UNIT: usize = 4096;
+
+    /// The largest request: the kernel cuts longer ones at 2 GiB, and a buffer of this size is
+    /// what a worker may well have.
+    pub const IO_BYTES_MAX: usize = 256 << 20;
+
+    /// The deepest queue: more than any device or server answers at once.
+    pub const QUEUE_DEPTH_MAX: usize = 1024;
+
+    /// Returns the size of one request for a method that would choose `usual` by itself.
+    #[must_use]
+    pub fn request_bytes(&self, usual: usize) -> usize {
+        let wanted = self.io_bytes.unwrap_or(usual);
+        let most = self.worker_bytes.unwrap_or(usize::MAX).min(DataPolicy::IO_BYTES_MAX);
+        let units = wanted.min(most) / DataPolicy::IO_UNIT;
+        units.max(1) * DataPolicy::IO_UNIT
+    }
+
+    /// Returns the number of requests of this size in flight for a method that would choose
+    /// `usual` by itself, within `most_bytes` of buffers.
+    #[must_use]
+    pub fn depth(&self, usual: usize, request_bytes: usize, most_bytes: usize) -> usize {
+        let most = self.worker_bytes.unwrap_or(usize::MAX).min(most_bytes);
+        let wanted = self.queue_depth.unwrap_or(usual).min(DataPolicy::QUEUE_DEPTH_MAX);
+        wanted.min(most / request_bytes.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_whole_units_within_memory() {
+        let mut policy = DataPolicy::PLAIN;
+        assert_eq!(policy.request_bytes(256 << 10), 256 << 10);
+        policy.io_bytes = Some(10_000);
+        assert_eq!(policy.request_bytes(256 << 10), 8192);
+        policy.worker_bytes = Some(5000);
+        assert_eq!(policy.request_bytes(256 << 10), 4096);
+        assert_eq!(policy.depth(8, 4096, 1 << 30), 1);
+    }
+
+    #[test]
+    fn depth_is_bounded_by_the_buffers() {
+        let policy = DataPolicy { queue_depth: Some(64), ..DataPolicy::PLAIN };
+        assert_eq!(policy.depth(8, 1 << 20, 16 << 20), 16);
+    }
 }

@@ -69,8 +69,10 @@ impl Segments {
                 Err(error) if error.errno == Errno::NXIO => self.end,
                 Err(error) => return Err(error),
             };
-            self.at = start.max(self.at);
-            self.data_end = stop;
+            // Whole blocks, so that direct requests stay aligned; what is added is read as zeros.
+            let block = ZERO_BLOCK_BYTES as u64;
+            self.at = (start / block * block).max(self.at);
+            self.data_end = stop.next_multiple_of(block).min(self.end);
         }
         let start = self.at;
         let stop = self.data_end.min(start.saturating_add(most.max(1)));

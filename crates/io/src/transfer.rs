@@ -8,17 +8,26 @@
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use haul_sys::data::{Allocate, fallocate, ftruncate};
 use haul_sys::fs::{Kind, Stat, fstat};
 
-use crate::ladder::{DataError, Detection, Moved, move_range};
-use crate::method::{RangeJob, Sharing, Want, Zeros, retrying};
-use crate::quirk::{HolesTold, Preallocate, SizeTold};
+use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
+use crate::errno::{Memory, Verdict, verdict};
+use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_range};
+use crate::method::{
+    Attempt, Fit, LADDER, RangeJob, Several, Sharing, Want, Zeros, retrying, ring_serves,
+};
+use crate::quirk::Preallocate;
+use crate::report::{Refusal, Report, SideReport, Why};
+use crate::residency::{Cached, Residency, cached_bytes};
 use crate::segment::{Map, Segments};
-use crate::{DataPolicy, Kit, Pair, Sparse, Watch};
+use crate::shape::{Shape, is_a_stream, shape};
+use crate::sides::{Way, Which};
+use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Tell, Watch};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
@@ -31,6 +40,9 @@ const PREALLOCATE_BYTES: u64 = 4 << 20;
 /// Files up to this size arrive in one or two requests, so that nobody can change them in
 /// between: they are not looked at a second time.
 const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
+
+/// The line of the ladder that shares blocks.
+const REFLINK_LINE: usize = 0;
 
 /// Everything about one file that moving its bytes needs.
 #[derive(Clone, Copy)]
@@ -49,40 +61,10 @@ pub struct FileJob<'a> {
     pub policy: &'a DataPolicy,
 }
 
-/// What is to be done with a file's zeros and holes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    map: Map,
-    zeros: Zeros,
-}
-
-fn shape(job: &FileJob<'_>) -> Shape {
-    let holes = job.stat.may_have_holes();
-    let trusted = job.pair.source.holes_told == HolesTold::Trusted;
-    match job.policy.sparse {
-        Sparse::Never => Shape { map: Map::Dense, zeros: Zeros::Write },
-        Sparse::Always => {
-            Shape { map: if holes && trusted { Map::Ask } else { Map::Dense }, zeros: Zeros::Skip }
-        }
-        Sparse::Auto if holes && trusted => Shape { map: Map::Ask, zeros: Zeros::Write },
-        Sparse::Auto if holes => Shape { map: Map::Dense, zeros: Zeros::Skip },
-        Sparse::Auto => Shape { map: Map::Dense, zeros: Zeros::Write },
-    }
-}
-
-/// Tells whether bytes have to be read and written in order: only reading to the end shows how
-/// much there is, or the target has no offsets, or keeps what is not written to (a device).
-fn is_a_stream(job: &FileJob<'_>) -> bool {
-    job.stat.kind() != Kind::Regular
-        || job.target_kind != Kind::Regular
-        || job.pair.source.size_told == SizeTold::Guessed
-        || (job.stat.size == 0 && job.pair.source.holes_told == HolesTold::Doubted)
-}
-
 /// Moves all bytes of a file with this worker alone.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
     if is_a_stream(job) {
-        return move_stream(job, kit, watch);
+        return crate::in_order::move_in_order(job, kit, watch);
     }
     let transfer = Transfer::new(job, Sharing::Sole);
     transfer.prepare(job, kit, watch)?;
@@ -90,59 +72,54 @@ pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<M
     transfer.finish(job, kit, watch)
 }
 
-/// Moves a file whose size is not known: reads to the end, in order.
-fn move_stream(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
-    let buffer = kit.buffer()?;
-    let mut total = 0_u64;
-    loop {
-        if watch.stopped() {
-            return Err(DataError::Stopped);
-        }
-        let filled = retrying(&watch, || haul_sys::data::read(job.source, buffer))?;
-        if filled == 0 {
-            return Ok(Moved {
-                bytes: total,
-                line: crate::method::LADDER.len() - 1,
-                detection: Detection::No,
-            });
-        }
-        let mut left = buffer.get(..filled).unwrap_or(&[]);
-        while !left.is_empty() {
-            let written = retrying(&watch, || haul_sys::data::write(job.target, left))?;
-            if written == 0 {
-                return Err(DataError::NoProgress);
-            }
-            left = left.get(written..).unwrap_or(&[]);
-            total += written as u64;
-            watch.moved(written as u64);
-        }
-    }
-}
-
 /// A file that is being moved, by one worker or several.
 pub struct Transfer {
     sharing: Sharing,
     shape: Shape,
+    keeper: Keeper,
     draws: Mutex<Draws>,
     /// Set when nothing more is to be drawn: the file was shared, a range failed, the run stops.
     ended: AtomicBool,
     moved: AtomicU64,
     line: AtomicUsize,
+    /// What is found out for reports, where somebody wants one.
+    told: Option<Told>,
 }
 
 struct Draws {
     segments: Segments,
     tail: Option<Range<u64>>,
     failure: Option<DataError>,
-    preallocated: bool,
+    /// Whether space was reserved or the size was set, so that an early end has to be cut.
+    reserved: bool,
+    behind: Behind,
 }
 
-/// Tells whether a file is worth several workers: it takes longer than waking them.
+struct Told {
+    started: Instant,
+    before: Cached,
+    ranges: AtomicU64,
+    notes: Mutex<Vec<Refusal>>,
+}
+
+/// Tells whether a file is worth several workers: it takes longer than waking them, and no single
+/// one could do as well.
 #[must_use]
 pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
     /// At 3 GB/s this takes two milliseconds; a worker wakes in a twentieth of one.
     const WORTH_BYTES: u64 = 8 << 20;
-    job.stat.size >= WORTH_BYTES && !is_a_stream(job)
+    if job.stat.size < WORTH_BYTES || is_a_stream(job) {
+        return false;
+    }
+    match job.policy.choice {
+        Choice::Only(line) => {
+            LADDER.get(line).is_some_and(|method| method.info().several == Several::Can)
+        }
+        Choice::Auto => {
+            let is_direct = caching(job.policy, job.stat.size).way == Way::Direct;
+            !(is_direct && shape(job).zeros == Zeros::Write && ring_serves(job.pair))
+        }
+    }
 }
 
 impl Transfer {
@@ -150,18 +127,27 @@ impl Transfer {
     #[must_use]
     pub fn new(job: &FileJob<'_>, sharing: Sharing) -> Transfer {
         let shape = shape(job);
+        let told = (job.policy.tell > Tell::Nothing).then(|| Told {
+            started: Instant::now(),
+            before: cached(job),
+            ranges: AtomicU64::new(0),
+            notes: Mutex::default(),
+        });
         Transfer {
             sharing,
             shape,
+            keeper: Keeper::prepare(caching(job.policy, job.stat.size), job),
             draws: Mutex::new(Draws {
                 segments: Segments::new(shape.map, job.stat.size),
                 tail: None,
                 failure: None,
-                preallocated: false,
+                reserved: false,
+                behind: Behind::default(),
             }),
             ended: AtomicBool::new(false),
             moved: AtomicU64::new(0),
-            line: AtomicUsize::new(crate::method::LADDER.len() - 1),
+            line: AtomicUsize::new(LADDER.len() - 1),
+            told,
         }
     }
 
@@ -173,12 +159,13 @@ impl Transfer {
         kit: &mut Kit,
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
-        if self.shape.map == Map::Ask || self.sharing == Sharing::Several {
+        // A worker alone that draws the whole file meets this method on the ladder.
+        let meets_it = self.sharing == Sharing::Sole && self.draw_bytes(job.policy) == u64::MAX;
+        if self.shape.map == Map::Ask || !meets_it {
             self.share_blocks(job, kit, watch)?;
         }
-        let dense = self.shape == Shape { map: Map::Dense, zeros: Zeros::Write };
         let pays = job.pair.target.preallocate == Preallocate::Pays;
-        if dense
+        if self.shape == Shape::DENSE
             && pays
             && job.stat.size >= PREALLOCATE_BYTES
             && !self.ended.load(Ordering::Relaxed)
@@ -186,7 +173,7 @@ impl Transfer {
         {
             // A refusal other than a full disk only means that writing will allocate.
             match retrying(&watch, || fallocate(job.target, 0, job.stat.size, Allocate::KeepSize)) {
-                Ok(()) => self.lock().preallocated = true,
+                Ok(()) => self.reserved(job, &watch)?,
                 Err(error) if is_full(error.errno) => return Err(error.into()),
                 Err(_) => {}
             }
@@ -194,16 +181,26 @@ impl Transfer {
         Ok(())
     }
 
+    /// Books that space was reserved. Direct writes that extend a file are made one at a time, so
+    /// there the size is set as well: to less than the source's, by the block that comes last.
+    fn reserved(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
+        self.lock().reserved = true;
+        if self.keeper.sides.way(Which::Target) == Way::Direct {
+            let unit = DataPolicy::IO_UNIT as u64;
+            let size = (job.stat.size - 1) / unit * unit;
+            retrying(watch, || ftruncate(job.target, size))?;
+        }
+        Ok(())
+    }
+
     /// Tells whether the whole file will be tried as a reflink first, for then space that was
     /// reserved would be thrown away again.
     fn expects_reflink(&self, job: &FileJob<'_>) -> bool {
-        const REFLINK_LINE: usize = 0;
         let want = self.want(job, true);
         self.sharing == Sharing::Sole
             && !job.pair.is_refused(REFLINK_LINE)
-            && crate::method::LADDER
-                .first()
-                .is_some_and(|method| method.fits(job.pair, &want) == crate::method::Fit::Yes)
+            && matches!(job.policy.choice, Choice::Auto | Choice::Only(REFLINK_LINE))
+            && LADDER.first().is_some_and(|method| method.fits(job.pair, &want) == Fit::Yes)
     }
 
     fn share_blocks(
@@ -212,49 +209,56 @@ impl Transfer {
         kit: &mut Kit,
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
-        let Some(reflink) = crate::method::LADDER.first() else { return Ok(()) };
-        let want = self.want(job, true);
-        if reflink.fits(job.pair, &want) != crate::method::Fit::Yes || job.pair.is_refused(0) {
-            return Ok(());
+        let Some(reflink) = LADDER.first() else { return Ok(()) };
+        let must = match job.policy.choice {
+            Choice::Only(REFLINK_LINE) => true,
+            Choice::Only(_) => return Ok(()),
+            Choice::Auto => job.policy.reflink == Reflink::Always,
+        };
+        match reflink.fits(job.pair, &self.want(job, true)) {
+            Fit::Yes if must || !job.pair.is_refused(REFLINK_LINE) => {}
+            Fit::Unwise(_) if must => {}
+            Fit::No(why) if must => return Err(DataError::Unfit { line: REFLINK_LINE, why }),
+            _ => return Ok(()),
         }
         let range = self.range_job(job, 0..job.stat.size, true, watch);
         match reflink.attempt(&range, kit) {
-            crate::method::Attempt::Done(bytes) => {
+            Attempt::Done(bytes) => {
                 self.moved.store(bytes, Ordering::Relaxed);
-                self.line.store(0, Ordering::Relaxed);
+                self.line.store(REFLINK_LINE, Ordering::Relaxed);
                 self.ended.store(true, Ordering::Relaxed);
                 Ok(())
             }
-            crate::method::Attempt::NextMethod { cause, .. }
-                if job.policy.reflink != crate::Reflink::Always =>
-            {
-                use crate::errno::{Memory, Verdict, verdict};
+            Attempt::NextMethod { cause, .. } if !must => {
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
-                    job.pair.refuse(0);
+                    job.pair.refuse(REFLINK_LINE);
+                }
+                if let Some(told) = &self.told {
+                    let mut notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
+                    notes.push(Refusal { line: REFLINK_LINE, why: Why::Refused(cause) });
                 }
                 Ok(())
             }
-            crate::method::Attempt::NextMethod { cause, .. } => Err(cause.into()),
-            crate::method::Attempt::Failed { cause, .. } => Err(match cause {
-                crate::method::Cause::Call(error) => error.into(),
-                crate::method::Cause::Stopped => DataError::Stopped,
-                crate::method::Cause::NoProgress => DataError::NoProgress,
-            }),
+            Attempt::NextMethod { cause, .. } => Err(cause.into()),
+            Attempt::Failed { cause, .. } => Err(data_error(cause)),
         }
     }
 
-    fn want<'a>(&self, job: &FileJob<'a>, whole: bool) -> Want<'a> {
+    fn want<'a>(&'a self, job: &FileJob<'a>, whole: bool) -> Want<'a> {
         Want {
             policy: job.policy,
             file_bytes: job.stat.size,
             whole,
             sharing: self.sharing,
             zeros: self.shape.zeros,
+            way: self.keeper.caching.way,
+            sides: &self.keeper.sides,
+            notes: self.told.as_ref().map(|told| &told.notes),
         }
     }
 
     fn range_job<'a>(
-        &self,
+        &'a self,
         job: &FileJob<'a>,
         range: Range<u64>,
         whole: bool,
@@ -265,15 +269,16 @@ impl Transfer {
             target: job.target,
             offset: range.start,
             end: range.end,
+            pair: job.pair,
             want: self.want(job, whole),
             watch,
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Draws> {
+    fn lock(&self) -> MutexGuard<'_, Draws> {
         // A worker that panicked ends the process, so a poisoned lock is never seen; its data
         // would be sound all the same, for every change to it is one assignment.
-        self.draws.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.draws.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Draws ranges and moves them until there are none. Every worker calls it; the failure of
@@ -281,7 +286,10 @@ impl Transfer {
     pub fn work(&self, job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) {
         while let Some(range) = self.draw(job) {
             let whole = range.start == 0 && range.end == job.stat.size;
-            if !self.move_one(job, self.range_job(job, range, whole, watch), kit) {
+            let ours = range.clone();
+            if !self.move_one(job, self.range_job(job, range, whole, watch), kit)
+                || !self.drop_behind(job, &ours, watch)
+            {
                 return;
             }
         }
@@ -290,6 +298,9 @@ impl Transfer {
     /// Moves one range and books it; `false` when that ended the transfer.
     fn move_one(&self, job: &FileJob<'_>, range: RangeJob<'_>, kit: &mut Kit) -> bool {
         let asked = range.end - range.offset;
+        if let Some(told) = &self.told {
+            told.ranges.fetch_add(1, Ordering::Relaxed);
+        }
         match move_range(range, job.pair, kit) {
             Ok(moved) => {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
@@ -306,9 +317,36 @@ impl Transfer {
         }
     }
 
+    /// Keeps the page cache small where the policy wants that and the way does not do it by itself;
+    /// `false` when that failed.
+    fn drop_behind(&self, job: &FileJob<'_>, range: &Range<u64>, watch: Watch<'_>) -> bool {
+        if !self.keeper.drops_behind() || self.line.load(Ordering::Relaxed) == REFLINK_LINE {
+            return true;
+        }
+        self.keeper.start(job, range);
+        let due = self.lock().behind.push(range.clone());
+        for range in due {
+            if let Err(error) = self.keeper.drop_range(job, &range, &watch) {
+                self.fail(error);
+                return false;
+            }
+        }
+        true
+    }
+
     fn fail(&self, error: DataError) {
         self.lock().failure.get_or_insert(error);
         self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// The most bytes of one draw.
+    fn draw_bytes(&self, policy: &DataPolicy) -> u64 {
+        let request = policy.request_bytes(0) as u64;
+        match self.sharing {
+            Sharing::Several => DRAW_BYTES.max(request),
+            Sharing::Sole if self.keeper.drops_behind() => WINDOW_BYTES.max(request),
+            Sharing::Sole => u64::MAX,
+        }
     }
 
     /// Returns the next range, or `None` when there is none for this worker. The range that ends
@@ -317,10 +355,7 @@ impl Transfer {
         if self.ended.load(Ordering::Relaxed) {
             return None;
         }
-        let most = match self.sharing {
-            Sharing::Sole => u64::MAX,
-            Sharing::Several => DRAW_BYTES,
-        };
+        let most = self.draw_bytes(job.policy);
         let mut draws = self.lock();
         match draws.segments.next(job.source, most) {
             Ok(Some(range)) if range.end == job.stat.size && self.sharing == Sharing::Several => {
@@ -351,12 +386,12 @@ impl Transfer {
         if let (Some(tail), None) = (tail, failed) {
             self.move_one(job, self.range_job(job, tail, false, watch), kit);
         }
-        let (failure, preallocated) = {
+        let (failure, reserved) = {
             let draws = self.lock();
-            (draws.failure, draws.preallocated)
+            (draws.failure, draws.reserved)
         };
         if let Some(error) = failure {
-            return self.explain(job, error, preallocated, watch);
+            return self.explain(job, error, reserved, watch);
         }
         // A hole at the end has no byte that would set the size.
         if self.shape.map == Map::Ask || self.shape.zeros == Zeros::Skip {
@@ -365,20 +400,85 @@ impl Transfer {
         if job.stat.size > SNAPSHOT_BYTES && has_changed(job)? {
             return Err(DataError::Changed);
         }
-        Ok(self.moved())
+        if self.line.load(Ordering::Relaxed) != REFLINK_LINE {
+            self.keeper.settle(job, &watch)?;
+        }
+        Ok(self.moved(job))
     }
 
-    fn moved(&self) -> Moved {
+    fn moved(&self, job: &FileJob<'_>) -> Moved {
         let line = self.line.load(Ordering::Relaxed);
         // The first line shares blocks, holes included.
         let detection = match (line, self.shape.map, self.shape.zeros) {
-            (0, ..) => Detection::Unknown,
+            (REFLINK_LINE, ..) => Detection::Unknown,
             (_, Map::Dense, Zeros::Write) => Detection::No,
             (_, Map::Dense, Zeros::Skip) => Detection::Zeros,
             (_, Map::Ask, Zeros::Write) => Detection::Holes,
             (_, Map::Ask, Zeros::Skip) => Detection::HolesAndZeros,
         };
-        Moved { bytes: self.moved.load(Ordering::Relaxed), line, detection }
+        let residency =
+            self.told.as_ref().map(|told| Residency { before: told.before, after: cached(job) });
+        Moved {
+            bytes: self.moved.load(Ordering::Relaxed),
+            line,
+            detection,
+            residency,
+            not_direct: self.not_direct(job, line),
+            report: self.report(job, line, residency),
+        }
+    }
+
+    /// Says why direct I/O was not possible, to whom it was promised, once for two file systems.
+    fn not_direct(&self, job: &FileJob<'_>, line: usize) -> Option<NotDirect> {
+        if job.policy.cache != Cache::Direct || line == REFLINK_LINE || job.stat.size == 0 {
+            return None;
+        }
+        let sides = &self.keeper.sides;
+        let of = |which| {
+            let lost = sides.way(which) != Way::Direct;
+            sides.trouble(which).filter(|_| lost).map(|cause| NotDirect { which, cause })
+        };
+        of(Which::Target)
+            .or_else(|| of(Which::Source))
+            .filter(|_| job.pair.is_news_that_not_direct())
+    }
+
+    fn report(
+        &self,
+        job: &FileJob<'_>,
+        line: usize,
+        residency: Option<Residency>,
+    ) -> Option<Box<Report>> {
+        let told = self.told.as_ref().filter(|_| job.policy.tell == Tell::Everything)?;
+        let notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let want = self.want(job, true);
+        let mut refused: Vec<Refusal> = Vec::new();
+        for (other, method) in LADDER.iter().enumerate() {
+            if other == line {
+                break;
+            }
+            let noted = notes.iter().find(|refusal| refusal.line == other);
+            let why = match (noted, method.fits(job.pair, &want)) {
+                (Some(refusal), _) => refusal.why,
+                (None, Fit::No(why)) => Why::Unfit(why),
+                (None, Fit::Unwise(why)) => Why::Unwise(why),
+                (None, Fit::Yes) if job.policy.choice != Choice::Auto => Why::NotAsked,
+                (None, Fit::Yes) => Why::RefusedBefore,
+            };
+            refused.push(Refusal { line: other, why });
+        }
+        let side = |which| SideReport {
+            way: self.keeper.sides.way(which),
+            trouble: self.keeper.sides.trouble(which),
+        };
+        Some(Box::new(Report {
+            refused,
+            ranges: told.ranges.load(Ordering::Relaxed),
+            time: told.started.elapsed(),
+            source: side(Which::Source),
+            target: side(Which::Target),
+            residency: residency.unwrap_or_default(),
+        }))
     }
 
     /// Tells a source that shrank from one whose size was never true, and gives reserved space
@@ -387,7 +487,7 @@ impl Transfer {
         &self,
         job: &FileJob<'_>,
         error: DataError,
-        preallocated: bool,
+        reserved: bool,
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let bytes = self.moved.load(Ordering::Relaxed);
@@ -396,12 +496,19 @@ impl Transfer {
         }
         if self.sharing == Sharing::Sole && self.shape.map == Map::Dense {
             // It ended early and says that nothing happened: its size is a guess.
-            if preallocated || self.shape.zeros == Zeros::Skip {
+            if reserved || self.shape.zeros == Zeros::Skip {
                 retrying(&watch, || ftruncate(job.target, bytes))?;
             }
-            return Ok(self.moved());
+            return Ok(self.moved(job));
         }
         Err(error)
+    }
+}
+
+fn cached(job: &FileJob<'_>) -> Cached {
+    Cached {
+        source: cached_bytes(job.source, 0, job.stat.size),
+        target: cached_bytes(job.target, 0, job.stat.size),
     }
 }
 

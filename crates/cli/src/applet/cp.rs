@@ -13,6 +13,7 @@ use haul_io::{Reflink, Sparse};
 use super::common::{self, ProgressWhen, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
+use super::data_options::{self, DataId};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::output::Output;
 use crate::report::{self, Format};
@@ -37,6 +38,7 @@ struct Settings {
     progress: ProgressWhen,
     format: Format,
     stats: bool,
+    data: data_options::Further,
 }
 
 enum Command {
@@ -78,6 +80,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         progress: ProgressWhen::Auto,
         format: Format::Text,
         stats: false,
+        data: data_options::Further::default(),
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -88,6 +91,13 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             }
             Word::Option { id: Id::Version, .. } => {
                 return Ok(Command::Print(cp_help::version(PROGRAM)));
+            }
+            Word::Option { id: Id::Data(DataId::ListMethods), .. } => {
+                return Ok(Command::Print(data_options::list_methods()));
+            }
+            Word::Option { id: Id::Data(id), value } => {
+                let word = value.unwrap_or_default();
+                data_options::set(&mut settings.policy, &mut settings.data, id, &word)?;
             }
             Word::Option { id, value } => settings.set(id, value)?,
         }
@@ -169,7 +179,7 @@ impl Settings {
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
-            Id::Help | Id::Version => {}
+            Id::Data(_) | Id::Help | Id::Version => {}
         }
         Ok(())
     }
@@ -202,6 +212,7 @@ impl Settings {
             (Recursion::Yes, _) => Dereference::Never,
         };
         policy.dereference = self.dereference.unwrap_or(by_default);
+        policy.data.tell = self.data.tell(self.stats);
         policy.privileged = haul_sys::process::identity().uid == 0;
         if self.wants_backup {
             policy.backup = common::backup(self.backup.as_deref(), self.suffix.as_deref())?;
@@ -378,16 +389,16 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
         sources.iter().map(|source| c_string(source, settings)).collect::<Result<_, _>>()?;
     let descriptors = haul_sys::process::raise_nofile_limit()
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    let jobs = settings.jobs.unwrap_or_else(common::default_jobs);
+    let mut policy = settings.policy.clone();
+    policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
     Ok(Request {
         sources,
         target: CString::new(target.as_bytes())
             .map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))?,
         form,
-        policy: settings.policy.clone(),
-        resources: Resources {
-            jobs: settings.jobs.unwrap_or_else(common::default_jobs),
-            descriptors,
-        },
+        policy,
+        resources: Resources { jobs, descriptors },
     })
 }
 
@@ -409,6 +420,7 @@ fn copy(output: &Output, settings: &Settings, request: &Request) -> ExitCode {
         never_shares: request.policy.data.reflink == Reflink::Never
             || request.policy.data.sparse == Sparse::Never,
         stats: settings.stats,
+        explain: settings.data.explain,
         progress: settings.progress,
     };
     for warning in &settings.warnings {

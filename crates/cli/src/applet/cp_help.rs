@@ -63,6 +63,11 @@ Use --reflink=never to ensure a standard copy is performed.
 ";
 
 const SAFER: &str = "
+With --cache=keep the page cache is used as by every program. With 'drop'
+nothing of the sources and targets stays in it, with 'direct' it is passed by
+(O_DIRECT), which is said where it is not possible, with 'restore' what was
+cached before stays and the rest goes. 'auto' keeps, but for files larger than
+half of the memory that is available, which are treated as by 'restore'.
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that was swapped for a link meanwhile is not followed.

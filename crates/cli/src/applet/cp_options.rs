@@ -1,5 +1,6 @@
 //! The options of `cp`: one table, from which arguments are read and `--help` is written.
 
+use super::data_options::DataId;
 use crate::getopt::{Opt, Origin, Takes};
 
 /// An option of `cp`.
@@ -19,6 +20,7 @@ pub(crate) enum Id {
     DereferenceOperands,
     Force,
     Help,
+    Data(DataId),
     HaulJson,
     HaulJobs,
     HaulProgress,
@@ -191,10 +193,40 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
     opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
     own(
+        Id::Data(DataId::Bandwidth),
+        "bandwidth",
+        Required("RATE"),
+        "move at most RATE bytes a second, all workers\ntogether; suffixes as for --io-size",
+    ),
+    own(
+        Id::Data(DataId::Cache),
+        "cache",
+        Required("WHAT"),
+        "what becomes of the page cache: keep, drop,\ndirect, restore, or auto (default). See below",
+    ),
+    own(
+        Id::Data(DataId::Explain),
+        "explain",
+        Nothing,
+        "say for each file which method moved it, why not\nthe others, and what was cached before and after",
+    ),
+    own(
+        Id::Data(DataId::Fsync),
+        "fsync",
+        Nothing,
+        "wait until each file, and its directory, is on\nstable storage",
+    ),
+    own(
+        Id::Data(DataId::IoSize),
+        "io-size",
+        Required("SIZE"),
+        "bytes of one request (default: what is best for\nthe method, 256K to 8M); K, M, G are powers of\n1024, kB, MB, GB of 1000",
+    ),
+    own(
         Id::HaulJobs,
         "jobs",
         Required("N"),
-        "use at most N workers (default: one for each\nprocessor)",
+        "use at most N workers (default: one more than\nthere are processors)",
     ),
     own(
         Id::HaulJson,
@@ -203,15 +235,39 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
     own(
+        Id::Data(DataId::LimitMemory),
+        "limit-memory",
+        Required("SIZE"),
+        "use at most SIZE bytes for I/O buffers, all\nworkers together",
+    ),
+    own(
+        Id::Data(DataId::ListMethods),
+        "list-methods",
+        Nothing,
+        "list the methods, best first, and exit",
+    ),
+    own(
+        Id::Data(DataId::Method),
+        "method",
+        Required("NAME"),
+        "move bytes with this method or not at all, or\nauto (default): the first that fits",
+    ),
+    own(
         Id::HaulProgress,
         "progress",
         Optional("WHEN"),
         "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the\nwork is long",
     ),
     own(
+        Id::Data(DataId::QueueDepth),
+        "queue-depth",
+        Required("N"),
+        "keep up to N requests in flight, where the\nmethod has a queue (default: 16)",
+    ),
+    own(
         Id::HaulStats,
         "stats",
         Nothing,
-        "print a summary on standard error: files, bytes,\ntime, rate, and the methods used",
+        "print a summary on standard error: files, bytes,\ntime, rate, methods, and what was cached before\nand after",
     ),
 ];

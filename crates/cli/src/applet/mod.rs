@@ -5,6 +5,15 @@ mod compare;
 mod cp;
 mod cp_help;
 mod cp_options;
+mod data_options;
+mod rm;
+mod rm_help;
+mod rm_options;
+mod trace;
+mod trace_help;
+mod trace_options;
+mod trace_sinks;
+mod trace_words;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -27,10 +36,22 @@ pub(crate) struct Applet {
 pub(crate) static APPLETS: &[Applet] = &[
     Applet { name: "cp", summary: "copy files and trees, as GNU cp", drop_in: true, run: cp::run },
     Applet {
+        name: "rm",
+        summary: "remove files and trees, as GNU rm",
+        drop_in: true,
+        run: rm::run,
+    },
+    Applet {
         name: "compare",
         summary: "compare two trees in everything, and say what differs",
         drop_in: false,
         run: compare::run,
+    },
+    Applet {
+        name: "trace",
+        summary: "show what a command asks of the kernel: counts, sizes, latencies",
+        drop_in: false,
+        run: trace::run,
     },
 ];
 

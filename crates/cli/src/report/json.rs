@@ -20,7 +20,8 @@ pub(super) fn name(bytes: &[u8]) -> Value {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+/// The word for a kind of file.
+pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Regular => "file",
         Kind::Directory => "directory",
@@ -61,6 +62,7 @@ pub(super) fn moved(file: &MovedFile) -> String {
         "method": haul_io::ladder::name(file.moved.line),
         "source": name(&file.source),
         "target": name(&file.target),
+        "explanation": file.moved.report.as_deref().map(super::explain::json),
     })
     .to_string()
 }
@@ -105,6 +107,7 @@ pub(super) fn summary(counts: &Counts, time: Duration, stopped: bool) -> String 
         "seconds": time.as_secs_f64(),
         "workers": counts.workers,
         "methods": methods,
+        "cached": super::explain::counts_json(counts),
         "stopped": stopped,
     })
     .to_string()

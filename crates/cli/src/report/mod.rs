@@ -1,6 +1,8 @@
 //! What a run tells: as text for people, as JSON lines for programs, as a summary, as a bar.
 
+mod explain;
 mod json;
+pub(crate) mod remove;
 mod stats;
 mod text;
 
@@ -33,6 +35,7 @@ pub(crate) struct How {
     /// Whether blocks may not be shared, nor holes kept, by the policy.
     pub(crate) never_shares: bool,
     pub(crate) stats: bool,
+    pub(crate) explain: bool,
     pub(crate) progress: ProgressWhen,
 }
 
@@ -68,12 +71,13 @@ impl Monitor for Reporter<'_> {
     }
 
     fn wants_moves(&self) -> bool {
-        self.how.debug || self.how.format == Format::Json
+        self.how.debug || self.how.explain || self.how.format == Format::Json
     }
 
     fn moved(&self, moved: &MovedFile) {
         let line = match self.how.format {
             Format::Json => json::moved(moved),
+            Format::Text if self.how.explain => explain::text(moved),
             Format::Text => text::moved(moved, self.how),
         };
         self.progress.aside(|| self.output.line(&line));

@@ -38,6 +38,7 @@ pub(super) fn summary(counts: &Counts, time: Duration) -> String {
     if !methods.is_empty() {
         text.push_str(&format!("methods: {}\n", methods.join(", ")));
     }
+    text.push_str(&super::explain::counts_text(counts));
     text.push_str(&format!("workers: {}\n", counts.workers));
     text
 }
@@ -51,6 +52,7 @@ pub(super) fn stopped(counts: &Counts) -> String {
     )
 }
 
-fn plural(count: u64, one: &str, many: &str) -> String {
+/// Formats a count with its noun.
+pub(super) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

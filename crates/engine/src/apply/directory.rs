@@ -38,7 +38,9 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
                     target_through_link = taken.link.kind() == Kind::Symlink;
                 }
                 existing::Standing::Settled(_) => return,
-                existing::Standing::Free | existing::Standing::Overwrite(_) => {
+                existing::Standing::Free
+                | existing::Standing::Swap
+                | existing::Standing::Overwrite(_) => {
                     entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
                     return;
                 }
@@ -149,7 +151,8 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
-    Ok(Opened { handles: Handles::new(source, target), source: source_stat, target: target_stat })
+    let handles = run.cache.pair(source, target);
+    Ok(Opened { handles, source: source_stat, target: target_stat })
 }
 
 /// A directory that cannot be read is empty in the target, and has the right mode all the same.
@@ -186,10 +189,12 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.push(identity(&target));
     }
-    let (origin, inherits_acl) = match enter.made {
-        Some(_) => (Origin::Made, parent.inherits_acl),
-        None => (Origin::Found, keeps_mode(run) && metadata::has_default_acl(handles.target())),
-    };
+    let origin = if enter.made.is_some() { Origin::Made } else { Origin::Found };
+    // A list that is handed down reaches every directory on the way, so one that was made without
+    // it has none to hand down.
+    let may_inherit = origin == Origin::Found || parent.inherits_acl;
+    let inherits_acl =
+        may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
     let made = Made { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let narrowed =
         enter.made.and_then(|mode| final_mode(run, &source, mode, Some(target.permissions())));

@@ -8,10 +8,11 @@ use haul_sys::fs::{
     Follow, Kind, RenameMode, fstat, open_directory, renameat, statat, statat_follow, unlinkat,
 };
 
-use super::{Item, backup};
+use super::{Item, backup, find};
 use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::What;
 use crate::monitor::{Outcome, Question, Shard};
+use crate::request::Make;
 use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
 use crate::worker::{Task, Worker};
@@ -22,6 +23,8 @@ pub(super) enum Standing {
     Free,
     /// The file that has it gets new contents.
     Overwrite(Box<Taken>),
+    /// The link that is made takes its place at once.
+    Swap,
     /// The directory that has it gets the entries.
     Merge(Box<Taken>),
     /// The entry is done with: left out, refused, or failed; and that was told where it had to be.
@@ -84,7 +87,8 @@ pub(super) fn stand_taken(
     let followed = (item.link.kind() == Kind::Symlink)
         .then(|| statat_follow(task.handles.source(), entry.source).ok())
         .flatten();
-    let found = Found { stat: item.stat, link: item.link, followed, same_name };
+    let keeps_links = find::follows(run, entry) == Follow::No;
+    let found = Found { stat: item.stat, link: item.link, followed, keeps_links, same_name };
     let decision = decide(&found, &taken, run.policy);
     if decision.ask && !agreed(worker, entry, &taken) {
         Shard::one(&worker.shard.skipped);
@@ -107,6 +111,10 @@ fn act(
         Action::Merge => Standing::Merge(Box::new(taken)),
         // The call that makes the name says what is in its way.
         Action::Create => Standing::Free,
+        // A link takes the other's place without a gap, and may be made of what it replaces.
+        Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
+            Standing::Swap
+        }
         Action::Replace => remove(worker, task, entry),
         Action::BackUp => back_up(worker, task, entry, item),
         Action::Skip => {
@@ -156,6 +164,38 @@ fn back_up(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut I
             Standing::Settled(Done::Failed)
         }
     }
+}
+
+/// How many names are tried for something that is made under another name first.
+const ATTEMPTS: u32 = 100;
+
+/// Makes something under a hidden name beside its place, and then puts it there at once.
+pub(super) fn swap_in(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    make: impl Fn(&CStr) -> haul_sys::Result<()>,
+) -> haul_sys::Result<()> {
+    let (parent, _) = split(name.to_bytes());
+    let process = std::process::id();
+    for attempt in 0..ATTEMPTS {
+        let mut hidden = parent.to_vec();
+        hidden.extend_from_slice(format!(".haul-{process:x}-{attempt:x}").as_bytes());
+        let Ok(hidden) = std::ffi::CString::new(hidden) else { break };
+        match make(&hidden) {
+            Err(error) if error.errno == Errno::EXIST => continue,
+            Err(error) => return Err(error),
+            Ok(()) => {}
+        }
+        let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
+        // Where both are names of one file, renaming does nothing and leaves both.
+        let left = unlinkat(directory, &hidden);
+        return match (renamed, left) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Err(error)) if error.errno != Errno::NOENT => Err(error),
+            (Ok(()), _) => Ok(()),
+        };
+    }
+    Err(haul_sys::CallError::new(haul_sys::Call::Linkat, Errno::EXIST))
 }
 
 /// Gives a backup its old name again, for what was to replace it did not come about.

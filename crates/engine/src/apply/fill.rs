@@ -4,16 +4,17 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::sides::Which;
 use haul_io::transfer::{FileJob, is_worth_sharing, move_file};
-use haul_io::{DataError, Detection, Moved, Pair};
+use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
-use haul_sys::fs::{Kind, Stat, close, fstat, statat, unlinkat};
+use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
 use super::{Target, existing, hardlink, shared};
-use crate::error::What;
+use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{MovedFile, Shard};
-use crate::request::Make;
+use crate::request::{Make, Sync};
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
 use crate::worker::{Task, Worker};
@@ -50,7 +51,7 @@ pub(super) fn fill_alone(
 ) {
     let run = worker.run;
     let moved = if run.policy.make == Make::Attributes {
-        Ok(Moved { bytes: 0, line: Shard::LINES, detection: Detection::Unknown })
+        Ok(Moved { line: Shard::LINES, ..Moved::default() })
     } else {
         let pair = pair_of(run, task, stat, &source, &target);
         let watch = worker.watch();
@@ -130,27 +131,47 @@ pub(super) fn complete(
         }
     };
     keep_attributes(run, &file);
+    tell_of_cache(worker, &file, &moved);
     let Finished { entry, source, stat, target, .. } = file;
     let Target { fd, mode, leads_links, backup, .. } = target;
     drop(source);
+    let synced = match run.policy.sync {
+        Sync::Files => fsync(&fd).map_err(|error| (What::Sync, error)),
+        Sync::No => Ok(()),
+    };
     // Network file systems, FUSE and quotas tell of the last failed write here.
-    if let Err(error) = close(fd) {
-        entry.fail(run, What::Close, Some(error.errno));
+    let closed = close(fd).map_err(|error| (What::Close, error));
+    if let Err((what, error)) = synced.and(closed) {
+        entry.fail(run, what, Some(error.errno));
         let lost =
             Leftover { entry, stat, made: mode.is_some(), leads_links, backup: backup.as_deref() };
         lost.take_away(run, None);
         return;
     }
     Shard::one(&worker.shard.files);
+    if let Some(count) = worker.shard.methods.get(moved.line) {
+        Shard::one(count);
+    }
     if run.tells_moves && run.policy.make == Make::Copy {
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
-    if let Some(count) = worker.shard.methods.get(moved.line) {
-        Shard::one(count);
-    }
     if leads_links {
         run.links.completed(identity(stat));
+    }
+}
+
+/// Books what was cached, and says where direct I/O was promised and not possible.
+fn tell_of_cache(worker: &Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
+    if let Some(residency) = &moved.residency {
+        worker.shard.cached.add(residency);
+    }
+    if let Some(lost) = moved.not_direct {
+        let what = match lost.which {
+            Which::Source => What::SourceNotDirect,
+            Which::Target => What::TargetNotDirect,
+        };
+        file.entry.report(worker.run, what, Some(lost.cause.errno), Severity::Warning);
     }
 }
 
@@ -234,17 +255,31 @@ fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
     match error {
         DataError::Call(error) => {
             let what = match error.call {
-                Call::Write | Call::Pwrite | Call::Fallocate => What::Write,
+                Call::Write
+                | Call::Pwrite
+                | Call::Pwritev2
+                | Call::DirectWrite
+                | Call::RingWrite
+                | Call::SyncFileRange
+                | Call::Fallocate => What::Write,
                 Call::Ftruncate => What::Extend,
                 Call::Ficlone | Call::FicloneRange => What::Clone,
                 Call::CopyFileRange | Call::Sendfile | Call::Splice => What::CopyBytes,
-                Call::Mmap => What::Resources,
+                Call::Mmap | Call::IoUringSetup | Call::IoUringRegister | Call::IoUringEnter => {
+                    What::Resources
+                }
                 Call::Close => What::Close,
                 _ => What::Read,
             };
             (what, Some(error.errno))
         }
         DataError::NoProgress => (What::Write, None),
+        DataError::Unfit { line, why } => {
+            (What::MethodUnfit(haul_io::ladder::name(line), why), None)
+        }
+        DataError::Refused { line, cause } => {
+            (What::MethodRefused(haul_io::ladder::name(line)), Some(cause.errno))
+        }
         DataError::Changed | DataError::Stopped => (What::Changed, None),
     }
 }

@@ -179,7 +179,7 @@ fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut
         Standing::Settled(Done::Skipped) if worker.run.policy.existing == Existing::Older => {
             matches!(existing::remove(worker, task, entry), Standing::Free)
         }
-        Standing::Overwrite(_) | Standing::Merge(_) => {
+        Standing::Overwrite(_) | Standing::Merge(_) | Standing::Swap => {
             matches!(existing::remove(worker, task, entry), Standing::Free)
         }
         Standing::Settled(_) => false,
@@ -189,14 +189,20 @@ fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut
 /// Makes the target another name of the source itself (`-l`).
 pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.run;
-    if let Standing::Settled(_) = existing::stand(worker, task, entry, item) {
+    let standing = existing::stand(worker, task, entry, item);
+    if matches!(standing, Standing::Settled(_)) {
         return;
     }
     let (source, target) = (task.handles.source(), task.handles.target());
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    match linkat(source, entry.source, target, entry.target, follow) {
+    let link = |name: &CStr| linkat(source, entry.source, target, name, follow);
+    let made = match standing {
+        Standing::Swap => existing::swap_in(target, entry.target, link),
+        _ => link(entry.target),
+    };
+    match made {
         Ok(()) => Shard::one(&worker.shard.hard_links),
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));

@@ -28,7 +28,9 @@ pub(super) fn make_open(
             match existing::stand_taken(worker, task, entry, item) {
                 Standing::Settled(done) => Made::settled(done),
                 Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-                Standing::Free | Standing::Merge(_) => create_or_fail(worker, task, entry, item),
+                Standing::Free | Standing::Merge(_) | Standing::Swap => {
+                    create_or_fail(worker, task, entry, item)
+                }
             }
         }
         Err(error) => refused(worker, entry, error),
@@ -58,7 +60,9 @@ pub(super) fn make(
     }
     match standing {
         Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-        Standing::Free | Standing::Merge(_) => create_or_fail(worker, task, entry, item),
+        Standing::Free | Standing::Merge(_) | Standing::Swap => {
+            create_or_fail(worker, task, entry, item)
+        }
         Standing::Settled(done) => Made::settled(done),
     }
 }
@@ -127,7 +131,9 @@ fn overwrite(
         access: Access::Write,
         create: Create::No,
         follow: if is_link { Follow::Yes } else { Follow::No },
-        wait: if reached.kind() == Kind::Regular { Wait::No } else { Wait::Yes },
+        // A person who names a FIFO means to wait for its reader; one that happens to be there is
+        // not waited for.
+        wait: if entry.is_operand() { Wait::Yes } else { Wait::No },
         extra: OpenHow::WRITE.extra,
     };
     // A file that can be reached by several names may be reached by two workers; they take turns.

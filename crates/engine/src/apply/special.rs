@@ -27,6 +27,6 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
     Shard::one(&worker.shard.specials);
     let source = Place { directory: task.handles.source(), name: entry.source };
     let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, task.new_owner, run.policy));
+    entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
     Made::Yes
 }

@@ -23,22 +23,16 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
             return Made::No;
         }
     };
-    if make_link(worker, task, entry, &text, What::CreateSymlink) == Made::No {
+    if make_link(worker, task, entry, &text) == Made::No {
         return Made::No;
     }
     let source = Place { directory: task.handles.source(), name: entry.source };
     let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, task.new_owner, run.policy));
+    entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
     Made::Yes
 }
 
-fn make_link(
-    worker: &Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    text: &CStr,
-    what: What,
-) -> Made {
+fn make_link(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, text: &CStr) -> Made {
     match symlinkat(text, task.handles.target(), entry.target) {
         Ok(()) => {
             Shard::one(&worker.shard.symlinks);
@@ -49,7 +43,7 @@ fn make_link(
             Made::Yes
         }
         Err(error) => {
-            entry.fail(worker.run, what, Some(error.errno));
+            entry.fail(worker.run, What::CreateSymlink, Some(error.errno));
             Made::No
         }
     }
@@ -65,13 +59,24 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
         return;
     }
     let Ok(text) = CString::new(path) else { return };
-    if let Standing::Settled(_) = existing::stand(worker, task, entry, item) {
+    let standing = existing::stand(worker, task, entry, item);
+    if matches!(standing, Standing::Settled(_)) {
         return;
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    if let (Made::No, Some(backup)) =
-        (make_link(worker, task, entry, &text, What::LinkToSource), item.backup.take())
-    {
+    let target = task.handles.target();
+    let made = match standing {
+        Standing::Swap => {
+            existing::swap_in(target, entry.target, |name| symlinkat(&text, target, name))
+        }
+        _ => symlinkat(&text, target, entry.target),
+    };
+    let Err(error) = made else {
+        Shard::one(&worker.shard.symlinks);
+        return;
+    };
+    entry.fail(run, What::LinkToSource, Some(error.errno));
+    if let Some(backup) = item.backup.take() {
         existing::restore(run, task.handles.target(), entry, &backup);
     }
 }

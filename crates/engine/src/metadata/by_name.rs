@@ -1,14 +1,15 @@
-//! Attributes of what cannot be opened: symbolic links, FIFOs, sockets and devices.
+//! Attributes of what cannot be opened for reading: symbolic links, FIFOs, sockets and devices.
 //!
-//! They are set through the name, never following a link, in a directory that is held open.
+//! The target is pinned by a descriptor that allows nothing else, and has to be what was just made;
+//! so a name that is swapped meanwhile hands nothing on to another file.
 
 use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Kind, Stat, chmodat, lchownat, lgetxattr_at, llistxattr_at, lsetxattr_at, statat,
-    utimensat_nofollow,
+    Access, Kind, OpenHow, Stat, chmod_handle, chown_handle, fstat, lgetxattr_at, llistxattr_at,
+    openat, setxattr_handle, utimens_handle,
 };
 
 use super::{Lost, keeps_anything, owner, times_of};
@@ -27,56 +28,65 @@ pub(crate) fn keep(
     source: Place<'_>,
     stat: &Stat,
     target: Place<'_>,
-    new_owner: Option<(u32, u32)>,
     policy: &Policy,
 ) -> Vec<Lost> {
     let mut lost = Vec::new();
     if !keeps_anything(policy) {
         return lost;
     }
+    let (target, now) = match pin(target, stat) {
+        Ok(pinned) => pinned,
+        Err(errno) => {
+            let severity = Severity::Failure;
+            return vec![Lost { what: What::Permissions, errno, severity }];
+        }
+    };
     let kept = &policy.preserve;
-    let mut mode = stat.permissions();
-    if kept.ownership.wanted() && new_owner != Some((stat.uid, stat.gid)) {
-        let answer = lchownat(target.directory, target.name, Some(stat.uid), Some(stat.gid));
-        if let Err(error) = answer {
-            mode &= 0o777;
-            if !owner::is_expected(error.errno, policy) {
-                lost.extend(Lost::by(kept.ownership, What::Ownership, error.errno));
-            }
+    let is_link = stat.kind() == Kind::Symlink;
+    let mut mode = if kept.mode == ModePolicy::Keep {
+        stat.permissions()
+    } else {
+        crate::decide::usual_mode(stat, policy) & !policy.umask
+    };
+    if kept.ownership.wanted()
+        && (now.uid, now.gid) != (stat.uid, stat.gid)
+        && let Err(error) = chown_handle(&target, stat.uid, stat.gid)
+    {
+        mode &= 0o777;
+        if !owner::is_expected(error.errno, policy) {
+            lost.extend(Lost::by(kept.ownership, What::Ownership, error.errno));
         }
     }
     if kept.xattr.wanted() || kept.mode == ModePolicy::Keep {
-        attributes(source, target, policy, &mut lost);
+        attributes(source, &target, policy, &mut lost);
     }
-    if stat.kind() != Kind::Symlink {
-        if kept.mode != ModePolicy::Keep {
-            mode = crate::decide::usual_mode(stat, policy) & !policy.umask;
-        }
-        lost.extend(permissions(target, stat.kind(), mode));
+    if !is_link
+        && mode != now.permissions()
+        && let Err(error) = chmod_handle(&target, mode)
+    {
+        lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
     }
-    if kept.times.wanted() {
-        let answer = utimensat_nofollow(target.directory, target.name, times_of(stat));
-        if let Err(error) = answer {
-            lost.extend(Lost::by(kept.times, What::Times, error.errno));
-        }
+    if kept.times.wanted()
+        && let Err(error) = utimens_handle(&target, times_of(stat))
+    {
+        lost.extend(Lost::by(kept.times, What::Times, error.errno));
     }
     lost
 }
 
-/// `chmodat` would follow a link; a name that was swapped for one since it was made is left alone.
-fn permissions(target: Place<'_>, kind: Kind, mode: u32) -> Option<Lost> {
-    let report = |errno| Some(Lost { what: What::Permissions, errno, severity: Severity::Failure });
-    match statat(target.directory, target.name) {
-        Ok(now) if now.kind() == kind && now.permissions() == mode => None,
-        Ok(now) if now.kind() == kind => {
-            chmodat(target.directory, target.name, mode).err().and_then(|error| report(error.errno))
-        }
-        Ok(_) => report(Errno::STALE),
-        Err(error) => report(error.errno),
+/// Opens what was just made, which is of the source's kind and has no other name.
+fn pin(target: Place<'_>, stat: &Stat) -> Result<(OwnedFd, Stat), Errno> {
+    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
+    let pinned = openat(target.directory, target.name, how).map_err(|error| error.errno)?;
+    let now = fstat(&pinned).map_err(|error| error.errno)?;
+    if now.kind() == stat.kind() && now.nlink == 1 && now.rdev == stat.rdev {
+        Ok((pinned, now))
+    } else {
+        Err(Errno::STALE)
     }
 }
 
-fn attributes(source: Place<'_>, target: Place<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
+fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut Vec<Lost>) {
     let kept = &policy.preserve;
     // Where there is no /proc, or no attributes on this kind of file, there is nothing to keep.
     let Ok(names) = llistxattr_at(source.directory, source.name) else { return };
@@ -86,7 +96,7 @@ fn attributes(source: Place<'_>, target: Place<'_>, policy: &Policy, lost: &mut 
             keep => keep,
         };
         let answer = lgetxattr_at(source.directory, source.name, &name)
-            .and_then(|value| lsetxattr_at(target.directory, target.name, &name, &value));
+            .and_then(|value| setxattr_handle(target, &name, &value));
         if let Err(error) = answer
             && error.errno != Errno::NODATA
         {

@@ -6,6 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use haul_sys::{Call, Errno};
+
+use crate::error::What;
+use crate::request::Sync;
 use crate::run::Run;
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_node};
@@ -20,6 +24,9 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
         if node.attributes.is_due() && !run.stopped() {
             finish(run, &node);
         }
+        if run.policy.sync == Sync::Files && !run.stopped() {
+            sync_names(run, &node);
+        }
         let Some(parent) = node.parent.clone() else { return };
         if let Some(handles) = node.cached() {
             let parent_is_busy = parent.pending.load(Ordering::Relaxed) > 1;
@@ -28,6 +35,21 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
             }
         }
         node = parent;
+    }
+}
+
+/// Waits until the names in a target directory are on stable storage.
+fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
+    let synced = run
+        .cache
+        .of(node)
+        .map_err(|(_, error)| error)
+        .and_then(|handles| haul_sys::fs::fsync(handles.target()));
+    match synced {
+        // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
+        Ok(()) => {}
+        Err(error) if error.call == Call::Fsync && error.errno == Errno::INVAL => {}
+        Err(error) => run.fail_node(node, What::Sync, Some(error.errno)),
     }
 }
 

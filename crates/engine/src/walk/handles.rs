@@ -20,11 +20,20 @@ use super::path::Side;
 pub(crate) struct Handles {
     source: OwnedFd,
     target: OwnedFd,
+    /// How many there are, this one included.
+    live: Arc<AtomicUsize>,
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.live.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Handles {
-    pub(crate) fn new(source: OwnedFd, target: OwnedFd) -> Handles {
-        Handles { source, target }
+    fn new(source: OwnedFd, target: OwnedFd, live: &Arc<AtomicUsize>) -> Handles {
+        live.fetch_add(1, Ordering::Relaxed);
+        Handles { source, target, live: Arc::clone(live) }
     }
 
     pub(crate) fn source(&self) -> BorrowedFd<'_> {
@@ -40,13 +49,23 @@ impl Handles {
 pub(crate) struct Cache {
     most: usize,
     opened: Mutex<VecDeque<Weak<Node>>>,
-    /// How often a directory had to be opened again, for tests and reports.
-    reopened: AtomicUsize,
+    /// How many directories are open, with those that somebody is working in.
+    live: Arc<AtomicUsize>,
 }
 
 impl Cache {
     pub(crate) fn new(most: usize) -> Cache {
-        Cache { most, opened: Mutex::new(VecDeque::new()), reopened: AtomicUsize::new(0) }
+        Cache { most, opened: Mutex::new(VecDeque::new()), live: Arc::default() }
+    }
+
+    /// Pairs the descriptors of a directory's two sides.
+    pub(crate) fn pair(&self, source: OwnedFd, target: OwnedFd) -> Handles {
+        Handles::new(source, target, &self.live)
+    }
+
+    /// Tells whether so many directories are open that one that waits should not be.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.live.load(Ordering::Relaxed) > self.most
     }
 
     /// Keeps a node's handles and closes the oldest ones beyond the budget.
@@ -101,11 +120,21 @@ impl Cache {
             at = parent;
         };
         for node in closed.into_iter().rev() {
-            self.reopened.fetch_add(1, Ordering::Relaxed);
-            handles = Arc::new(reopen_below(&handles, node)?);
+            handles = Arc::new(self.reopen_below(&handles, node)?);
         }
         self.keep(node, &handles);
         Ok(handles)
+    }
+
+    fn reopen_below(&self, parent: &Handles, node: &Node) -> Result<Handles, (Side, CallError)> {
+        let follow = if node.through_link { Follow::Yes } else { Follow::No };
+        let source = open_directory(parent.source(), &node.source_name, follow)
+            .and_then(|fd| is_the_one(fd, node.source_id))
+            .map_err(|error| (Side::Source, error))?;
+        let target = open_directory(parent.target(), node.target_name(), node.target_follow())
+            .and_then(|fd| is_the_one(fd, node.target_id))
+            .map_err(|error| (Side::Target, error))?;
+        Ok(self.pair(source, target))
     }
 
     /// Opens a parent that was closed from its child, by `..`; quietly does nothing where that
@@ -121,25 +150,13 @@ impl Cache {
         let source = up(child.source(), parent.source_id);
         let target = up(child.target(), parent.target_id);
         if let (Ok(source), Ok(target)) = (source, target) {
-            self.reopened.fetch_add(1, Ordering::Relaxed);
-            self.keep(parent, &Arc::new(Handles::new(source, target)));
+            self.keep(parent, &Arc::new(self.pair(source, target)));
         }
     }
 }
 
 fn forget(node: &Node) {
     *node.handles.lock().unwrap_or_else(PoisonError::into_inner) = None;
-}
-
-fn reopen_below(parent: &Handles, node: &Node) -> Result<Handles, (Side, CallError)> {
-    let follow = if node.through_link { Follow::Yes } else { Follow::No };
-    let source = open_directory(parent.source(), &node.source_name, follow)
-        .and_then(|fd| is_the_one(fd, node.source_id))
-        .map_err(|error| (Side::Source, error))?;
-    let target = open_directory(parent.target(), node.target_name(), node.target_follow())
-        .and_then(|fd| is_the_one(fd, node.target_id))
-        .map_err(|error| (Side::Target, error))?;
-    Ok(Handles::new(source, target))
 }
 
 fn is_the_one(fd: OwnedFd, expected: Identity) -> haul_sys::Result<OwnedFd> {

@@ -39,7 +39,7 @@ pub(crate) fn of_node(node: &Node, side: Side) -> Vec<u8> {
 }
 
 /// Joins names with one slash between them, whatever slashes they end in; empty ones vanish.
-fn join(names: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
     let mut path = Vec::with_capacity(names.iter().map(|name| name.len() + 1).sum());
     for name in names.iter().filter(|name| !name.is_empty()) {
         if !path.is_empty() && !path.ends_with(b"/") {

@@ -40,6 +40,12 @@ impl Names {
         self.slots.clear();
     }
 
+    /// Returns about what the kernel's format takes for the entries.
+    fn kernel_bytes(&self) -> usize {
+        const ENTRY_BYTES: usize = 24;
+        self.bytes.len() + ENTRY_BYTES * self.slots.len()
+    }
+
     fn store(&mut self, name: &CStr) -> Span {
         let bytes = name.to_bytes_with_nul();
         let span = Span { start: self.bytes.len(), length: bytes.len() };
@@ -191,22 +197,53 @@ impl Reader {
         (if self.ended { Drawn::End } else { Drawn::Boundary }, trouble)
     }
 
+    /// Reads what is left of the directory, so that its descriptor is not needed any more.
+    pub(crate) fn read_on(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        buffer: &mut Option<DirectoryBuffer>,
+    ) -> Option<haul_sys::CallError> {
+        let mut trouble = None;
+        while !self.ended {
+            trouble = self.read_more(directory, buffer);
+        }
+        trouble
+    }
+
     fn refill(
         &mut self,
         directory: BorrowedFd<'_>,
         buffer: &mut Option<DirectoryBuffer>,
     ) -> Option<haul_sys::CallError> {
-        let buffer = buffer.get_or_insert_with(|| DirectoryBuffer::new(BUFFER_BYTES));
         self.chunk.clear();
         self.next = 0;
+        let mut trouble = None;
+        // A buffer that is not even half full holds the whole directory; the next call says so,
+        // and then the directory need not be kept open while others come first.
+        while !self.ended && self.chunk.kernel_bytes() < BUFFER_BYTES / 2 {
+            trouble = self.read_more(directory, buffer);
+        }
+        trouble
+    }
+
+    fn read_more(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        buffer: &mut Option<DirectoryBuffer>,
+    ) -> Option<haul_sys::CallError> {
+        let buffer = buffer.get_or_insert_with(|| DirectoryBuffer::new(BUFFER_BYTES));
         let chunk = &mut self.chunk;
+        let before = chunk.slots.len();
         let answer = for_each_entry(directory, buffer, |entry| {
             chunk.push(entry.name, entry.kind, entry.ino);
             ControlFlow::Continue(())
         });
         // In the order of inodes a cold disk is read forwards; it is also the order in which GNU
         // cp goes, so that people see what they are used to.
-        self.chunk.slots.sort_by_key(|slot| slot.ino);
+        if chunk.slots.len() > before {
+            let left = chunk.slots.get_mut(self.next..).unwrap_or(&mut []);
+            left.sort_by_key(|slot| slot.ino);
+        }
         match answer {
             Ok(more) => {
                 self.ended = !more;

@@ -1,16 +1,21 @@
 //! `copy-range`: the kernel, or the server behind it, copies the range by itself.
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
 use crate::quirk::{CopyRange as Who, SizeTold};
+use crate::sides::Way;
 use crate::{Kit, Pair, Reflink, Sparse};
 
 pub(super) struct CopyRange;
 
 /// Bytes of one call: at 10 MB/s, a slow server, a stop is heard within two seconds.
-const STEP_BYTES: u64 = 16 << 20;
+const STEP_BYTES: usize = 16 << 20;
 
-static INFO: Info =
-    Info { name: "copy-range", summary: "lets the kernel or the server copy, copy_file_range(2)" };
+static INFO: Info = Info {
+    name: "copy-range",
+    summary: "lets the kernel or the server copy, copy_file_range(2)",
+    several: Several::Can,
+    way: Way::Cached,
+};
 
 impl Method for CopyRange {
     fn info(&self) -> &'static Info {
@@ -28,25 +33,28 @@ impl Method for CopyRange {
             return Fit::No("zeros are to become holes");
         }
         if !pair.one_device() {
-            return Fit::No("two file systems");
+            return Fit::Unwise("two file systems");
         }
         if pair.source.size_told == SizeTold::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
         }
         if pair.target.copy_range == Who::Splices {
-            return Fit::No("the kernel would copy through the page cache, with the target locked");
+            return Fit::Unwise(
+                "the kernel would copy through the page cache, with the target locked",
+            );
         }
         Fit::Yes
     }
 
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
+        let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
         let mut offset = job.offset;
         while offset < job.end {
             let written = offset - job.offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
-            let step = usize::try_from((job.end - offset).min(STEP_BYTES)).unwrap_or(usize::MAX);
+            let step = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(most);
             let copied = retrying(&job.watch, || {
                 haul_sys::data::copy_file_range(job.source, offset, job.target, offset, step)
             });

@@ -1,21 +1,41 @@
 //! The ways to move a range of bytes: a file each, and a line each in [`LADDER`].
 
 mod copy_range;
+mod direct;
+mod mmap_write;
 mod read_write;
 mod reflink;
+mod ring;
 mod sendfile;
+mod splice;
+mod uncached;
+
+pub(crate) use ring::ring_serves;
 
 use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
 
 use haul_sys::CallError;
 
+use crate::report::Refusal;
+use crate::sides::{Sides, Way};
 use crate::{DataPolicy, Kit, Pair, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
-/// server copy, which beats moving pages within the kernel, which beats moving them through a
-/// buffer; the last one always fits.
-pub static LADDER: &[&dyn Method] =
-    &[&reflink::Reflink, &copy_range::CopyRange, &sendfile::Sendfile, &read_write::ReadWrite];
+/// server copy; where the page cache is to be spared, a queue beats threads, which beat forgetting;
+/// elsewhere moving pages within the kernel beats moving them through a buffer. The last one always
+/// fits, and those before it that never fit by themselves are there to be asked for.
+pub static LADDER: &[&dyn Method] = &[
+    &reflink::Reflink,
+    &copy_range::CopyRange,
+    &ring::Ring,
+    &direct::Direct,
+    &uncached::Uncached,
+    &sendfile::Sendfile,
+    &splice::Splice,
+    &mmap_write::MmapWrite,
+    &read_write::ReadWrite,
+];
 
 /// What a method is called, and where it is documented.
 #[derive(Debug)]
@@ -24,6 +44,19 @@ pub struct Info {
     pub name: &'static str,
     /// One sentence for people.
     pub summary: &'static str,
+    /// Whether several workers can move one file with it.
+    pub several: Several,
+    /// The way that the files' bytes take, see [`crate::sides`].
+    pub way: Way,
+}
+
+/// Whether several workers can move one file with a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Several {
+    /// They can, each a range.
+    Can,
+    /// One worker has to move the whole file.
+    Cannot,
 }
 
 /// Whether a method can serve, and if not, why not.
@@ -31,8 +64,10 @@ pub struct Info {
 pub enum Fit {
     /// It can.
     Yes,
-    /// It cannot or should not, for this reason.
+    /// It cannot, for this reason.
     No(&'static str),
+    /// It can if it is asked for, but something else is better, for this reason.
+    Unwise(&'static str),
 }
 
 /// Whether other workers write to the same target at the same time.
@@ -66,6 +101,12 @@ pub struct Want<'a> {
     pub sharing: Sharing,
     /// What becomes of zeros.
     pub zeros: Zeros,
+    /// The way that the bytes are to take.
+    pub way: Way,
+    /// The way that they do take on each side.
+    pub sides: &'a Sides,
+    /// Where refusals are noted, if anybody wants to know.
+    pub notes: Option<&'a Mutex<Vec<Refusal>>>,
 }
 
 /// A range of one file that is to be moved to the same offset of another.
@@ -78,6 +119,8 @@ pub struct RangeJob<'a> {
     pub offset: u64,
     /// One past the last byte. A source that ends before it ends the range.
     pub end: u64,
+    /// The two file systems.
+    pub pair: &'a Pair,
     /// What is asked.
     pub want: Want<'a>,
     /// How to hear of a stop and to tell of progress.
@@ -179,6 +222,9 @@ mod tests {
             whole: false,
             sharing: Sharing::Several,
             zeros: Zeros::Skip,
+            way: Way::Cached,
+            sides: &Sides::default(),
+            notes: None,
         };
         assert_eq!(LADDER.last().map(|method| method.fits(&pair, &want)), Some(Fit::Yes));
     }

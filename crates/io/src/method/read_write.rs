@@ -5,14 +5,19 @@
 
 use haul_sys::data::{pread, pwrite};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
 use crate::segment::zero_runs;
+use crate::sides::Way;
 use crate::{Kit, Pair};
 
 pub(super) struct ReadWrite;
 
-static INFO: Info =
-    Info { name: "read-write", summary: "reads into a buffer and writes it, pread(2), pwrite(2)" };
+static INFO: Info = Info {
+    name: "read-write",
+    summary: "reads into a buffer and writes it, pread(2), pwrite(2)",
+    several: Several::Can,
+    way: Way::Cached,
+};
 
 impl Method for ReadWrite {
     fn info(&self) -> &'static Info {
@@ -24,8 +29,11 @@ impl Method for ReadWrite {
     }
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
-        let buffer = match kit.buffer() {
-            Ok(buffer) => buffer,
+        let range = usize::try_from(job.end - job.offset).unwrap_or(usize::MAX);
+        let bytes = job.want.policy.request_bytes(crate::kit::BUFFER_BYTES);
+        let bytes = job.watch.request_bytes(bytes).min(range);
+        let buffer = match kit.buffer(bytes) {
+            Ok(buffer) => buffer.get_mut(..bytes).unwrap_or(&mut []),
             Err(error) => return ended(0, error),
         };
         let mut offset = job.offset;
@@ -60,7 +68,7 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
             let mut done = 0;
             for run in zero_runs(bytes, offset) {
                 if run.zero {
-                    job.watch.moved(run.bytes.len() as u64);
+                    job.watch.counted(run.bytes.len() as u64);
                     done += run.bytes.len() as u64;
                     continue;
                 }

@@ -1,6 +1,7 @@
 //! `reflink`: the target shares the source's blocks; nothing is moved at all.
 
-use super::{Attempt, Fit, Info, Method, RangeJob, Want, Zeros, ended, retrying};
+use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use crate::sides::Way;
 use crate::{Kit, Pair, Reflink as Policy, Sparse};
 
 pub(super) struct Reflink;
@@ -10,8 +11,12 @@ pub(super) struct Reflink;
 /// change would have to break.
 const WORTH_BYTES: u64 = 32 << 10;
 
-static INFO: Info =
-    Info { name: "reflink", summary: "shares the source's blocks, ioctl_ficlone(2)" };
+static INFO: Info = Info {
+    name: "reflink",
+    summary: "shares the source's blocks, ioctl_ficlone(2)",
+    several: Several::Cannot,
+    way: Way::Cached,
+};
 
 impl Method for Reflink {
     fn info(&self) -> &'static Info {
@@ -34,13 +39,13 @@ impl Method for Reflink {
             return Fit::No("zeros are to become holes");
         }
         if !pair.one_device() && pair.source.name != pair.target.name {
-            return Fit::No("two different file systems");
+            return Fit::Unwise("two different file systems");
         }
         if !pair.target.reflinks || !pair.source.reflinks {
-            return Fit::No("the file system does not share blocks");
+            return Fit::Unwise("the file system does not share blocks");
         }
         if want.file_bytes < WORTH_BYTES {
-            return Fit::No("too small to be worth sharing");
+            return Fit::Unwise("too small to be worth sharing");
         }
         Fit::Yes
     }
@@ -49,7 +54,7 @@ impl Method for Reflink {
         match retrying(&job.watch, || haul_sys::data::ficlone(job.source, job.target)) {
             Ok(()) => {
                 let bytes = job.end - job.offset;
-                job.watch.moved(bytes);
+                job.watch.counted(bytes);
                 Attempt::Done(bytes)
             }
             Err(error) => ended(0, error),

@@ -4,17 +4,24 @@
 //! a large file in 0.84 of the time that a buffer takes and 50,000 files of 1 KiB in 0.95 (Linux
 //! 6.18, ext4 and XFS). It writes at the target's position, so it serves one worker at a time.
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Sharing, Want, Zeros, ended, retrying};
+use super::{
+    Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
+};
 use crate::quirk::SizeTold;
+use crate::sides::Way;
 use crate::{Kit, Pair};
 
 pub(super) struct Sendfile;
 
 /// Bytes of one call, so that progress and a stop are seen often enough on slow storage.
-const STEP_BYTES: u64 = 4 << 20;
+const STEP_BYTES: usize = 4 << 20;
 
-static INFO: Info =
-    Info { name: "sendfile", summary: "moves pages within the kernel, sendfile(2)" };
+static INFO: Info = Info {
+    name: "sendfile",
+    summary: "moves pages within the kernel, sendfile(2)",
+    several: Several::Cannot,
+    way: Way::Cached,
+};
 
 impl Method for Sendfile {
     fn info(&self) -> &'static Info {
@@ -24,6 +31,9 @@ impl Method for Sendfile {
     fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
         if want.sharing == Sharing::Several {
             return Fit::No("several workers write this file, and sendfile has one position");
+        }
+        if want.way != Way::Cached && want.sides.any(Way::Direct) {
+            return Fit::No("direct I/O is not for pages");
         }
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
@@ -35,6 +45,7 @@ impl Method for Sendfile {
     }
 
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
+        let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
         let mut offset = job.offset;
         // A target that was just opened is at its start.
         if offset > 0
@@ -47,7 +58,7 @@ impl Method for Sendfile {
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
-            let step = usize::try_from((job.end - offset).min(STEP_BYTES)).unwrap_or(usize::MAX);
+            let step = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(most);
             match retrying(&job.watch, || {
                 haul_sys::data::sendfile(job.source, offset, job.target, step)
             }) {

@@ -44,6 +44,15 @@ pub enum Preallocate {
     Hurts,
 }
 
+/// What direct I/O comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectIo {
+    /// The bytes go past the page cache, or the file system refuses.
+    Real,
+    /// The files are the page cache: the flag is taken and means nothing.
+    Pretended,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -61,6 +70,8 @@ pub struct Quirk {
     pub holes_told: HolesTold,
     /// Whether preallocation pays.
     pub preallocate: Preallocate,
+    /// What direct I/O comes to.
+    pub direct_io: DirectIo,
 }
 
 /// What is assumed of a file system that nobody looked at: nothing that could go wrong.
@@ -73,6 +84,7 @@ pub static UNKNOWN: Quirk = Quirk {
     size_told: SizeTold::True,
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
+    direct_io: DirectIo::Real,
 };
 
 /// The file systems that are known.

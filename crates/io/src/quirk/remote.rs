@@ -3,7 +3,7 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{CopyRange, HolesTold, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Preallocate, Quirk, SizeTold};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
@@ -26,4 +26,5 @@ const OFFLOADING: Quirk = Quirk {
     size_told: SizeTold::True,
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
+    direct_io: DirectIo::Real,
 };

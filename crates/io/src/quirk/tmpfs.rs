@@ -1,6 +1,6 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
-use super::{CopyRange, HolesTold, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Preallocate, Quirk, SizeTold};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "tmpfs",
@@ -11,6 +11,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     holes_told: HolesTold::Trusted,
     // fallocate zeroes every page first, and writing then fills it a second time.
     preallocate: Preallocate::Hurts,
+    direct_io: DirectIo::Pretended,
 };
 
 pub(super) static RAMFS: Quirk = Quirk {
@@ -21,4 +22,5 @@ pub(super) static RAMFS: Quirk = Quirk {
     size_told: SizeTold::True,
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
+    direct_io: DirectIo::Pretended,
 };

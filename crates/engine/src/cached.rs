@@ -1,0 +1,64 @@
+//! What was in the page cache of a run's files, before and after: measured, added up.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haul_io::Residency;
+
+/// One worker's sums.
+#[derive(Debug, Default)]
+pub struct CachedShard {
+    source_before: AtomicU64,
+    target_before: AtomicU64,
+    source_after: AtomicU64,
+    target_after: AtomicU64,
+    measured: AtomicU64,
+    untold: AtomicU64,
+}
+
+/// The sums of all workers, in bytes of whole pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CachedCounts {
+    /// Of the sources, before their first byte was moved.
+    pub source_before: u64,
+    /// Of the targets, before.
+    pub target_before: u64,
+    /// Of the sources, after their last byte was moved.
+    pub source_after: u64,
+    /// Of the targets, after.
+    pub target_after: u64,
+    /// Files of which all four are known.
+    pub measured: u64,
+    /// Files of which the kernel does not tell, for they are somebody else's.
+    pub untold: u64,
+}
+
+impl CachedShard {
+    /// Books one file.
+    pub(crate) fn add(&self, residency: &Residency) {
+        let Residency { before, after } = residency;
+        let add = |sum: &AtomicU64, bytes: u64| {
+            sum.fetch_add(bytes, Ordering::Relaxed);
+        };
+        let all = (before.source, before.target, after.source, after.target);
+        if let (Some(one), Some(two), Some(three), Some(four)) = all {
+            add(&self.source_before, one);
+            add(&self.target_before, two);
+            add(&self.source_after, three);
+            add(&self.target_after, four);
+            add(&self.measured, 1);
+        } else {
+            add(&self.untold, 1);
+        }
+    }
+
+    /// Adds this worker's sums to those of the run.
+    pub(crate) fn sum_into(&self, counts: &mut CachedCounts) {
+        let read = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        counts.source_before += read(&self.source_before);
+        counts.target_before += read(&self.target_before);
+        counts.source_after += read(&self.source_after);
+        counts.target_after += read(&self.target_after);
+        counts.measured += read(&self.measured);
+        counts.untold += read(&self.untold);
+    }
+}

@@ -1,0 +1,103 @@
+//! What is never removed, known by identity and not by text: the root directory under whatever
+//! name, mount points where they are guarded, and what is mounted inside.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+
+use haul_sys::fs::{CWD, mount_id, statat};
+
+use super::monitor::What;
+use super::node::Place;
+use super::request::{Guard, Policy};
+use crate::request::{Borders, Recursion};
+use crate::walk::node::{Identity, identity};
+
+/// Returns the root directory's identity where it is guarded: whatever is the same directory is
+/// not removed, be it called `/`, `/data/..`, or a bind mount deep inside a tree.
+pub(super) fn root(policy: &Policy) -> haul_sys::Result<Option<Identity>> {
+    if policy.recursion == Recursion::No || policy.root == Guard::Off {
+        return Ok(None);
+    }
+    statat(CWD, c"/").map(|stat| Some(identity(&stat)))
+}
+
+/// Tells whether the last component of a path is `.` or `..`.
+pub(super) fn ends_in_dots(path: &CStr) -> bool {
+    let bytes = path.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    let bytes = bytes.get(..end).unwrap_or(bytes);
+    let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(b"");
+    matches!(last, b"." | b"..")
+}
+
+/// Tells where an open directory is.
+pub(super) fn place(policy: &Policy, dev: u64, directory: impl AsFd) -> Place {
+    let wanted = policy.borders == Borders::Stay;
+    // A kernel that cannot tell mounts apart leaves the device, which is what GNU rm goes by.
+    let mount = if wanted { mount_id(directory, c"").ok().flatten() } else { None };
+    Place { dev, mount }
+}
+
+/// Tells whether a directory lies beyond what `--one-file-system` allows.
+pub(super) fn is_beyond(policy: &Policy, top: Place, here: Place) -> bool {
+    policy.borders == Borders::Stay && top != here
+}
+
+/// Looks whether an operand is the root of a mount, where those are guarded.
+pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(), What> {
+    if policy.mount_points == Guard::Off {
+        return Ok(());
+    }
+    let mut parent = operand.to_bytes().to_vec();
+    parent.extend_from_slice(b"/..\0");
+    let parent = CStr::from_bytes_with_nul(&parent).map_err(|_| What::StatParent)?;
+    let stat = statat(CWD, parent).map_err(|_| What::StatParent)?;
+    let mount = |path| mount_id(CWD, path).ok().flatten();
+    if stat.dev == dev && mount(parent) == mount(operand) { Ok(()) } else { Err(What::MountPoint) }
+}
+
+/// Tells whether no operand can lie in another: all are names in one directory, none twice. Then
+/// several may be worked on at once without one finding that the other was faster.
+pub(super) fn are_independent(operands: &[std::ffi::CString]) -> bool {
+    let split = |path: &CStr| {
+        let bytes = path.to_bytes();
+        let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+        let bytes = bytes.get(..end).unwrap_or(bytes);
+        let cut = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        let (directory, name) = bytes.split_at_checked(cut).unwrap_or((b"", bytes));
+        (directory.to_vec(), name.to_vec())
+    };
+    let Some((first, _)) = operands.first().map(|operand| split(operand)) else { return true };
+    let mut seen = std::collections::HashSet::new();
+    operands.iter().all(|operand| {
+        let (directory, name) = split(operand);
+        directory == first && !matches!(&name[..], b"" | b"." | b"..") && seen.insert(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_seen_behind_any_slashes() {
+        for path in [c".", c"..", c"./", c".///", c"a/..", c"a/../.", c"/.."] {
+            assert!(ends_in_dots(path), "{path:?}");
+        }
+        for path in [c"", c"/", c"a", c".a", c"...", c"a/..b/", c"./a"] {
+            assert!(!ends_in_dots(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn names_in_one_directory_are_independent() {
+        let independent = |paths: &[&CStr]| {
+            are_independent(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(independent(&[c"a", c"b/", c"c"]));
+        assert!(independent(&[c"/x/a", c"/x/b"]));
+        assert!(!independent(&[c"a", c"a/"]));
+        assert!(!independent(&[c"a/b", c"a"]));
+        assert!(!independent(&[c"x/..", c"x/b"]));
+    }
+}

@@ -1,0 +1,217 @@
+//! Directories: asked for, opened, tried against the brakes, and worked through.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
+
+use super::finish::release_child;
+use super::handles::Handle;
+use super::monitor::What;
+use super::node::{Node, Place};
+use super::operand::inside;
+use super::prompt::{self, Inside, Stage};
+use super::reader::{End, Reader};
+use super::request::Deed;
+use super::worker::{Enter, Task, Worker};
+use super::{brakes, entry};
+use crate::monitor::Shard;
+use crate::walk::node::{Identity, identity};
+
+/// Whether a directory may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// Nobody had to be asked.
+    Given,
+    /// A person agreed, knowing this about it.
+    Asked(Inside),
+    /// A person did not.
+    Declined,
+}
+
+/// Asks for a directory where that is wanted.
+pub(super) fn may(
+    worker: &Worker<'_, '_>,
+    parent: &Node,
+    directory: BorrowedFd<'_>,
+    (name, stat, stage): (&CStr, &Stat, Stage),
+) -> Result<Leave, Errno> {
+    let policy = worker.run.policy;
+    if !prompt::looks(policy) {
+        return Ok(Leave::Given);
+    }
+    let protection = entry::protection(policy, directory, (name, stat))?;
+    let within = if prompt::wants_inside(policy, stage, protection) {
+        inside(directory, name)
+    } else {
+        Inside::Unknown
+    };
+    let consent = prompt::for_directory(policy, stage, within, protection);
+    let asked = matches!(consent, prompt::Consent::Ask(_));
+    match entry::consent(worker, parent, name, consent, protection)? {
+        true if asked => Ok(Leave::Asked(within)),
+        true => Ok(Leave::Given),
+        false => Ok(Leave::Declined),
+    }
+}
+
+/// Opens a directory and works on its entries.
+pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
+    let run = worker.run;
+    let parent = Arc::clone(&enter.parent);
+    if !run.stopped() {
+        match run.cache.of(&parent) {
+            Ok(directory) => {
+                if let Some(task) = begin(worker, enter, &directory) {
+                    return worker.run_task(&task, End::Front);
+                }
+            }
+            Err(error) => run.fail(&parent, &enter.name, What::Remove, Some(error.errno)),
+        }
+    }
+    release_child(worker, parent);
+}
+
+/// Returns the directory's task, unless it is settled already.
+fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Option<Arc<Task>> {
+    let run = worker.run;
+    let (parent, name) = (&enter.parent, &enter.name);
+    if prompt::looks(run.policy) && !ask(worker, parent, directory, name) {
+        return None;
+    }
+    let opened = run.cache.with_descriptors(|| open_directory(directory, name, Follow::No));
+    let fd = match opened {
+        Ok(fd) => fd,
+        Err(error) => {
+            closed(worker, parent, directory, (name, error.errno));
+            return None;
+        }
+    };
+    let (id, place) = match fstat(&fd) {
+        Ok(stat) => (identity(&stat), brakes::place(run.policy, stat.dev, &fd)),
+        Err(error) => {
+            run.fail(parent, name, What::Remove, Some(error.errno));
+            return None;
+        }
+    };
+    let top = if parent.lists_operands() { place } else { parent.top };
+    if let Some((what, errno)) = refusal(worker, &enter, id, (top, place)) {
+        run.fail(parent, name, what, errno);
+        return None;
+    }
+    let ground = run.grounds.of(id.0, fd.as_fd());
+    let handle = run.cache.handle(fd);
+    let node = Arc::new(Node::new(enter.parent, enter.name, id, (top, ground)));
+    run.cache.keep(&node, &handle);
+    let reader = Reader::new(&handle);
+    Some(Arc::new(Task::new(node, reader)))
+}
+
+/// Tries the brakes that need the directory to be open: whatever its name led to a moment ago, this
+/// is what would be emptied.
+fn refusal(
+    worker: &Worker<'_, '_>,
+    enter: &Enter,
+    id: Identity,
+    (top, place): (Place, Place),
+) -> Option<(What, Option<Errno>)> {
+    let run = worker.run;
+    if run.root == Some(id) {
+        return Some((What::Root, None));
+    }
+    if enter.expected.is_some_and(|expected| expected != id) {
+        return Some((What::Remove, Some(Errno::STALE)));
+    }
+    brakes::is_beyond(run.policy, top, place).then_some((What::OtherDevice, None))
+}
+
+/// Asks whether a directory may be looked into; one that is empty goes at once. Tells whether it is
+/// to be entered.
+fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name: &CStr) -> bool {
+    let run = worker.run;
+    let stat = match statat(directory, name) {
+        Ok(stat) => stat,
+        Err(error) => {
+            entry::unremovable(worker, parent, directory.as_fd(), (name, error.errno));
+            return false;
+        }
+    };
+    match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Descend)) {
+        Ok(Leave::Given) => true,
+        Ok(Leave::Asked(Inside::Empty)) => {
+            excise(worker, parent, directory, (name, None));
+            false
+        }
+        Ok(Leave::Asked(_)) => true,
+        Ok(Leave::Declined) => {
+            parent.keep();
+            Shard::one(&worker.shard.skipped);
+            false
+        }
+        Err(errno) => {
+            run.fail(parent, name, What::Remove, Some(errno));
+            false
+        }
+    }
+}
+
+/// A directory that cannot be opened may be empty and go all the same; what was swapped for
+/// something else stays.
+fn closed(
+    worker: &mut Worker<'_, '_>,
+    parent: &Arc<Node>,
+    directory: &Handle,
+    (name, errno): (&CStr, Errno),
+) {
+    let run = worker.run;
+    if prompt::looks(run.policy) {
+        let asked = statat(directory, name)
+            .map_err(|error| error.errno)
+            .and_then(|stat| may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove)));
+        match asked {
+            Ok(Leave::Given | Leave::Asked(_)) => {}
+            Ok(Leave::Declined) => {
+                parent.keep();
+                return Shard::one(&worker.shard.skipped);
+            }
+            Err(errno) => return run.fail(parent, name, What::Remove, Some(errno)),
+        }
+    }
+    excise(worker, parent, directory, (name, Some(errno)));
+}
+
+/// Removes a directory that is, or may be, empty. What kept it from being opened says more than
+/// that it is not empty.
+pub(super) fn excise(
+    worker: &mut Worker<'_, '_>,
+    parent: &Arc<Node>,
+    directory: &Handle,
+    (name, earlier): (&CStr, Option<Errno>),
+) {
+    let run = worker.run;
+    let answer = match run.policy.deed {
+        Deed::Pretend => Ok(()),
+        Deed::Remove => rmdirat(directory, name),
+    };
+    match (answer, earlier) {
+        (Ok(()), _) => {
+            Shard::one(&worker.shard.directories);
+            run.tell(parent, name, Kind::Directory);
+        }
+        (Err(error), Some(earlier))
+            if matches!(
+                error.errno,
+                Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR | Errno::EXIST
+            ) =>
+        {
+            // A link in a directory's place is no directory, whatever opening it said.
+            let errno = if earlier == Errno::LOOP { Errno::NOTDIR } else { earlier };
+            run.fail(parent, name, What::Remove, Some(errno));
+        }
+        (Err(error), _) => {
+            entry::unremovable(worker, parent, directory.as_fd(), (name, error.errno));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Entries of a directory that are no directories: one `unlinkat` each.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Kind, Stat, may_write_at, statat, unlinkat};
+
+use super::gentle;
+use super::monitor::What;
+use super::node::Node;
+use super::prompt::{self, Consent};
+use super::reader::Names;
+use super::request::{Ask, Deed, Policy, Protection};
+use super::worker::{Enter, Job, Worker};
+use crate::monitor::Shard;
+use crate::walk::node::Identity;
+
+/// Removes a batch of entries; directories among them go onto the stack.
+pub(super) fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, names: &Names) {
+    let run = worker.run;
+    let directory = match run.cache.of(node) {
+        Ok(directory) => directory,
+        Err(error) => {
+            node.keep();
+            return run.report(What::Remove, node.path(), Some(error.errno));
+        }
+    };
+    for slot in &names.slots {
+        if run.stopped() {
+            return;
+        }
+        let name = names.name(slot);
+        match slot.kind {
+            Some(Kind::Directory) => later(worker, node, name, None),
+            kind => one(worker, node, directory.as_fd(), (name, kind)),
+        }
+    }
+    node.progress.store(true, Ordering::Relaxed);
+}
+
+/// Puts a directory on the stack.
+pub(super) fn later(
+    worker: &mut Worker<'_, '_>,
+    parent: &Arc<Node>,
+    name: &CStr,
+    expected: Option<Identity>,
+) {
+    parent.owe();
+    let enter = Enter { parent: Arc::clone(parent), name: name.to_owned(), expected };
+    worker.stack.push(Job::Enter(enter));
+}
+
+fn one(
+    worker: &mut Worker<'_, '_>,
+    node: &Arc<Node>,
+    directory: BorrowedFd<'_>,
+    (name, kind): (&CStr, Option<Kind>),
+) {
+    let run = worker.run;
+    let gentle = run.brake.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
+    let mut stat = None;
+    if kind.is_none() || gentle || prompt::looks(run.policy) {
+        match statat(directory, name) {
+            Ok(found) if found.kind() == Kind::Directory => {
+                return later(worker, node, name, None);
+            }
+            Ok(found) => stat = Some(found),
+            Err(error) => return unremovable(worker, node, directory, (name, error.errno)),
+        }
+    }
+    excise(worker, node, directory, (name, kind, stat));
+}
+
+/// Removes a name that is no directory, if a person who has to agree does.
+pub(super) fn excise(
+    worker: &mut Worker<'_, '_>,
+    node: &Arc<Node>,
+    directory: BorrowedFd<'_>,
+    (name, kind, stat): (&CStr, Option<Kind>, Option<Stat>),
+) {
+    let run = worker.run;
+    if let Some(stat) = &stat
+        && prompt::looks(run.policy)
+    {
+        let consent = match protection(run.policy, directory, (name, stat)) {
+            Ok(protection) => consent(
+                worker,
+                node,
+                name,
+                prompt::for_entry(run.policy, stat, protection),
+                protection,
+            ),
+            Err(errno) => Err(errno),
+        };
+        match consent {
+            Ok(true) => {}
+            // GNU rm does not count what was declined as kept: it goes on to ask for the directory.
+            Ok(false) => return Shard::one(&worker.shard.skipped),
+            Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
+        }
+    }
+    let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
+    let answer = match (run.policy.deed, &stat) {
+        (Deed::Pretend, _) => Ok(()),
+        (Deed::Remove, Some(stat)) if run.brake.is_gentle() => {
+            gentle::unlink(run, directory, (name, stat))
+        }
+        (Deed::Remove, _) => unlinkat(directory, name),
+    };
+    match answer {
+        Ok(()) => {
+            Shard::one(match kind {
+                Kind::Regular | Kind::Unknown => &worker.shard.files,
+                Kind::Symlink => &worker.shard.symlinks,
+                Kind::Directory => &worker.shard.directories,
+                Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {
+                    &worker.shard.specials
+                }
+            });
+            run.tell(node, name, kind);
+        }
+        // It has become a directory, or the file system told the wrong kind.
+        Err(error) if error.errno == Errno::ISDIR && !node.lists_operands() => {
+            later(worker, node, name, None);
+        }
+        Err(error) => unremovable(worker, node, directory, (name, error.errno)),
+    }
+}
+
+/// Carries a decision out; whether the entry may go.
+pub(super) fn consent(
+    worker: &Worker<'_, '_>,
+    node: &Node,
+    name: &CStr,
+    consent: Consent,
+    protection: Protection,
+) -> Result<bool, Errno> {
+    match consent {
+        Consent::Given => Ok(true),
+        Consent::Refused(errno) => Err(errno),
+        // Who only pretends, asks nobody.
+        Consent::Ask(_) if worker.run.policy.deed == Deed::Pretend => Ok(true),
+        Consent::Ask(wish) => Ok(worker.run.ask(node, name, wish, protection)),
+    }
+}
+
+/// Tells whether we may write to an entry, as far as that decides whether a person is asked.
+pub(super) fn protection(
+    policy: &Policy,
+    directory: BorrowedFd<'_>,
+    (name, stat): (&CStr, &Stat),
+) -> Result<Protection, Errno> {
+    if policy.privileged || policy.ask == Ask::Never || stat.kind() == Kind::Symlink {
+        return Ok(Protection::None);
+    }
+    match may_write_at(directory, name) {
+        Ok(()) => Ok(Protection::None),
+        Err(error) if error.errno == Errno::ACCESS => Ok(Protection::Protected),
+        Err(error) => Err(error.errno),
+    }
+}
+
+/// Reports that a name could not be removed, unless there is nothing of that name and that is all
+/// right.
+pub(super) fn unremovable(
+    worker: &Worker<'_, '_>,
+    node: &Node,
+    directory: BorrowedFd<'_>,
+    (name, errno): (&CStr, Errno),
+) {
+    let run = worker.run;
+    // A read-only file system refuses before it looks whether there is such a name.
+    let missing = errno == Errno::ROFS
+        && statat(directory, name).is_err_and(|error| error.errno == Errno::NOENT);
+    let errno = if missing { Errno::NOENT } else { errno };
+    if !run.is_missing(errno) {
+        run.fail(node, name, What::Remove, Some(errno));
+    }
+}

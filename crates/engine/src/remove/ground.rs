@@ -1,0 +1,58 @@
+//! What a file system likes when it is deleted from, as data.
+//!
+//! Measured with 100,000 files in one directory on fresh images (shared/FACTS.md and the CHANGELOG):
+//! ext4 keeps inodes in tables on disk, in which deletion in the order of numbers walks forwards,
+//! while its directories are in the order of hashes. On XFS and btrfs that order changes nothing, and
+//! a second deleter in one directory costs half as much again, for it only waits for the lock.
+
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
+
+use haul_sys::fs::fstatfs;
+
+/// In which order the entries of a directory are removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sequence {
+    /// As they are read.
+    AsRead,
+    /// By inode number.
+    ByInode,
+}
+
+/// What one file system likes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ground {
+    magic: u32,
+    pub(super) sequence: Sequence,
+    /// How many workers may delete in one directory.
+    pub(super) deleters: usize,
+}
+
+/// What is assumed of all others: nothing that could hurt.
+pub(super) static PLAIN: Ground = Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1 };
+
+static TABLE: &[Ground] = &[
+    // ext2, ext3 and ext4.
+    Ground { magic: 0xEF53, sequence: Sequence::ByInode, deleters: 2 },
+];
+
+/// The file systems that a run has met, by device.
+#[derive(Default)]
+pub(super) struct Grounds(Mutex<Vec<(u64, &'static Ground)>>);
+
+impl Grounds {
+    /// Returns what the file system of an open directory likes, asking it the first time.
+    pub(super) fn of(&self, dev: u64, directory: BorrowedFd<'_>) -> &'static Ground {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ground)) = known.iter().find(|(other, _)| *other == dev) {
+            return ground;
+        }
+        // One that will not say what it is, is treated like one that nobody knows.
+        let ground = fstatfs(directory)
+            .ok()
+            .and_then(|told| TABLE.iter().find(|ground| ground.magic == told.magic))
+            .unwrap_or(&PLAIN);
+        known.push((dev, ground));
+        ground
+    }
+}

@@ -1,0 +1,29 @@
+//! Removing trees: who may be removed, in which order, by whom, and how fast.
+//!
+//! A remover has no target, so it has nodes, descriptors and readers of its own, with the manner of
+//! the copy's: a pool that grows only while there is work, a counted parent chain instead of
+//! barriers, everything relative to directory descriptors that have to be what they were.
+
+mod brakes;
+mod directory;
+mod entry;
+mod finish;
+mod gentle;
+mod ground;
+mod handles;
+mod monitor;
+mod node;
+mod operand;
+mod operation;
+mod pace;
+mod prompt;
+mod reader;
+mod request;
+mod run;
+mod worker;
+
+pub use monitor::{Failure, Monitor, Question, Removed, What, Wish};
+pub use operation::remove;
+pub use request::{
+    Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Pace, Policy, Protection, Request,
+};

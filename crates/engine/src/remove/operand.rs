@@ -1,0 +1,154 @@
+//! What a person named: the only place where paths are paths, and where most brakes are.
+
+use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use haul_sys::Errno;
+use haul_sys::fs::{
+    CWD, DirectoryBuffer, Follow, Kind, Stat, for_each_entry, open_directory, rmdirat, statat,
+};
+
+use super::monitor::What;
+use super::node::Node;
+use super::prompt::{Inside, Stage};
+use super::reader::Names;
+use super::request::{Deed, EmptyDirectories};
+use super::worker::Worker;
+use super::{brakes, directory, entry};
+use crate::monitor::Shard;
+use crate::request::Recursion;
+use crate::walk::node::identity;
+
+/// Bytes that are enough to see whether a directory is empty: any name fits.
+const PEEK_BYTES: usize = 1 << 10;
+
+/// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
+pub(super) fn trimmed(operand: &CStr) -> CString {
+    let bytes = operand.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    let end = (end + 1).min(bytes.len());
+    // The kernel and people know `//` as it is.
+    let end = if bytes == b"//" { 2 } else { end };
+    CString::new(bytes.get(..end).unwrap_or(bytes)).unwrap_or_default()
+}
+
+/// Removes a batch of operands; directories among them go onto the stack, the first one on top.
+pub(super) fn remove(worker: &mut Worker<'_, '_>, list: &Arc<Node>, names: &Names) {
+    let before = worker.stack.len();
+    for slot in &names.slots {
+        if worker.run.stopped() {
+            break;
+        }
+        one(worker, list, names.name(slot));
+    }
+    if let Some(new) = worker.stack.get_mut(before..) {
+        new.reverse();
+    }
+}
+
+fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
+    let run = worker.run;
+    match statat(CWD, name) {
+        Ok(stat) if stat.kind() == Kind::Directory => {
+            if let Err((what, errno)) = try_brakes(worker, name, &stat) {
+                return run.fail(list, name, what, errno);
+            }
+            match run.policy.recursion {
+                Recursion::Yes => entry::later(worker, list, name, Some(identity(&stat))),
+                Recursion::No => empty(worker, list, name, &stat),
+            }
+        }
+        Ok(stat) => entry::excise(worker, list, CWD, (name, None, Some(stat))),
+        Err(error) => entry::unremovable(worker, list, CWD, (name, error.errno)),
+    }
+}
+
+/// Refuses directories that are not to be removed.
+fn try_brakes(
+    worker: &Worker<'_, '_>,
+    name: &CStr,
+    stat: &Stat,
+) -> Result<(), (What, Option<Errno>)> {
+    let policy = worker.run.policy;
+    if policy.recursion == Recursion::No {
+        if policy.empty_directories == EmptyDirectories::Refuse {
+            return Err((What::Remove, Some(Errno::ISDIR)));
+        }
+        if inside(CWD, name) == Inside::Full {
+            return Err((What::Remove, Some(Errno::NOTEMPTY)));
+        }
+    }
+    if brakes::ends_in_dots(name) {
+        return Err((What::Dots, None));
+    }
+    if worker.run.root == Some(identity(stat)) {
+        return Err((What::Root, None));
+    }
+    brakes::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
+}
+
+/// Looks whether there is anything in a directory.
+pub(super) fn inside(parent: impl AsFd, name: &CStr) -> Inside {
+    let mut found = Inside::Empty;
+    let looked = open_directory(parent, name, Follow::No).and_then(|directory| {
+        let mut buffer = DirectoryBuffer::new(PEEK_BYTES);
+        while for_each_entry(&directory, &mut buffer, |_| {
+            found = Inside::Full;
+            ControlFlow::Break(())
+        })? && found == Inside::Empty
+        {}
+        Ok(())
+    });
+    match looked {
+        Ok(()) => found,
+        Err(error) => Inside::Closed(error.errno),
+    }
+}
+
+/// Removes an operand that is an empty directory, or one that nobody can look into.
+fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat) {
+    let run = worker.run;
+    for stage in [Stage::Descend, Stage::Remove] {
+        match directory::may(worker, list, CWD, (name, stat, stage)) {
+            Ok(directory::Leave::Asked(Inside::Empty)) => break,
+            Ok(directory::Leave::Given | directory::Leave::Asked(_)) => {}
+            Ok(directory::Leave::Declined) => return Shard::one(&worker.shard.skipped),
+            Err(errno) => return run.fail(list, name, What::Remove, Some(errno)),
+        }
+    }
+    let answer = match run.policy.deed {
+        Deed::Pretend => Ok(()),
+        Deed::Remove => rmdirat(CWD, name),
+    };
+    match answer {
+        Ok(()) => {
+            Shard::one(&worker.shard.directories);
+            run.tell(list, name, Kind::Directory);
+        }
+        Err(error) => {
+            let full = matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST);
+            let errno = match inside(CWD, name) {
+                // That it cannot be looked into says more than that there is something in it.
+                Inside::Closed(earlier) if full => earlier,
+                _ => error.errno,
+            };
+            entry::unremovable(worker, list, CWD, (name, errno));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trimmed;
+
+    #[test]
+    fn one_slash_stays() {
+        assert_eq!(&*trimmed(c"a///"), c"a/");
+        assert_eq!(&*trimmed(c"a/b"), c"a/b");
+        assert_eq!(&*trimmed(c"//"), c"//");
+        assert_eq!(&*trimmed(c"///"), c"/");
+        assert_eq!(&*trimmed(c""), c"");
+    }
+}

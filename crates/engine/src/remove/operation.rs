@@ -1,0 +1,101 @@
+//! Removing: a request in, counts out.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::brakes;
+use super::ground::Grounds;
+use super::handles::Cache;
+use super::monitor::{Monitor, What};
+use super::node::Node;
+use super::operand::trimmed;
+use super::pace::Brake;
+use super::reader::Reader;
+use super::request::{Manner, Missing, Request};
+use super::run::{Operands, Run};
+use super::worker::{Job, Task, Worker};
+use crate::monitor::{Control, Counts};
+use crate::request::Order;
+use crate::schedule::pool::Pool;
+
+/// Descriptors that are not the engine's: the three standard ones, and the caller's own (a signal
+/// pipe, a journal, a report).
+const RESERVED: usize = 7;
+
+/// Descriptors that a worker has in its hands: the directory that it is in, its parent, the one that
+/// it opens, and one that it looks into.
+const PER_WORKER: usize = 4;
+
+/// Directories that stay open where descriptors are plenty: deeper trees than this are rare, and
+/// each open directory pins its inode in the kernel.
+const DIRECTORIES: usize = 1024;
+
+/// Divides descriptors among workers and directories that wait. With 20: one, and 9.
+fn divide(jobs: usize, descriptors: u64) -> (usize, usize) {
+    let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
+    let workers = jobs.clamp(1, (all / (2 * PER_WORKER)).max(1));
+    (workers, all.saturating_sub(workers * PER_WORKER).clamp(2, DIRECTORIES))
+}
+
+/// Removes what the request asks for, and returns what was done. Blocks until it is done or
+/// stopped; failures reach the monitor as they happen.
+///
+/// Directories are counted as such, symbolic links and special files, too; everything else, and what
+/// nobody had to look at, counts as files. The control must have been made for at least as many jobs
+/// as the request has.
+pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
+    let policy = &request.policy;
+    let jobs = match (policy.pace.manner, policy.order) {
+        (Manner::Gentle, _) | (_, Order::Listed) => 1,
+        _ => request.resources.jobs,
+    };
+    let (workers, directories) = divide(jobs, request.resources.descriptors);
+    let operands: Vec<CString> = request.operands.iter().map(|operand| trimmed(operand)).collect();
+    let tells_entries = monitor.wants_entries();
+    let together = policy.order == Order::Any
+        && !tells_entries
+        && (policy.missing == Missing::Ignore || brakes::are_independent(&operands));
+    let mut run = Run {
+        policy,
+        monitor,
+        control,
+        pool: Pool::new(workers),
+        cache: Cache::new(directories),
+        grounds: Grounds::default(),
+        brake: Brake::new(policy.pace),
+        operands: if together { Operands::Together } else { Operands::OneByOne },
+        list: OnceLock::new(),
+        root: None,
+        asking: Mutex::new(()),
+        tells_entries,
+    };
+    match brakes::root(policy) {
+        Ok(root) => run.root = root,
+        // Without knowing the root there is no telling what is safe.
+        Err(error) => {
+            run.report(What::Remove, b"/".to_vec(), Some(error.errno));
+            return control.counts();
+        }
+    }
+    let list = Arc::new(Task::new(Arc::new(Node::operands()), Reader::of_operands(&operands)));
+    let list = run.list.get_or_init(|| list);
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(&run, scope, 0);
+        worker.stack.push(Job::Resume(Arc::clone(list)));
+        worker.work();
+    });
+    control.counts()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_descriptors_are_enough() {
+        let (workers, directories) = divide(8, 20);
+        assert_eq!((workers, directories), (1, 9));
+        assert!(RESERVED + workers * PER_WORKER + directories <= 20);
+        assert_eq!(divide(2, 20_000), (2, DIRECTORIES));
+    }
+}

@@ -1,0 +1,229 @@
+//! What becomes of the page cache: which way bytes take for a policy, and what is dropped after.
+//!
+//! Direct I/O leaves nothing behind and costs no processor time, but wants files that are worth
+//! its alignment; uncached requests serve the small ones; and where a file system has neither, what
+//! was written is dropped in windows behind its writeback, so that never more than
+//! [`BEHIND_BYTES`] of it is in memory.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use haul_sys::data::{Advice, Writeback, fadvise, write_back};
+
+use crate::ladder::DataError;
+use crate::method::{LADDER, retrying};
+use crate::residency::{absent, cached_bytes};
+use crate::sides::{Sides, Way, Which};
+use crate::transfer::FileJob;
+use crate::{Cache, Choice, DataPolicy, Watch};
+
+/// What becomes of a file's pages when the copy is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Stay,
+    /// None stays.
+    Go,
+    /// Those that were not there before go.
+    Restore,
+}
+
+/// What a policy means for a file of some size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caching {
+    pub(crate) way: Way,
+    pub(crate) source: After,
+    pub(crate) target: After,
+}
+
+/// From this size on direct I/O is worth its alignment, its two `fcntl` and its wait for the
+/// device; smaller files are read and written through the cache without a trace.
+const DIRECT_BYTES: u64 = 1 << 20;
+
+/// Below this size memory is not even asked about.
+const SURELY_SMALL_BYTES: u64 = 256 << 20;
+
+/// Bytes that may wait for their writeback before those that came first are waited for: enough to
+/// keep a disk busy while the next are read.
+pub(crate) const BEHIND_BYTES: u64 = 32 << 20;
+
+/// Bytes that are drawn at a time where pages are dropped behind.
+pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
+
+/// Returns the size above which `--cache=auto` goes past the page cache: half of the memory that
+/// was available when it was first asked. A larger file pushes out what others use, and is itself
+/// pushed out before anybody could read it again.
+#[must_use]
+pub fn large_bytes() -> u64 {
+    static HALF: OnceLock<u64> = OnceLock::new();
+    *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
+}
+
+pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {
+    let quiet = if file_bytes >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
+    let (way, source, target) = match policy.cache {
+        Cache::Keep => (Way::Cached, After::Stay, After::Stay),
+        Cache::Auto if file_bytes > SURELY_SMALL_BYTES && file_bytes > large_bytes() => {
+            (Way::Direct, After::Restore, After::Go)
+        }
+        Cache::Auto => (Way::Cached, After::Stay, After::Stay),
+        Cache::Drop => (quiet, After::Go, After::Go),
+        Cache::Direct => (Way::Direct, After::Go, After::Go),
+        Cache::Restore => (quiet, After::Restore, After::Go),
+    };
+    let forced = match policy.choice {
+        Choice::Only(line) => LADDER.get(line).map(|method| method.info().way),
+        Choice::Auto => None,
+    };
+    Caching { way: forced.unwrap_or(way), source, target }
+}
+
+/// The page cache of one file's copy, from the first byte to the last.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) caching: Caching,
+    pub(crate) sides: Sides,
+    /// The source's ranges that were not cached before, where that matters.
+    absent: Vec<Range<u64>>,
+}
+
+/// Written ranges whose writeback was started, in the order of that.
+#[derive(Debug, Default)]
+pub(crate) struct Behind {
+    ranges: VecDeque<Range<u64>>,
+    bytes: u64,
+}
+
+impl Behind {
+    /// Takes a range in, and out those that have waited long enough.
+    pub(crate) fn push(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
+        self.bytes += range.end - range.start;
+        self.ranges.push_back(range);
+        let mut due = Vec::new();
+        while self.bytes > BEHIND_BYTES
+            && let Some(range) = self.ranges.pop_front()
+        {
+            self.bytes -= range.end - range.start;
+            due.push(range);
+        }
+        due
+    }
+}
+
+impl Keeper {
+    /// Leaves both files as they are.
+    pub(crate) fn idle(caching: Caching) -> Keeper {
+        Keeper { caching, sides: Sides::default(), absent: Vec::new() }
+    }
+
+    /// Sets both files on their way.
+    pub(crate) fn prepare(caching: Caching, job: &FileJob<'_>) -> Keeper {
+        if caching.way == Way::Cached && caching.source != After::Restore {
+            return Keeper::idle(caching);
+        }
+        let mut source_way = caching.way;
+        let mut missing = Vec::new();
+        if caching.source == After::Restore {
+            missing = absent(job.source, job.stat.size);
+            let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
+            // What is cached is read from there rather than from the device.
+            if bytes < job.stat.size / 2 {
+                source_way = Way::Cached;
+            }
+        }
+        let sides = Sides::prepare((job.source, source_way), (job.target, caching.way), job.pair);
+        Keeper { caching, sides, absent: missing }
+    }
+
+    /// Tells whether pages have to be dropped while the copy goes on.
+    pub(crate) fn drops_behind(&self) -> bool {
+        let goes =
+            |after: After, which| after != After::Stay && self.sides.way(which) == Way::Cached;
+        goes(self.caching.source, Which::Source) || goes(self.caching.target, Which::Target)
+    }
+
+    /// Starts the writeback of a range that has arrived.
+    pub(crate) fn start(&self, job: &FileJob<'_>, range: &Range<u64>) {
+        if self.caching.target == After::Go {
+            let bytes = range.end - range.start;
+            // Only a start: what goes wrong is heard when it is waited for.
+            let _started = write_back(job.target, range.start, bytes, Writeback::Start);
+        }
+    }
+
+    /// Waits for the writeback of a range and drops its pages on both sides.
+    pub(crate) fn drop_range(
+        &self,
+        job: &FileJob<'_>,
+        range: &Range<u64>,
+        watch: &Watch<'_>,
+    ) -> Result<(), DataError> {
+        let bytes = range.end - range.start;
+        if self.caching.target == After::Go && self.sides.way(Which::Target) != Way::Uncached {
+            retrying(watch, || write_back(job.target, range.start, bytes, Writeback::Complete))?;
+            forget(job.target, range);
+        }
+        match self.caching.source {
+            After::Stay => {}
+            After::Go => forget(job.source, range),
+            After::Restore => {
+                for part in &self.absent {
+                    let part = part.start.max(range.start)..part.end.min(range.end);
+                    if part.start < part.end {
+                        forget(job.source, &part);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what is left in the page cache as the policy says, when all bytes have arrived.
+    pub(crate) fn settle(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
+        let Caching { source, target, .. } = self.caching;
+        if source == After::Stay && target == After::Stay {
+            return Ok(());
+        }
+        let all = 0..job.stat.size;
+        let is_left = |fd| cached_bytes(fd, 0, job.stat.size) != Some(0);
+        let is_uncached = self.sides.way(Which::Target) == Way::Uncached;
+        if (target != After::Stay && !is_uncached && is_left(job.target))
+            || (source != After::Stay && is_left(job.source))
+        {
+            self.drop_range(job, &all, watch)?;
+        }
+        Ok(())
+    }
+}
+
+/// Drops the clean pages of a range. It is advice: what stays is measured, not assumed.
+fn forget(fd: std::os::fd::BorrowedFd<'_>, range: &Range<u64>) {
+    let _advised = fadvise(fd, range.start, range.end - range.start, Advice::DontNeed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_lead_to_ways() {
+        let of = |cache, bytes| caching(&DataPolicy { cache, ..DataPolicy::PLAIN }, bytes).way;
+        assert_eq!(of(Cache::Keep, 1 << 40), Way::Cached);
+        assert_eq!(of(Cache::Auto, 1 << 20), Way::Cached);
+        assert_eq!(of(Cache::Drop, 1 << 10), Way::Uncached);
+        assert_eq!(of(Cache::Drop, 1 << 30), Way::Direct);
+        assert_eq!(of(Cache::Direct, 1), Way::Direct);
+        assert_eq!(of(Cache::Auto, u64::MAX), Way::Direct);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut behind = Behind::default();
+        let step = 4 << 20;
+        for index in 0..8 {
+            assert!(behind.push(index * step..(index + 1) * step).is_empty());
+        }
+        let due = behind.push(8 * step..9 * step);
+        assert_eq!((due.len(), due[0].clone()), (1, 0..step));
+    }
+}

@@ -1,0 +1,52 @@
+//! Files whose size is not known: read to the end, in order.
+
+use haul_sys::data::{read, write};
+
+use crate::kit::BUFFER_BYTES;
+use crate::ladder::{DataError, Detection, Moved};
+use crate::method::{LADDER, retrying};
+use crate::shape::is_surely_a_stream;
+use crate::transfer::FileJob;
+use crate::{Choice, Kit, Watch};
+
+/// The last line of the ladder is what this does, but for the offsets.
+const LINE: usize = LADDER.len() - 1;
+
+/// Moves all that can be read.
+pub(crate) fn move_in_order(
+    job: &FileJob<'_>,
+    kit: &mut Kit,
+    watch: Watch<'_>,
+) -> Result<Moved, DataError> {
+    if let Choice::Only(line) = job.policy.choice
+        && line != LINE
+        && is_surely_a_stream(job)
+    {
+        let why = "only reading to the end shows how much there is, so read-write has to";
+        return Err(DataError::Unfit { line, why });
+    }
+    let bytes = watch.request_bytes(job.policy.request_bytes(BUFFER_BYTES));
+    let buffer = kit.buffer(bytes)?;
+    let buffer = buffer.get_mut(..bytes).unwrap_or(&mut []);
+    let mut total = 0_u64;
+    loop {
+        if watch.stopped() {
+            return Err(DataError::Stopped);
+        }
+        let filled = retrying(&watch, || read(job.source, buffer))?;
+        if filled == 0 {
+            let detection = Detection::No;
+            return Ok(Moved { bytes: total, line: LINE, detection, ..Moved::default() });
+        }
+        let mut left = buffer.get(..filled).unwrap_or(&[]);
+        while !left.is_empty() {
+            let written = retrying(&watch, || write(job.target, left))?;
+            if written == 0 {
+                return Err(DataError::NoProgress);
+            }
+            left = left.get(written..).unwrap_or(&[]);
+            total += written as u64;
+            watch.moved(written as u64);
+        }
+    }
+}

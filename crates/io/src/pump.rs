@@ -1,0 +1,124 @@
+//! The loop of the methods that read into a buffer and write from it on ways that may want
+//! alignment: `direct` and `uncached`.
+//!
+//! A file hardly ever ends on a block. Its last block is read as far as it goes, written with
+//! zeros behind it, and cut to size; everything before is aligned by itself.
+
+use haul_sys::data::ftruncate;
+use haul_sys::{Call, CallError, Errno};
+
+use crate::Kit;
+use crate::method::{Attempt, Cause, RangeJob, Zeros, ended, retrying};
+use crate::segment::zero_runs;
+use crate::sides::{Way, Which};
+
+/// Moves a range in requests of up to `request_bytes`, until it is moved or `way` is lost on both
+/// sides.
+pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way: Way) -> Attempt {
+    let sides = job.want.sides;
+    let align = u64::from(sides.align());
+    if !job.offset.is_multiple_of(align) {
+        let cause = CallError::new(Call::DirectRead, Errno::INVAL);
+        return Attempt::NextMethod { written: 0, cause };
+    }
+    let most = usize::try_from((job.end - job.offset).next_multiple_of(align));
+    let request_bytes = job.watch.request_bytes(request_bytes).min(most.unwrap_or(usize::MAX));
+    let buffer = match kit.buffer(request_bytes) {
+        Ok(buffer) => buffer.get_mut(..request_bytes).unwrap_or(&mut []),
+        Err(error) => return ended(0, error),
+    };
+    let mut offset = job.offset;
+    while offset < job.end {
+        let written = offset - job.offset;
+        if job.watch.stopped() {
+            return Attempt::Failed { written, cause: Cause::Stopped };
+        }
+        if !sides.any(way) {
+            return ended(written, sides.cause());
+        }
+        let left = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let asked = left.next_multiple_of(align as usize).min(buffer.len());
+        let Some(room) = buffer.get_mut(..asked) else { break };
+        let filled = match sides.read(job, room, offset) {
+            Ok(0) => break,
+            Ok(filled) => filled.min(left),
+            Err(error) => return ended(written, error),
+        };
+        let (arrived, trouble) = put(job, room, filled, offset);
+        offset += arrived;
+        if let Some(cause) = trouble {
+            return Attempt::Failed { written: offset - job.offset, cause };
+        }
+    }
+    Attempt::Done(offset - job.offset)
+}
+
+/// Writes the first `filled` bytes of the buffer. Returns how many arrived, and why no more did.
+fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u64, Option<Cause>) {
+    let sides = job.want.sides;
+    let padded = filled.next_multiple_of(sides.align() as usize).min(buffer.len());
+    let is_direct = sides.way(Which::Target) == Way::Direct;
+    let ends_file = offset + filled as u64 == job.want.file_bytes;
+    if padded > filled && is_direct && !ends_file {
+        // The source ended early or answers in odd pieces. What is behind may belong to others.
+        let cause = CallError::new(Call::DirectWrite, Errno::INVAL);
+        sides.fall_back(Which::Target, job, cause);
+    }
+    let pads = padded > filled && is_direct && ends_file;
+    if pads && let Some(padding) = buffer.get_mut(filled..padded) {
+        padding.fill(0);
+    }
+    let length = if pads { padded } else { filled };
+    let mut done = 0;
+    let runs: &mut dyn Iterator<Item = (usize, bool)> = &mut runs(job, buffer, filled, offset);
+    for (run_bytes, zero) in runs {
+        let end = if done + run_bytes == filled { length } else { done + run_bytes };
+        if zero {
+            job.watch.counted(run_bytes as u64);
+        } else {
+            let bytes = buffer.get(done..end).unwrap_or(&[]);
+            let (arrived, trouble) = put_all(job, bytes, offset + done as u64, run_bytes as u64);
+            if trouble.is_some() {
+                return (done as u64 + arrived, trouble);
+            }
+        }
+        done += run_bytes;
+    }
+    if pads && let Err(error) = retrying(&job.watch, || ftruncate(job.target, job.want.file_bytes))
+    {
+        return (done as u64, Some(Cause::Call(error)));
+    }
+    (done as u64, None)
+}
+
+/// Cuts what was read into runs of zeros and of others, where zeros are to be left out.
+fn runs<'b>(
+    job: &RangeJob<'_>,
+    buffer: &'b [u8],
+    filled: usize,
+    offset: u64,
+) -> impl Iterator<Item = (usize, bool)> + use<'b> {
+    let bytes = buffer.get(..filled).unwrap_or(&[]);
+    let whole = (job.want.zeros == Zeros::Write).then_some((filled, false));
+    let skipped = (job.want.zeros == Zeros::Skip).then(|| zero_runs(bytes, offset));
+    whole.into_iter().chain(skipped.into_iter().flatten().map(|run| (run.bytes.len(), run.zero)))
+}
+
+/// Writes all of it, however short the answers; only `counted` of the bytes are the file's.
+fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64, counted: u64) -> (u64, Option<Cause>) {
+    let mut done = 0_u64;
+    let mut left = bytes;
+    while !left.is_empty() {
+        match job.want.sides.write(job, left, offset + done) {
+            Ok(0) => return (done.min(counted), Some(Cause::NoProgress)),
+            Ok(count) => {
+                let before = done.min(counted);
+                done += count as u64;
+                left = left.get(count..).unwrap_or(&[]);
+                job.watch.moved(done.min(counted) - before);
+            }
+            Err(error) => return (done.min(counted), Some(Cause::Call(error))),
+        }
+    }
+    (counted, None)
+}

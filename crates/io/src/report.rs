@@ -1,0 +1,58 @@
+//! Why a file's bytes were moved as they were: data for `--explain`.
+
+use std::time::Duration;
+
+use haul_sys::CallError;
+
+use crate::residency::Residency;
+use crate::sides::Way;
+
+/// Why a line of the ladder did not move the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It cannot serve, for this reason.
+    Unfit(&'static str),
+    /// It could, but another way is better.
+    Unwise(&'static str),
+    /// The kernel refused it.
+    Refused(CallError),
+    /// The kernel refused it before, between the same two file systems.
+    RefusedBefore,
+    /// Another method was asked for.
+    NotAsked,
+}
+
+/// A line of the ladder that was passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The line.
+    pub line: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// The way that one side's bytes took, and what spoke against a better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SideReport {
+    /// The way at the end.
+    pub way: Way,
+    /// The call that spoke against the one that was wanted.
+    pub trouble: Option<CallError>,
+}
+
+/// Everything that is told of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The methods that did not move the bytes, in the ladder's order.
+    pub refused: Vec<Refusal>,
+    /// The ranges that were drawn.
+    pub ranges: u64,
+    /// How long it took, from the first call to the last.
+    pub time: Duration,
+    /// The source's way.
+    pub source: SideReport,
+    /// The target's way.
+    pub target: SideReport,
+    /// What was cached.
+    pub residency: Residency,
+}

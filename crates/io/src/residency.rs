@@ -1,0 +1,89 @@
+//! Residency: how much of a file is in the page cache, measured and not assumed.
+//!
+//! `cachestat` where the kernel has it (6.5), else `mincore`. Both answer only who may write the
+//! file or owns it; for anybody else there is no answer, and none is made up.
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::Errno;
+use haul_sys::memory::{cachestat, page_bytes, resident_bytes};
+
+/// Cached bytes of the two files of a copy, in whole pages. `None` where the kernel does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Cached {
+    /// Of the source.
+    pub source: Option<u64>,
+    /// Of the target.
+    pub target: Option<u64>,
+}
+
+/// Residency of a copy's files around the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Residency {
+    /// Before the first byte was moved.
+    pub before: Cached,
+    /// After the last.
+    pub after: Cached,
+}
+
+/// Returns how many bytes of a range of a file are cached, in whole pages, or `None` where the
+/// kernel does not tell. Never blocks on I/O.
+#[must_use]
+pub fn cached_bytes(fd: BorrowedFd<'_>, offset: u64, bytes: u64) -> Option<u64> {
+    if bytes == 0 {
+        return Some(0);
+    }
+    match cachestat(fd, offset, bytes) {
+        Ok(pages) => Some(pages.cached * page_bytes()),
+        Err(error) if error.errno == Errno::NOSYS => resident_bytes(fd, offset, bytes).ok(),
+        Err(_) => None,
+    }
+}
+
+/// The most questions that are asked about one file: at a microsecond each this is a few
+/// milliseconds, for a file that takes longer to move.
+const QUESTIONS_MAX: u32 = 4096;
+
+/// The size of the first question: what [`QUESTIONS_MAX`] of cover is 64 GiB.
+const QUESTION_BYTES: u64 = 16 << 20;
+
+/// Returns the ranges of a file that are not cached, in rising order and in whole pages.
+///
+/// Where there are too many to ask for one by one, what is left counts as cached, so that nothing
+/// is dropped that was there. An empty answer also where the kernel does not tell.
+#[must_use]
+pub fn absent(fd: BorrowedFd<'_>, file_bytes: u64) -> Vec<Range<u64>> {
+    let mut ranges = Vec::new();
+    let mut left = QUESTIONS_MAX;
+    let mut at = 0;
+    while at < file_bytes && left > 0 {
+        let end = file_bytes.min(at + QUESTION_BYTES);
+        search(fd, at..end, &mut left, &mut ranges);
+        at = end;
+    }
+    ranges
+}
+
+/// Halves a range until each part is either cached or not. The recursion is as deep as the
+/// logarithm of [`QUESTION_BYTES`] in pages: 12.
+fn search(fd: BorrowedFd<'_>, range: Range<u64>, left: &mut u32, found: &mut Vec<Range<u64>>) {
+    if *left == 0 {
+        return;
+    }
+    *left -= 1;
+    let page = page_bytes();
+    let length = range.end - range.start;
+    match cached_bytes(fd, range.start, length) {
+        Some(0) => match found.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => found.push(range),
+        },
+        Some(cached) if cached < length && length > page => {
+            let middle = range.start + (length / 2).next_multiple_of(page);
+            search(fd, range.start..middle, left, found);
+            search(fd, middle..range.end, left, found);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,50 @@
+//! The shape of a copy: what is to be done with a file's holes and zeros, and whether it has a
+//! size at all.
+
+use haul_sys::fs::Kind;
+
+use crate::Sparse;
+use crate::method::Zeros;
+use crate::quirk::{HolesTold, SizeTold};
+use crate::segment::Map;
+use crate::transfer::FileJob;
+
+/// What is to be done with a file's zeros and holes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) map: Map,
+    pub(crate) zeros: Zeros,
+}
+
+impl Shape {
+    /// Every byte of the source is a byte of the target.
+    pub(crate) const DENSE: Shape = Shape { map: Map::Dense, zeros: Zeros::Write };
+}
+
+pub(crate) fn shape(job: &FileJob<'_>) -> Shape {
+    let holes = job.stat.may_have_holes();
+    let trusted = job.pair.source.holes_told == HolesTold::Trusted;
+    match job.policy.sparse {
+        Sparse::Never => Shape::DENSE,
+        Sparse::Always => {
+            Shape { map: if holes && trusted { Map::Ask } else { Map::Dense }, zeros: Zeros::Skip }
+        }
+        Sparse::Auto if holes && trusted => Shape { map: Map::Ask, zeros: Zeros::Write },
+        Sparse::Auto if holes => Shape { map: Map::Dense, zeros: Zeros::Skip },
+        Sparse::Auto => Shape::DENSE,
+    }
+}
+
+/// Tells whether bytes have to be read and written in order: only reading to the end shows how
+/// much there is, or the target has no offsets, or keeps what is not written to (a device).
+pub(crate) fn is_a_stream(job: &FileJob<'_>) -> bool {
+    is_surely_a_stream(job)
+        || (job.stat.size == 0 && job.pair.source.holes_told == HolesTold::Doubted)
+}
+
+/// The same, but for an empty file that may well be just that.
+pub(crate) fn is_surely_a_stream(job: &FileJob<'_>) -> bool {
+    job.stat.kind() != Kind::Regular
+        || job.target_kind != Kind::Regular
+        || job.pair.source.size_told == SizeTold::Guessed
+}
