@@ -47,8 +47,7 @@ impl Plan {
             errno: error,
             severity: Severity::Failure,
         };
-        let here = openat(CWD, c".", DIRECTORY)
-            .map_err(|error| fail(What::StatTarget, Some(error.errno)))?;
+        let here = open_here(request).map_err(|errno| fail(What::StatTarget, Some(errno)))?;
         let is_directory = match request.form {
             TargetForm::Name => false,
             TargetForm::Guess | TargetForm::Directory | TargetForm::LastDirectory => {
@@ -120,6 +119,19 @@ impl Plan {
             order,
             backs_itself_up: false,
         }
+    }
+}
+
+/// Opens the current directory, in which relative paths begin. One that may not be searched does
+/// not matter where every path is absolute.
+fn open_here(request: &Request) -> Result<OwnedFd, Errno> {
+    let is_absolute = |path: &CString| path.to_bytes().starts_with(b"/");
+    match openat(CWD, c".", DIRECTORY) {
+        Ok(here) => Ok(here),
+        Err(_) if is_absolute(&request.target) && request.sources.iter().all(is_absolute) => {
+            openat(CWD, c"/", DIRECTORY).map_err(|error| error.errno)
+        }
+        Err(error) => Err(error.errno),
     }
 }
 

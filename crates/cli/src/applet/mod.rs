@@ -6,6 +6,7 @@ mod cp;
 mod cp_help;
 mod cp_options;
 mod data_options;
+mod install_links;
 mod rm;
 mod rm_help;
 mod rm_options;
@@ -52,6 +53,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "show what a command asks of the kernel: counts, sizes, latencies",
         drop_in: false,
         run: trace::run,
+    },
+    Applet {
+        name: "install-links",
+        summary: "make links of the names that haul stands in for",
+        drop_in: false,
+        run: install_links::run,
     },
 ];
 

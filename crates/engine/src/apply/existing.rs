@@ -123,6 +123,10 @@ fn act(
             Standing::Settled(Done::Skipped)
         }
         Action::Refuse(what) => {
+            if what == What::DanglingTarget {
+                // GNU cp finds this out when it has already said what it does.
+                entry.tell(run, Outcome::Copied, item.stat.kind());
+            }
             let errno = (what == What::StatTarget).then_some(Errno::LOOP);
             entry.fail(run, what, errno);
             Standing::Settled(Done::Failed)

@@ -62,13 +62,17 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
     let run = worker.run;
     let parent = Arc::clone(&enter.parent);
     if !run.stopped() {
-        match run.cache.of(&parent) {
-            Ok(directory) => {
-                if let Some(task) = begin(worker, enter, &directory) {
-                    return worker.run_task(&task, End::Front);
-                }
+        let begun = match run.cache.of(&parent) {
+            Ok(directory) => begin(worker, enter, &directory),
+            Err(error) => {
+                run.fail(&parent, &enter.name, What::Remove, Some(error.errno));
+                None
             }
-            Err(error) => run.fail(&parent, &enter.name, What::Remove, Some(error.errno)),
+        };
+        // The parent is not held any longer: its end may come in here, and the kernel walks
+        // through every removed directory below one that somebody holds, at every removal above.
+        if let Some(task) = begun {
+            return worker.run_task(&task, End::Front);
         }
     }
     release_child(worker, parent);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use haul_sys::Errno;
 use haul_sys::fs::DirectoryBuffer;
 
 use super::finish::release;
@@ -177,7 +178,8 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         let from = (&handle, node.ground, self.run.policy.order);
         let (drawn, trouble) = reader.draw(from, &mut self.buffer, names, (most, end));
         drop(reader);
-        if let Some(error) = trouble {
+        // A directory that somebody else has removed has nothing left to read.
+        if let Some(error) = trouble.filter(|error| error.errno != Errno::NOENT) {
             node.keep();
             self.run.report(What::ReadDirectory, node.path(), Some(error.errno));
         }

@@ -6,6 +6,7 @@
 
 use haul_sys::Errno;
 use haul_sys::data::pread;
+use haul_sys::fs::fstat;
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
 use crate::quirk::SizeTold;
@@ -50,7 +51,15 @@ impl Method for MmapWrite {
         while offset < job.end {
             // A window begins on a page.
             let start = offset / page * page;
-            let length = usize::try_from(job.end - start).unwrap_or(usize::MAX).min(window.len());
+            // A mapping goes on with zeros up to the end of the page; the file may end before.
+            let end = match fstat(job.source) {
+                Ok(now) => job.end.min(now.size),
+                Err(error) => return ended(offset - job.offset, error),
+            };
+            if end <= offset {
+                break;
+            }
+            let length = usize::try_from(end - start).unwrap_or(usize::MAX).min(window.len());
             if let Err(error) = retrying(&job.watch, || window.show(job.source, start, length)) {
                 return ended(offset - job.offset, error);
             }

@@ -81,6 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::zombie_processes, reason = "the call under test is what reaps it")]
     fn a_child_tells_its_status_and_its_usage_once() {
         let child = std::process::Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
         let usage = wait4(child.id()).unwrap();

@@ -1,0 +1,159 @@
+//! A fresh folder for each run, on whatever file system is there: what can be had without root.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use haul_manifest::remove_tree;
+
+use super::mounts::mount_of;
+use super::scratch::Scratch;
+use super::spec::{ColdMeans, GroundFacts};
+use super::{Ground, Site};
+use crate::measure::{Device, cached_pages, drop_caches, evict};
+use crate::scenario::{Scenario, Work};
+use crate::trouble::{Result, Trouble};
+
+/// What distorts figures from a file system that is in use.
+const WARNING: &str = "Runs share one file system that was used before: freed inodes, fragments and \
+    the writeback of earlier runs distort the figures (on ext4 by up to twenty times for small \
+    files). Run as root with a fresh file system for figures that hold.";
+
+/// The targets of earlier runs are kept, so that no inode was just freed, as long as they take no
+/// more than this share of what was free; then they are removed.
+const KEPT_SHARE: u64 = 4;
+
+/// Uses a scratch folder.
+#[derive(Debug)]
+pub(crate) struct FolderGround {
+    scratch: Scratch,
+    cold: ColdMeans,
+    scenario: Option<Scenario>,
+    /// The bytes of one copy of the corpus.
+    copy_bytes: u64,
+    /// The targets that are still there.
+    kept: Vec<PathBuf>,
+    kept_bytes_max: u64,
+    runs: u64,
+    facts: GroundFacts,
+}
+
+impl FolderGround {
+    /// Uses `scratch`.
+    pub(crate) fn new(scratch: Scratch, cold: ColdMeans) -> FolderGround {
+        let facts = GroundFacts { warnings: vec![WARNING.to_owned()], ..GroundFacts::default() };
+        FolderGround {
+            scratch,
+            cold,
+            scenario: None,
+            copy_bytes: 0,
+            kept: Vec::new(),
+            kept_bytes_max: 0,
+            runs: 0,
+            facts,
+        }
+    }
+
+    fn corpus(&self) -> PathBuf {
+        self.scratch.path().join("corpus")
+    }
+
+    fn remove_kept(&mut self) -> Result<()> {
+        while let Some(path) = self.kept.pop() {
+            if path.symlink_metadata().is_ok() {
+                remove_tree(&path).map_err(Trouble::corpus(&path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ground for FolderGround {
+    fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
+        let path = self.scratch.path();
+        let volume = scenario.volume();
+        self.copy_bytes = volume.block_bytes + volume.entries * 4096;
+        let available_bytes = available_bytes(path)?;
+        // A source, a target, and as much again to spare.
+        let needed_bytes = self.copy_bytes * 3;
+        if needed_bytes > available_bytes {
+            return Err(Trouble::NoSpace { path: path.to_owned(), needed_bytes, available_bytes });
+        }
+        self.kept_bytes_max = available_bytes / KEPT_SHARE;
+        if let Some(mount) = mount_of(path)? {
+            self.facts.name = format!("{} (folder)", mount.file_system);
+            self.facts.device = mount.source.display().to_string();
+            self.facts.file_system = mount.file_system;
+            self.facts.mount_options = mount.options;
+        }
+        if scenario.work != Work::Delete {
+            let corpus = self.corpus();
+            scenario.recipe.generate(&corpus).map_err(Trouble::corpus(&corpus))?;
+        }
+        self.scenario = Some(scenario.clone());
+        Ok(())
+    }
+
+    fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
+        let Some(scenario) = self.scenario.clone() else {
+            return Err(Trouble::Unfit("the ground was not prepared"));
+        };
+        if (self.kept.len() as u64 + 1) * self.copy_bytes > self.kept_bytes_max {
+            self.remove_kept()?;
+        }
+        self.runs += 1;
+        let folder = self.scratch.path().join(format!("run-{}", self.runs));
+        std::fs::create_dir(&folder).map_err(Trouble::file("create", &folder))?;
+        self.kept.push(folder.clone());
+        let device = mount_of(&folder)?.and_then(|mount| mount.block_device());
+        let device = device.and_then(|(major, minor)| Device::new(major, minor));
+        let (source, target) = match scenario.work {
+            Work::Delete => {
+                let tree = folder.join("corpus");
+                scenario.recipe.generate(&tree).map_err(Trouble::corpus(&tree))?;
+                (tree.clone(), tree)
+            }
+            Work::CopyTree | Work::CopyFile => {
+                (source_of(&scenario, self.corpus()), folder.join("copy"))
+            }
+        };
+        Ok(Site { source, target, device })
+    }
+
+    fn cool(&mut self, site: &Site, interrupt: &AtomicBool) -> Result<Option<u64>> {
+        match self.cold {
+            ColdMeans::Advise => evict(&site.source, interrupt),
+            ColdMeans::DropCaches => {
+                drop_caches()?;
+                cached_pages(&site.source, interrupt)
+            }
+        }
+    }
+
+    fn facts(&self) -> GroundFacts {
+        self.facts.clone()
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        // Targets stay until there are too many of them.
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.scratch.remove()
+    }
+}
+
+/// Returns what is copied: the corpus, or the one file in it.
+pub(super) fn source_of(scenario: &Scenario, corpus: PathBuf) -> PathBuf {
+    match scenario.work {
+        Work::CopyTree | Work::Delete => corpus,
+        Work::CopyFile => corpus.join("f0000000"),
+    }
+}
+
+/// Returns how many bytes an ordinary user may still write.
+pub(super) fn available_bytes(path: &Path) -> Result<u64> {
+    let told = rustix::fs::statvfs(path);
+    let told = told.map_err(|errno| Trouble::file("ask for the room of", path)(errno.into()))?;
+    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+}

@@ -1,0 +1,172 @@
+//! Images of file systems: made, copied, mounted.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use haul_sys::data::{Advice, fadvise};
+use haul_sys::fs::fsync;
+use rustix::fs::SeekFrom as Seek;
+use rustix::io::Errno;
+
+use super::helper::helper;
+use super::scratch::unmount;
+use super::spec::{Backing, FileSystem};
+use crate::scenario::Volume;
+use crate::trouble::{Result, Trouble};
+
+/// The smallest image: XFS wants 300 MiB, and btrfs is cramped below a few GiB. It is sparse, and
+/// takes only what is written.
+const IMAGE_BYTES_MIN: u64 = 4 << 30;
+
+/// What an entry takes at most besides its data: an inode and a name, twice where btrfs keeps two
+/// copies of metadata, and small files in them.
+const ENTRY_BYTES: u64 = 16 << 10;
+
+/// A chunk of copying an image.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What a file system has to hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Bytes of data, in whole blocks.
+    pub(super) bytes: u64,
+    /// Entries.
+    pub(super) entries: u64,
+}
+
+impl Room {
+    /// Returns the room for a number of copies of a corpus.
+    pub(super) fn for_copies(volume: Volume, copies: u64) -> Room {
+        Room { bytes: volume.block_bytes * copies, entries: (volume.entries + 16) * copies }
+    }
+
+    fn image_bytes(self) -> u64 {
+        let wanted = self.bytes + self.bytes / 8 + self.entries * ENTRY_BYTES + (1 << 30);
+        wanted.max(IMAGE_BYTES_MIN).next_multiple_of(1 << 20)
+    }
+}
+
+/// Makes a sparse image with an empty file system in it.
+pub(super) fn make_image(path: &Path, kind: FileSystem, room: Room) -> Result<()> {
+    let file = File::create_new(path).map_err(Trouble::file("create", path))?;
+    file.set_len(room.image_bytes()).map_err(Trouble::file("extend", path))?;
+    drop(file);
+    let shown = path.as_os_str().to_owned();
+    let arguments: Vec<std::ffi::OsString> = match kind {
+        // Inode tables and journal are initialised now: else a kernel thread does it while the
+        // first tool is measured. The image stays sparse, since mke2fs punches holes for zeros.
+        FileSystem::Ext4 => vec![
+            "-q".into(),
+            "-F".into(),
+            "-E".into(),
+            "lazy_itable_init=0,lazy_journal_init=0".into(),
+            "-N".into(),
+            (room.entries + room.entries / 4 + 65_536).to_string().into(),
+            shown,
+        ],
+        FileSystem::Xfs => vec!["-q".into(), "-f".into(), shown],
+        FileSystem::Btrfs => vec!["-q".into(), "-f".into(), shown],
+        FileSystem::Tmpfs => return Err(Trouble::Unfit("tmpfs has no image")),
+    };
+    helper(&format!("mkfs.{kind}"), &arguments).map(|_| ())
+}
+
+/// Copies the data segments of an image; what is a hole in it is one in the copy.
+pub(super) fn copy_image(source: &Path, target: &Path, backing: &Backing) -> Result<()> {
+    let mut from = File::open(source).map_err(Trouble::file("open", source))?;
+    let to = File::create_new(target).map_err(Trouble::file("create", target))?;
+    let size = from.metadata().map_err(Trouble::file("stat", source))?.len();
+    to.set_len(size).map_err(Trouble::file("extend", target))?;
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut at = 0;
+    while at < size {
+        let start = match rustix::fs::seek(&from, Seek::Data(at)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => break,
+            Err(errno) => return Err(Trouble::file("find data in", source)(errno.into())),
+        };
+        let end = rustix::fs::seek(&from, Seek::Hole(start))
+            .map_err(|errno| Trouble::file("find holes in", source)(errno.into()))?;
+        from.seek(SeekFrom::Start(start)).map_err(Trouble::file("read", source))?;
+        at = start;
+        while at < end {
+            let wanted = usize::try_from(end - at).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+            let chunk = buffer.get_mut(..wanted).unwrap_or_default();
+            from.read_exact(chunk).map_err(Trouble::file("read", source))?;
+            to.write_all_at(chunk, at).map_err(Trouble::file("write", target))?;
+            at += wanted as u64;
+        }
+    }
+    if *backing != Backing::Ram {
+        // Else the disk would still be busy with the copy, and the cache full of it.
+        fsync(&to).map_err(Trouble::call("sync", target))?;
+        for (file, path) in [(&from, source), (&to, target)] {
+            fadvise(file, 0, 0, Advice::DontNeed).map_err(Trouble::call("advise on", path))?;
+        }
+    }
+    Ok(())
+}
+
+/// An image that is mounted.
+#[derive(Debug)]
+pub(super) struct Mounted {
+    point: PathBuf,
+}
+
+/// With what a file system is mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// As everybody does.
+    Usual,
+    /// So that reading changes nothing, not even access times.
+    ReadOnly,
+}
+
+/// Attaches an image to a loop device and mounts that. The device goes when it is unmounted.
+pub(super) fn mount_image(
+    image: &Path,
+    point: &Path,
+    kind: FileSystem,
+    backing: &Backing,
+    access: Access,
+) -> Result<Mounted> {
+    let direct = match backing {
+        // A loop device over tmpfs would only copy pages; over a disk, its own cache would hold
+        // everything twice and hide the disk.
+        Backing::Ram => "--direct-io=off",
+        Backing::Disk(_) => "--direct-io=on",
+    };
+    let device = helper(
+        "losetup",
+        &["--find".as_ref(), "--show".as_ref(), direct.as_ref(), image.as_os_str()],
+    )?;
+    let options = match access {
+        Access::Usual => "rw",
+        Access::ReadOnly => "ro,noatime",
+    };
+    let mounted =
+        fs::create_dir_all(point).map_err(Trouble::file("create", point)).and_then(|()| {
+            let words = ["-t", kind.name(), "-o", options, &device];
+            let words: Vec<&std::ffi::OsStr> =
+                words.iter().map(|word| (*word).as_ref()).chain([point.as_os_str()]).collect();
+            helper("mount", &words)
+        });
+    // Detached now, the device goes by itself with the last that uses it, whatever becomes of us.
+    let detached = helper("losetup", &["-d", &device]);
+    mounted?;
+    let mounted = Mounted { point: point.to_owned() };
+    if let Err(trouble) = detached {
+        mounted.unmount()?;
+        return Err(trouble);
+    }
+    Ok(mounted)
+}
+
+impl Mounted {
+    /// Unmounts it.
+    pub(super) fn unmount(self) -> Result<()> {
+        unmount(&self.point)
+    }
+}

@@ -1,0 +1,194 @@
+//! A fresh file system for each run, from an image.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::image::{Access, Mounted, Room, copy_image, make_image, mount_image};
+use super::mounts::mount_of;
+use super::scratch::Scratch;
+use super::spec::{Backing, FileSystem, GroundFacts};
+use super::{Ground, Site};
+use crate::measure::Device;
+use crate::scenario::{Scenario, Work};
+use crate::trouble::{Result, Trouble};
+
+/// How many times the corpus has to fit: as a template, as a source, as a target, and the latter
+/// two in the page cache of the mounted file system.
+const COPIES_IN_RAM: u64 = 5;
+const COPIES_ON_DISK: u64 = 3;
+
+/// Makes images in a scratch folder.
+#[derive(Debug)]
+pub(crate) struct ImageGround {
+    scratch: Scratch,
+    backing: Backing,
+    target: FileSystem,
+    /// The source's file system, if it is another one.
+    source: Option<FileSystem>,
+    scenario: Option<Scenario>,
+    mounted: Vec<Mounted>,
+    facts: GroundFacts,
+}
+
+impl ImageGround {
+    /// Plans images in `scratch`.
+    pub(crate) fn new(
+        scratch: Scratch,
+        backing: Backing,
+        target: FileSystem,
+        source: Option<FileSystem>,
+    ) -> ImageGround {
+        let place = match &backing {
+            Backing::Ram => "in RAM",
+            Backing::Disk(_) => "on disk",
+        };
+        let name = match source {
+            Some(source) => format!("{source} to {target} {place}"),
+            None => format!("{target} {place}"),
+        };
+        let facts = GroundFacts { name, ..GroundFacts::default() };
+        let (scenario, mounted) = (None, Vec::new());
+        ImageGround { scratch, backing, target, source, scenario, mounted, facts }
+    }
+
+    fn inside(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// Makes a template with the corpus in it.
+    fn template(&mut self, kind: FileSystem, room: Room, scenario: &Scenario) -> Result<()> {
+        let (image, point) = (self.inside("template.img"), self.inside("target"));
+        make_image(&image, kind, room)?;
+        let mounted = mount_image(&image, &point, kind, &self.backing, Access::Usual)?;
+        let root = point.join("corpus");
+        let generated = scenario.recipe.generate(&root).map_err(Trouble::corpus(&root));
+        mounted.unmount()?;
+        generated.map(|_| ())
+    }
+
+    fn require_space(&self, scenario: &Scenario) -> Result<()> {
+        let bytes = scenario.volume().block_bytes;
+        let path = self.scratch.path();
+        let (copies, available_bytes) = match self.backing {
+            Backing::Ram => (
+                COPIES_IN_RAM,
+                super::folder::available_bytes(path)?.min(crate::measure::available_bytes()),
+            ),
+            Backing::Disk(_) => (COPIES_ON_DISK, super::folder::available_bytes(path)?),
+        };
+        // The journals and tables of three file systems come on top.
+        let needed_bytes = bytes * copies + (1 << 30);
+        if needed_bytes > available_bytes {
+            return Err(Trouble::NoSpace { path: path.to_owned(), needed_bytes, available_bytes });
+        }
+        Ok(())
+    }
+}
+
+impl Ground for ImageGround {
+    fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
+        if self.source.is_some() && scenario.work == Work::Delete {
+            return Err(Trouble::Unfit("a deletion takes place on one file system, not on a pair"));
+        }
+        self.require_space(scenario)?;
+        let volume = scenario.volume();
+        match self.source {
+            Some(source) => {
+                self.template(source, Room::for_copies(volume, 1), scenario)?;
+                let room = Room::for_copies(volume, u64::from(scenario.repeats));
+                make_image(&self.inside("empty.img"), self.target, room)?;
+            }
+            None => {
+                let copies = 1 + u64::from(scenario.repeats);
+                self.template(self.target, Room::for_copies(volume, copies), scenario)?;
+            }
+        }
+        self.scenario = Some(scenario.clone());
+        Ok(())
+    }
+
+    fn fresh(&mut self, interrupt: &AtomicBool) -> Result<Site> {
+        let Some(scenario) = self.scenario.clone() else {
+            return Err(Trouble::Unfit("the ground was not prepared"));
+        };
+        let (template, image) = (self.inside("template.img"), self.inside("run.img"));
+        let (source_point, target_point) = (self.inside("source"), self.inside("target"));
+        let mut corpus = target_point.join("corpus");
+        if let Some(source) = self.source {
+            // Mounted again for each run, so that nothing of it is cached.
+            let access = Access::ReadOnly;
+            let mounted = mount_image(&template, &source_point, source, &self.backing, access)?;
+            self.mounted.push(mounted);
+            corpus = source_point.join("corpus");
+            copy_image(&self.inside("empty.img"), &image, &self.backing)?;
+        } else {
+            copy_image(&template, &image, &self.backing)?;
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(Trouble::Interrupted);
+        }
+        let mounted =
+            mount_image(&image, &target_point, self.target, &self.backing, Access::Usual)?;
+        self.mounted.push(mounted);
+        let mount = mount_of(&target_point)?;
+        let device = mount.as_ref().and_then(super::Mount::block_device);
+        if let Some(mount) = mount {
+            let source = self.source.map(|source| source.to_string());
+            self.facts.source_file_system = source;
+            self.facts.file_system = mount.file_system;
+            self.facts.mount_options = mount.options;
+            self.facts.device = match &self.backing {
+                Backing::Ram => "loop device over memory".to_owned(),
+                Backing::Disk(path) => format!("loop device over {}", on(path)),
+            };
+        }
+        Ok(Site {
+            target: match scenario.work {
+                Work::Delete => corpus.clone(),
+                Work::CopyTree | Work::CopyFile => target_point.join("copy"),
+            },
+            source: super::folder::source_of(&scenario, corpus),
+            device: device.and_then(|(major, minor)| Device::new(major, minor)),
+        })
+    }
+
+    fn cool(&mut self, _site: &Site, _interrupt: &AtomicBool) -> Result<Option<u64>> {
+        // Just mounted: nothing is cached, and nobody else's cache has to suffer.
+        Ok(Some(0))
+    }
+
+    fn facts(&self) -> GroundFacts {
+        self.facts.clone()
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        while let Some(mounted) = self.mounted.pop() {
+            mounted.unmount()?;
+        }
+        remove_if_there(&self.inside("run.img"))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let cleared = self.clear();
+        // Removing unmounts what a failed step left.
+        self.scratch.remove().and(cleared)
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Trouble::file("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names the file system and device that a path is on.
+fn on(path: &Path) -> String {
+    match mount_of(path) {
+        Ok(Some(mount)) => format!("{} on {}", mount.file_system, mount.source.display()),
+        _ => "an unknown file system".to_owned(),
+    }
+}

@@ -1,0 +1,90 @@
+//! A fresh tmpfs for each run: memory without a device, an image or a journal.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use super::helper::helper;
+use super::mounts::mount_of;
+use super::scratch::{Scratch, unmount};
+use super::spec::GroundFacts;
+use super::{Ground, Site};
+use crate::scenario::{Scenario, Work};
+use crate::trouble::{Result, Trouble};
+
+/// Mounts a tmpfs in a scratch folder.
+#[derive(Debug)]
+pub(crate) struct TmpfsGround {
+    scratch: Scratch,
+    scenario: Option<Scenario>,
+    mounted: bool,
+    facts: GroundFacts,
+}
+
+impl TmpfsGround {
+    /// Plans file systems in `scratch`.
+    pub(crate) fn new(scratch: Scratch) -> TmpfsGround {
+        let facts = GroundFacts { name: "tmpfs".to_owned(), ..GroundFacts::default() };
+        TmpfsGround { scratch, scenario: None, mounted: false, facts }
+    }
+
+    fn point(&self) -> PathBuf {
+        self.scratch.path().join("target")
+    }
+}
+
+impl Ground for TmpfsGround {
+    fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
+        let point = self.point();
+        fs::create_dir_all(&point).map_err(Trouble::file("create", &point))?;
+        self.scenario = Some(scenario.clone());
+        Ok(())
+    }
+
+    fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
+        let Some(scenario) = self.scenario.clone() else {
+            return Err(Trouble::Unfit("the ground was not prepared"));
+        };
+        let point = self.point();
+        let words = ["-t", "tmpfs", "-o", "size=100%,nr_inodes=0", "tmpfs"].map(AsRef::as_ref);
+        let words: Vec<&std::ffi::OsStr> = words.into_iter().chain([point.as_os_str()]).collect();
+        helper("mount", &words)?;
+        self.mounted = true;
+        if let Some(mount) = mount_of(&point)? {
+            self.facts.file_system = mount.file_system;
+            self.facts.mount_options = mount.options;
+            self.facts.device = "memory".to_owned();
+        }
+        let corpus = point.join("corpus");
+        scenario.recipe.generate(&corpus).map_err(Trouble::corpus(&corpus))?;
+        Ok(Site {
+            target: match scenario.work {
+                Work::Delete => corpus.clone(),
+                Work::CopyTree | Work::CopyFile => point.join("copy"),
+            },
+            source: super::folder::source_of(&scenario, corpus),
+            device: None,
+        })
+    }
+
+    fn cool(&mut self, _site: &Site, _interrupt: &AtomicBool) -> Result<Option<u64>> {
+        Err(Trouble::Unfit("tmpfs is never cold: it is the page cache"))
+    }
+
+    fn facts(&self) -> GroundFacts {
+        self.facts.clone()
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        if self.mounted {
+            unmount(&self.point())?;
+            self.mounted = false;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let cleared = self.clear();
+        self.scratch.remove().and(cleared)
+    }
+}

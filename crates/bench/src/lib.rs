@@ -1,0 +1,52 @@
+//! Measures commands as black boxes: which way of copying is fastest *here*, with evidence.
+//!
+//! This is the referee for every speed claim of this project, so it knows nothing of how haul
+//! works: haul and its peers are command lines. A session runs *cases* (a scenario on a ground in a
+//! state of the cache); in each round of a case every tool runs once, in random order, on a fresh
+//! copy of the same file system; the first result of each tool is compared with the source byte by
+//! byte, and who copies wrongly is never ranked.
+//!
+//! * [`BenchOptions`] goes in, [`run`] does the work, [`Results`] come out: plain data.
+//! * [`Monitor`] hears of progress; an `AtomicBool` stops everything, tidily.
+//! * [`CallCounter`] is the seam for a tracer.
+//! * [`render`] has pure functions from results to text, HTML, SVG.
+//! * [`stats`] has the statistics.
+//!
+//! The library never prints, reads no environment and never ends the process.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures of measurements are far below 2^52, and those cut to integers are positive"
+)]
+
+mod ground;
+mod measure;
+pub mod render;
+mod scenario;
+mod session;
+pub mod stats;
+mod tool;
+mod trouble;
+mod tune;
+pub mod units;
+
+pub use ground::{
+    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, SpecError, Swept, sweep,
+};
+pub use measure::{CacheUse, DeviceUse, Pressure, Sample, Stall};
+pub use scenario::{
+    Definition, SCENARIOS, Scale, Scenario, ScenarioError, Volume, Work, parse_scenario,
+};
+pub use session::{
+    Attempt, BenchOptions, CacheState, CallCounter, Calls, Case, CaseRuns, CaseSpec, Check,
+    Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan, Quiet, Ranking,
+    Results, Rounds, Run, Runner, Services, ToolFault, run, run_case,
+};
+pub use tool::{
+    Command, Found, Group, PEERS, Peer, Template, TemplateError, Tool, Variation, discover,
+    haul_methods, version_of,
+};
+pub use trouble::{Result, Trouble};
+pub use tune::{Choice, PROFILE_VERSION, Profile, TuneOptions, profiles, tune, write_profile};

@@ -1,0 +1,85 @@
+//! The page cache before and after a run.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use haul_sys::data::{Advice, fadvise};
+use haul_sys::fs::fsync;
+use haul_sys::memory::cachestat;
+use serde::{Deserialize, Serialize};
+
+use super::walk::each_file;
+use crate::trouble::{Result, Trouble};
+
+/// How much is read at once to warm a file; what stays in a level 2 cache.
+const READ_BYTES: usize = 256 << 10;
+
+/// What a run left in the page cache, in pages; `None` where the kernel cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// Pages of the source that were cached before the run.
+    pub source_before: Option<u64>,
+    /// Pages of the source that are cached after it.
+    pub source_after: Option<u64>,
+    /// Pages of the target that are cached after it.
+    pub target_after: Option<u64>,
+    /// Pages of an unrelated, recently used file that were cached before and are not after it.
+    pub hot_evicted: Option<u64>,
+}
+
+/// Reads everything at or below `root`, so that it is in the page cache, and returns how many of
+/// its pages then are; `None` where the kernel cannot tell.
+///
+/// # Errors
+///
+/// Something cannot be read, or somebody asked to stop.
+pub(crate) fn preread(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
+    let mut pages = Some(0);
+    let mut buffer = vec![0; READ_BYTES];
+    each_file(root, interrupt, &mut |path, mut file| {
+        while file.read(&mut buffer).map_err(Trouble::file("read", path))? > 0 {}
+        pages = pages.and_then(|sum: u64| Some(sum + cachestat(file, 0, 0).ok()?.cached));
+        Ok(())
+    })?;
+    Ok(pages)
+}
+
+/// Drops the files at or below `root` from the page cache, which any user may do, and returns how
+/// many of their pages are cached all the same; `None` where the kernel cannot tell. Names and
+/// inodes stay cached.
+///
+/// # Errors
+///
+/// Something cannot be opened, or somebody asked to stop.
+pub(crate) fn evict(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
+    each_file(root, interrupt, &mut |path, file| {
+        // Dirty pages are not dropped.
+        fsync(file).map_err(Trouble::call("sync", path))?;
+        fadvise(file, 0, 0, Advice::DontNeed).map_err(Trouble::call("drop from the cache", path))
+    })?;
+    cached_pages(root, interrupt)
+}
+
+/// Drops all clean pages, names and inodes of the whole machine. Needs root, and everybody on the
+/// machine feels it: only where that was asked for.
+///
+/// # Errors
+///
+/// The kernel refuses.
+pub(crate) fn drop_caches() -> Result<()> {
+    rustix::fs::sync();
+    let path = Path::new("/proc/sys/vm/drop_caches");
+    fs::write(path, "3").map_err(Trouble::file("write to", path))
+}
+
+/// Counts the cached pages of everything at or below `root`; `None` where the kernel cannot tell.
+pub(crate) fn cached_pages(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
+    let mut pages = Some(0);
+    each_file(root, interrupt, &mut |_, file| {
+        pages = pages.and_then(|sum: u64| Some(sum + cachestat(file, 0, 0).ok()?.cached));
+        Ok(())
+    })?;
+    Ok(pages)
+}

@@ -1,0 +1,144 @@
+//! One command, from its start to its end.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use haul_sys::process::{ChildUsage, wait4};
+use rustix::fs::MemfdFlags;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::watch::Watch;
+use crate::tool::Command;
+
+/// How much of what a command says on standard error is kept: enough for its first complaints.
+const STDERR_BYTES: u64 = 2_000;
+
+/// What ends a command from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// After this long it is killed.
+    pub(crate) time: Duration,
+}
+
+/// Why a command did not end by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Somebody asked the benchmark to stop.
+    Interrupted,
+    /// It took too long.
+    TimedOut,
+}
+
+/// A command that has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    /// From just before it was started until the kernel told that it had ended.
+    pub(crate) wall: Duration,
+    /// What of its peak memory is ours, and cannot be told from its own.
+    pub(crate) floor_bytes: u64,
+    /// What it used.
+    pub(crate) usage: ChildUsage,
+    /// The beginning of what it said on standard error.
+    pub(crate) stderr: String,
+}
+
+/// Runs a command to its end, in a process group of its own, with nothing on its standard input and
+/// nobody reading its standard output. `watch` kills it when it must not go on.
+///
+/// # Errors
+///
+/// It could not be started.
+pub(crate) fn execute(command: &Command, watch: &Watch) -> std::io::Result<Execution> {
+    let stderr = memory_file()?;
+    let mut builder = std::process::Command::new(command.program());
+    builder.args(command.arguments());
+    builder.stdin(Stdio::null()).stdout(Stdio::null());
+    builder.stderr(
+        stderr
+            .as_ref()
+            .map_or_else(|| Ok(Stdio::null()), |file| file.try_clone().map(Stdio::from))?,
+    );
+    builder.process_group(0);
+    let floor_bytes = own_peak_bytes();
+    let start = Instant::now();
+    let child = builder.spawn()?;
+    let pid = child.id();
+    watch.began(pid);
+    // Waiting without reaping keeps the process id ours, so that the watch cannot kill a stranger.
+    let ended = wait_unreaped(pid);
+    let wall = start.elapsed();
+    watch.ended();
+    ended?;
+    let usage = wait4(pid).map_err(|error| std::io::Error::from(error.errno))?;
+    Ok(Execution { wall, floor_bytes, usage, stderr: stderr.map(beginning).unwrap_or_default() })
+}
+
+/// Returns our own peak memory, cut down to what is in use now. The kernel counts the peak of who
+/// starts a process as that process's, until it has used more (`setmax_mm_hiwater_rss` in
+/// `fs/exec.c`), so a small tool seems as large as we are.
+fn own_peak_bytes() -> u64 {
+    // 5 resets the peak: proc_pid_clear_refs(5). Where it is not allowed, the floor is higher.
+    let _reset = fs::write("/proc/self/clear_refs", "5");
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// Blocks until the child has ended, and leaves it to be reaped.
+fn wait_unreaped(pid: u32) -> std::io::Result<()> {
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let id = id.ok_or_else(|| std::io::Error::from(rustix::io::Errno::SRCH))?;
+    loop {
+        match waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Err(rustix::io::Errno::INTR) => {}
+            result => return result.map(|_| ()).map_err(Into::into),
+        }
+    }
+}
+
+/// Makes a file in memory, since a pipe would need somebody who reads it; `None` where the kernel
+/// has none.
+fn memory_file() -> std::io::Result<Option<File>> {
+    match rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn beginning(mut file: File) -> String {
+    let mut bytes = Vec::new();
+    // What a tool said only explains its exit status; without it there still is the status.
+    let _read =
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.take(STDERR_BYTES).read_to_end(&mut bytes));
+    plain(&String::from_utf8_lossy(&bytes))
+}
+
+/// Takes control sequences out of what a tool said: it will be shown on somebody's terminal.
+fn plain(text: &str) -> String {
+    let mut shown = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            // A sequence goes on to its first letter.
+            let _sequence = characters.find(char::is_ascii_alphabetic);
+        } else if character == '\n' || !character.is_control() {
+            shown.push(character);
+        }
+    }
+    shown.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_do_not_reach_the_terminal() {
+        assert_eq!(plain("Error: \u{1b}[1mgone\u{1b}[22m\u{7}\nmore\n"), "Error: gone\nmore");
+    }
+}

@@ -1,0 +1,63 @@
+//! An unrelated file that somebody else uses: how much of it does a run push out of memory?
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use haul_sys::fs::fsync;
+use haul_sys::memory::cachestat;
+
+use crate::stats::Random;
+use crate::trouble::{Result, Trouble};
+
+/// The size: large enough to be noticed among what a run evicts, small enough for any machine.
+const HOT_BYTES: u64 = 32 << 20;
+
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A file that is kept in use.
+#[derive(Debug)]
+pub(crate) struct HotFile {
+    file: File,
+}
+
+impl HotFile {
+    /// Makes the file in a directory and takes its name away again, so that it goes when we go.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub(crate) fn new(directory: &Path) -> Result<HotFile> {
+        let path = directory.join("hot");
+        let options = File::options().read(true).write(true).create_new(true).open(&path);
+        let mut file = options.map_err(Trouble::file("create", &path))?;
+        fs::remove_file(&path).map_err(Trouble::file("remove", &path))?;
+        let mut random = Random::new(HOT_BYTES);
+        let chunk: Vec<u8> =
+            (0..CHUNK_BYTES / 8).flat_map(|_| random.number().to_le_bytes()).collect();
+        for _ in 0..HOT_BYTES / CHUNK_BYTES as u64 {
+            file.write_all(&chunk).map_err(Trouble::file("write", &path))?;
+        }
+        // A dirty page cannot be evicted; the file would seem to be safe.
+        fsync(&file).map_err(Trouble::call("sync", &path))?;
+        Ok(HotFile { file })
+    }
+
+    /// Uses the file twice, which makes the kernel take it for worth keeping, and returns how many
+    /// of its pages are cached; `None` where the kernel cannot tell.
+    pub(crate) fn use_it(&self) -> Option<u64> {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        for _ in 0..2 {
+            for chunk in 0..HOT_BYTES / CHUNK_BYTES as u64 {
+                self.file.read_exact_at(&mut buffer, chunk * CHUNK_BYTES as u64).ok()?;
+            }
+        }
+        self.cached()
+    }
+
+    /// Returns how many pages are cached.
+    pub(crate) fn cached(&self) -> Option<u64> {
+        cachestat(&self.file, 0, 0).ok().map(|pages| pages.cached)
+    }
+}

@@ -1,0 +1,87 @@
+//! What the kernel tells of the whole machine: pressure and dirty memory.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+/// How long tasks stood still for want of something, in seconds, during a run:
+/// <https://docs.kernel.org/accounting/psi.html>
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// At least one task.
+    pub some_s: f64,
+    /// All tasks at once.
+    pub full_s: f64,
+}
+
+/// The pressure on the machine during a run. Everything that runs on it is in there, not the tool
+/// alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// For want of a processor.
+    pub cpu: Stall,
+    /// For want of I/O.
+    pub io: Stall,
+    /// For want of memory.
+    pub memory: Stall,
+}
+
+impl Pressure {
+    /// Returns what was added between `before` and `self`.
+    pub(crate) fn since(&self, before: &Pressure) -> Pressure {
+        let less = |now: Stall, then: Stall| Stall {
+            some_s: (now.some_s - then.some_s).max(0.0),
+            full_s: (now.full_s - then.full_s).max(0.0),
+        };
+        Pressure {
+            cpu: less(self.cpu, before.cpu),
+            io: less(self.io, before.io),
+            memory: less(self.memory, before.memory),
+        }
+    }
+}
+
+/// Returns the pressure since the machine started; `None` where the kernel does not count it.
+pub(crate) fn pressure() -> Option<Pressure> {
+    Some(Pressure { cpu: stall("cpu")?, io: stall("io")?, memory: stall("memory")? })
+}
+
+fn stall(what: &str) -> Option<Stall> {
+    parse_stall(&fs::read_to_string(format!("/proc/pressure/{what}")).ok()?)
+}
+
+/// Reads the totals, which are in microseconds, out of a pressure file.
+fn parse_stall(text: &str) -> Option<Stall> {
+    let total = |kind: &str| {
+        let line = text.lines().find(|line| line.starts_with(kind))?;
+        let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+        total.parse::<u64>().ok().map(|microseconds| microseconds as f64 / 1e6)
+    };
+    // `full` is missing for the processor on kernels before 5.13.
+    Some(Stall { some_s: total("some")?, full_s: total("full").unwrap_or(0.0) })
+}
+
+/// Returns how many bytes of memory wait to be written or are being written; `None` if the kernel
+/// does not tell.
+#[must_use]
+pub(crate) fn dirty_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let field = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    Some((field("Dirty:")? + field("Writeback:")?) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_microseconds() {
+        let text = "some avg10=3.03 avg60=1.05 avg300=0.64 total=2500000\n\
+                    full avg10=0.61 avg60=0.42 avg300=0.39 total=500000\n";
+        assert_eq!(parse_stall(text), Some(Stall { some_s: 2.5, full_s: 0.5 }));
+        assert_eq!(parse_stall("garbage"), None);
+    }
+}

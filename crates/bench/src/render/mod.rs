@@ -1,0 +1,14 @@
+//! From results to what people read: pure functions, which print nothing.
+
+mod comparison;
+mod html;
+pub mod plot;
+mod summary;
+mod text;
+mod write;
+
+pub use comparison::{Change, Comparison, compare, comparison_text};
+pub use html::html;
+pub use summary::{CaseSummary, Row, summarise};
+pub use text::text;
+pub use write::write_report;

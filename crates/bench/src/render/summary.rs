@@ -1,0 +1,277 @@
+//! What the runs of a case amount to: the same figures for every format.
+
+use crate::session::{Case, Fault, Measurement, Ranking, Results, Run};
+use crate::stats::{Interval, Ratio, VALUES_MIN, fences, interval, median, paired_ratio};
+use crate::units;
+
+/// A tool's line in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The tool.
+    pub tool: String,
+    /// Its command template.
+    pub command: String,
+    /// Why it is not ranked, if it is not.
+    pub fault: Option<Fault>,
+    /// The times by which it is ranked, round by round, in seconds.
+    pub times_s: Vec<f64>,
+    /// Their median; 0 if there are none.
+    pub time_s: f64,
+    /// Where that median lies.
+    pub time_interval: Option<Interval>,
+    /// Times in relation to the baseline's of the same round.
+    pub ratio: Option<Ratio>,
+    /// CPU in relation to the baseline's of the same round.
+    pub cpu_ratio: Option<Ratio>,
+    /// Median seconds of the command.
+    pub wall_s: f64,
+    /// Median seconds of the sync after it.
+    pub sync_s: f64,
+    /// Median seconds of CPU in user mode.
+    pub user_s: f64,
+    /// Median seconds of CPU in the kernel.
+    pub system_s: f64,
+    /// The largest peak of memory.
+    pub max_rss_bytes: u64,
+    /// Whether that is the benchmark's own, so that the tool's is not known but for being less.
+    pub memory_is_bound: bool,
+    /// Median bytes written at the device.
+    pub written_bytes: Option<u64>,
+    /// Median pages that the run added to the page cache: of source and target, as they are after.
+    pub cached_pages: Option<u64>,
+    /// Median pages of the hot file that were pushed out.
+    pub hot_evicted: Option<u64>,
+    /// Median dirty bytes when the command ended.
+    pub dirty_bytes: Option<u64>,
+    /// Median seconds in which at least one task of the machine stood still for I/O.
+    pub io_stall_s: Option<f64>,
+    /// System calls, where they were counted.
+    pub calls: Option<u64>,
+    /// How many times lie apart from the others.
+    pub outliers: usize,
+}
+
+/// A case's table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseSummary {
+    /// What the case is, in one line.
+    pub title: String,
+    /// What was copied or deleted, in one line.
+    pub corpus: String,
+    /// The baseline.
+    pub baseline: String,
+    /// The tools: the fastest first, those that failed last.
+    pub rows: Vec<Row>,
+    /// The outcome in one sentence.
+    pub verdict: String,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+impl Row {
+    /// Says whether the tool may be compared with others.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        self.fault.is_none() && !self.times_s.is_empty()
+    }
+}
+
+/// Sums up a case.
+#[must_use]
+pub fn summarise(results: &Results, case: &Case) -> CaseSummary {
+    let mut rows: Vec<Row> = case
+        .tools
+        .iter()
+        .map(|tool| row(results, case, &tool.name, tool.template.text()))
+        .collect();
+    rows.sort_by(|a, b| b.is_ranked().cmp(&a.is_ranked()).then(a.time_s.total_cmp(&b.time_s)));
+    let volume = case.volume;
+    let corpus = format!(
+        "{}: {} entries, {}",
+        case.scenario.recipe,
+        units::count(volume.entries),
+        units::bytes(volume.data_bytes)
+    );
+    CaseSummary {
+        title: case.title(),
+        corpus,
+        baseline: case.baseline.clone(),
+        verdict: verdict(results, case, &rows),
+        notes: notes(results, case, &rows),
+        rows,
+    }
+}
+
+fn row(results: &Results, case: &Case, tool: &str, command: &str) -> Row {
+    let ranking = results.ranking;
+    let runs: Vec<&Measurement> = case.runs_of(tool).map(|run| &run.measured).collect();
+    let figures = |figure: &dyn Fn(&Measurement) -> f64| -> Vec<f64> {
+        runs.iter().map(|run| figure(run)).collect()
+    };
+    let middle = |figure: &dyn Fn(&Measurement) -> f64| median(&figures(figure)).unwrap_or(0.0);
+    let known = |figure: &dyn Fn(&Measurement) -> Option<f64>| -> Option<f64> {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| figure(run)).collect();
+        median(&values?)
+    };
+    let times_s = figures(&|run| run.ranked_s(ranking));
+    let baseline = case.baseline.as_str();
+    Row {
+        tool: tool.to_owned(),
+        command: command.to_owned(),
+        fault: case.fault_of(tool).map(|fault| fault.fault.clone()),
+        time_s: median(&times_s).unwrap_or(0.0),
+        time_interval: interval(&times_s, median, results.seed),
+        ratio: relation(case, tool, baseline, results.seed, &|run| run.ranked_s(ranking)),
+        cpu_ratio: relation(case, tool, baseline, results.seed, &cpu_s),
+        wall_s: middle(&|run| run.wall_s),
+        sync_s: middle(&|run| run.sync_s),
+        user_s: middle(&|run| run.user_s),
+        system_s: middle(&|run| run.system_s),
+        max_rss_bytes: runs.iter().map(|run| run.max_rss_bytes).max().unwrap_or(0),
+        memory_is_bound: runs.iter().all(|run| run.max_rss_bytes <= run.floor_rss_bytes),
+        written_bytes: known(&|run| run.device.map(|used| used.written_bytes as f64))
+            .map(|bytes| bytes as u64),
+        cached_pages: known(&|run| {
+            Some((run.cache.source_after? + run.cache.target_after?) as f64)
+        })
+        .map(|pages| pages as u64),
+        hot_evicted: known(&|run| run.cache.hot_evicted.map(|pages| pages as f64))
+            .map(|pages| pages as u64),
+        dirty_bytes: known(&|run| run.dirty_bytes.map(|bytes| bytes as f64))
+            .map(|bytes| bytes as u64),
+        io_stall_s: known(&|run| run.pressure.map(|pressure| pressure.io.some_s)),
+        calls: case.calls.iter().find(|(name, _)| name == tool).map(|(_, calls)| calls.total),
+        outliers: fences(&times_s).map_or(0, |fences| fences.outside(&times_s)),
+        times_s,
+    }
+}
+
+fn cpu_s(run: &Measurement) -> f64 {
+    run.user_s + run.system_s
+}
+
+/// Relates a figure of one tool to another's, within each round.
+fn relation(
+    case: &Case,
+    tool: &str,
+    other: &str,
+    seed: u64,
+    figure: &dyn Fn(&Measurement) -> f64,
+) -> Option<Ratio> {
+    let of_round = |round: u32| {
+        let found = case.runs_of(other).find(|run: &&Run| run.round == round)?;
+        Some(figure(&found.measured))
+    };
+    let pairs: Vec<(f64, f64)> = case
+        .runs_of(tool)
+        .filter_map(|run| Some((figure(&run.measured), of_round(run.round)?)))
+        .collect();
+    paired_ratio(&pairs, seed)
+}
+
+/// Says in one sentence who is fastest and by how much, or that nobody is.
+fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
+    let mut ranked = rows.iter().filter(|row| row.is_ranked());
+    let Some(first) = ranked.next() else {
+        return "No tool did what was asked; there is nothing to rank.".to_owned();
+    };
+    let figure = |run: &Measurement| run.ranked_s(results.ranking);
+    let mut text = format!("{} is fastest here at {}", first.tool, units::seconds(first.time_s));
+    let Some(second) = ranked.next() else {
+        return text.replace(" is fastest here at", ", the only one that can be ranked, takes")
+            + ".";
+    };
+    let lead = relation(case, &first.tool, &second.tool, results.seed, &figure);
+    let tied = lead.and_then(|lead| lead.interval).is_none_or(|interval| interval.high >= 1.0);
+    if tied {
+        let rounds = lead.map_or(0, |lead| lead.rounds);
+        let times = if rounds == 1 { "round" } else { "rounds" };
+        text = format!(
+            "{} and {} lead with {} and {}, and {rounds} {times} cannot tell them apart",
+            first.tool,
+            second.tool,
+            units::seconds(first.time_s),
+            units::seconds(second.time_s)
+        );
+    }
+    if first.tool != case.baseline {
+        if let Some(ratio) = first.ratio {
+            let whose = if tied { format!("{}: ", first.tool) } else { String::new() };
+            text += &format!("; {whose}{} of {}'s time", with_interval(&ratio), case.baseline);
+            if let Some(cpu) = first.cpu_ratio {
+                text += &format!(" and {} of its CPU", units::ratio(cpu.median));
+            }
+        }
+    } else if !tied && let Some(ratio) = second.ratio {
+        text += &format!("; {} follows at {} of that", second.tool, with_interval(&ratio));
+    }
+    text + "."
+}
+
+/// Shows a ratio with its interval: `0.57 (0.55 to 0.60)`.
+pub(super) fn with_interval(ratio: &Ratio) -> String {
+    match ratio.interval {
+        Some(interval) => format!(
+            "{} ({} to {})",
+            units::ratio(ratio.median),
+            units::ratio(interval.low),
+            units::ratio(interval.high)
+        ),
+        None => units::ratio(ratio.median),
+    }
+}
+
+/// A median is worth little if its interval is wider than this share of it.
+const WIDE_INTERVAL: f64 = 0.2;
+
+fn notes(results: &Results, case: &Case, rows: &[Row]) -> Vec<String> {
+    let mut notes = case.ground.warnings.clone();
+    if let Some(trouble) = &case.trouble {
+        notes.push(format!("The case ended early: {trouble}."));
+    }
+    let rounds = rows.iter().map(|row| row.times_s.len()).max().unwrap_or(0);
+    if rounds < VALUES_MIN {
+        notes.push(format!(
+            "{rounds} counted rounds are too few for intervals; they take {VALUES_MIN}."
+        ));
+    }
+    for row in rows.iter().filter(|row| row.is_ranked()) {
+        if row.outliers > 0 {
+            let (count, tool) = (row.outliers, &row.tool);
+            let verb = if count == 1 { "run lies" } else { "runs lie" };
+            notes.push(format!(
+                "{tool}: {count} {verb} apart from the others; was the machine busy?"
+            ));
+        }
+        if let Some(interval) = row.time_interval
+            && interval.high - interval.low > WIDE_INTERVAL * row.time_s
+        {
+            let tool = &row.tool;
+            notes.push(format!(
+                "{tool}: the times scatter; take more rounds before believing them."
+            ));
+        }
+    }
+    let shells: Vec<&str> = case
+        .tools
+        .iter()
+        .filter(|tool| tool.template.needs_shell())
+        .map(|tool| tool.name.as_str())
+        .collect();
+    if !shells.is_empty() {
+        let names = shells.join(", ");
+        notes.push(format!("{names}: run by sh -c, whose start is included."));
+    }
+    if let Some(overhead) = results.overhead {
+        notes.push(format!(
+            "Starting and ending a process is in every figure: `true` takes {}.",
+            units::seconds(overhead.wall_s)
+        ));
+    }
+    if results.ranking == Ranking::Command {
+        notes.push(
+            "Times end with the command, not with the data on the device; see sync.".to_owned(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,89 @@
+//! Tables for a terminal.
+
+use super::summary::{CaseSummary, Row, summarise, with_interval};
+use crate::session::Results;
+use crate::stats::Interval;
+use crate::units;
+
+/// Returns all tables, each with its verdict.
+#[must_use]
+pub fn text(results: &Results) -> String {
+    let mut text = String::new();
+    for case in &results.cases {
+        let summary = summarise(results, case);
+        text += &case_text(&summary);
+        text.push('\n');
+    }
+    if results.interrupted {
+        text += "Interrupted: what is shown is what was measured until then.\n";
+    }
+    text
+}
+
+/// The columns: heading, and what a row shows in it.
+type Column = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: &[Column] = &[
+    ("time", |row| units::seconds(row.time_s)),
+    ("95 % interval", |row| row.time_interval.as_ref().map(span).unwrap_or_default()),
+    ("ratio", |row| row.ratio.as_ref().map(with_interval).unwrap_or_default()),
+    ("user", |row| units::seconds(row.user_s)),
+    ("system", |row| units::seconds(row.system_s)),
+    ("sync", |row| units::seconds(row.sync_s)),
+    ("memory", memory),
+    ("calls", |row| row.calls.map(units::count).unwrap_or_default()),
+];
+
+/// Shows the peak memory, or that it is less than can be told.
+pub(super) fn memory(row: &Row) -> String {
+    let sign = if row.memory_is_bound { "≤ " } else { "" };
+    format!("{sign}{}", units::bytes(row.max_rss_bytes))
+}
+
+fn case_text(summary: &CaseSummary) -> String {
+    let mut lines = vec![summary.title.clone(), format!("  {}", summary.corpus)];
+    let ranked: Vec<&Row> = summary.rows.iter().filter(|row| row.is_ranked()).collect();
+    let columns: Vec<&Column> =
+        COLUMNS.iter().filter(|(_, show)| ranked.iter().any(|row| !show(row).is_empty())).collect();
+    let mut table: Vec<Vec<String>> = Vec::new();
+    let heads = columns.iter().map(|(head, _)| (*head).to_owned());
+    table.push(std::iter::once("tool".to_owned()).chain(heads).collect());
+    for row in &ranked {
+        let cells = columns.iter().map(|(_, show)| show(row));
+        table.push(std::iter::once(row.tool.clone()).chain(cells).collect());
+    }
+    let width = |column: usize| {
+        let cells = table.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
+    for cells in &table {
+        let shown: Vec<String> = cells
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(
+                |(index, (cell, width))| {
+                    if index == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
+            .collect();
+        lines.push(format!("  {}", shown.join("  ")).trim_end().to_owned());
+    }
+    for row in summary.rows.iter().filter(|row| !row.is_ranked()) {
+        let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
+        lines.push(format!("  {}  FAILED: {why}", row.tool));
+    }
+    lines.push(summary.verdict.clone());
+    lines.extend(summary.notes.iter().map(|note| format!("  note: {note}")));
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn span(interval: &Interval) -> String {
+    let (low, high) = (units::seconds(interval.low), units::seconds(interval.high));
+    // One unit is enough where both have the same.
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((low, unit)), Some((high, same))) if unit == same => format!("{low} – {high} {unit}"),
+        _ => format!("{low} – {high}"),
+    }
+}

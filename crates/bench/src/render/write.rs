@@ -1,0 +1,47 @@
+//! The folder of a report: page, figures, plots.
+
+use std::fs;
+use std::path::Path;
+
+use super::html::{all_plots, html};
+use super::plot::Place;
+use super::summary::summarise;
+use crate::session::Results;
+use crate::trouble::{Result, Trouble};
+
+/// Writes `report.html`, `results.json` and the plots as SVG into a folder, which is made if it is
+/// not there. Files of the same names are replaced.
+///
+/// # Errors
+///
+/// Something cannot be written.
+pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Trouble::file("create", folder))?;
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(Trouble::file("write", &path))
+    };
+    let json = results
+        .to_json()
+        .map_err(|error| Trouble::file("write", &folder.join("results.json"))(error.into()))?;
+    write("results.json", &json)?;
+    for (index, case) in results.cases.iter().enumerate() {
+        let summary = summarise(results, case);
+        for (caption, plot) in all_plots(results, case, &summary, Place::File) {
+            let name =
+                format!("{}-{}-{}", index + 1, file_name(&summary.title), file_name(&caption));
+            write(&format!("{name}.svg"), &plot)?;
+        }
+    }
+    write("report.html", &html(results))
+}
+
+/// Makes a name of words: letters and digits of the first few, joined by dashes.
+fn file_name(text: &str) -> String {
+    let letters: String = text
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { ' ' })
+        .collect();
+    let words: Vec<&str> = letters.split_whitespace().take(5).collect();
+    words.join("-").to_lowercase()
+}

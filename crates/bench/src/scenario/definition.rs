@@ -1,0 +1,160 @@
+//! What a scenario is: the work, and the recipe of the tree that it is done to.
+
+use std::fmt;
+
+use haul_manifest::{ItemKind, ParseError, Recipe, parse_recipe};
+use serde::{Deserialize, Serialize};
+
+use super::SCENARIOS;
+
+/// What a tool has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Copy the directory `{source}` so that it is then also at `{target}`, where nothing was.
+    CopyTree,
+    /// Copy the file `{source}` to `{target}`, where nothing was.
+    CopyFile,
+    /// Delete the directory `{target}` with everything in it.
+    Delete,
+}
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Enough to see differences, in seconds.
+    Quick,
+    /// What the speed claims of this project are made of.
+    Full,
+}
+
+/// A scenario as it stands in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// Its name.
+    pub name: &'static str,
+    /// What it stands for, in one line.
+    pub about: &'static str,
+    /// What is to be done.
+    pub work: Work,
+    /// The tree for a quick run; see [`haul_manifest::parse_recipe`].
+    pub quick: &'static str,
+    /// The tree for a full run.
+    pub full: &'static str,
+    /// How often the command is started within one run, each time with another target.
+    pub repeats: u32,
+}
+
+/// A scenario with the tree that it is run on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// What is to be done.
+    pub work: Work,
+    /// What it is done to.
+    pub recipe: Recipe,
+    /// How often the command is started within one run.
+    pub repeats: u32,
+}
+
+/// Counts what a recipe makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Entries below the root.
+    pub entries: u64,
+    /// Bytes of data.
+    pub data_bytes: u64,
+    /// Bytes of whole 4 KiB blocks that hold the data.
+    pub block_bytes: u64,
+}
+
+/// Says why the text of a scenario cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScenarioError {
+    /// There is no such scenario.
+    Unknown(String),
+    /// What is after the colon is wrong.
+    Recipe(ParseError),
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScenarioError::Unknown(given) => {
+                let names: Vec<&str> = SCENARIOS.iter().map(|each| each.name).collect();
+                write!(f, "no scenario is called {given:?}; known are {}", names.join(", "))
+            }
+            ScenarioError::Recipe(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Reads a scenario: its name, and after a colon whatever of its recipe is to be different, such as
+/// `huge:size=4G` or `nested-small:files=1000,dirs=10`.
+///
+/// # Errors
+///
+/// The name is unknown, or the recipe of that shape takes no such key or value.
+pub fn parse_scenario(text: &str, scale: Scale, seed: u64) -> Result<Scenario, ScenarioError> {
+    let (name, changes) = text.split_once(':').unwrap_or((text, ""));
+    let definition = SCENARIOS
+        .iter()
+        .find(|each| each.name == name)
+        .ok_or_else(|| ScenarioError::Unknown(name.to_owned()))?;
+    definition.scenario(scale, seed, changes)
+}
+
+impl Definition {
+    /// Returns the scenario at a scale, with `changes` (`key=value,…`) to its recipe.
+    ///
+    /// # Errors
+    ///
+    /// The changes do not fit the recipe.
+    pub fn scenario(
+        &self,
+        scale: Scale,
+        seed: u64,
+        changes: &str,
+    ) -> Result<Scenario, ScenarioError> {
+        let text = match scale {
+            Scale::Quick => self.quick,
+            Scale::Full => self.full,
+        };
+        let mut recipe = parse_recipe(&change(text, changes)).map_err(ScenarioError::Recipe)?;
+        if recipe.seed == 0 {
+            recipe.seed = seed;
+        }
+        Ok(Scenario { name: self.name.to_owned(), work: self.work, recipe, repeats: self.repeats })
+    }
+}
+
+/// Replaces values of a recipe's text, and adds those that it does not have.
+fn change(text: &str, changes: &str) -> String {
+    let (shape, keys) = text.split_once(':').unwrap_or((text, ""));
+    let key = |pair: &str| pair.split_once('=').map_or(pair, |(key, _)| key).to_owned();
+    let changes: Vec<&str> = changes.split(',').filter(|pair| !pair.is_empty()).collect();
+    let kept = keys.split(',').filter(|pair| changes.iter().all(|new| key(new) != key(pair)));
+    let pairs: Vec<&str> = kept.chain(changes.iter().copied()).collect();
+    format!("{shape}:{}", pairs.join(","))
+}
+
+impl Scenario {
+    /// Counts what the recipe makes, without making it.
+    #[must_use]
+    pub fn volume(&self) -> Volume {
+        let mut volume = Volume::default();
+        for item in self.recipe.items() {
+            volume.entries += 1;
+            if let ItemKind::Regular(body) = item.kind {
+                let data: u64 = body.data.iter().map(|segment| segment.length).sum();
+                volume.data_bytes += data;
+                volume.block_bytes += data.div_ceil(4096) * 4096;
+            }
+        }
+        volume
+    }
+}

@@ -1,0 +1,12 @@
+//! `nested-small`: the cost of an entry, where directories can be worked on side by side.
+
+use super::{Definition, Work};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "nested-small",
+    about: "small files in many directories",
+    work: Work::CopyTree,
+    quick: "nested:files=20000,dirs=80,size=1K",
+    full: "nested:files=50000,dirs=200,size=1K",
+    repeats: 1,
+};

@@ -1,0 +1,269 @@
+//! Runs tools for real.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use haul_manifest::{Aspects, CompareOptions, Finding, RootAttributes, Verdict, compare};
+use haul_sys::fs::syncfs;
+use haul_sys::ptrace::Ended;
+
+use super::calls::{CallCounter, Calls};
+use super::options::{CacheState, CaseSpec};
+use super::results::{Fault, Measurement};
+use super::runner::{Attempt, Check, Runner};
+use crate::ground::{Ground, GroundFacts, Site};
+use crate::measure::{
+    CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, dirty_bytes, execute, preread,
+    pressure, touch_memory,
+};
+use crate::scenario::Work;
+use crate::tool::Tool;
+use crate::trouble::{Result, Trouble};
+
+/// Runs the tools of one case.
+pub(super) struct LiveRunner<'a> {
+    pub(super) ground: Box<dyn Ground>,
+    pub(super) case: &'a CaseSpec,
+    pub(super) hot: Option<&'a HotFile>,
+    pub(super) run_limit: Duration,
+    /// How much memory a run needs, in the page cache and where images are in memory.
+    pub(super) memory_bytes: u64,
+    pub(super) interrupt: &'a AtomicBool,
+    /// What else there is to warn of.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Runner for LiveRunner<'_> {
+    fn prepare(&mut self) -> Result<()> {
+        self.ground.prepare(&self.case.scenario, self.interrupt)
+    }
+
+    fn run(&mut self, tool: &Tool, check: Check) -> Result<Attempt> {
+        self.on_fresh_ground(|runner, site, source_before| {
+            runner.measure(tool, site, check, source_before)
+        })
+    }
+
+    fn count(&mut self, tool: &Tool, counter: &mut dyn CallCounter) -> Result<Option<Calls>> {
+        self.on_fresh_ground(|_, site, _| {
+            let command =
+                tool.template.command(tool.program.as_deref(), &site.source, &site.target);
+            // That the calls of one tool cannot be counted leaves its cell empty, and no more.
+            Ok(counter.count(&command).ok())
+        })
+    }
+
+    fn facts(&self) -> GroundFacts {
+        let mut facts = self.ground.facts();
+        facts.warnings.extend(self.warnings.iter().cloned());
+        facts
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.ground.finish()
+    }
+}
+
+impl LiveRunner<'_> {
+    /// Does something on fresh ground that is warm or cold, and takes the ground away again.
+    fn on_fresh_ground<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self, &Site, Option<u64>) -> Result<T>,
+    ) -> Result<T> {
+        let done = self.ground.fresh(self.interrupt).and_then(|site| {
+            let source_before = self.set_cache(&site)?;
+            act(self, &site, source_before)
+        });
+        let cleared = self.ground.clear();
+        done.and_then(|value| cleared.map(|()| value))
+    }
+
+    /// Warms or cools the source and returns how many of its pages are cached.
+    fn set_cache(&mut self, site: &Site) -> Result<Option<u64>> {
+        let cached = match (self.case.cache, self.case.scenario.work) {
+            (CacheState::Warm, Work::CopyTree | Work::CopyFile) => {
+                preread(&site.source, self.interrupt)?
+            }
+            // A deletion reads no data; its names and inodes are warm once they were visited.
+            (CacheState::Warm, Work::Delete) => cached_pages(&site.target, self.interrupt)?,
+            (CacheState::Cold, _) => {
+                let cached = self.ground.cool(site, self.interrupt)?;
+                if cached.is_some_and(|pages| pages > 0) {
+                    self.warn("Some pages of the source could not be dropped: \"cold\" runs were partly warm.");
+                }
+                cached
+            }
+        };
+        sync(parent(&site.target))?;
+        Ok(cached)
+    }
+
+    fn warn(&mut self, warning: &str) {
+        if !self.warnings.iter().any(|known| known == warning) {
+            self.warnings.push(warning.to_owned());
+        }
+    }
+
+    fn measure(
+        &mut self,
+        tool: &Tool,
+        site: &Site,
+        check: Check,
+        source_before: Option<u64>,
+    ) -> Result<Attempt> {
+        let repeats = self.case.scenario.repeats.max(1);
+        let targets: Vec<PathBuf> =
+            (0..repeats).map(|number| numbered(&site.target, number)).collect();
+        let commands = targets
+            .iter()
+            .map(|target| tool.template.command(tool.program.as_deref(), &site.source, target));
+        let commands: Vec<_> = commands.collect();
+        let hot_before = self.hot.and_then(HotFile::use_it);
+        let limits = Limits { time: self.run_limit };
+        let watch = Watch::new();
+        let device = site.device.as_ref();
+        let mut measured = Measurement::default();
+        let fault = std::thread::scope(|scope| {
+            // Last of all: what was freed long ago may be gone.
+            touch_memory(self.memory_bytes);
+            watch.start(scope, device, limits, self.interrupt);
+            let before = pressure();
+            let mut fault = Ok(None);
+            for command in &commands {
+                fault = Ok(match execute(command, &watch) {
+                    Ok(execution) => {
+                        add(&mut measured, &execution);
+                        fault_of(&execution)
+                    }
+                    Err(error) => Some(Fault::NotStarted(error.to_string())),
+                });
+                if !matches!(fault, Ok(None)) || watch.cut().is_some() {
+                    break;
+                }
+            }
+            measured.dirty_bytes = dirty_bytes();
+            measured.pressure = before.zip(pressure()).map(|(before, after)| after.since(&before));
+            if matches!(fault, Ok(None)) {
+                let start = Instant::now();
+                fault = sync(parent(&site.target)).map(|()| None);
+                measured.sync_s = start.elapsed().as_secs_f64();
+            }
+            let (used, samples) = watch.stop().finish(device);
+            (measured.device, measured.samples) = (used, samples);
+            fault
+        })?;
+        match watch.cut() {
+            Some(Cut::Interrupted) => return Err(Trouble::Interrupted),
+            Some(Cut::TimedOut) => return Ok(Attempt::Failed(Fault::TimedOut)),
+            None => {}
+        }
+        if let Some(fault) = fault {
+            return Ok(Attempt::Failed(fault));
+        }
+        average(&mut measured, repeats);
+        let hot_after = self.hot.and_then(HotFile::cached);
+        measured.cache = CacheUse {
+            source_before,
+            hot_evicted: hot_before
+                .zip(hot_after)
+                .map(|(before, after)| before.saturating_sub(after)),
+            ..CacheUse::default()
+        };
+        if self.case.scenario.work != Work::Delete {
+            measured.cache.source_after = pages_after(&site.source, self.interrupt)?;
+            measured.cache.target_after = pages_after(&site.target, self.interrupt)?;
+        }
+        let last = targets.last().map_or(site.target.as_path(), PathBuf::as_path);
+        Ok(match (check, wrong(self.case.scenario.work, check, &site.source, last)) {
+            (Check::Compare, Some(difference)) => Attempt::Failed(Fault::Wrong(difference)),
+            _ => Attempt::Measured(Box::new(measured)),
+        })
+    }
+}
+
+/// Returns the target of one of several starts within a run.
+fn numbered(target: &Path, number: u32) -> PathBuf {
+    if number == 0 {
+        return target.to_owned();
+    }
+    let mut name = target.as_os_str().to_owned();
+    name.push(format!("-{number}"));
+    PathBuf::from(name)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Waits until everything of the file system that holds a folder is on the device.
+fn sync(folder: &Path) -> Result<()> {
+    let opened = File::open(folder).map_err(Trouble::file("open", folder))?;
+    syncfs(&opened).map_err(Trouble::call("sync", folder))
+}
+
+fn add(measured: &mut Measurement, execution: &Execution) {
+    let usage = &execution.usage;
+    measured.wall_s += execution.wall.as_secs_f64();
+    measured.user_s += usage.user_us as f64 / 1e6;
+    measured.system_s += usage.system_us as f64 / 1e6;
+    measured.max_rss_bytes = measured.max_rss_bytes.max(usage.max_rss_bytes);
+    measured.floor_rss_bytes = measured.floor_rss_bytes.max(execution.floor_bytes);
+    measured.minor_faults += usage.minor_faults;
+    measured.major_faults += usage.major_faults;
+}
+
+fn average(measured: &mut Measurement, repeats: u32) {
+    for value in
+        [&mut measured.wall_s, &mut measured.sync_s, &mut measured.user_s, &mut measured.system_s]
+    {
+        *value /= f64::from(repeats);
+    }
+    measured.minor_faults /= u64::from(repeats);
+    measured.major_faults /= u64::from(repeats);
+}
+
+fn fault_of(execution: &Execution) -> Option<Fault> {
+    let stderr = execution.stderr.clone();
+    match execution.usage.ended {
+        Ended::Exited(0) => None,
+        Ended::Exited(status) => Some(Fault::Exit { status, stderr }),
+        Ended::Signaled(signal) => Some(Fault::Signal { signal, stderr }),
+    }
+}
+
+/// Counts the cached pages of what a tool leaves behind, which need not be what it was asked for: a
+/// tool that took the source away is judged by the comparison, and nothing is in the way of that.
+fn pages_after(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
+    match cached_pages(root, interrupt) {
+        Err(Trouble::Interrupted) => Err(Trouble::Interrupted),
+        counted => Ok(counted.ok().flatten()),
+    }
+}
+
+/// Says what is wrong with the result of a tool, if something is.
+fn wrong(work: Work, check: Check, source: &Path, target: &Path) -> Option<String> {
+    if work == Work::Delete {
+        let there = target.symlink_metadata().is_ok();
+        return there.then(|| "something is left".to_owned());
+    }
+    if check == Check::Status {
+        return None;
+    }
+    let options = CompareOptions {
+        root_attributes: RootAttributes::Ignore,
+        ..CompareOptions::new(Aspects::contents_only())
+    };
+    let comparison = compare(source, target, &options);
+    if comparison.summary.verdict() == Verdict::Equal {
+        return None;
+    }
+    let shown = comparison.findings.first().map(|finding| match finding {
+        Finding::Difference(difference) => difference.to_string(),
+        Finding::Failure { failure, .. } => failure.to_string(),
+    });
+    let count = comparison.summary.total_differences() + comparison.summary.failures;
+    let word = if count == 1 { "difference" } else { "differences" };
+    Some(format!("{count} {word}, the first: {}", shown.unwrap_or_default()))
+}

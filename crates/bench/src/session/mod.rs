@@ -1,0 +1,20 @@
+//! From options to results: which run comes next, and what is kept of it.
+
+mod calls;
+mod environment;
+mod live;
+mod monitor;
+mod options;
+mod results;
+mod run;
+mod runner;
+mod schedule;
+
+pub use calls::{CallCounter, Calls};
+pub use environment::Environment;
+pub use monitor::{Event, Monitor, Quiet};
+pub use options::{BenchOptions, CacheState, CaseSpec, Ranking, Rounds};
+pub use results::{Case, FORMAT, Fault, Measurement, Overhead, Results, Run, ToolFault};
+pub use run::{Services, run};
+pub use runner::{Attempt, Check, Runner};
+pub use schedule::{CaseRuns, Plan, run_case};

@@ -1,0 +1,222 @@
+//! What was measured: the contents of `results.json`.
+
+use serde::{Deserialize, Serialize};
+
+use super::calls::Calls;
+use super::environment::Environment;
+use super::options::{CacheState, Ranking, Rounds};
+use crate::ground::GroundFacts;
+use crate::measure::{CacheUse, DeviceUse, Pressure, Sample};
+use crate::scenario::{Scenario, Volume};
+use crate::tool::Tool;
+
+/// The version of this format; a reader refuses others.
+pub const FORMAT: u32 = 1;
+
+/// Everything that a session found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of haul that measured.
+    pub haul_version: String,
+    /// On what.
+    pub environment: Environment,
+    /// What chance followed from.
+    pub seed: u64,
+    /// How often everything was to be run.
+    pub rounds: Rounds,
+    /// By which time tools are ranked.
+    pub ranking: Ranking,
+    /// What the benchmark itself costs.
+    pub overhead: Option<Overhead>,
+    /// The tables, in the order of the options.
+    pub cases: Vec<Case>,
+    /// Whether somebody asked to stop before everything was done.
+    pub interrupted: bool,
+}
+
+/// What a run costs that does nothing: `true` as the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overhead {
+    /// The median of its wall time in seconds, which every figure includes.
+    pub wall_s: f64,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// What was copied or deleted.
+    pub scenario: Scenario,
+    /// How much that is.
+    pub volume: Volume,
+    /// Where.
+    pub ground: GroundFacts,
+    /// In which state of the cache.
+    pub cache: CacheState,
+    /// The tool that the others are related to.
+    pub baseline: String,
+    /// By whom.
+    pub tools: Vec<Tool>,
+    /// What was measured, in the order in which it was.
+    pub runs: Vec<Run>,
+    /// The tools that failed.
+    pub faults: Vec<ToolFault>,
+    /// The system calls of tools, where they were counted.
+    pub calls: Vec<(String, Calls)>,
+    /// What stopped the case before its end.
+    pub trouble: Option<String>,
+}
+
+/// One run that went well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The tool's name.
+    pub tool: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// What was measured.
+    #[serde(flatten)]
+    pub measured: Measurement,
+}
+
+/// What is measured of a run. Where a scenario starts the command many times within a run, times
+/// are means over these, and memory is the peak.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Seconds from the start of the command to its end, by a clock that is never set.
+    pub wall_s: f64,
+    /// Seconds of the `syncfs` after it.
+    pub sync_s: f64,
+    /// Seconds of CPU in user mode.
+    pub user_s: f64,
+    /// Seconds of CPU in the kernel, as far as it worked in the tool's name.
+    pub system_s: f64,
+    /// The peak memory of its largest process.
+    pub max_rss_bytes: u64,
+    /// The benchmark's own memory, below which the kernel cannot tell the tool's.
+    pub floor_rss_bytes: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+    /// What the device did until the end of the sync.
+    pub device: Option<DeviceUse>,
+    /// What it did when.
+    pub samples: Vec<Sample>,
+    /// What is left in the page cache.
+    pub cache: CacheUse,
+    /// Bytes that waited to be written when the command ended.
+    pub dirty_bytes: Option<u64>,
+    /// The pressure on the machine until the command ended.
+    pub pressure: Option<Pressure>,
+}
+
+impl Measurement {
+    /// Returns the time by which tools are ranked, in seconds.
+    #[must_use]
+    pub fn ranked_s(&self, ranking: Ranking) -> f64 {
+        match ranking {
+            Ranking::Command => self.wall_s,
+            Ranking::WithSync => self.wall_s + self.sync_s,
+        }
+    }
+}
+
+/// A tool that failed: it is never ranked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolFault {
+    /// The tool's name.
+    pub tool: String,
+    /// The round in which it failed; 0 while warming up.
+    pub round: u32,
+    /// What it did.
+    pub fault: Fault,
+}
+
+/// What a tool did wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// It could not be started.
+    NotStarted(String),
+    /// It ended with a status that is not 0.
+    Exit {
+        /// The status.
+        status: i32,
+        /// The beginning of what it said.
+        stderr: String,
+    },
+    /// It was ended by a signal.
+    Signal {
+        /// The signal.
+        signal: i32,
+        /// The beginning of what it said.
+        stderr: String,
+    },
+    /// It took too long.
+    TimedOut,
+    /// It ended well, but what it left is not what was asked for.
+    Wrong(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let said = |stderr: &str| stderr.lines().next().map(|line| format!(": {line}"));
+        match self {
+            Fault::NotStarted(error) => write!(f, "could not be started: {error}"),
+            Fault::Exit { status, stderr } => {
+                write!(f, "exit status {status}{}", said(stderr).unwrap_or_default())
+            }
+            Fault::Signal { signal, stderr } => {
+                write!(f, "ended by signal {signal}{}", said(stderr).unwrap_or_default())
+            }
+            Fault::TimedOut => f.write_str("took too long"),
+            Fault::Wrong(difference) => write!(f, "wrong result: {difference}"),
+        }
+    }
+}
+
+impl Case {
+    /// Returns one line that names the case: `nested-small, warm, ext4 in RAM`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{}, {}, {}", self.scenario.name, self.cache.name(), self.ground.name)
+    }
+
+    /// Returns what was measured of a tool, round by round.
+    pub fn runs_of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Run> {
+        self.runs.iter().filter(move |run| run.tool == tool)
+    }
+
+    /// Returns the fault of a tool, if it failed.
+    #[must_use]
+    pub fn fault_of(&self, tool: &str) -> Option<&ToolFault> {
+        self.faults.iter().find(|fault| fault.tool == tool)
+    }
+}
+
+impl Results {
+    /// Returns the text of `results.json`.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: everything in there can be shown.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+
+    /// Reads the text of a `results.json`.
+    ///
+    /// # Errors
+    ///
+    /// It is none, or one of another version.
+    pub fn from_json(text: &str) -> Result<Results, serde_json::Error> {
+        let results: Results = serde_json::from_str(text)?;
+        if results.format == FORMAT {
+            return Ok(results);
+        }
+        let message = format!("format {} is not {FORMAT}", results.format);
+        Err(<serde_json::Error as serde::de::Error>::custom(message))
+    }
+}

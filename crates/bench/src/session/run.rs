@@ -1,0 +1,230 @@
+//! The session: one case after the other.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::calls::CallCounter;
+use super::environment::Environment;
+use super::live::LiveRunner;
+use super::monitor::{Event, Monitor};
+use super::options::{BenchOptions, CaseSpec};
+use super::results::{Case, FORMAT, Overhead, Results};
+use super::runner::Runner as _;
+use super::schedule::{Plan, run_case};
+use crate::ground::{
+    Backing, FileSystem, FolderGround, Ground, GroundSpec, ImageGround, Scratch, TmpfsGround,
+    hide_mounts, sweep,
+};
+use crate::measure::{HotFile, Limits, Watch, execute};
+use crate::stats::median;
+use crate::tool::Template;
+use crate::trouble::{Result, Trouble};
+
+/// Where memory is a file system.
+const RAM: &str = "/dev/shm";
+
+/// What a cached inode and its name take, with the blocks of tables that hold them on disk.
+const ENTRY_MEMORY_BYTES: u64 = 2 << 10;
+
+/// How often `true` is run to see what a run costs by itself.
+const OVERHEAD_RUNS: usize = 21;
+
+/// What the caller lends to a session.
+pub struct Services<'a> {
+    /// Hears what happens.
+    pub monitor: &'a mut dyn Monitor,
+    /// When it is set, the session ends the command at hand, tidies up and returns what it has.
+    pub interrupt: &'a AtomicBool,
+    /// Counts system calls, if somebody can.
+    pub counter: Option<&'a mut dyn CallCounter>,
+}
+
+/// Measures everything that the options say. Takes away what it made, on every path but a kill; what
+/// a killed session left is taken away by the next one.
+///
+/// Trouble within one case is kept in [`Case::trouble`], and the next case goes on.
+///
+/// # Errors
+///
+/// The session could not begin, or something that it made could not be taken away.
+pub fn run(options: &BenchOptions, services: &mut Services<'_>) -> Result<Results> {
+    // A thread of its own, since a mount namespace is a thread's.
+    let joined = std::thread::scope(|scope| scope.spawn(|| on_thread(options, services)).join());
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn on_thread(options: &BenchOptions, services: &mut Services<'_>) -> Result<Results> {
+    if options.cases.iter().any(|case| matches!(case.ground, GroundSpec::Fresh { .. })) {
+        hide_mounts()?;
+    }
+    let disks = options.cases.iter().filter_map(|case| match &case.ground {
+        GroundSpec::Fresh { backing: Backing::Disk(path), .. } => Some(path.as_path()),
+        _ => None,
+    });
+    let mut bases: Vec<&Path> = [Path::new(RAM), &options.work].into_iter().chain(disks).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    for base in bases {
+        tidy(base, services.monitor);
+    }
+    let mut scratch = Scratch::create(&options.work)?;
+    let results = with_scratch(options, services, &scratch);
+    let removed = scratch.remove();
+    results.and_then(|results| removed.map(|()| results))
+}
+
+/// Removes what killed runs left, and tells of it.
+fn tidy(base: &Path, monitor: &mut dyn Monitor) {
+    for swept in sweep(base) {
+        let path = swept.path.display();
+        let text = match swept.trouble {
+            None => format!("removed what an earlier run left in {path}"),
+            Some(trouble) => format!("an earlier run left {path}, which stays there: {trouble}"),
+        };
+        monitor.event(Event::Warning(&text));
+    }
+}
+
+fn with_scratch(
+    options: &BenchOptions,
+    services: &mut Services<'_>,
+    scratch: &Scratch,
+) -> Result<Results> {
+    let mut results = Results {
+        format: FORMAT,
+        haul_version: env!("CARGO_PKG_VERSION").to_owned(),
+        environment: Environment::gather(),
+        seed: options.seed,
+        rounds: options.rounds,
+        ranking: options.ranking,
+        overhead: overhead(services.interrupt)?,
+        cases: Vec::new(),
+        interrupted: false,
+    };
+    let hot = HotFile::new(scratch.path())?;
+    let start = Instant::now();
+    let count = options.cases.len();
+    for (index, case) in options.cases.iter().enumerate() {
+        if services.interrupt.load(Ordering::Relaxed) {
+            break;
+        }
+        let ground = ground_name(&case.ground);
+        let (scenario, cache) = (&case.scenario.name, case.cache.name());
+        let number = index + 1;
+        services.monitor.event(Event::Case { number, count, scenario, ground: &ground, cache });
+        let left = options.budget.map(|budget| budget.saturating_sub(start.elapsed()));
+        let budget = left.map(|left| left / u32::try_from(count - index).unwrap_or(1));
+        results.cases.push(one_case(options, case, &hot, budget, services)?);
+    }
+    results.interrupted = services.interrupt.load(Ordering::Relaxed);
+    Ok(results)
+}
+
+fn one_case(
+    options: &BenchOptions,
+    case: &CaseSpec,
+    hot: &HotFile,
+    budget: Option<Duration>,
+    services: &mut Services<'_>,
+) -> Result<Case> {
+    let mut runner = LiveRunner {
+        ground: make_ground(&case.ground)?,
+        case,
+        hot: Some(hot),
+        run_limit: options.run_limit,
+        memory_bytes: memory_bytes(case),
+        interrupt: services.interrupt,
+        warnings: Vec::new(),
+    };
+    let plan = Plan { tools: &case.tools, rounds: options.rounds, seed: options.seed, budget };
+    // Reborrowed by hand: the object's lifetime cannot be shortened behind `Option<&mut _>`.
+    let counter: Option<&mut dyn CallCounter> = match services.counter {
+        Some(ref mut counter) => Some(&mut **counter),
+        None => None,
+    };
+    let done = run_case(plan, &mut runner, services.monitor, counter, services.interrupt);
+    let facts = runner.facts();
+    for warning in &facts.warnings {
+        services.monitor.event(Event::Warning(warning));
+    }
+    let baseline = case.tools.iter().find(|tool| tool.name == case.baseline);
+    let baseline = baseline.or(case.tools.first()).map(|tool| tool.name.clone());
+    let trouble = done.trouble.map(|trouble| trouble.to_string());
+    if let Some(trouble) = &trouble {
+        services.monitor.event(Event::Warning(trouble));
+    }
+    Ok(Case {
+        scenario: case.scenario.clone(),
+        volume: case.scenario.volume(),
+        ground: facts,
+        cache: case.cache,
+        baseline: baseline.unwrap_or_default(),
+        tools: case.tools.clone(),
+        runs: done.runs,
+        faults: done.faults,
+        calls: done.calls,
+        trouble,
+    })
+}
+
+/// Returns how much memory a run takes: the target in the page cache, its image if that is in memory
+/// too, as much again because the kernel does not take just what was freed last, and what it keeps
+/// for each entry.
+fn memory_bytes(case: &CaseSpec) -> u64 {
+    let volume = case.scenario.volume();
+    volume.block_bytes * 3 + volume.entries * ENTRY_MEMORY_BYTES + (64 << 20)
+}
+
+fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Ground>> {
+    Ok(match spec {
+        GroundSpec::Folder { path, cold } => {
+            Box::new(FolderGround::new(Scratch::claim(path)?, *cold))
+        }
+        GroundSpec::Fresh { target: FileSystem::Tmpfs, source: None, .. } => {
+            Box::new(TmpfsGround::new(Scratch::create(Path::new(RAM))?))
+        }
+        GroundSpec::Fresh { target: FileSystem::Tmpfs, .. }
+        | GroundSpec::Fresh { source: Some(FileSystem::Tmpfs), .. } => {
+            return Err(Trouble::Unfit("tmpfs cannot be one of a pair of file systems"));
+        }
+        GroundSpec::Fresh { target, source, backing } => {
+            let base = match backing {
+                Backing::Ram => Path::new(RAM),
+                Backing::Disk(path) => path,
+            };
+            let scratch = Scratch::create(base)?;
+            Box::new(ImageGround::new(scratch, backing.clone(), *target, *source))
+        }
+    })
+}
+
+fn ground_name(spec: &GroundSpec) -> String {
+    match spec {
+        GroundSpec::Folder { path, .. } => path.display().to_string(),
+        GroundSpec::Fresh { target, source: Some(source), .. } => format!("{source} to {target}"),
+        GroundSpec::Fresh { target, source: None, .. } => format!("fresh {target}"),
+    }
+}
+
+/// Runs `true`; `None` where there is none.
+fn overhead(interrupt: &AtomicBool) -> Result<Option<Overhead>> {
+    let Ok(template) = Template::any("true") else { return Ok(None) };
+    let nothing = Path::new("");
+    let command = template.command(None, nothing, nothing);
+    let watch = Watch::new();
+    let limits = Limits { time: Duration::from_secs(60) };
+    let executions: Vec<_> = std::thread::scope(|scope| {
+        watch.start(scope, None, limits, interrupt);
+        let executions =
+            (0..OVERHEAD_RUNS).filter_map(|_| execute(&command, &watch).ok()).collect();
+        watch.stop();
+        executions
+    });
+    if interrupt.load(Ordering::Relaxed) {
+        return Err(Trouble::Interrupted);
+    }
+    let walls: Vec<f64> =
+        executions.iter().map(|run: &crate::measure::Execution| run.wall.as_secs_f64()).collect();
+    Ok(median(&walls).map(|wall_s| Overhead { wall_s }))
+}

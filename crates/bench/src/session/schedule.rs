@@ -1,0 +1,197 @@
+//! In which order tools run, and what happens to those that fail.
+//!
+//! In each round every tool runs once, in random order: whatever drifts (the temperature, the fill
+//! of a cache, a neighbour on the host) then meets all of them alike, and what cannot be averaged
+//! away stays out of the ratios, which are made within a round.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::calls::{CallCounter, Calls};
+use super::monitor::{Event, Monitor};
+use super::options::Rounds;
+use super::results::{Run, ToolFault};
+use super::runner::{Attempt, Check, Runner};
+use crate::stats::{Random, VALUES_MIN};
+use crate::tool::Tool;
+use crate::trouble::{Result, Trouble};
+
+/// Rounds that are run even when the time is over: fewer have no interval.
+const ROUNDS_MIN: u32 = VALUES_MIN as u32;
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The tools.
+    pub tools: &'a [Tool],
+    /// How often.
+    pub rounds: Rounds,
+    /// What the order follows from.
+    pub seed: u64,
+    /// How long it may take.
+    pub budget: Option<Duration>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct CaseRuns {
+    /// What was measured.
+    pub runs: Vec<Run>,
+    /// The tools that failed.
+    pub faults: Vec<ToolFault>,
+    /// The system calls of tools.
+    pub calls: Vec<(String, Calls)>,
+    /// What stopped everything; what was measured before holds.
+    pub trouble: Option<Trouble>,
+}
+
+/// Runs all rounds of one case. Whatever happens, the runner's ground is taken away at the end.
+pub fn run_case(
+    plan: Plan<'_>,
+    runner: &mut dyn Runner,
+    monitor: &mut dyn Monitor,
+    counter: Option<&mut dyn CallCounter>,
+    interrupt: &AtomicBool,
+) -> CaseRuns {
+    let start = Instant::now();
+    let mut progress = Progress { plan, start, runs_done: 0, case: CaseRuns::default(), interrupt };
+    let done = progress.all(runner, monitor, counter);
+    let finished = runner.finish();
+    let mut case = progress.case;
+    // Why the runs ended matters more than that tidying up then failed too.
+    case.trouble = done.and(finished).err();
+    case
+}
+
+struct Progress<'a> {
+    plan: Plan<'a>,
+    start: Instant,
+    runs_done: u32,
+    case: CaseRuns,
+    interrupt: &'a AtomicBool,
+}
+
+impl Progress<'_> {
+    fn all(
+        &mut self,
+        runner: &mut dyn Runner,
+        monitor: &mut dyn Monitor,
+        counter: Option<&mut dyn CallCounter>,
+    ) -> Result<()> {
+        self.go_on()?;
+        monitor.event(Event::Preparing);
+        runner.prepare()?;
+        let mut random = Random::new(self.plan.seed);
+        let Rounds { warm_up, counted } = self.plan.rounds;
+        for turn in 0..warm_up + counted {
+            let round = (turn + 1).saturating_sub(warm_up);
+            if self.time_is_over(round) {
+                monitor
+                    .event(Event::Warning("the time is over; the remaining rounds are left out"));
+                break;
+            }
+            let mut order: Vec<usize> = (0..self.plan.tools.len()).collect();
+            random.shuffle(&mut order);
+            let check = if turn == 0 { Check::Compare } else { Check::Status };
+            for index in order {
+                if let Some(tool) = self.plan.tools.get(index) {
+                    self.one(tool, round, check, runner, monitor)?;
+                }
+            }
+            if turn == 0 && self.all_failed() {
+                break;
+            }
+        }
+        if let Some(counter) = counter {
+            self.count(counter, runner, monitor)?;
+        }
+        Ok(())
+    }
+
+    fn one(
+        &mut self,
+        tool: &Tool,
+        round: u32,
+        check: Check,
+        runner: &mut dyn Runner,
+        monitor: &mut dyn Monitor,
+    ) -> Result<()> {
+        self.go_on()?;
+        if self.failed(tool) {
+            return Ok(());
+        }
+        let rounds = self.plan.rounds.counted;
+        monitor.event(Event::Run { round, rounds, tool: &tool.name, left: self.time_left() });
+        let attempt = runner.run(tool, check)?;
+        self.runs_done += 1;
+        match attempt {
+            Attempt::Measured(measured) if round > 0 => {
+                self.case.runs.push(Run { tool: tool.name.clone(), round, measured: *measured });
+            }
+            Attempt::Measured(_) => {}
+            Attempt::Failed(fault) => {
+                monitor.event(Event::Fault { tool: &tool.name, message: &fault.to_string() });
+                self.case.faults.push(ToolFault { tool: tool.name.clone(), round, fault });
+            }
+        }
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        counter: &mut dyn CallCounter,
+        runner: &mut dyn Runner,
+        monitor: &mut dyn Monitor,
+    ) -> Result<()> {
+        for tool in self.plan.tools {
+            self.go_on()?;
+            if self.failed(tool) {
+                continue;
+            }
+            monitor.event(Event::Counting { tool: &tool.name });
+            if let Some(calls) = runner.count(tool, counter)? {
+                self.case.calls.push((tool.name.clone(), calls));
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&self) -> Result<()> {
+        if self.interrupt.load(Ordering::Relaxed) { Err(Trouble::Interrupted) } else { Ok(()) }
+    }
+
+    fn failed(&self, tool: &Tool) -> bool {
+        self.case.faults.iter().any(|fault| fault.tool == tool.name)
+    }
+
+    fn all_failed(&self) -> bool {
+        self.plan.tools.iter().all(|tool| self.failed(tool))
+    }
+
+    /// Says whether another round would take longer than there is time.
+    fn time_is_over(&self, round: u32) -> bool {
+        let Some(budget) = self.plan.budget else { return false };
+        let a_round = self.a_run().unwrap_or_default() * self.still_running();
+        round > ROUNDS_MIN && self.start.elapsed() + a_round > budget
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let Rounds { warm_up, counted } = self.plan.rounds;
+        let all = (warm_up + counted) * u32::try_from(self.plan.tools.len()).unwrap_or(u32::MAX);
+        let left = self.a_run()? * all.saturating_sub(self.runs_done);
+        Some(match self.plan.budget {
+            Some(budget) => left.min(budget.saturating_sub(self.start.elapsed())),
+            None => left,
+        })
+    }
+
+    /// Returns how long a run takes with everything around it.
+    fn a_run(&self) -> Option<Duration> {
+        self.start.elapsed().checked_div(self.runs_done)
+    }
+
+    fn still_running(&self) -> u32 {
+        let running = self.plan.tools.iter().filter(|tool| !self.failed(tool)).count();
+        u32::try_from(running).unwrap_or(u32::MAX)
+    }
+}

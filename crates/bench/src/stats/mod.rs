@@ -1,0 +1,16 @@
+//! Statistics of few, skewed measurements: order statistics, resampling, ratios within a round.
+//!
+//! Times have a hard lower edge and a long tail, and there are seldom more than ten of them; so
+//! nothing here assumes a normal distribution, and every interval comes from resampling.
+
+mod bootstrap;
+mod fences;
+mod quantile;
+mod random;
+mod ratio;
+
+pub use bootstrap::{Interval, VALUES_MIN, interval};
+pub use fences::{Fences, fences};
+pub use quantile::{median, quantile};
+pub use random::Random;
+pub use ratio::{Ratio, paired_ratio};

@@ -1,0 +1,11 @@
+//! Who is measured: commands as templates, and the table of those that we know.
+
+mod discover;
+mod peers;
+mod template;
+mod types;
+
+pub use discover::{Found, discover, haul_methods, version_of};
+pub use peers::{PEERS, Peer};
+pub use template::{Command, Template, TemplateError};
+pub use types::{Group, Tool, Variation};

@@ -1,0 +1,151 @@
+//! The tools that are known, and how each is told to do the same work.
+//!
+//! Each is asked for the plain thing: contents and kinds, no attributes, no hard links, so that
+//! nobody does more than another. Where a tool cannot be told so, it does more, and its row stands
+//! as it is. GNU's `cp` and `rm` come first: they are the baseline.
+
+use super::types::Group;
+use crate::scenario::Work;
+
+/// A known tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// What it is called in tables.
+    pub name: &'static str,
+    /// The program that must be on the search path.
+    pub program: &'static str,
+    /// The argument that makes it tell its version.
+    pub version: &'static str,
+    /// When it takes part.
+    pub group: Group,
+    /// How it copies a tree.
+    pub tree: Option<&'static str>,
+    /// How it copies a file.
+    pub file: Option<&'static str>,
+    /// How it deletes a tree.
+    pub delete: Option<&'static str>,
+}
+
+const NONE: Peer = Peer {
+    name: "",
+    program: "",
+    version: "--version",
+    group: Group::Usual,
+    tree: None,
+    file: None,
+    delete: None,
+};
+
+/// The known tools, the baselines first.
+pub const PEERS: &[Peer] = &[
+    Peer {
+        name: "cp",
+        program: "cp",
+        tree: Some("cp -R {source} {target}"),
+        file: Some("cp {source} {target}"),
+        ..NONE
+    },
+    Peer { name: "rm", program: "rm", delete: Some("rm -rf {target}"), ..NONE },
+    Peer {
+        name: "haul",
+        program: "haul",
+        tree: Some("haul cp -R {source} {target}"),
+        file: Some("haul cp {source} {target}"),
+        delete: Some("haul rm -rf {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "cp-noreflink",
+        program: "cp",
+        group: Group::Extra,
+        tree: Some("cp -R --reflink=never {source} {target}"),
+        file: Some("cp --reflink=never {source} {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "haul-noreflink",
+        program: "haul",
+        group: Group::Extra,
+        tree: Some("haul cp -R --reflink=never {source} {target}"),
+        file: Some("haul cp --reflink=never {source} {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "uutils",
+        program: "coreutils",
+        tree: Some("coreutils cp -R {source} {target}"),
+        file: Some("coreutils cp {source} {target}"),
+        delete: Some("coreutils rm -rf {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "xcp",
+        program: "xcp",
+        tree: Some("xcp --no-progress -r {source} {target}"),
+        file: Some("xcp --no-progress {source} {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "cpz",
+        program: "cpz",
+        tree: Some("cpz {source} {target}"),
+        file: Some("cpz {source} {target}"),
+        ..NONE
+    },
+    Peer { name: "rmz", program: "rmz", delete: Some("rmz {target}"), ..NONE },
+    Peer { name: "find", program: "find", delete: Some("find {target} -delete"), ..NONE },
+    Peer {
+        name: "rsync",
+        program: "rsync",
+        tree: Some("rsync -rlW {source}/ {target}/"),
+        file: Some("rsync -W {source} {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "rclone",
+        program: "rclone",
+        version: "version",
+        tree: Some("rclone copy --links {source} {target}"),
+        file: Some("rclone copyto {source} {target}"),
+        ..NONE
+    },
+    Peer {
+        name: "tar-pipe",
+        program: "tar",
+        tree: Some("mkdir {target} && tar -C {source} -cf - . | tar -C {target} -xf -"),
+        ..NONE
+    },
+    Peer { name: "cat", program: "cat", file: Some("cat {source} > {target}"), ..NONE },
+    Peer {
+        name: "dd",
+        program: "dd",
+        file: Some("dd if={source} of={target} bs=1M status=none"),
+        ..NONE
+    },
+    Peer {
+        name: "dd-direct",
+        program: "dd",
+        group: Group::Extra,
+        file: Some("dd if={source} of={target} bs=1M iflag=direct oflag=direct status=none"),
+        ..NONE
+    },
+];
+
+/// The I/O sizes of the series that `dd` is run with, in bytes: from a page to the 8 MiB of 2007.
+pub(super) const DD_SIZES: [u64; 7] =
+    [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
+
+/// The numbers of jobs of the series that haul is run with.
+pub(super) const HAUL_JOBS: [u64; 4] = [1, 2, 4, 8];
+
+impl Peer {
+    /// Returns the template for some work, if the tool can do it.
+    #[must_use]
+    pub fn template(&self, work: Work) -> Option<&'static str> {
+        match work {
+            Work::CopyTree => self.tree,
+            Work::CopyFile => self.file,
+            Work::Delete => self.delete,
+        }
+    }
+}

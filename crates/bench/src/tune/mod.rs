@@ -1,0 +1,9 @@
+//! A shorter run that ends in a profile: what `haul cp` should prefer between two file systems.
+
+mod profile;
+mod session;
+mod toml;
+
+pub use profile::{Choice, PROFILE_VERSION, Profile, profiles};
+pub use session::{TuneOptions, tune};
+pub use toml::write_profile;

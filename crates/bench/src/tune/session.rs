@@ -1,0 +1,75 @@
+//! The shorter run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::profile::{Profile, profiles};
+use crate::ground::GroundSpec;
+use crate::scenario::{Scale, parse_scenario};
+use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
+use crate::stats::VALUES_MIN;
+use crate::tool::{Found, Group};
+use crate::trouble::{Result, Trouble};
+
+/// What is measured to tune: one kind of files for each decision that haul takes by size. Small
+/// enough for any scratch folder.
+const SCENARIOS: [&str; 4] = [
+    "nested-small:files=6000,dirs=30",
+    "medium:files=96,dirs=4",
+    "large:files=4",
+    "huge:size=256M",
+];
+
+/// What is to be tuned.
+#[derive(Clone, Debug)]
+pub struct TuneOptions {
+    /// Where; usually a folder on the file system in question.
+    pub ground: GroundSpec,
+    /// The haul to be tuned, as [`crate::discover`] found it.
+    pub haul: Found,
+    /// How often everything is run; at least five rounds are, since fewer show nothing.
+    pub rounds: u32,
+    /// What the order of the runs follows from.
+    pub seed: u64,
+    /// How long it may take.
+    pub budget: Option<Duration>,
+    /// As [`BenchOptions::work`].
+    pub work: PathBuf,
+}
+
+/// Measures haul against itself with each of its methods and several numbers of jobs, and draws
+/// profiles from that.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Results, Vec<Profile>)> {
+    let mut cases = Vec::new();
+    for text in SCENARIOS {
+        let scenario = parse_scenario(text, Scale::Quick, options.seed)
+            .map_err(|_| Trouble::Unfit("a scenario for tuning cannot be read"))?;
+        let mut tools = options.haul.tools(scenario.work, Group::Usual);
+        tools.extend(options.haul.tools(scenario.work, Group::Jobs));
+        cases.push(CaseSpec {
+            scenario,
+            ground: options.ground.clone(),
+            cache: CacheState::Warm,
+            tools,
+            baseline: "haul".to_owned(),
+        });
+    }
+    let results = run(
+        &BenchOptions {
+            cases,
+            rounds: Rounds { warm_up: 1, counted: options.rounds.max(VALUES_MIN as u32) },
+            ranking: Ranking::Command,
+            seed: options.seed,
+            budget: options.budget,
+            run_limit: Duration::from_secs(120),
+            work: options.work.clone(),
+        },
+        services,
+    )?;
+    let profiles = profiles(&results);
+    Ok((results, profiles))
+}

@@ -1,0 +1,212 @@
+//! Fresh file systems, which need root and loop devices; elsewhere these tests are ignored.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use haul_bench::{Backing, CacheState, GroundSpec, sweep};
+
+use crate::support::{names, options, session, tool};
+
+/// Says whether a file system can be made here; if not, says so on standard error.
+fn can_make(file_system: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let loops = Path::new("/dev/loop-control").exists() && Path::new("/dev/shm").exists();
+    let found = |program: &str| {
+        Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap()
+    };
+    let program = format!("mkfs.{file_system}");
+    let made = file_system == "tmpfs" || found(&program).status.success();
+    let fine = root && loops && made && found("losetup").status.success();
+    if !fine {
+        eprintln!("ignored: a fresh {file_system} needs root, loop devices and {program}");
+    }
+    fine
+}
+
+/// Returns what in memory belongs to this process.
+fn ours() -> Vec<String> {
+    let prefix = format!("haul-bench-{}-", std::process::id());
+    names(Path::new("/dev/shm")).into_iter().filter(|name| name.starts_with(&prefix)).collect()
+}
+
+fn loops_of_ours() -> String {
+    let listed = Command::new("losetup").args(["-n", "-O", "BACK-FILE"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let prefix = format!("haul-bench-{}-", std::process::id());
+    listed.lines().filter(|line| line.contains(&prefix)).collect()
+}
+
+/// Tests run side by side in one process, and all of them look at what it left.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[test]
+fn every_file_system_gives_fresh_ground() {
+    let _alone = alone();
+    for file_system in ["ext4", "xfs", "btrfs", "tmpfs", "xfs:ext4"] {
+        if !file_system.split(':').all(can_make) {
+            continue;
+        }
+        let work = tempfile::tempdir().unwrap();
+        let ground = GroundSpec::fresh(file_system, Backing::Ram).unwrap();
+        let tools = vec![
+            tool("cp", "cp -R {source} {target}"),
+            tool("wrong", "cp -R --attributes-only {source} {target}"),
+        ];
+        let (results, _) =
+            session(&options("nested-small:files=30,dirs=3", ground, tools, work.path()), None);
+        let case = &results.unwrap().cases[0];
+        assert_eq!(case.trouble, None, "{file_system}");
+        assert_eq!(case.runs_of("cp").count(), 2, "{file_system}: {:?}", case.faults);
+        assert!(case.fault_of("wrong").is_some());
+        let expected = file_system.split(':').next_back().unwrap();
+        assert_eq!(case.ground.file_system, expected);
+        assert!(!case.ground.mount_options.is_empty());
+        let device = case.runs[0].measured.device;
+        assert!(file_system == "tmpfs" || device.unwrap().written_bytes > 0, "{device:?}");
+        assert!(ours().is_empty() && loops_of_ours().is_empty());
+        assert!(names(work.path()).is_empty());
+    }
+}
+
+#[test]
+fn fresh_ground_is_cold_when_it_is_to_be() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let ground = GroundSpec::fresh("ext4", Backing::Ram).unwrap();
+    let tools = vec![tool("cp", "cp {source} {target}")];
+    let mut options = options("huge:size=8M", ground, tools, work.path());
+    options.cases[0].cache = CacheState::Cold;
+    let (results, _) = session(&options, None);
+    let case = &results.unwrap().cases[0];
+    let read = case.runs.iter().map(|run| run.measured.device.unwrap().read_bytes);
+    assert!(read.min().unwrap() >= 8 << 20, "all of the source came from the device");
+}
+
+#[test]
+fn images_on_a_disk_work_too() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let work = tempfile::tempdir_in(std::env::temp_dir()).unwrap();
+    let ground = GroundSpec::fresh("ext4", Backing::Disk(work.path().to_owned())).unwrap();
+    let tools = vec![tool("cp", "cp {source} {target}")];
+    let (results, _) = session(&options("huge:size=8M", ground, tools, work.path()), None);
+    let case = &results.unwrap().cases[0];
+    if let Some(trouble) = &case.trouble {
+        // A file system without direct I/O cannot hold such images.
+        eprintln!("ignored: {trouble}");
+    } else {
+        assert_eq!(case.runs.len(), 2);
+    }
+    assert!(names(work.path()).is_empty());
+}
+
+#[test]
+fn an_interrupt_at_any_stage_leaves_no_mount_no_device_and_no_image() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let options = || {
+        let ground = GroundSpec::fresh("ext4", Backing::Ram).unwrap();
+        let tools = vec![tool("cp", "cp -R {source} {target}")];
+        options("nested-small:files=30,dirs=3", ground, tools, work.path())
+    };
+    let whole = session(&options(), None).1.len();
+    for stop_at in 1..=whole {
+        let (results, _) = session(&options(), Some(stop_at));
+        assert!(results.unwrap().interrupted);
+        assert!(ours().is_empty(), "after event {stop_at}: {:?}", ours());
+        assert!(loops_of_ours().is_empty(), "after event {stop_at}");
+        assert!(names(work.path()).is_empty());
+    }
+}
+
+#[test]
+fn a_tool_that_destroys_the_ground_is_survived() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let ground = GroundSpec::fresh("ext4", Backing::Ram).unwrap();
+    let tools = vec![
+        tool("cp", "cp -R {source} {target}"),
+        tool("busy", "cp -R {source} {target} && cd {target} && (sleep 0.5 &)"),
+        tool("gone", "rm -rf {source} {target}"),
+    ];
+    let (results, _) =
+        session(&options("nested-small:files=30,dirs=3", ground, tools, work.path()), None);
+    let case = &results.unwrap().cases[0];
+    assert_eq!(case.runs_of("cp").count(), 2, "{:?} {:?}", case.trouble, case.faults);
+    assert_eq!(case.runs_of("busy").count(), 2);
+    assert!(ours().is_empty() && loops_of_ours().is_empty());
+}
+
+/// Kills a process in the middle of a session: its mounts go with it, and the next session removes
+/// its images. The example is that process; it is there whenever the tests are built.
+#[test]
+fn what_a_killed_session_left_is_swept() {
+    let _alone = alone();
+    if !can_make("ext4") {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let example = this.parent().unwrap().parent().unwrap().join("examples/bench");
+    if !example.exists() {
+        eprintln!("ignored: the example was not built");
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let mut child = Command::new(example)
+        .args(["nested-small:files=30,dirs=3", "--only", "none", "--rounds", "1"])
+        .args(["--tool", "hang=sleep 600 {target}"])
+        .env("TMPDIR", work.path())
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let ours = format!("haul-bench-{}-", child.id());
+    let left = || {
+        let all = names(Path::new("/dev/shm"));
+        all.into_iter().filter(|name| name.starts_with(&ours)).collect::<Vec<_>>()
+    };
+    let ready = || {
+        let folder = left().into_iter().next();
+        folder.is_some_and(|name| Path::new("/dev/shm").join(name).join("run.img").exists())
+    };
+    for _ in 0..200 {
+        if ready() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(ready(), "the session did not begin");
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The command is in a group of its own and outlives its parent; it keeps the namespace.
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let command = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        if command.starts_with("sleep") && command.contains(&ours) {
+            let pid = entry.file_name().into_string().unwrap();
+            Command::new("kill").args(["-9", &pid]).status().unwrap();
+        }
+    }
+    // Sessions of other tests sweep too, so there may be nothing left to do.
+    for swept in sweep(Path::new("/dev/shm")).into_iter().chain(sweep(work.path())) {
+        assert!(swept.trouble.is_none(), "{swept:?}");
+    }
+    assert!(left().is_empty(), "{:?}", left());
+    assert!(names(work.path()).is_empty());
+}

@@ -1,0 +1,195 @@
+//! Real runs in folders, which need no rights.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haul_bench::{CacheState, ColdMeans, Fault, GroundSpec, MARKER, Trouble};
+
+use crate::support::{names, options, session, tool};
+
+const SMALL: &str = "nested-small:files=40,dirs=4";
+
+fn folder_ground(path: &Path) -> GroundSpec {
+    GroundSpec::Folder { path: path.to_owned(), cold: ColdMeans::Advise }
+}
+
+#[test]
+fn who_copies_wrongly_is_flagged_and_never_ranked() {
+    let work = tempfile::tempdir().unwrap();
+    let tools = vec![
+        tool("cp", "cp -R {source} {target}"),
+        tool("nothing", "mkdir {target}"),
+        tool("bytes", "cp -R {source} {target} && printf x >> {target}/d00001/f0000010"),
+        tool("links", "cp -R --symbolic-link {source} {target}"),
+        tool("exits", "sh -c 'echo no luck >&2; exit 3' {target}"),
+        tool("missing", "/no/such/program {source} {target}"),
+    ];
+    let scratch = work.path().join("scratch");
+    let (results, heard) =
+        session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
+    let results = results.unwrap();
+    let case = &results.cases[0];
+    assert_eq!(case.trouble, None);
+    let fault = |tool: &str| &case.fault_of(tool).unwrap().fault;
+    for tool in ["nothing", "bytes", "links"] {
+        assert!(matches!(fault(tool), Fault::Wrong(_)), "{tool}: {:?}", fault(tool));
+        assert_eq!(case.runs_of(tool).count(), 0);
+    }
+    assert_eq!(*fault("exits"), Fault::Exit { status: 3, stderr: "no luck".to_owned() });
+    assert!(matches!(fault("missing"), Fault::NotStarted(_)));
+    assert_eq!(case.runs_of("cp").count(), 2);
+    assert!(heard.iter().any(|event| event.contains("distort")), "a folder is warned of loudly");
+    assert!(names(work.path()).is_empty(), "everything is gone");
+    let run = &case.runs_of("cp").next().unwrap().measured;
+    assert!(run.wall_s > 0.0 && run.max_rss_bytes > 0);
+    assert!(results.overhead.unwrap().wall_s > 0.0);
+    let text = haul_bench::render::text(&results);
+    assert!(text.contains("nothing  FAILED: wrong result"), "{text}");
+}
+
+#[test]
+fn a_deletion_that_leaves_something_is_flagged() {
+    let work = tempfile::tempdir().unwrap();
+    let tools = vec![tool("rm", "rm -rf {target}"), tool("half", "rm -rf {target}/d00000")];
+    let scratch = work.path().join("scratch");
+    let scenario = "delete-nested:files=40,dirs=4";
+    let (results, _) =
+        session(&options(scenario, folder_ground(&scratch), tools, work.path()), None);
+    let case = &results.unwrap().cases[0];
+    assert_eq!(case.runs_of("rm").count(), 2);
+    assert_eq!(case.fault_of("half").unwrap().fault, Fault::Wrong("something is left".to_owned()));
+}
+
+#[test]
+fn a_repeated_start_is_divided() {
+    let work = tempfile::tempdir().unwrap();
+    let tools = vec![tool("cp", "cp {source} {target}")];
+    let scratch = work.path().join("scratch");
+    let (results, _) =
+        session(&options("startup", folder_ground(&scratch), tools, work.path()), None);
+    let case = &results.unwrap().cases[0];
+    assert_eq!(case.trouble, None);
+    assert!(case.runs.iter().all(|run| run.measured.wall_s < 0.2));
+}
+
+#[test]
+fn cold_files_are_cold_or_said_to_be_warm() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools = vec![tool("cp", "cp -R {source} {target}")];
+    let mut options = options("medium:files=8,dirs=2", folder_ground(&scratch), tools, work.path());
+    options.cases[0].cache = CacheState::Cold;
+    let (results, _) = session(&options, None);
+    let case = &results.unwrap().cases[0];
+    for run in &case.runs {
+        match run.measured.cache.source_before {
+            Some(0) => {}
+            // tmpfs cannot be cooled, and somebody may have the pages mapped.
+            Some(_) => {
+                assert!(case.ground.warnings.iter().any(|text| text.contains("partly warm")));
+            }
+            None => eprintln!("ignored: this kernel has no cachestat"),
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_at_any_stage_leaves_nothing() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools =
+        || vec![tool("cp", "cp -R {source} {target}"), tool("cat", "cp -r {source} {target}")];
+    let whole =
+        session(&options(SMALL, folder_ground(&scratch), tools(), work.path()), None).1.len();
+    for stop_at in 1..=whole {
+        let options = options(SMALL, folder_ground(&scratch), tools(), work.path());
+        let (results, _) = session(&options, Some(stop_at));
+        assert!(results.unwrap().interrupted);
+        assert!(names(work.path()).is_empty(), "after event {stop_at}: {:?}", names(work.path()));
+    }
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_by_an_interrupt_and_by_the_limit() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools = || vec![tool("hang", "sh -c 'sleep 600; :' {target}")];
+    let start = Instant::now();
+    let hang = options(SMALL, folder_ground(&scratch), tools(), work.path());
+    // The third event is the run itself: case, preparing, run.
+    let (results, heard) = session(&hang, Some(3));
+    assert!(heard[2].starts_with("Run"), "{heard:?}");
+    assert!(results.unwrap().interrupted);
+    let mut limited = options(SMALL, folder_ground(&scratch), tools(), work.path());
+    limited.run_limit = Duration::from_millis(300);
+    let (results, _) = session(&limited, None);
+    assert_eq!(results.unwrap().cases[0].faults[0].fault, Fault::TimedOut);
+    assert!(start.elapsed() < Duration::from_secs(60));
+    assert!(names(work.path()).is_empty());
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_refused_and_left_alone() {
+    let work = tempfile::tempdir().unwrap();
+    let precious = work.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("thesis"), "years of work").unwrap();
+    let tools = || vec![tool("cp", "cp -R {source} {target}")];
+    let refused = options(SMALL, folder_ground(&precious), tools(), work.path());
+    let (results, _) = session(&refused, None);
+    assert!(matches!(results, Err(Trouble::ForeignFolder(path)) if path == precious));
+    assert_eq!(names(&precious), ["thesis"]);
+    assert_eq!(names(work.path()), ["precious"]);
+    // A marker that is not ours does not help.
+    fs::write(precious.join(MARKER), "hello").unwrap();
+    assert!(matches!(session(&refused, None).0, Err(Trouble::ForeignFolder(_))));
+    // One of a process that still runs is respected.
+    let stat = fs::read_to_string("/proc/1/stat").unwrap();
+    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
+    fs::write(precious.join(MARKER), format!("pid 1\nstarted {started}\nkept 1\n")).unwrap();
+    assert!(matches!(session(&refused, None).0, Err(Trouble::BusyFolder { pid: 1, .. })));
+    assert_eq!(names(&precious), [MARKER, "thesis"]);
+}
+
+#[test]
+fn what_a_killed_run_left_is_taken_over_and_swept() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    // Process ids come again, so the same id with another start is somebody else.
+    let marker = "pid 1\nstarted 12345678901\nkept 0\n";
+    let stale = work.path().join("haul-bench-99-0");
+    for folder in [&scratch, &stale] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join(MARKER), marker).unwrap();
+        fs::write(folder.join("left.img"), "left").unwrap();
+    }
+    let tools = vec![tool("cp", "cp -R {source} {target}")];
+    let (results, _) = session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
+    assert_eq!(results.unwrap().cases[0].runs.len(), 2);
+    assert!(names(work.path()).is_empty(), "{:?}", names(work.path()));
+}
+
+#[test]
+fn an_empty_folder_is_used_and_kept() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let tools = vec![tool("cp", "cp -R {source} {target}")];
+    let (results, _) = session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
+    assert_eq!(results.unwrap().cases[0].trouble, None);
+    assert_eq!(names(work.path()), ["scratch"]);
+    assert!(names(&scratch).is_empty());
+}
+
+#[test]
+fn too_little_room_is_noticed_before_anything_is_written() {
+    let work = tempfile::tempdir().unwrap();
+    let scratch = work.path().join("scratch");
+    let tools = vec![tool("cp", "cp {source} {target}")];
+    let (results, heard) =
+        session(&options("huge:size=1T", folder_ground(&scratch), tools, work.path()), None);
+    let case = &results.unwrap().cases[0];
+    assert!(case.trouble.as_ref().unwrap().contains("are needed"), "{:?} {heard:?}", case.trouble);
+    assert!(names(work.path()).is_empty());
+}

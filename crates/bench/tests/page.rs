@@ -1,0 +1,123 @@
+//! The report is well-formed, self-contained and complete.
+
+use haul_bench::render::{html, plot, summarise, write_report};
+use haul_bench::{Results, units};
+
+use crate::samples::results;
+use crate::support::names;
+
+fn parse(text: &str) -> roxmltree::Document<'_> {
+    let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+    roxmltree::Document::parse_with_options(text, options).unwrap()
+}
+
+#[test]
+fn the_page_is_well_formed_and_brings_everything_along() {
+    let page = html(&results());
+    assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\""));
+    let document = parse(&page);
+    let named =
+        |name: &str| document.descendants().filter(|node| node.tag_name().name() == name).count();
+    assert_eq!(named("script"), 0);
+    assert_eq!(named("link") + named("img") + named("iframe"), 0);
+    assert_eq!(named("svg"), 5, "distribution, ratios, throughput, scaling, cost");
+    assert_eq!(named("title"), 6 + named("circle"), "page and plots have titles, dots have hints");
+    assert!(!page.contains("url(") && !page.contains("@import"));
+    for attribute in ["src", "href"] {
+        for node in document.descendants() {
+            let value = node.attribute(attribute).unwrap_or("#");
+            assert!(value.starts_with('#'), "{value} is elsewhere");
+        }
+    }
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+    let text: String = document.descendants().filter_map(|node| node.text()).collect();
+    for part in
+        ["<evil> \"&\" tool", "a <warning> & more", "failed: wrong result", "Some Processor"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn ids_are_unique_and_links_lead_somewhere() {
+    let mut results = results();
+    results.cases.push(results.cases[0].clone());
+    let page = html(&results);
+    let document = parse(&page);
+    let mut ids: Vec<&str> =
+        document.descendants().filter_map(|node| node.attribute("id")).collect();
+    let links: Vec<&str> =
+        document.descendants().filter_map(|node| node.attribute("href")).collect();
+    assert_eq!(links.len(), 2);
+    assert!(links.iter().all(|link| ids.contains(&link.trim_start_matches('#'))));
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn plots_stand_on_their_own() {
+    let results = results();
+    let case = &results.cases[0];
+    let summary = summarise(&results, case);
+    let svg = plot::distribution(&summary, plot::Place::File).unwrap();
+    let document = parse(&svg);
+    assert!(svg.contains("<style>") && svg.contains("prefers-color-scheme:dark"));
+    let view: Vec<f64> = document
+        .root_element()
+        .attribute("viewBox")
+        .unwrap()
+        .split(' ')
+        .map(|number| number.parse().unwrap())
+        .collect();
+    for node in document.descendants() {
+        for (name, limit) in [("cx", view[2]), ("cy", view[3]), ("x", view[2]), ("y", view[3])] {
+            if let Some(value) = node.attribute(name) {
+                let value: f64 = value.parse().unwrap();
+                assert!((0.0..=limit).contains(&value), "{name} {value} is off the sheet");
+            }
+        }
+    }
+    let dots = document.descendants().filter(|node| node.tag_name().name() == "circle").count();
+    assert_eq!(dots, 20, "every single run is shown");
+    assert_eq!(plot::pair(&summary), Some(("haul", "cp")));
+    let series = plot::series_of(case, &summary);
+    assert_eq!(series.len(), 1);
+    assert_eq!(series[0].points.len(), 2);
+}
+
+#[test]
+fn a_report_with_nothing_in_it_is_still_a_page() {
+    let mut results = results();
+    results.cases[0].runs.clear();
+    parse(&html(&results));
+    results.cases.clear();
+    results.interrupted = true;
+    assert!(
+        parse(&html(&results)).descendants().any(|node| node.attribute("class") == Some("warn"))
+    );
+}
+
+#[test]
+fn a_folder_holds_page_figures_and_plots() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("deep/out");
+    write_report(&out, &results()).unwrap();
+    let found = names(&out);
+    assert_eq!(found.iter().filter(|name| name.ends_with(".svg")).count(), 5, "{found:?}");
+    let text = std::fs::read_to_string(out.join("results.json")).unwrap();
+    assert_eq!(Results::from_json(&text).unwrap(), results());
+    let other = text.replacen("\"format\": 1", "\"format\": 999", 1);
+    assert!(Results::from_json(&other).unwrap_err().to_string().contains("format 999"));
+}
+
+#[test]
+fn figures_have_three_digits_and_a_unit() {
+    let seconds = [0.0, 1.234, 99.96, 0.012_34, 0.000_001_5].map(units::seconds);
+    assert_eq!(seconds, ["0.00 s", "1.23 s", "100 s", "12.3 ms", "1.50 µs"]);
+    let bytes = [0, 1024, 1536, 5 << 30].map(units::bytes);
+    assert_eq!(bytes, ["0 B", "1 KiB", "1.50 KiB", "5 GiB"]);
+    assert_eq!([1, 1000, 1_234_567].map(units::count), ["1", "1,000", "1,234,567"]);
+    assert_eq!([0.0512, 0.567, 12.34, 123.4].map(units::ratio), ["0.051", "0.57", "12.3", "123"]);
+}

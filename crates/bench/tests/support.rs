@@ -1,0 +1,77 @@
+//! What several tests need.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use haul_bench::{
+    BenchOptions, CacheState, CaseSpec, Event, GroundSpec, Monitor, Ranking, Results, Rounds,
+    Scale, Services, Template, Tool, Trouble, parse_scenario, run,
+};
+
+/// Makes a tool.
+pub(crate) fn tool(name: &str, template: &str) -> Tool {
+    Tool::new(name, Template::any(template).unwrap())
+}
+
+/// One case of a small scenario.
+pub(crate) fn options(
+    scenario: &str,
+    ground: GroundSpec,
+    tools: Vec<Tool>,
+    work: &Path,
+) -> BenchOptions {
+    let case = CaseSpec {
+        scenario: parse_scenario(scenario, Scale::Quick, 7).unwrap(),
+        ground,
+        cache: CacheState::Warm,
+        baseline: tools[0].name.clone(),
+        tools,
+    };
+    BenchOptions {
+        cases: vec![case],
+        rounds: Rounds { warm_up: 0, counted: 2 },
+        ranking: Ranking::Command,
+        seed: 5,
+        budget: None,
+        run_limit: Duration::from_secs(60),
+        work: work.to_owned(),
+    }
+}
+
+/// Hears everything, and asks to stop at the n-th event if told so.
+pub(crate) struct Ear<'a> {
+    pub(crate) heard: Vec<String>,
+    pub(crate) stop_at: Option<usize>,
+    pub(crate) interrupt: &'a AtomicBool,
+}
+
+impl Monitor for Ear<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.heard.push(format!("{event:?}"));
+        if self.stop_at == Some(self.heard.len()) {
+            self.interrupt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs a session and returns what it found and said.
+pub(crate) fn session(
+    options: &BenchOptions,
+    stop_at: Option<usize>,
+) -> (Result<Results, Trouble>, Vec<String>) {
+    let interrupt = AtomicBool::new(false);
+    let mut ear = Ear { heard: Vec::new(), stop_at, interrupt: &interrupt };
+    let mut services = Services { monitor: &mut ear, interrupt: &interrupt, counter: None };
+    let results = run(options, &mut services);
+    (results, ear.heard)
+}
+
+/// Returns the names in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,87 @@
+//! Templates become commands without a shell wherever that is possible.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use haul_bench::{Group, PEERS, Template, TemplateError, Work, discover};
+
+fn words(template: &str) -> Vec<OsString> {
+    let template = Template::any(template).unwrap();
+    template.command(None, Path::new("/a b/s'x"), Path::new("/t")).words
+}
+
+#[test]
+fn words_are_split_as_a_shell_would() {
+    assert_eq!(words("cp -R {source} {target}"), ["cp", "-R", "/a b/s'x", "/t"]);
+    assert_eq!(words("dd if={source} of={target}"), ["dd", "if=/a b/s'x", "of=/t"]);
+    assert_eq!(words(r#"a 'b c' "d \"e" f\ g ''"#), ["a", "b c", "d \"e", "f g", ""]);
+    assert_eq!(words("rsync {source}/ {target}/"), ["rsync", "/a b/s'x/", "/t/"]);
+}
+
+#[test]
+fn what_needs_a_shell_gets_one_with_quoted_paths() {
+    let template = Template::parse("cat {source} > {target}").unwrap();
+    assert!(template.needs_shell());
+    assert_eq!(words("cat {source} > {target}"), ["sh", "-c", r"cat '/a b/s'\''x' > '/t'"]);
+    for text in ["a | b", "a && b", "a $HOME", "a \"$HOME\"", "a *", "a; b", "a `b`"] {
+        assert!(Template::any(text).unwrap().needs_shell(), "{text}");
+    }
+    assert!(!Template::any("a '|' \\; b").unwrap().needs_shell());
+}
+
+#[test]
+fn nonsense_is_refused() {
+    assert_eq!(Template::parse("cp {source}"), Err(TemplateError::NoTarget));
+    assert_eq!(Template::any("  "), Err(TemplateError::Empty));
+    assert_eq!(Template::any("cp 'x"), Err(TemplateError::Unclosed));
+    assert_eq!(Template::any("cp \\"), Err(TemplateError::Unclosed));
+}
+
+#[test]
+fn a_program_takes_the_place_of_the_first_word() {
+    let template = Template::parse("cp {source} {target}").unwrap();
+    let command = template.command(Some(Path::new("/x/cp")), Path::new("s"), Path::new("t"));
+    assert_eq!(command.words, ["/x/cp", "s", "t"]);
+    assert_eq!(template.program(), Some("cp"));
+}
+
+#[test]
+fn every_known_template_can_be_read() {
+    for peer in PEERS {
+        for text in [peer.tree, peer.file, peer.delete].into_iter().flatten() {
+            assert!(Template::parse(text).is_ok(), "{text}");
+        }
+    }
+    let mut names: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), PEERS.len());
+}
+
+#[test]
+fn installed_tools_are_found_with_their_versions() {
+    let found = discover(&["/nowhere".into(), "/usr/bin".into(), "/bin".into()], None);
+    let cp = found.iter().find(|program| program.program == "cp").unwrap();
+    let tools = cp.tools(Work::CopyTree, Group::Usual);
+    assert_eq!(tools.len(), 1);
+    assert_eq!(tools[0].name, "cp");
+    assert!(cp.version.is_some());
+    assert!(cp.tools(Work::Delete, Group::Usual).is_empty());
+    assert!(discover(&["/nowhere".into()], None).is_empty());
+}
+
+#[test]
+fn haul_is_asked_for_its_methods() {
+    let folder = tempfile::tempdir().unwrap();
+    let haul = folder.path().join("haul");
+    let script = "#!/bin/sh\n[ \"$2\" = --list-methods ] && printf 'reflink  clones\\nring\\n'\n";
+    std::fs::write(&haul, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&haul, mode).unwrap();
+    let found = discover(&[], Some(&haul));
+    assert_eq!(found[0].methods, ["reflink", "ring"]);
+    let tools = found[0].tools(Work::CopyTree, Group::Usual);
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["haul", "haul-reflink", "haul-ring"]);
+    assert_eq!(tools[2].method.as_deref(), Some("ring"));
+}

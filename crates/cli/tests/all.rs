@@ -1,0 +1,26 @@
+//! The one integration binary of haul: the program as its users see it.
+//!
+//! Every test starts the built program. What it did is judged by `haul-manifest`, which shares no
+//! code with it, by GNU cp, or by strace. Runs that need what this machine does not have say
+//! `ignored:`; see `support`.
+
+#![expect(clippy::panic, reason = "a test fails by panicking")]
+
+mod again;
+mod data;
+mod fidelity;
+mod identity;
+mod limits;
+mod links;
+mod lint;
+mod messages;
+mod output;
+mod races;
+mod signals;
+mod space;
+mod specials;
+mod support;
+mod sweep;
+mod syscalls;
+mod trace;
+mod window;

@@ -1,0 +1,286 @@
+//! The bytes of a file: every size at which something changes, holes of every shape, on every
+//! file system, by one worker and by several.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use haul_manifest::{Aspects, parse_recipe};
+
+use super::support::judge::demand_equal;
+use super::support::run::cp;
+use super::support::scratch::Scratch;
+use super::support::volume::{Volume, pairs, volumes};
+use super::support::{Outcome, has, is_root};
+
+const MIB: u64 = 1 << 20;
+
+/// Sizes around blocks, buffers, the bounds of sharing and of preallocation.
+const SIZES: [u64; 26] = [
+    0,
+    1,
+    511,
+    512,
+    513,
+    4095,
+    4096,
+    4097,
+    5000,
+    32_767,
+    32_768,
+    65_537,
+    262_143,
+    262_144,
+    262_145,
+    MIB - 1,
+    MIB,
+    MIB + 1,
+    2 * MIB + 1,
+    4 * MIB - 1,
+    4 * MIB,
+    8 * MIB - 1,
+    8 * MIB,
+    8 * MIB + 1,
+    16 * MIB + 4095,
+    64 * MIB,
+];
+
+/// Makes a folder with a file of every size, no two alike.
+fn plant_sizes(dir: &Path) -> Outcome {
+    fs::create_dir(dir)?;
+    for (index, size) in SIZES.iter().enumerate() {
+        let file = File::create(dir.join(format!("{size}")))?;
+        let mut word = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut chunk = Vec::with_capacity(MIB as usize);
+        while (chunk.len() as u64) < (*size).min(MIB) {
+            word = word.rotate_left(7).wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            chunk.extend_from_slice(&word.to_le_bytes());
+        }
+        let mut at = 0;
+        while at < *size {
+            let length = (*size - at).min(MIB) as usize;
+            // Every MiB says which one it is, so that none can take another one's place.
+            let stamp = at.to_le_bytes();
+            let chunk = chunk.get_mut(..length).unwrap_or_default();
+            for (byte, stamp) in chunk.iter_mut().zip(stamp) {
+                *byte = stamp;
+            }
+            file.write_all_at(chunk, at)?;
+            at += length as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Allocation beyond the end of a dense file is for the file system to give back.
+fn demand_bytes(scratch: &Scratch, target: &Scratch, context: &str) {
+    demand_equal(&scratch.at("s"), &target.at("t"), Aspects::contents_only(), context);
+}
+
+#[test]
+fn every_size_arrives_whole_on_every_file_system() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        plant_sizes(&scratch.at("s"))?;
+        for jobs in ["--jobs=1", "--jobs=4"] {
+            for option in ["--reflink=auto", "--reflink=never"] {
+                cp(["-r", jobs, option, "s", "t"]).in_dir(scratch.path()).succeed()?;
+                demand_bytes(&scratch, &scratch, &format!("{} {jobs} {option}", volume.name));
+                scratch.clear("t")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_size_arrives_whole_between_file_systems() -> Outcome {
+    for (from, to) in pairs()? {
+        let (source, target) = (Scratch::on(&from)?, Scratch::on(&to)?);
+        plant_sizes(&source.at("s"))?;
+        cp(["-r", "--jobs=2"]).word(source.at("s")).word(target.at("t")).succeed()?;
+        demand_bytes(&source, &target, &format!("{} to {}", from.name, to.name));
+    }
+    Ok(())
+}
+
+/// Larger files that are there already are cut to the new size, whatever was in them.
+#[test]
+fn every_size_arrives_whole_over_a_larger_file() -> Outcome {
+    let scratch = Scratch::new()?;
+    plant_sizes(&scratch.at("s"))?;
+    fs::create_dir(scratch.at("t"))?;
+    for size in SIZES {
+        let file = File::create(scratch.at(format!("t/{size}")))?;
+        file.write_all_at(&[0xff; 10_000], size.saturating_sub(5000))?;
+    }
+    cp(["-rT", "--jobs=2", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    demand_bytes(&scratch, &scratch, "over larger files");
+    Ok(())
+}
+
+/// A piece of data in a file with holes.
+type Piece = (u64, u64);
+
+/// Holes at every place: before, between and behind data, nothing but holes, one block far away.
+const MAPS: [(&str, u64, &[Piece]); 9] = [
+    ("leading", 4 * MIB, &[(4 * MIB - 4096, 4096)]),
+    ("middle", 4 * MIB, &[(0, 4096), (4 * MIB - 4096, 4096)]),
+    ("trailing", 4 * MIB, &[(0, 4096)]),
+    ("all", 4 * MIB, &[]),
+    ("unaligned", 3 * MIB + 123, &[(5, 1), (MIB + 1, 4097), (3 * MIB + 120, 3)]),
+    ("unaligned-trailing", 3 * MIB + 123, &[(MIB + 77, 10_000)]),
+    ("large", 32 * MIB, &[(0, 3 * MIB), (9 * MIB + 1, 5 * MIB), (31 * MIB, MIB)]),
+    ("large-trailing", 32 * MIB + 5, &[(MIB, 9 * MIB)]),
+    ("huge", 5 << 30, &[(0, 4096), ((5 << 30) - 4096, 4096)]),
+];
+
+fn plant_maps(dir: &Path) -> Outcome {
+    fs::create_dir(dir)?;
+    for (name, size, pieces) in MAPS {
+        let file = File::create(dir.join(name))?;
+        file.set_len(size)?;
+        for (offset, length) in pieces {
+            file.write_all_at(&vec![b'#'; *length as usize], *offset)?;
+        }
+    }
+    Ok(())
+}
+
+/// Demands that what is allocated is about the data: XFS reserves up to the size of what was
+/// written so far behind each write that extends a file.
+fn demand_holes(from: &Path, to: &Path, volume: &Volume, context: &str) -> Outcome {
+    for (name, _, pieces) in MAPS {
+        let data: u64 = pieces.iter().map(|(_, length)| length + 2 * 65_536).sum();
+        let slack = if volume.name.starts_with("xfs") { 2 * data + 8 * MIB } else { 2 * 65_536 };
+        let source = from.join(name).metadata()?.blocks() * 512;
+        let target = to.join(name).metadata()?.blocks() * 512;
+        let most = data.max(source) + slack;
+        assert!(target <= most, "{context} {name}: {target} bytes allocated, more than {most}");
+    }
+    Ok(())
+}
+
+#[test]
+fn holes_stay_holes_on_every_file_system() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        plant_maps(&scratch.at("s"))?;
+        for options in [["-r", "--jobs=1"], ["-r", "--jobs=4"], ["-r", "--reflink=never"]] {
+            let context = format!("{} {options:?}", volume.name);
+            cp(options).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+            demand_bytes(&scratch, &scratch, &context);
+            demand_holes(&scratch.at("s"), &scratch.at("t"), &volume, &context)?;
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn holes_stay_holes_between_file_systems() -> Outcome {
+    for (from, to) in pairs()? {
+        let (source, target) = (Scratch::on(&from)?, Scratch::on(&to)?);
+        plant_maps(&source.at("s"))?;
+        let context = format!("{} to {}", from.name, to.name);
+        cp(["-r", "--jobs=2"]).word(source.at("s")).word(target.at("t")).succeed()?;
+        demand_bytes(&source, &target, &context);
+        demand_holes(&source.at("s"), &target.at("t"), &to, &context)?;
+    }
+    Ok(())
+}
+
+/// Unwritten extents, dirty pages over them, punched holes, space reserved behind the end.
+#[test]
+fn reserved_and_punched_space_is_read_as_zeros() -> Outcome {
+    use rustix::fs::{FallocateFlags, fallocate};
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        fs::create_dir(scratch.at("s"))?;
+        let make = |name: &str| File::create(scratch.at("s").join(name));
+        let reserved = make("reserved")?;
+        fallocate(&reserved, FallocateFlags::empty(), 0, 2 * MIB)?;
+        let dirty = make("dirty")?;
+        fallocate(&dirty, FallocateFlags::empty(), 0, 2 * MIB)?;
+        dirty.write_all_at(&[1; 5000], MIB + 3)?;
+        let punched = make("punched")?;
+        punched.write_all_at(&vec![2; 3 * MIB as usize], 0)?;
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&punched, punch, MIB, MIB + 100)?;
+        let behind = make("behind")?;
+        behind.write_all_at(&[3; 100], 0)?;
+        fallocate(&behind, FallocateFlags::KEEP_SIZE, 0, 4 * MIB)?;
+        for jobs in ["--jobs=1", "--jobs=4"] {
+            cp(["-r", jobs, "s", "t"]).in_dir(scratch.path()).succeed()?;
+            demand_bytes(&scratch, &scratch, &format!("{} {jobs}", volume.name));
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn zeros_become_holes_when_they_are_to_and_holes_are_filled_when_they_are_not_to_be() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        fs::create_dir(scratch.at("s"))?;
+        let mut bytes = vec![0; 4 * MIB as usize];
+        bytes[MIB as usize] = 1;
+        bytes[3 * MIB as usize + 5] = 2;
+        fs::write(scratch.at("s/zeros"), &bytes)?;
+        File::create(scratch.at("s/hole"))?.set_len(MIB)?;
+        cp(["-r", "--sparse=always", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        demand_bytes(&scratch, &scratch, &volume.name);
+        // XFS may keep what it has reserved ahead until the inode leaves memory.
+        let held = scratch.at("t/zeros").metadata()?.blocks() * 512;
+        let is_xfs = volume.name.starts_with("xfs");
+        assert!(held <= 512 * 1024 || is_xfs, "{}: {held} bytes allocated", volume.name);
+        scratch.clear("t")?;
+        cp(["-r", "--sparse=never", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        demand_bytes(&scratch, &scratch, &volume.name);
+        let held = scratch.at("t/hole").metadata()?.blocks() * 512;
+        assert!(held >= MIB, "{}: {held} bytes allocated", volume.name);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_mixed_tree_is_copied_by_several_workers() -> Outcome {
+    let scratch = Scratch::new()?;
+    parse_recipe("mixed:files=3000,median=2048,cap=20M,seed=9")?
+        .generate(&scratch.at("s"))
+        .map_err(|failure| failure.to_string())?;
+    for jobs in ["--jobs=2", "--jobs=16"] {
+        cp(["-a", jobs, "s", "t"]).in_dir(scratch.path()).succeed()?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::all(), jobs);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// What was on a device stays where a hole is not written.
+#[test]
+fn a_file_with_holes_overwrites_a_device_entirely() -> Outcome {
+    if !is_root()? || !has("losetup")? {
+        return Ok(());
+    }
+    use super::support::run::Call;
+    let scratch = Scratch::new()?;
+    scratch.write("image", vec![b'A'; 12 * MIB as usize])?;
+    let sparse = File::create(scratch.at("f"))?;
+    sparse.set_len(12 * MIB)?;
+    sparse.write_all_at(b"data", 5 * MIB)?;
+    let attached = Call::of("losetup").words(["-f", "--show"]).word(scratch.at("image")).run()?;
+    if attached.code() != Some(0) {
+        return super::support::ignored(&format!("a loop device: {}", attached.errors()));
+    }
+    let device = attached.text().trim().to_owned();
+    let done = cp(["--jobs=2", "f", &device]).in_dir(scratch.path()).run();
+    let seen = fs::read(&device);
+    Call::of("losetup").words(["-d", &device]).succeed()?;
+    let done = done?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    assert!(seen? == fs::read(scratch.at("f"))?, "old data is left on the device");
+    Ok(())
+}

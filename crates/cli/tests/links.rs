@@ -1,0 +1,162 @@
+//! Hard links, times, attributes: what belongs together stays together.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, SystemTime};
+
+use haul_manifest::Aspects;
+
+use super::support::judge::demand_equal;
+use super::support::run::{Call, cp};
+use super::support::scratch::Scratch;
+use super::support::volume::volumes;
+use super::support::{Outcome, has, is_root};
+
+/// Makes groups of three names each, in three directories, so that several workers meet them.
+fn plant_groups(scratch: &Scratch, groups: usize) -> Outcome {
+    for dir in ["s/x", "s/y/deeper", "s/z"] {
+        fs::create_dir_all(scratch.at(dir))?;
+    }
+    for group in 0..groups {
+        let first = scratch.write(&format!("s/x/{group}"), group.to_string())?;
+        // In reverse, so that no directory has all the first names.
+        fs::hard_link(&first, scratch.at(format!("s/y/deeper/{}", groups - group)))?;
+        fs::hard_link(&first, scratch.at(format!("s/z/{group}")))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn groups_stay_groups_with_many_workers() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        plant_groups(&scratch, 400)?;
+        let large = scratch.write("s/x/large", vec![5; 9 << 20])?;
+        fs::hard_link(large, scratch.at("s/z/large"))?;
+        for round in 0..4 {
+            let call = cp(["-a", "--jobs=16", "s", "t"]).in_dir(scratch.path());
+            call.succeed()?;
+            let context = format!("{} round {round}", volume.name);
+            demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::all(), &context);
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn groups_stay_groups_among_operands_and_over_what_is_there() -> Outcome {
+    let scratch = Scratch::new()?;
+    plant_groups(&scratch, 50)?;
+    fs::create_dir(scratch.at("t"))?;
+    let call = cp(["-a", "s/x", "s/y", "s/z", "t"]).in_dir(scratch.path());
+    for run in 0..3 {
+        call.succeed()?;
+        let aspects = Aspects::all().without(haul_manifest::Aspect::Mtime);
+        demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &format!("run {run}"));
+    }
+    // A group in the target is no group in the source: its names must not be written as one.
+    scratch.clear("t")?;
+    scratch.write("t/a", "shared")?;
+    fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?;
+    scratch.write("apart/a", "first")?;
+    scratch.write("apart/b", "second")?;
+    cp(["-aT", "--jobs=8", "apart", "t"]).in_dir(scratch.path()).succeed()?;
+    demand_equal(&scratch.at("apart"), &scratch.at("t"), Aspects::all(), "split");
+    Ok(())
+}
+
+#[test]
+fn without_preservation_each_name_gets_its_own_file() -> Outcome {
+    let scratch = Scratch::new()?;
+    plant_groups(&scratch, 20)?;
+    for options in [["-r", "--jobs=4"], ["-a", "--no-preserve=links"]] {
+        cp(options).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::contents_only(), options[0]);
+        assert_eq!(scratch.at("t/x/0").metadata()?.nlink(), 1);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// Both times of files and directories, to the nanosecond; reading the source changes its time of
+/// access, which must not be what is copied.
+#[test]
+fn both_times_are_kept_to_the_nanosecond() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        scratch.write("s/d/f", "text")?;
+        scratch.write("s/large", vec![1; 9 << 20])?;
+        let time = |nanoseconds| SystemTime::UNIX_EPOCH + Duration::new(1_234_567_890, nanoseconds);
+        let times = fs::FileTimes::new().set_accessed(time(123_456_789)).set_modified(time(1));
+        for options in ["-a", "-rp"] {
+            for name in ["s/d/f", "s/large", "s/d", "s"] {
+                File::open(scratch.at(name))?.set_times(times)?;
+            }
+            cp([options, "s", "t"]).in_dir(scratch.path()).succeed()?;
+            for name in ["t/d/f", "t/large", "t/d", "t"] {
+                let metadata = scratch.at(name).metadata()?;
+                let got = [
+                    (metadata.atime(), metadata.atime_nsec()),
+                    (metadata.mtime(), metadata.mtime_nsec()),
+                ];
+                let expected = [(1_234_567_890, 123_456_789), (1_234_567_890, 1)];
+                assert_eq!(got, expected, "{} {options} {name}", volume.name);
+            }
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+/// Attributes have to arrive on files that nobody may write to, too.
+#[test]
+fn attributes_arrive_on_read_only_files_and_directories() -> Outcome {
+    if !has("setfattr")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "text")?;
+    for name in ["s/d/f", "s/d"] {
+        let set = Call::of("setfattr").words(["-n", "user.note", "-v", "kept"]);
+        let done = set.word(scratch.at(name)).run()?;
+        if done.code() != Some(0) {
+            return super::support::ignored(&format!("extended attributes: {}", done.errors()));
+        }
+        let mut permissions = fs::metadata(scratch.at(name))?.permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(scratch.at(name), permissions)?;
+    }
+    for options in [["-a", "--jobs=1"], ["-rp", "--preserve=xattr"]] {
+        cp(options).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::all(), options[0]);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// What cannot be kept is a failure where it was asked for by name, and not worth a word where
+/// everything was asked for.
+#[test]
+fn attributes_that_the_target_cannot_hold_are_told_as_the_option_says() -> Outcome {
+    if !is_root()? || !has("setfattr")? || !has("unshare")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("f", "text")?;
+    fs::create_dir(scratch.at("t"))?;
+    let set = Call::of("setfattr").words(["-n", "user.note", "-v", "kept"]).word(scratch.at("f"));
+    let set = set.run()?;
+    if set.code() != Some(0) {
+        return super::support::ignored(&format!("extended attributes: {}", set.errors()));
+    }
+    let told = "cp: setting attributes for 't/f': Operation not supported\n";
+    for (option, code, says) in [("--preserve=xattr", 1, told), ("-a", 0, ""), ("-p", 0, "")] {
+        // ramfs is nothing but the page cache and has no attributes at all.
+        let script = "mount -t ramfs none t && exec \"$0\" \"$@\"";
+        let call = cp([option, "f", "t"]).in_dir(scratch.path());
+        let done = call.under(["unshare", "-m", "--", "sh", "-c", script]).run()?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(code), says), "{option}");
+    }
+    Ok(())
+}

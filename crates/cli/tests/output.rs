@@ -1,0 +1,266 @@
+//! What is told: JSON lines for programs, lines and questions for people, and nothing else.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use haul_manifest::{Limits, create_tree, random_tree};
+use serde_json::Value;
+
+use super::support::run::{Call, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, gnu, has};
+
+/// Reads a name as the JSON lines spell it.
+fn name(value: &Value) -> Option<Vec<u8>> {
+    if let Some(text) = value.as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    let hex = value["bytes"].as_str()?;
+    let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+}
+
+fn json(text: &str) -> Outcome<Vec<Value>> {
+    let lines = text.lines().map(serde_json::from_str);
+    Ok(lines.collect::<Result<_, _>>()?)
+}
+
+#[test]
+fn json_lines_name_everything_and_end_with_the_summary() -> Outcome {
+    let scratch = Scratch::new()?;
+    create_tree(&scratch.at("s"), random_tree(50, &Limits::default()))
+        .map_err(|failure| failure.to_string())?;
+    for jobs in ["--jobs=1", "--jobs=4"] {
+        let done = cp(["-a", "--json", jobs, "s", "t"]).in_dir(scratch.path()).succeed()?;
+        let lines = json(&done.text())?;
+        let (summary, events) = lines.split_last().ok_or("nothing was printed")?;
+        assert_eq!(summary["event"], "summary");
+        let mut told = 0;
+        for event in events {
+            let is_entry = event["event"] == "entry";
+            // How the bytes of a file were moved is told, too.
+            assert!(is_entry || event["event"] == "moved", "{event}");
+            for side in ["source", "target"] {
+                let name = name(&event[side]).ok_or_else(|| event.to_string())?;
+                let path = scratch.at(std::ffi::OsStr::from_bytes(&name));
+                assert!(path.symlink_metadata().is_ok(), "{side} is not there: {event}");
+            }
+            told += u64::from(is_entry);
+        }
+        let count = |what: &str| summary[what].as_u64().unwrap_or(0);
+        let made = ["files", "directories", "symlinks", "hard_links", "specials"].map(count);
+        assert_eq!(made.iter().sum::<u64>(), told, "{summary}");
+        assert_eq!((count("failures"), count("warnings")), (0, 0), "{summary}");
+        assert_eq!(summary["stopped"], false);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn json_lines_tell_failures_with_their_errno() -> Outcome {
+    let scratch = Scratch::new()?;
+    let odd = std::ffi::OsStr::from_bytes(b"\xff\n");
+    fs::create_dir(scratch.at("t"))?;
+    let call = cp(["--json".as_ref(), "nope".as_ref(), odd, "t".as_ref()]);
+    let done = call.in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    let lines = json(&done.text())?;
+    let failures: Vec<_> = lines.iter().filter(|line| line["event"] == "failure").collect();
+    assert_eq!(failures.len(), 2, "{lines:?}");
+    let sources: Vec<_> = failures.iter().filter_map(|line| name(&line["source"])).collect();
+    assert_eq!(sources, [b"nope".to_vec(), b"\xff\n".to_vec()]);
+    for failure in failures {
+        assert_eq!(failure["errno"], 2, "{failure}");
+        assert_eq!(failure["error"], "No such file or directory", "{failure}");
+    }
+    let summary = lines.last().ok_or("no summary")?;
+    assert_eq!((&summary["event"], &summary["failures"]), (&"summary".into(), &2.into()));
+    Ok(())
+}
+
+#[test]
+fn stats_count_what_was_done_on_standard_error() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/a", vec![1; 1000])?;
+    scratch.write("s/d/b", vec![2; 24])?;
+    symlink("a", scratch.at("s/link"))?;
+    let done = cp(["-r", "--stats", "--jobs=1", "s", "t"]).in_dir(scratch.path()).run()?;
+    assert_eq!((done.code(), done.text().as_str()), (Some(0), ""));
+    let told = done.errors();
+    for part in ["copied:  2 files, 2 directories, 1 symbolic link\n", "bytes:   1.0 KiB in "] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(told.contains("workers: 1\n"), "{told}");
+    Ok(())
+}
+
+/// A bar is for a terminal; asked for elsewhere, it stays out of the way.
+#[test]
+fn progress_prints_nothing_where_there_is_no_terminal() -> Outcome {
+    let scratch = Scratch::new()?;
+    let pipe = scratch.at("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )?;
+    let call = cp(["--progress=always", "-v", "pipe", "t"]).in_dir(scratch.path());
+    let running = call.start()?;
+    let mut writer = fs::File::options().write(true).open(&pipe)?;
+    writer.write_all(b"first")?;
+    // Long enough for a bar to appear, where there were one.
+    std::thread::sleep(Duration::from_millis(1500));
+    writer.write_all(b"second")?;
+    drop(writer);
+    let done = running.wait()?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    assert_eq!(done.text(), "'pipe' -> 't'\n");
+    assert_eq!(fs::read(scratch.at("t"))?, b"firstsecond");
+    Ok(())
+}
+
+#[test]
+fn questions_are_asked_and_answers_followed() -> Outcome {
+    let scratch = Scratch::new()?;
+    let cases = [
+        (["-i", "a", "t/"], "y\n", 0, "new"),
+        (["-i", "a", "t/"], "Yes\n", 0, "new"),
+        (["-i", "a", "t/"], "n\n", 1, "old"),
+        (["-i", "a", "t/"], "\n", 1, "old"),
+        (["-i", "a", "t/"], "", 1, "old"),
+        (["-in", "a", "t/"], "y\n", 0, "old"),
+        (["-ni", "a", "t/"], "y\n", 0, "new"),
+        (["-iu", "a", "t/"], "n\n", 1, "old"),
+        (["-ui", "a", "t/"], "y\n", 0, "new"),
+    ];
+    for (words, answer, code, left) in cases {
+        scratch.write("t/a", "old")?;
+        let past = std::time::SystemTime::now() - Duration::from_secs(1000);
+        fs::File::options().write(true).open(scratch.at("t/a"))?.set_modified(past)?;
+        scratch.write("a", "new")?;
+        let done = cp(words).in_dir(scratch.path()).input(answer).run()?;
+        let context = format!("{words:?} {answer:?}: {done:?}");
+        assert_eq!(done.code(), Some(code), "{context}");
+        assert_eq!(fs::read_to_string(scratch.at("t/a"))?, left, "{context}");
+        let asked = if words[0] == "-in" { "" } else { "cp: overwrite 't/a'? " };
+        assert_eq!(done.errors(), asked, "{context}");
+    }
+    // What is newer is not asked about.
+    fs::File::options()
+        .write(true)
+        .open(scratch.at("t/a"))?
+        .set_modified(std::time::SystemTime::now() + Duration::from_secs(1000))?;
+    let done = cp(["-iu", "a", "t/"]).in_dir(scratch.path()).input("y\n").run()?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    Ok(())
+}
+
+#[test]
+fn each_entry_of_a_tree_is_asked_about() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["a", "b", "d/c"] {
+        scratch.write(&format!("s/{name}"), "new")?;
+        scratch.write(&format!("t/{name}"), "old")?;
+    }
+    let call = cp(["-riT", "--jobs=4", "s", "t"]).in_dir(scratch.path());
+    let done = call.input("y\nn\ny\n").run()?;
+    assert_eq!(done.code(), Some(1));
+    assert_eq!(done.errors().matches("overwrite '").count(), 3, "{done:?}");
+    let texts = ["t/a", "t/b", "t/d/c"].map(|name| fs::read(scratch.at(name)).unwrap_or_default());
+    let kept = texts.iter().filter(|text| *text == b"old").count();
+    assert_eq!(kept, 1, "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn the_order_of_a_told_copy_is_gnus() -> Outcome {
+    let Some(gnu) = gnu::find()? else { return Ok(()) };
+    let scratch = Scratch::new()?;
+    for seed in 60..64 {
+        let limits = Limits { without: vec![], ..Limits::default() };
+        create_tree(&scratch.at("s"), random_tree(seed, &limits))
+            .map_err(|failure| failure.to_string())?;
+        for options in ["-rv", "-av"] {
+            let ours = cp([options, "s", "t"]).in_dir(scratch.path()).succeed()?;
+            scratch.clear("t")?;
+            let theirs = gnu.cp().words([options, "s", "t"]).in_dir(scratch.path()).succeed()?;
+            scratch.clear("t")?;
+            assert_eq!(ours.text(), theirs.text(), "seed {seed} {options}");
+        }
+        scratch.clear("s")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", "text")?;
+    for option in ["-v", "--json", "--help", "--version"] {
+        let call = cp([option, "a", "b"]).in_dir(scratch.path()).output_to("/dev/full");
+        let done = call.run()?;
+        assert_eq!(done.code(), Some(1), "{option}: {done:?}");
+        assert_eq!(done.errors(), "cp: write error: No space left on device\n", "{option}");
+    }
+    assert_eq!(fs::read(scratch.at("b"))?, b"text");
+    Ok(())
+}
+
+/// A file that is opened in the place of standard error must not get the messages.
+#[test]
+fn closed_standard_descriptors_are_not_taken_for_files() -> Outcome {
+    if !has("bash")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/a", "text")?;
+    scratch.write("s/b", "other")?;
+    for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+        for options in ["-r", "-rv", "-r --stats"] {
+            scratch.clear("t")?;
+            let script =
+                format!("\"$0\" cp {options} nope s t {closed}; \"$0\" cp {options} s t {closed}");
+            fs::create_dir(scratch.at("t"))?;
+            Call::of("bash").words(["-c", &script]).word(haul()).in_dir(scratch.path()).run()?;
+            assert_eq!(fs::read(scratch.at("t/s/a"))?, b"text", "{options} {closed}");
+            assert_eq!(fs::read(scratch.at("t/s/b"))?, b"other", "{options} {closed}");
+        }
+    }
+    Ok(())
+}
+
+/// One failure among many: told once, and the others are copied.
+#[test]
+fn one_bad_entry_among_many_is_told_once() -> Outcome {
+    use super::support::run::USER;
+    use std::os::unix::fs::PermissionsExt;
+    if !super::support::is_root()? || !has("setpriv")? {
+        return Ok(());
+    }
+    let scratch = Scratch::public()?;
+    fs::copy(haul(), scratch.at("haul"))?;
+    for index in 0..20 {
+        scratch.write(&format!("s/{index}"), index.to_string())?;
+    }
+    fs::set_permissions(scratch.at("s/7"), PermissionsExt::from_mode(0o000))?;
+    fs::create_dir(scratch.at("out"))?;
+    std::os::unix::fs::chown(scratch.at("out"), Some(USER), Some(USER))?;
+    let call = Call::of(scratch.at("haul")).words(["cp", "-r", "--jobs=8", "s", "out/t"]);
+    let done = call.in_dir(scratch.path()).by_user().run()?;
+    assert_eq!(done.code(), Some(1));
+    assert_eq!(done.errors(), "cp: cannot open 's/7' for reading: Permission denied\n");
+    assert_eq!(fs::read_dir(scratch.at("out/t"))?.count(), 19);
+    // Wherever the bad operand stands, the exit code is the same.
+    for order in [["nope", "s/1", "s/2"], ["s/1", "nope", "s/2"], ["s/1", "s/2", "nope"]] {
+        let done = cp(order).word("out").in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{order:?}");
+        assert!(scratch.at("out/1").exists() && scratch.at("out/2").exists());
+    }
+    Ok(())
+}

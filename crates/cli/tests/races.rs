@@ -1,0 +1,357 @@
+//! Somebody changes the trees while they are copied: nothing outside them may be read or touched.
+//!
+//! The run is stopped after every one of its calls in turn, the world is changed, and the run goes
+//! on. So each of these tests finds the window that it is about without knowing where it is.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::path::Path;
+
+use haul_manifest::Manifest;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::support::Outcome;
+use super::support::judge::snapshot;
+use super::support::run::{Call, Done, cp};
+use super::support::scratch::Scratch;
+use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
+
+/// What must never come into the target.
+const SECRET: &[u8] = b"SECRET";
+
+/// Calls that touch neither tree, after which a stop would show nothing new.
+const DULL: [&str; 14] = [
+    "mmap",
+    "munmap",
+    "brk",
+    "futex",
+    "geteuid",
+    "getegid",
+    "getuid",
+    "getgid",
+    "getrandom",
+    "sigaltstack",
+    "fcntl",
+    "fstatfs",
+    "mprotect",
+    "exit_group",
+];
+
+/// Makes a source with a file, a directory, a link and a FIFO, and things outside it.
+fn furnish(scratch: &Scratch) -> Outcome {
+    scratch.write("s/f", "harmless")?;
+    scratch.write("s/sub/inner", "inner")?;
+    symlink("f", scratch.at("s/link"))?;
+    mknodat(CWD, scratch.at("s/pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+    rustix::fs::chmodat(
+        CWD,
+        scratch.at("s/pipe"),
+        Mode::from_raw_mode(0o666),
+        rustix::fs::AtFlags::empty(),
+    )?;
+    scratch.write("outside/secret", SECRET)?;
+    scratch.write("outside/inner", SECRET)?;
+    scratch.write("outside/victim", "victim")?;
+    Ok(())
+}
+
+/// Runs the copy once undisturbed, and then once for each of its calls with a change after it.
+/// Returns how often the change was made.
+fn sweep(
+    options: &[&str],
+    change: &dyn Fn(&Scratch) -> Outcome<bool>,
+    check: &dyn Fn(&Scratch, &Done, &Point, &Manifest),
+) -> Outcome<usize> {
+    if !is_usable()? {
+        return Ok(usize::MAX);
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    let call: Call = cp(options).words(["--jobs=1", "s", "t"]).in_dir(scratch.path());
+    let strace = Strace::new(scratch.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let points = points(&strace.lines()?);
+    assert!(points.len() > 20, "{points:?}");
+    let mut changes = 0;
+    for point in points.iter().filter(|point| !DULL.contains(&point.name.as_str())) {
+        for name in ["s", "t", "outside", "moved"] {
+            scratch.clear(name)?;
+        }
+        furnish(&scratch)?;
+        let outside = snapshot(&scratch.at("outside"));
+        let mut changed = false;
+        let done = stopped_at(&scratch.at("log"), &call, point, || {
+            changed = change(&scratch)?;
+            Ok(())
+        })?;
+        if let (Some(done), true) = (done, changed) {
+            changes += 1;
+            check(&scratch, &done, point, &outside);
+        }
+    }
+    Ok(changes)
+}
+
+/// Reads every regular file below a folder that is no deeper than these tests make one.
+fn contents(dir: &Path) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    // A link that the test itself has planted is not what was copied.
+    if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return found;
+    }
+    let Ok(entries) = fs::read_dir(dir) else { return found };
+    for entry in entries.flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(contents(&entry.path())),
+            Ok(kind) if kind.is_file() => found.extend(fs::read(entry.path())),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The secret must not be in the target, and nothing outside may have changed.
+fn demand_contained(scratch: &Scratch, done: &Done, point: &Point, outside: &Manifest) {
+    let leaked = contents(&scratch.at("t")).iter().any(|bytes| bytes == SECRET);
+    assert!(!leaked, "after {point:?} the secret was copied: {done:?}");
+    let now = snapshot(&scratch.at("outside"));
+    assert!(*outside == now, "after {point:?} something outside changed: {done:?}");
+}
+
+/// Puts another thing in the place of one that is there; `false` if it is not there (yet).
+fn swap(path: &Path, moved: &Path, plant: impl FnOnce(&Path) -> Outcome) -> Outcome<bool> {
+    if path.symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    fs::rename(path, moved)?;
+    plant(path)?;
+    Ok(true)
+}
+
+#[test]
+fn a_file_that_becomes_a_link_is_not_followed() -> Outcome {
+    for options in [["-a"], ["-r"], ["-rv"]] {
+        let changes = sweep(
+            &options,
+            &|scratch| {
+                swap(&scratch.at("s/f"), &scratch.at("moved"), |path| {
+                    Ok(symlink("../outside/secret", path)?)
+                })
+            },
+            &demand_contained,
+        )?;
+        assert!(changes > 20, "{changes}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_becomes_a_link_is_not_entered() -> Outcome {
+    for options in [["-a"], ["-r"]] {
+        let changes = sweep(
+            &options,
+            &|scratch| {
+                swap(&scratch.at("s/sub"), &scratch.at("moved"), |path| {
+                    Ok(symlink("../outside", path)?)
+                })
+            },
+            &demand_contained,
+        )?;
+        assert!(changes > 20, "{changes}");
+    }
+    Ok(())
+}
+
+#[test]
+fn another_directory_in_the_place_of_one_is_not_taken_for_it() -> Outcome {
+    let changes = sweep(
+        &["-r"],
+        &|scratch| {
+            swap(&scratch.at("s/sub"), &scratch.at("moved"), |path| {
+                fs::create_dir(path)?;
+                fs::write(path.join("inner"), SECRET)?;
+                Ok(())
+            })
+        },
+        // It was found as another one; both are the person's, so either may be copied, but a
+        // mixture must not be called a success.
+        &|scratch, done, point, _| {
+            let copied = contents(&scratch.at("t/sub"));
+            let fine = copied.iter().all(|bytes| bytes == b"inner")
+                || copied.iter().all(|bytes| bytes == SECRET);
+            assert!(fine, "after {point:?}: {copied:?}");
+            if copied.is_empty() {
+                assert_ne!(done.code(), Some(0), "after {point:?}: {done:?}");
+            }
+        },
+    )?;
+    assert!(changes > 20, "{changes}");
+    Ok(())
+}
+
+#[test]
+fn a_file_that_becomes_a_fifo_does_not_block() -> Outcome {
+    for options in [["-a"], ["-r"], ["-rv"]] {
+        let changes = sweep(
+            &options,
+            &|scratch| {
+                swap(&scratch.at("s/f"), &scratch.at("moved"), |path| {
+                    Ok(mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?)
+                })
+            },
+            // Standing still is what `run` itself fails at.
+            &|scratch, done, point, _| {
+                let copied = scratch.at("t/f").symlink_metadata();
+                let fine = match &copied {
+                    Ok(metadata) if metadata.is_file() => {
+                        fs::read(scratch.at("t/f")).is_ok_and(|bytes| bytes == b"harmless")
+                    }
+                    Ok(metadata) => metadata.file_type().is_fifo(),
+                    Err(_) => done.code() == Some(1),
+                };
+                assert!(fine, "after {point:?}: {copied:?} {done:?}");
+            },
+        )?;
+        assert!(changes > 20, "{changes}");
+    }
+    Ok(())
+}
+
+/// A name of the target is taken by a link before the file is made.
+#[test]
+fn a_link_that_is_planted_in_the_target_is_not_written_through() -> Outcome {
+    for options in [["-a"], ["-r"]] {
+        for name in ["t/f", "t/sub/inner", "t/pipe", "t/link"] {
+            let changes = sweep(
+                &options,
+                &|scratch| {
+                    let path = scratch.at(name);
+                    let free = path.symlink_metadata().is_err();
+                    let possible = path.parent().is_some_and(Path::is_dir) && free;
+                    if possible {
+                        symlink(scratch.at("outside/victim"), &path)?;
+                    }
+                    Ok(possible)
+                },
+                &|scratch, done, point, outside| {
+                    demand_contained(scratch, done, point, outside);
+                    assert_eq!(done.code(), Some(1), "{name} after {point:?}: {done:?}");
+                },
+            )?;
+            assert!(changes > 2, "{name}: {changes}");
+        }
+    }
+    Ok(())
+}
+
+/// What was made is replaced by a link before its attributes are set.
+#[test]
+fn a_target_that_becomes_a_link_does_not_hand_its_attributes_on() -> Outcome {
+    for name in ["t/f", "t/pipe", "t/link", "t/sub/inner"] {
+        let changes = sweep(
+            &["-a"],
+            &|scratch| {
+                let moved = scratch.at("moved");
+                swap(&scratch.at(name), &moved, |path| {
+                    Ok(symlink(scratch.at("outside/victim"), path)?)
+                })
+            },
+            &demand_contained,
+        )?;
+        assert!(changes > 2, "{name}: {changes}");
+    }
+    Ok(())
+}
+
+/// The same with another name of a file: not following links does not help against that.
+#[test]
+fn a_target_that_becomes_a_hard_link_does_not_hand_its_attributes_on() -> Outcome {
+    for name in ["t/f", "t/pipe", "t/link", "t/sub/inner"] {
+        let changes = sweep(
+            &["-a"],
+            &|scratch| {
+                let moved = scratch.at("moved");
+                swap(&scratch.at(name), &moved, |path| {
+                    // The link count of the victim is no change that matters here.
+                    Ok(fs::hard_link(scratch.at("outside/victim"), path)?)
+                })
+            },
+            &|scratch, done, point, outside| {
+                fs::remove_file(scratch.at(name)).unwrap_or_default();
+                demand_contained(scratch, done, point, outside);
+            },
+        )?;
+        assert!(changes > 2, "{name}: {changes}");
+    }
+    Ok(())
+}
+
+/// A directory of the target is replaced by a link to one outside before its entries are made.
+#[test]
+fn a_target_directory_that_becomes_a_link_is_not_entered() -> Outcome {
+    for options in [["-a"], ["-r"]] {
+        for name in ["t", "t/sub"] {
+            let changes = sweep(
+                &options,
+                &|scratch| {
+                    let moved = scratch.at("moved");
+                    swap(&scratch.at(name), &moved, |path| {
+                        Ok(symlink(scratch.at("outside"), path)?)
+                    })
+                },
+                &demand_contained,
+            )?;
+            assert!(changes > 2, "{name}: {changes}");
+        }
+    }
+    Ok(())
+}
+
+/// Without descriptors to spare, directories are opened again on the way up.
+#[test]
+fn a_directory_that_is_moved_away_is_not_left_by_its_new_parent() -> Outcome {
+    if !super::support::has("prlimit")? {
+        return Ok(());
+    }
+    let changes = sweep(
+        &["-r"],
+        &|scratch| {
+            let (from, to) = (scratch.at("t/sub"), scratch.at("outside/sub"));
+            let is_there = from.symlink_metadata().is_ok();
+            if is_there {
+                fs::rename(from, to)?;
+            }
+            Ok(is_there)
+        },
+        &|scratch, done, point, _| {
+            let mut names: Vec<_> = fs::read_dir(scratch.at("outside"))
+                .map(|entries| entries.flatten().map(|entry| entry.file_name()).collect())
+                .unwrap_or_default();
+            names.sort();
+            assert_eq!(names, ["inner", "secret", "sub", "victim"], "after {point:?}: {done:?}");
+        },
+    )?;
+    assert!(changes > 2, "{changes}");
+    Ok(())
+}
+
+#[test]
+fn a_source_that_vanishes_is_told() -> Outcome {
+    let changes = sweep(
+        &["-r"],
+        &|scratch| {
+            fs::remove_file(scratch.at("s/sub/inner"))?;
+            fs::remove_dir(scratch.at("s/sub"))?;
+            Ok(true)
+        },
+        &|scratch, done, point, _| {
+            // Whoever came too late never heard of it.
+            let complete = fs::read(scratch.at("t/sub/inner")).is_ok_and(|bytes| bytes == b"inner");
+            let unheard = scratch.at("t/sub").symlink_metadata().is_err();
+            let told = done.code() == Some(1) && done.errors().contains("s/sub");
+            assert!(complete || unheard || told, "after {point:?}: {done:?}");
+        },
+    )?;
+    assert!(changes > 20, "{changes}");
+    Ok(())
+}

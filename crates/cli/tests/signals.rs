@@ -1,0 +1,216 @@
+//! A run that is ended: by its user, by a reader that went away, by the kernel's axe.
+//!
+//! strace sends the signal at a given call, so that every moment of a run is tried and none is
+//! left to chance.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use haul_manifest::parse_recipe;
+
+use super::support::run::{Call, Done, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Point, Strace, is_usable, points};
+use super::support::{Outcome, has};
+
+const MIB: usize = 1 << 20;
+
+/// Makes files of every manner in which bytes are moved: small, large and shared by workers, with
+/// holes, with a hole at the end.
+fn furnish(dir: &Path) -> Outcome {
+    fs::create_dir_all(dir.join("d"))?;
+    for name in ["a", "b", "d/c"] {
+        fs::write(dir.join(name), name.repeat(500))?;
+    }
+    let bytes: Vec<u8> = (0..9 * MIB as u32).map(|n| (n % 251) as u8).collect();
+    fs::write(dir.join("large"), &bytes)?;
+    let holes = fs::File::create(dir.join("holes"))?;
+    holes.set_len(12 * MIB as u64)?;
+    holes.write_all_at(&bytes[..5 * MIB], 3 * MIB as u64)?;
+    holes.write_all_at(b"end", 12 * MIB as u64 - 3)?;
+    let trailing = fs::File::create(dir.join("trailing"))?;
+    trailing.set_len(10 * MIB as u64)?;
+    trailing.write_all_at(&bytes[..MIB], MIB as u64)?;
+    Ok(())
+}
+
+/// Every file of the target that has its source's size has its bytes.
+fn demand_no_false_file(source: &Path, target: &Path, context: &str) -> Outcome {
+    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+        let twin = source.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            demand_no_false_file(&twin, &entry.path(), context)?;
+            continue;
+        }
+        let (ours, theirs) = (fs::read(entry.path())?, fs::read(&twin)?);
+        let is_false = ours.len() == theirs.len() && ours != theirs;
+        assert!(!is_false, "{context}: {} looks complete and is not", entry.path().display());
+    }
+    Ok(())
+}
+
+/// Every file of the target is complete.
+fn demand_whole_files(source: &Path, target: &Path, context: &str) -> Outcome {
+    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+        let twin = source.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            demand_whole_files(&twin, &entry.path(), context)?;
+            continue;
+        }
+        let same = fs::read(entry.path())? == fs::read(&twin)?;
+        assert!(same, "{context}: {} is unfinished", entry.path().display());
+    }
+    Ok(())
+}
+
+/// Runs a copy and sends it a signal at a call; `None` if it never makes that call.
+fn signalled(
+    scratch: &Scratch,
+    call: &Call,
+    name: &str,
+    when: usize,
+    signal: &str,
+) -> Outcome<Option<Done>> {
+    scratch.clear("t")?;
+    let what = format!("{name}:signal={signal}:when={when}");
+    // Signals are part of the log, so that it says whether one was sent.
+    let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
+    let done = strace.wrap(call.clone()).run()?;
+    let was_sent = strace.text()?.contains("--- SIG") || done.signal().is_some();
+    Ok(was_sent.then_some(done))
+}
+
+/// Returns the calls of a run that move bytes or change files.
+fn moments(scratch: &Scratch, call: &Call) -> Outcome<Vec<Point>> {
+    const MOVING: [&str; 8] =
+        ["openat", "sendfile", "pread64", "pwrite64", "ftruncate", "fallocate", "close", "fchmod"];
+    let strace = Strace::new(scratch.at("log"));
+    scratch.clear("t")?;
+    strace.wrap(call.clone()).succeed()?;
+    let points = points(&strace.lines()?).into_iter();
+    Ok(points.filter(|point| MOVING.contains(&point.name.as_str())).collect())
+}
+
+#[test]
+fn an_interrupted_run_leaves_whole_files_and_dies_by_the_signal() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch.at("s"))?;
+    let mut heard = 0;
+    for jobs in ["--jobs=1", "--jobs=3"] {
+        let call = cp(["-a", jobs, "s", "t"]).in_dir(scratch.path());
+        for (signal, number, step) in [("INT", 2, 3), ("TERM", 15, 16), ("HUP", 1, 16)] {
+            for point in moments(&scratch, &call)?.iter().step_by(step) {
+                let (name, when) = (&point.name, point.occurrence);
+                let Some(done) = signalled(&scratch, &call, name, when, signal)? else { continue };
+                let context = format!("{jobs} SIG{signal} at {point:?}: {done:?}");
+                heard += 1;
+                // A signal that arrives with the last call finds nothing left to end.
+                if done.code() == Some(0) {
+                    demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+                    continue;
+                }
+                assert_eq!(done.signal(), Some(number), "{context}");
+                let is_told = done.errors().contains("cp: interrupted: ");
+                // Each thread gets one; a second signal ends a run without further ado.
+                if is_told {
+                    demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+                } else {
+                    assert_ne!(jobs, "--jobs=1", "{context}");
+                    demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+                }
+            }
+        }
+    }
+    assert!(heard > 20, "only {heard} signals were heard");
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_tree_has_whole_files_only() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    parse_recipe("nested:files=2000,dirs=40,size=3000")?
+        .generate(&scratch.at("s"))
+        .map_err(|failure| failure.to_string())?;
+    for jobs in ["--jobs=1", "--jobs=3"] {
+        let call = cp(["-r", jobs, "s", "t"]).in_dir(scratch.path());
+        for when in [15, 100, 777, 1500] {
+            let Some(done) = signalled(&scratch, &call, "openat", when, "INT")? else { continue };
+            let context = format!("{jobs} at {when}: {done:?}");
+            assert_eq!(done.signal(), Some(2), "{context}");
+            if jobs == "--jobs=1" {
+                assert!(done.errors().contains("cp: interrupted: "), "{context}");
+                demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+            } else {
+                demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As `nohup` and a shell's background jobs leave it.
+#[test]
+fn an_ignored_signal_is_ignored() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch.at("s"))?;
+    let call = cp(["-a", "s", "t"]).in_dir(scratch.path());
+    let call = call.under(["sh", "-c", "trap '' HUP INT; exec \"$0\" \"$@\""]);
+    for signal in ["HUP", "INT"] {
+        let done = signalled(&scratch, &call, "openat", 20, signal)?.ok_or("no signal")?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{signal}");
+        demand_whole_files(&scratch.at("s"), &scratch.at("t"), signal)?;
+    }
+    Ok(())
+}
+
+/// The axe falls after each call in turn; what is left may be short, but never false.
+#[test]
+fn a_killed_run_leaves_no_file_that_looks_complete_and_is_not() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch.at("s"))?;
+    for jobs in ["--jobs=1", "--jobs=2"] {
+        let call = cp(["-a", jobs, "s", "t"]).in_dir(scratch.path());
+        let mut killed = 0;
+        for point in moments(&scratch, &call)? {
+            let done = signalled(&scratch, &call, &point.name, point.occurrence, "KILL")?;
+            let context = format!("{jobs} killed at {point:?}");
+            killed += usize::from(done.is_some_and(|done| done.signal() == Some(9)));
+            demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+        }
+        assert!(killed > 20, "only {killed} were killed");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() -> Outcome {
+    if !has("bash")? || !has("head")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    parse_recipe("nested:files=4000,dirs=40,size=0")?
+        .generate(&scratch.at("s"))
+        .map_err(|failure| failure.to_string())?;
+    for option in ["-rv", "-r --json"] {
+        scratch.clear("t")?;
+        let script = format!("\"$0\" cp {option} s t | head -1; exit ${{PIPESTATUS[0]}}");
+        let call = Call::of("bash").words(["-c", &script]).word(haul()).in_dir(scratch.path());
+        let done = call.run()?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(141), ""), "{option}");
+        assert_eq!(done.text().lines().count(), 1);
+    }
+    Ok(())
+}

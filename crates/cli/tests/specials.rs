@@ -1,0 +1,224 @@
+//! FIFOs, sockets, devices, files of the kernel's: as operands, in trees, as targets.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use haul_manifest::Aspects;
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+
+use super::support::judge::demand_equal;
+use super::support::run::{Call, cp};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, has, is_root};
+
+fn fifo(path: &Path) -> Outcome {
+    Ok(mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o640), 0)?)
+}
+
+#[test]
+fn special_files_are_made_anew_in_trees() -> Outcome {
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("s"))?;
+    fifo(&scratch.at("s/pipe"))?;
+    // Dropping it closes the socket and leaves its name.
+    drop(UnixListener::bind(scratch.at("s/socket"))?);
+    if is_root()? {
+        let null = makedev(1, 3);
+        let mode = Mode::from_raw_mode(0o600);
+        mknodat(CWD, scratch.at("s/char"), FileType::CharacterDevice, mode, null)?;
+        mknodat(CWD, scratch.at("s/block"), FileType::BlockDevice, mode, makedev(7, 200))?;
+    }
+    for options in [["-r", "--jobs=1"], ["-a", "--jobs=2"], ["-rL", "--jobs=1"]] {
+        cp(options).words(["s", "t"]).in_dir(scratch.path()).succeed()?;
+        let aspects =
+            if options[0] == "-a" { Aspects::preserved() } else { Aspects::contents_only() };
+        demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, options[0]);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fifo_operand_is_read_without_r_and_made_anew_with_it() -> Outcome {
+    let scratch = Scratch::new()?;
+    fifo(&scratch.at("pipe"))?;
+    let running = cp(["pipe", "copy"]).in_dir(scratch.path()).start()?;
+    let mut pipe = fs::File::options().write(true).open(scratch.at("pipe"))?;
+    pipe.write_all(&vec![b'x'; 300_000])?;
+    drop(pipe);
+    let done = running.wait()?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    assert_eq!(fs::read(scratch.at("copy"))?, vec![b'x'; 300_000]);
+    for options in ["-r", "-a"] {
+        scratch.clear("copy")?;
+        cp([options, "pipe", "copy"]).in_dir(scratch.path()).succeed()?;
+        assert!(scratch.at("copy").symlink_metadata()?.file_type().is_fifo());
+    }
+    Ok(())
+}
+
+#[test]
+fn contents_of_special_files_are_read_in_trees_when_asked() -> Outcome {
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("s"))?;
+    fifo(&scratch.at("s/pipe"))?;
+    let running = cp(["-r", "--copy-contents", "s", "t"]).in_dir(scratch.path()).start()?;
+    fs::File::options().write(true).open(scratch.at("s/pipe"))?.write_all(b"streamed")?;
+    let done = running.wait()?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    assert_eq!(fs::read(scratch.at("t/pipe"))?, b"streamed");
+    Ok(())
+}
+
+/// Every kind of source, and every worker, can write to something that has no offsets.
+#[test]
+fn pipes_and_devices_are_written_to() -> Outcome {
+    let scratch = Scratch::new()?;
+    let holes = scratch.write("holes", "")?;
+    let file = fs::File::options().write(true).open(&holes)?;
+    file.set_len(9 << 20)?;
+    std::os::unix::fs::FileExt::write_all_at(&file, b"data", 5 << 20)?;
+    scratch.write("empty", "")?;
+    scratch.write("small", "small")?;
+    scratch.write("large", (0..9 << 20).map(|n: u32| (n % 251) as u8).collect::<Vec<u8>>())?;
+    fifo(&scratch.at("pipe"))?;
+    for name in ["small", "large", "holes", "empty"] {
+        for options in [["--jobs=1", "--"], ["--jobs=4", "--"], ["--sparse=always", "--"]] {
+            let context = format!("{name} {options:?}");
+            let expected = fs::read(scratch.at(name))?;
+            let call = cp(options).words([name, "/dev/stdout"]).in_dir(scratch.path());
+            let done = call.run()?;
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{context}");
+            assert!(done.stdout == expected, "{context}: {} bytes", done.stdout.len());
+            let running = cp(options).words([name, "pipe"]).in_dir(scratch.path()).start()?;
+            let mut got = Vec::new();
+            fs::File::open(scratch.at("pipe"))?.read_to_end(&mut got)?;
+            let done = running.wait()?;
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{context}");
+            assert!(got == expected, "{context}: {} bytes", got.len());
+            cp(options).words([name, "/dev/null"]).in_dir(scratch.path()).succeed()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_device_without_room_is_an_error() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("f", "text")?;
+    let done = cp(["f", "/dev/full"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1));
+    assert_eq!(done.errors(), "cp: error writing '/dev/full': No space left on device\n");
+    Ok(())
+}
+
+#[test]
+fn files_that_the_kernel_makes_up_are_read_to_their_end() -> Outcome {
+    let scratch = Scratch::new()?;
+    let steady = [
+        "/proc/cpuinfo",
+        "/proc/filesystems",
+        "/proc/version",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+    ];
+    for path in steady.iter().map(Path::new).filter(|path| path.exists()) {
+        for options in [["--jobs=1", "--"], ["-a", "--"], ["--sparse=always", "--"]] {
+            scratch.clear("copy")?;
+            let call = cp(options).word(path).word("copy").in_dir(scratch.path());
+            call.succeed()?;
+            let (copied, expected) = (fs::read(scratch.at("copy"))?, fs::read(path)?);
+            // Frequencies of processors change; the number of bytes is nearly the same.
+            let same = copied == expected || path.ends_with("cpuinfo");
+            assert!(same && !copied.is_empty(), "{}", path.display());
+            assert!(copied.len() + 200 > expected.len(), "{}", path.display());
+        }
+    }
+    // Longer than a page, and different for every process.
+    cp(["/proc/self/maps", "maps"]).in_dir(scratch.path()).succeed()?;
+    let maps = fs::read_to_string(scratch.at("maps"))?;
+    assert!(maps.lines().count() > 10 && maps.ends_with('\n'), "{maps}");
+    Ok(())
+}
+
+#[test]
+fn trees_of_the_kernel_are_copied() -> Outcome {
+    let scratch = Scratch::new()?;
+    let sources = ["/proc/sys/kernel/random", "/sys/kernel/mm/transparent_hugepage"];
+    for source in sources.iter().map(Path::new).filter(|path| path.is_dir()) {
+        let target = scratch.at(source.file_name().unwrap_or_default());
+        // Some of these files cannot be read even by root; each of those is told.
+        let done = cp(["-r"]).word(source).word(&target).run()?;
+        for entry in fs::read_dir(source)?.flatten() {
+            let Ok(bytes) = fs::read(entry.path()) else { continue };
+            let copied = fs::read(target.join(entry.file_name()))?;
+            let context = format!("{}: {done:?}", entry.path().display());
+            assert_eq!(copied.is_empty(), bytes.is_empty(), "{context}");
+        }
+    }
+    Ok(())
+}
+
+/// A link among the names of a special file is the special file's, not a second one.
+#[test]
+fn hard_links_of_special_files_and_links_stay_together() -> Outcome {
+    let scratch = Scratch::new()?;
+    fs::create_dir_all(scratch.at("s/d"))?;
+    fifo(&scratch.at("s/pipe"))?;
+    fs::hard_link(scratch.at("s/pipe"), scratch.at("s/d/pipe"))?;
+    symlink("nowhere", scratch.at("s/link"))?;
+    fs::hard_link(scratch.at("s/link"), scratch.at("s/d/link"))?;
+    cp(["-a", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "links");
+    assert_eq!(scratch.at("t/pipe").symlink_metadata()?.nlink(), 2);
+    Ok(())
+}
+
+/// In a directory that hands its group down, files still get the group of their source.
+#[test]
+fn the_group_is_kept_in_a_directory_that_hands_its_own_down() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/f", "text")?;
+    fs::create_dir(scratch.at("s/d"))?;
+    fifo(&scratch.at("s/pipe"))?;
+    symlink("f", scratch.at("s/link"))?;
+    fs::create_dir(scratch.at("out"))?;
+    std::os::unix::fs::chown(scratch.at("out"), None, Some(54321))?;
+    let setgid = std::os::unix::fs::PermissionsExt::from_mode(0o2775);
+    fs::set_permissions(scratch.at("out"), setgid)?;
+    for words in [["-a", "s", "out/t"], ["-a", "s/f", "out"], ["-p", "s/f", "out/p"]] {
+        cp(words).in_dir(scratch.path()).succeed()?;
+    }
+    demand_equal(&scratch.at("s"), &scratch.at("out/t"), Aspects::preserved(), "setgid");
+    for name in ["out/f", "out/p"] {
+        assert_eq!(scratch.at(name).metadata()?.gid(), scratch.at("s/f").metadata()?.gid());
+    }
+    Ok(())
+}
+
+/// The rights of the group and of others are those of a list; none may be lost or won.
+#[test]
+fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
+    if !has("setfacl")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/f", "text")?;
+    fs::create_dir(scratch.at("out"))?;
+    let list = ["-d", "-m", "u:12345:rwx,g::rwx,o::rwx"];
+    let set = Call::of("setfacl").words(list).word(scratch.at("out")).run()?;
+    if set.code() != Some(0) {
+        return super::support::ignored(&format!("a file system with ACLs: {}", set.errors()));
+    }
+    for words in [["-a", "s", "out/t"], ["-rp", "s", "out/p"]] {
+        cp(words).in_dir(scratch.path()).succeed()?;
+        let aspects = Aspects::all().without(haul_manifest::Aspect::Blocks);
+        demand_equal(&scratch.at("s"), &scratch.at(words[2]), aspects, words[0]);
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! GNU's own cp, against which ours is held.
+
+use std::path::PathBuf;
+
+use super::run::Call;
+use super::{Outcome, ignored, which};
+
+/// GNU cp, and how much of it is worth comparing.
+pub(crate) struct Gnu {
+    path: PathBuf,
+    /// Whether it is new enough (9.5) that its messages and its `-n` are ours.
+    pub(crate) is_reference: bool,
+}
+
+/// Finds GNU cp: where `HAUL_GNU_CP` says, or on PATH. Where there is none, the test is ignored.
+pub(crate) fn find() -> Outcome<Option<Gnu>> {
+    let named = std::env::var_os("HAUL_GNU_CP").map(PathBuf::from);
+    let Some(path) = named.or_else(|| which("cp")) else {
+        ignored("GNU cp")?;
+        return Ok(None);
+    };
+    let version = Call::of(&path).word("--version").run()?.text();
+    let first = version.lines().next().unwrap_or_default();
+    let number = first.strip_prefix("cp (GNU coreutils) ").and_then(|text| {
+        let (major, minor) = text.split_once('.')?;
+        let minor = minor.split(|c: char| !c.is_ascii_digit()).next()?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    });
+    let Some(number) = number else {
+        ignored("GNU cp (what is on PATH is another one)")?;
+        return Ok(None);
+    };
+    let is_reference = number >= (9, 5);
+    if !is_reference {
+        ignored("GNU cp 9.5 or later in HAUL_GNU_CP, to compare messages and exit codes with")?;
+    }
+    Ok(Some(Gnu { path, is_reference }))
+}
+
+impl Gnu {
+    /// Starts a command line. Messages begin with the name that it was called by, so that is `cp`.
+    pub(crate) fn cp(&self) -> Call {
+        Call::of("bash").words(["-c", "exec -a cp \"$0\" \"$@\""]).word(&self.path)
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tests share: places to work in, ways to run the program, ways to judge a tree.
+
+pub(crate) mod gnu;
+pub(crate) mod judge;
+pub(crate) mod run;
+pub(crate) mod scratch;
+pub(crate) mod strace;
+pub(crate) mod versus;
+pub(crate) mod volume;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// What every test returns, so that none needs to unwrap.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
+/// and keeps back what `println` writes when a test passes; this is seen.
+pub(crate) fn ignored(needs: &str) -> Outcome {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    Ok(writeln!(std::io::stdout(), "ignored: {name} needs {needs}")?)
+}
+
+/// Says whether this runs as root; where it does not, the test is ignored.
+pub(crate) fn is_root() -> Outcome<bool> {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        ignored("root")?;
+    }
+    Ok(is_root)
+}
+
+/// Finds a program on PATH; where there is none, the test is ignored.
+pub(crate) fn has(program: &str) -> Outcome<bool> {
+    let found = which(program).is_some();
+    if !found {
+        ignored(program)?;
+    }
+    Ok(found)
+}
+
+/// Finds a program on PATH or among the administrator's programs.
+pub(crate) fn which(program: &str) -> Option<PathBuf> {
+    let mut dirs: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    dirs.extend(["/usr/sbin".into(), "/sbin".into()]);
+    dirs.into_iter().map(|dir| dir.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,196 @@
+//! strace as a fault injector, a brake and an eye.
+//!
+//! It counts calls by name and thread, so a point in a run is (name, occurrence). A run is stopped
+//! at a point by a SIGSTOP that strace injects: the call is done, the next one is not made yet,
+//! and the test changes the world meanwhile. No sleeping, so nothing depends on the machine.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::run::{Call, Done};
+use super::{Outcome, ignored, which};
+
+/// How long a stop may take to show in the log.
+const STOP_LIMIT: Duration = Duration::from_secs(30);
+
+/// Says whether strace is there and may trace; otherwise the test is ignored.
+pub(crate) fn is_usable() -> Outcome<bool> {
+    if which("strace").is_none() {
+        ignored("strace")?;
+        return Ok(false);
+    }
+    let probe = Call::of("true").under(["strace", "-o", "/dev/null", "--"]).run()?;
+    if probe.code() != Some(0) {
+        ignored("the right to trace processes")?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// A call under strace.
+pub(crate) struct Strace {
+    log: PathBuf,
+    options: Vec<String>,
+}
+
+/// A line of the log: which process made which call, with what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) pid: i32,
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Strace {
+    pub(crate) fn new(log: impl Into<PathBuf>) -> Strace {
+        Strace { log: log.into(), options: Vec::new() }
+    }
+
+    /// Traces these calls only, in strace's own words.
+    pub(crate) fn trace(mut self, calls: &str) -> Strace {
+        self.options.extend(["-e".to_owned(), format!("trace={calls}")]);
+        self
+    }
+
+    /// Tampers with calls, in strace's own words.
+    pub(crate) fn inject(mut self, what: &str) -> Strace {
+        self.options.extend(["-e".to_owned(), format!("inject={what}")]);
+        self
+    }
+
+    /// Runs a call under strace.
+    pub(crate) fn wrap(&self, call: Call) -> Call {
+        let mut words = vec!["strace".to_owned(), "-f".to_owned(), "-qqq".to_owned()];
+        words.extend(self.options.iter().cloned());
+        words.extend(["-o".to_owned(), self.log.display().to_string(), "--".to_owned()]);
+        call.under(words)
+    }
+
+    /// Returns the log as lines.
+    pub(crate) fn lines(&self) -> Outcome<Vec<Line>> {
+        Ok(parse(&self.text()?))
+    }
+
+    pub(crate) fn text(&self) -> Outcome<String> {
+        Ok(String::from_utf8_lossy(&std::fs::read(&self.log)?).into_owned())
+    }
+
+    /// Says whether the log tells of a call that was tampered with.
+    pub(crate) fn has_injected(&self) -> Outcome<bool> {
+        Ok(self.text()?.contains("(INJECTED)"))
+    }
+}
+
+fn parse(text: &str) -> Vec<Line> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// Reads one line; the second half of a call that another interrupted is not a call again.
+fn parse_line(line: &str) -> Option<Line> {
+    let (pid, rest) = line.split_once(' ')?;
+    let rest = rest.trim_start();
+    let (name, _) = rest.split_once('(')?;
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name.then(|| Line {
+        pid: pid.parse().unwrap_or_default(),
+        name: name.to_owned(),
+        text: rest.to_owned(),
+    })
+}
+
+/// A point in a run of one thread: after this occurrence of this call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Point {
+    pub(crate) name: String,
+    /// Counted from 1.
+    pub(crate) occurrence: usize,
+}
+
+/// Returns the points of a run that come after the program has begun its work; what the loader
+/// and the runtime do before is not ours to test.
+pub(crate) fn points(lines: &[Line]) -> Vec<Point> {
+    let mut counts = std::collections::HashMap::new();
+    let mut points = Vec::new();
+    let mut begun = false;
+    for line in lines {
+        let occurrence = counts.entry(line.name.clone()).or_insert(0_usize);
+        *occurrence += 1;
+        // The engine begins by opening the current directory.
+        begun |= line.name == "openat" && line.text.starts_with("openat(AT_FDCWD, \".\"");
+        if begun {
+            points.push(Point { name: line.name.clone(), occurrence: *occurrence });
+        }
+    }
+    points
+}
+
+/// Runs a call with one thread up to a point, changes the world, and lets it go on. Returns
+/// `None`, and changes nothing, if the run never gets to that point.
+pub(crate) fn stopped_at(
+    log: &Path,
+    call: &Call,
+    point: &Point,
+    change: impl FnOnce() -> Outcome,
+) -> Outcome<Option<Done>> {
+    let strace = Strace::new(log)
+        .trace(&point.name)
+        .inject(&format!("{}:signal=STOP:when={}", point.name, point.occurrence));
+    // A log of an earlier run must not be taken for this one's.
+    std::fs::write(log, "")?;
+    let running = strace.wrap(call.clone()).start()?;
+    let begun = Instant::now();
+    let (mut change, mut stops_seen) = (Some(change), 0);
+    loop {
+        let text = strace.text()?;
+        let stops: Vec<&str> =
+            text.lines().filter(|line| line.contains("--- stopped by SIGSTOP ---")).collect();
+        // Every thread tells of a stop, and every thread has its own count of calls.
+        if stops.len() > stops_seen {
+            stops_seen = stops.len();
+            if let Some(change) = change.take() {
+                change()?;
+            }
+            let pid = stops.last().and_then(|line| line.split(' ').next()?.parse().ok());
+            let pid = pid.and_then(Pid::from_raw).ok_or("a log without a pid")?;
+            // A process that has gone on and ended meanwhile needs nothing any more.
+            kill_process(pid, Signal::CONT).or_else(ignore_missing)?;
+        }
+        if has_ended(running.pid()) {
+            let done = running.wait()?;
+            return Ok(change.is_none().then_some(done));
+        }
+        assert!(begun.elapsed() < STOP_LIMIT, "no end after {point:?}: {text}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn ignore_missing(errno: rustix::io::Errno) -> rustix::io::Result<()> {
+    if errno == rustix::io::Errno::SRCH { Ok(()) } else { Err(errno) }
+}
+
+/// Says whether a child of ours has ended; it is not reaped yet, so its number is its own.
+fn has_ended(pid: Pid) -> bool {
+    let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    let stat = std::fs::read_to_string(path).unwrap_or_default();
+    stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z') || rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_becomes_calls() {
+        let text = "12 openat(AT_FDCWD, \".\", O_RDONLY) = 3\n\
+            13 <... read resumed>) = 4\n\
+            12 --- stopped by SIGSTOP ---\n\
+            13 close(4 <unfinished ...>\n";
+        let lines = parse(text);
+        let names: Vec<_> = lines.iter().map(|line| (line.pid, line.name.as_str())).collect();
+        assert_eq!(names, [(12, "openat"), (13, "close")]);
+        let points = points(&lines);
+        assert_eq!(points.last().map(|point| point.name.as_str()), Some("close"));
+    }
+}

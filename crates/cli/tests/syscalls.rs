@@ -1,0 +1,102 @@
+//! Operations are counted, not seconds: the number of system calls for fixed trees is pinned.
+//!
+//! A number here may go down in the commit that makes haul faster. When one goes up, somebody pays
+//! for it with every file.
+
+use std::collections::BTreeMap;
+
+use haul_manifest::parse_recipe;
+
+use super::support::Outcome;
+use super::support::run::cp;
+use super::support::scratch::Scratch;
+use super::support::strace::{Line, Strace, is_usable, points};
+
+const FILES: usize = 1000;
+const DIRECTORIES: usize = 10;
+
+/// Copies a tree of 1,000 files of 1 KiB in 10 directories, and counts the calls by name, from the
+/// moment when the engine opens the current directory.
+fn count(options: &[&str]) -> Outcome<BTreeMap<String, usize>> {
+    let scratch = Scratch::new()?;
+    let recipe = format!("nested:files={FILES},dirs={DIRECTORIES},size=1024");
+    parse_recipe(&recipe)?.generate(&scratch.at("s")).map_err(|failure| failure.to_string())?;
+    let strace = Strace::new(scratch.at("log"));
+    strace.wrap(cp(options).words(["s", "t"]).in_dir(scratch.path())).succeed()?;
+    let mut counts = BTreeMap::new();
+    for point in points(&strace.lines()?.into_iter().filter(is_ours).collect::<Vec<_>>()) {
+        *counts.entry(point.name).or_default() += 1;
+    }
+    Ok(counts)
+}
+
+/// Where debug assertions are on, the standard library looks at each descriptor that it drops.
+fn is_ours(line: &Line) -> bool {
+    !line.text.contains("F_GETFD")
+}
+
+fn of(counts: &BTreeMap<String, usize>, names: &[&str]) -> usize {
+    names.iter().filter_map(|name| counts.get(*name)).sum()
+}
+
+#[test]
+fn a_small_file_takes_six_calls() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let counts = count(&["-r", "--jobs=1"])?;
+    // The tree has a root, too.
+    let directories = DIRECTORIES + 1;
+    // Both sides of each file and of each directory, and the current directory.
+    assert_eq!(of(&counts, &["openat"]), 2 * FILES + 2 * directories + 1, "{counts:?}");
+    // The current directory and the target's may be described once more.
+    let described = of(&counts, &["fstat"]);
+    let least = FILES + 2 * directories;
+    assert!((least..=least + 2).contains(&described), "{described} fstat: {counts:?}");
+    assert_eq!(of(&counts, &["sendfile", "copy_file_range", "pwrite64"]), FILES, "{counts:?}");
+    let closed = of(&counts, &["close"]);
+    let least = 2 * FILES + 2 * directories;
+    assert!((least..=least + 2).contains(&closed), "{closed} close: {counts:?}");
+    assert_eq!(of(&counts, &["mkdirat"]), directories, "{counts:?}");
+    assert_eq!(of(&counts, &["getdents64"]), 2 * directories, "{counts:?}");
+    // The directories themselves, and the target operand.
+    assert_eq!(of(&counts, &["newfstatat", "statx"]), directories + 1, "{counts:?}");
+    let all: usize = counts.values().sum();
+    let per_file = 6 * FILES + 8 * directories;
+    assert!(all <= per_file + 40, "{all} calls, {per_file} are accounted for: {counts:?}");
+    Ok(())
+}
+
+#[test]
+fn the_number_of_calls_is_the_same_in_every_run() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    assert_eq!(count(&["-r", "--jobs=1"])?, count(&["-r", "--jobs=1"])?);
+    Ok(())
+}
+
+#[test]
+fn several_workers_make_the_same_calls_for_files() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (one, several) = (count(&["-r", "--jobs=1"])?, count(&["-r", "--jobs=4"])?);
+    for name in ["openat", "fstat", "sendfile", "mkdirat"] {
+        assert_eq!(one.get(name), several.get(name), "{name}");
+    }
+    Ok(())
+}
+
+/// Beyond the six: one call that lists attributes, one that sets times.
+#[test]
+fn an_archive_copy_of_a_small_file_takes_eight_calls() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let counts = count(&["-a", "--jobs=1"])?;
+    let all: usize = counts.values().sum();
+    let budget = 8 * FILES + 16 * (DIRECTORIES + 1) + 40;
+    assert!(all <= budget, "{all} calls, more than {budget}: {counts:?}");
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! One file, several workers: nothing is moved twice or left out, and until all of it is there
+//! the target is shorter than the source.
+
+use std::fs::File;
+use std::sync::atomic::Ordering;
+
+use haul_io::method::{LADDER, Sharing};
+use haul_io::transfer::Transfer;
+use haul_io::{Choice, DataError, DataPolicy, Kit, Moved, Reflink, Sparse};
+
+use super::support::{Desk, MIB, Outcome, Place, Source, demand_same, job, pair, places};
+
+/// Moves a file with several workers. Returns what came of it, and how long the target was before
+/// the last worker finished it.
+fn share(
+    place: &Place,
+    source: &mut Source,
+    policy: &DataPolicy,
+    workers: usize,
+) -> Outcome<(Result<Moved, DataError>, u64)> {
+    source.renew()?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let desk = Desk::default();
+    let job = job(&*source, &target, &pair, policy);
+    let transfer = Transfer::new(&job, Sharing::Several);
+    let mut kit = Kit::new();
+    if let Err(error) = transfer.prepare(&job, &mut kit, desk.watch()) {
+        return Ok((Err(error), 0));
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| transfer.work(&job, &mut Kit::new(), desk.watch()));
+        }
+    });
+    let before = target.metadata()?.len();
+    Ok((transfer.finish(&job, &mut kit, desk.watch()), before))
+}
+
+fn choices() -> impl Iterator<Item = Choice> {
+    std::iter::once(Choice::Auto).chain((0..LADDER.len()).map(Choice::Only))
+}
+
+#[test]
+fn files_arrive_whole_from_several_workers() -> Outcome {
+    for place in places()? {
+        for size in [0, 1, 4096, 2 * MIB, 2 * MIB + 1, 9 * MIB + 123, 16 * MIB - 1] {
+            let mut source = place.dense(size)?;
+            for choice in choices() {
+                for workers in [1, 2, 5] {
+                    let policy = DataPolicy { choice, ..DataPolicy::default() };
+                    let context =
+                        format!("{choice:?} on {} {size} bytes {workers} workers", place.name);
+                    let (answer, before) = share(&place, &mut source, &policy, workers)?;
+                    if choice == Choice::Only(0) && answer.is_err()
+                        || matches!(
+                            answer,
+                            Err(DataError::Unfit { .. } | DataError::Refused { .. })
+                        )
+                    {
+                        assert_ne!(choice, Choice::Auto, "{context}: {answer:?}");
+                        continue;
+                    }
+                    let moved = answer.map_err(|error| format!("{context}: {error:?}"))?;
+                    demand_same(&place.target_bytes()?, &source.bytes, &context);
+                    // A file that shares its source's blocks is complete at once.
+                    let is_reflink = moved.line == 0;
+                    assert!(is_reflink || size == 0 || before < size, "{context}: {before}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn holes_stay_holes_with_several_workers() -> Outcome {
+    let maps: [(u64, &[(u64, u64)]); 4] = [
+        (20 * MIB, &[]),
+        (20 * MIB, &[(0, 9 * MIB), (15 * MIB + 5, 100)]),
+        (20 * MIB + 3, &[(5 * MIB + 1, 5 * MIB)]),
+        (20 * MIB + 3, &[(20 * MIB, 3)]),
+    ];
+    for place in places()? {
+        for (size, pieces) in maps {
+            let mut source = place.sparse(size, pieces)?;
+            for sparse in [Sparse::Auto, Sparse::Always, Sparse::Never] {
+                for reflink in [Reflink::Auto, Reflink::Never] {
+                    let policy = DataPolicy { sparse, reflink, ..DataPolicy::default() };
+                    let context = format!("{policy:?} on {} {pieces:?}", place.name);
+                    let (answer, before) = share(&place, &mut source, &policy, 3)?;
+                    let moved = answer.map_err(|error| format!("{context}: {error:?}"))?;
+                    demand_same(&place.target_bytes()?, &source.bytes, &context);
+                    assert!(moved.line == 0 || before < size, "{context}: {before}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The failure of one ends it for all, and what is there is shorter than the source.
+#[test]
+fn a_source_that_shrinks_fails_all_workers() -> Outcome {
+    for place in places()? {
+        for left in [0, 1, 5 * MIB, 16 * MIB - 1] {
+            let mut source = place.dense(16 * MIB)?;
+            File::options().write(true).open(place.at("source"))?.set_len(left)?;
+            let policy = DataPolicy { reflink: Reflink::Never, ..DataPolicy::default() };
+            let (answer, _) = share(&place, &mut source, &policy, 3)?;
+            let context = format!("{} {left}: {answer:?}", place.name);
+            assert!(answer.is_err(), "{context}");
+            assert!((place.target_bytes()?.len() as u64) < 16 * MIB, "{context}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stop_is_heard_by_all_workers() -> Outcome {
+    let place: Place = places()?.remove(0);
+    let mut source = place.dense(16 * MIB)?;
+    source.renew()?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy { reflink: Reflink::Never, ..DataPolicy::default() };
+    let desk = Desk::default();
+    let job = job(&source, &target, &pair, &policy);
+    let transfer = Transfer::new(&job, Sharing::Several);
+    let mut kit = Kit::new();
+    transfer.prepare(&job, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                // Whoever comes first lets the others stop.
+                desk.stop.store(true, Ordering::Relaxed);
+                transfer.work(&job, &mut Kit::new(), desk.watch());
+            });
+        }
+    });
+    let answer = transfer.finish(&job, &mut kit, desk.watch());
+    assert!(answer.is_err(), "{answer:?}");
+    assert!(place.target_bytes()?.len() < source.bytes.len());
+    Ok(())
+}
