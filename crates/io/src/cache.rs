@@ -10,9 +10,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use haul_sys::data::{Advice, Writeback, fadvise, write_back};
+use haul_sys::fs::fsync;
 
 use crate::ladder::DataError;
 use crate::method::{LADDER, retrying};
+use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::sides::{Sides, Way, Which};
 use crate::transfer::FileJob;
@@ -124,7 +126,7 @@ impl Keeper {
         let mut source_way = caching.way;
         let mut missing = Vec::new();
         if caching.source == After::Restore {
-            missing = absent(job.source, job.stat.size);
+            missing = absent(job.source_pages(), job.stat.size);
             let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
             // What is cached is read from there rather than from the device.
             if bytes < job.stat.size / 2 {
@@ -160,7 +162,13 @@ impl Keeper {
     ) -> Result<(), DataError> {
         let bytes = range.end - range.start;
         if self.caching.target == After::Go && self.sides.way(Which::Target) != Way::Uncached {
-            retrying(watch, || write_back(job.target, range.start, bytes, Writeback::Complete))?;
+            match job.pair.target.pages {
+                Pages::Own => retrying(watch, || {
+                    write_back(job.target, range.start, bytes, Writeback::Complete)
+                })?,
+                // sync_file_range looks at the pages of the file above, of which there are none.
+                Pages::Below => fsync(job.target)?,
+            }
             forget(job.target, range);
         }
         match self.caching.source {
@@ -185,10 +193,10 @@ impl Keeper {
             return Ok(());
         }
         let all = 0..job.stat.size;
-        let is_left = |fd| cached_bytes(fd, 0, job.stat.size) != Some(0);
+        let is_left = |file| cached_bytes(file, 0, job.stat.size) != Some(0);
         let is_uncached = self.sides.way(Which::Target) == Way::Uncached;
-        if (target != After::Stay && !is_uncached && is_left(job.target))
-            || (source != After::Stay && is_left(job.source))
+        if (target != After::Stay && !is_uncached && is_left(job.target_pages()))
+            || (source != After::Stay && is_left(job.source_pages()))
         {
             self.drop_range(job, &all, watch)?;
         }

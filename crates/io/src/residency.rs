@@ -9,6 +9,9 @@ use std::os::fd::BorrowedFd;
 use haul_sys::Errno;
 use haul_sys::memory::{cachestat, page_bytes, resident_bytes};
 
+use crate::Quirk;
+use crate::quirk::Pages;
+
 /// Cached bytes of the two files of a copy, in whole pages. `None` where the kernel does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Cached {
@@ -27,12 +30,25 @@ pub struct Residency {
     pub after: Cached,
 }
 
+/// A file of which residency is asked, with what its file system is.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The file.
+    pub fd: BorrowedFd<'a>,
+    /// Its file system.
+    pub quirk: &'static Quirk,
+}
+
 /// Returns how many bytes of a range of a file are cached, in whole pages, or `None` where the
-/// kernel does not tell. Never blocks on I/O.
+/// kernel does not tell. `offset` is a multiple of the page. Never blocks on I/O.
 #[must_use]
-pub fn cached_bytes(fd: BorrowedFd<'_>, offset: u64, bytes: u64) -> Option<u64> {
+pub fn cached_bytes(file: Asked<'_>, offset: u64, bytes: u64) -> Option<u64> {
+    let fd = file.fd;
     if bytes == 0 {
         return Some(0);
+    }
+    if file.quirk.pages == Pages::Below {
+        return resident_bytes(fd, offset, bytes).ok();
     }
     match cachestat(fd, offset, bytes) {
         Ok(pages) => Some(pages.cached * page_bytes()),
@@ -53,13 +69,13 @@ const QUESTION_BYTES: u64 = 16 << 20;
 /// Where there are too many to ask for one by one, what is left counts as cached, so that nothing
 /// is dropped that was there. An empty answer also where the kernel does not tell.
 #[must_use]
-pub fn absent(fd: BorrowedFd<'_>, file_bytes: u64) -> Vec<Range<u64>> {
+pub fn absent(file: Asked<'_>, file_bytes: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut left = QUESTIONS_MAX;
     let mut at = 0;
     while at < file_bytes && left > 0 {
         let end = file_bytes.min(at + QUESTION_BYTES);
-        search(fd, at..end, &mut left, &mut ranges);
+        search(file, at..end, &mut left, &mut ranges);
         at = end;
     }
     ranges
@@ -67,22 +83,22 @@ pub fn absent(fd: BorrowedFd<'_>, file_bytes: u64) -> Vec<Range<u64>> {
 
 /// Halves a range until each part is either cached or not. The recursion is as deep as the
 /// logarithm of [`QUESTION_BYTES`] in pages: 12.
-fn search(fd: BorrowedFd<'_>, range: Range<u64>, left: &mut u32, found: &mut Vec<Range<u64>>) {
+fn search(file: Asked<'_>, range: Range<u64>, left: &mut u32, found: &mut Vec<Range<u64>>) {
     if *left == 0 {
         return;
     }
     *left -= 1;
     let page = page_bytes();
     let length = range.end - range.start;
-    match cached_bytes(fd, range.start, length) {
+    match cached_bytes(file, range.start, length) {
         Some(0) => match found.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
             _ => found.push(range),
         },
         Some(cached) if cached < length && length > page => {
             let middle = range.start + (length / 2).next_multiple_of(page);
-            search(fd, range.start..middle, left, found);
-            search(fd, middle..range.end, left, found);
+            search(file, range.start..middle, left, found);
+            search(file, middle..range.end, left, found);
         }
         _ => {}
     }

@@ -23,7 +23,7 @@ use crate::method::{
 };
 use crate::quirk::Preallocate;
 use crate::report::{Refusal, Report, SideReport, Why};
-use crate::residency::{Cached, Residency, cached_bytes};
+use crate::residency::{Asked, Cached, Residency, cached_bytes};
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, shape};
 use crate::sides::{Way, Which};
@@ -59,6 +59,16 @@ pub struct FileJob<'a> {
     pub pair: &'a Pair,
     /// The run's policy.
     pub policy: &'a DataPolicy,
+}
+
+impl<'a> FileJob<'a> {
+    pub(crate) fn source_pages(&self) -> Asked<'a> {
+        Asked { fd: self.source, quirk: self.pair.source }
+    }
+
+    pub(crate) fn target_pages(&self) -> Asked<'a> {
+        Asked { fd: self.target, quirk: self.pair.target }
+    }
 }
 
 /// Moves all bytes of a file with this worker alone.
@@ -507,8 +517,8 @@ impl Transfer {
 
 fn cached(job: &FileJob<'_>) -> Cached {
     Cached {
-        source: cached_bytes(job.source, 0, job.stat.size),
-        target: cached_bytes(job.target, 0, job.stat.size),
+        source: cached_bytes(job.source_pages(), 0, job.stat.size),
+        target: cached_bytes(job.target_pages(), 0, job.stat.size),
     }
 }
 

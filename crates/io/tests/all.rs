@@ -4,9 +4,8 @@
 //! the source's are. Which methods moved bytes where is printed, so that a method that never
 //! serves does not go unseen.
 
-#![expect(clippy::panic, reason = "a test fails by panicking")]
-
 mod attempts;
+mod data;
 mod shared;
 mod support;
 mod whole;

@@ -48,10 +48,10 @@ fn attempt(
 
 /// Says how far an attempt came, and whether that is the end; a failure is none of the answers.
 fn came(attempt: Attempt, context: &str) -> (u64, bool) {
+    assert!(!matches!(attempt, Attempt::Failed { .. }), "{context}: {attempt:?}");
     match attempt {
         Attempt::Done(bytes) => (bytes, true),
-        Attempt::NextMethod { written, .. } => (written, false),
-        Attempt::Failed { .. } => panic!("{context}: {attempt:?}"),
+        Attempt::NextMethod { written, .. } | Attempt::Failed { written, .. } => (written, false),
     }
 }
 

@@ -1,7 +1,7 @@
 //! btrfs. Preallocated extents are written uncompressed and, where snapshots share them, copied
 //! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
 
-use super::{CopyRange, DirectIo, HolesTold, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "btrfs",
@@ -12,4 +12,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     holes_told: HolesTold::Trusted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
+    pages: Pages::Own,
 };

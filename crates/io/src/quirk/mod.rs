@@ -53,6 +53,15 @@ pub enum DirectIo {
     Pretended,
 }
 
+/// Whose page cache a file of this file system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Its own, of which `cachestat` tells.
+    Own,
+    /// Another file's below it: `cachestat` always finds none, but a mapping shows them.
+    Below,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -72,6 +81,8 @@ pub struct Quirk {
     pub preallocate: Preallocate,
     /// What direct I/O comes to.
     pub direct_io: DirectIo,
+    /// Whose pages are cached.
+    pub pages: Pages,
 }
 
 /// What is assumed of a file system that nobody looked at: nothing that could go wrong.
@@ -85,6 +96,7 @@ pub static UNKNOWN: Quirk = Quirk {
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
+    pages: Pages::Own,
 };
 
 /// The file systems that are known.

@@ -3,7 +3,7 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{CopyRange, DirectIo, HolesTold, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
@@ -14,9 +14,15 @@ pub(super) static SMB: Quirk =
 pub(super) static FUSE: Quirk =
     Quirk { name: "fuse", magic: &[0x6573_5546], reflinks: false, ..OFFLOADING };
 
-/// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer.
-pub(super) static OVERLAY: Quirk =
-    Quirk { name: "overlay", magic: &[0x794c_7630], copy_range: CopyRange::Splices, ..OFFLOADING };
+/// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer, and
+/// its files' pages are those of the file below (`ovl_mmap`, `ovl_fadvise`).
+pub(super) static OVERLAY: Quirk = Quirk {
+    name: "overlay",
+    magic: &[0x794c_7630],
+    copy_range: CopyRange::Splices,
+    pages: Pages::Below,
+    ..OFFLOADING
+};
 
 const OFFLOADING: Quirk = Quirk {
     name: "",
@@ -27,4 +33,5 @@ const OFFLOADING: Quirk = Quirk {
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
+    pages: Pages::Own,
 };

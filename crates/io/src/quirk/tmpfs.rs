@@ -1,6 +1,6 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
-use super::{CopyRange, DirectIo, HolesTold, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "tmpfs",
@@ -12,6 +12,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     // fallocate zeroes every page first, and writing then fills it a second time.
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
+    pages: Pages::Own,
 };
 
 pub(super) static RAMFS: Quirk = Quirk {
@@ -23,4 +24,5 @@ pub(super) static RAMFS: Quirk = Quirk {
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
+    pages: Pages::Own,
 };

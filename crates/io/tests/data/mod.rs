@@ -1,0 +1,14 @@
+//! The data path: every method on every file system, with every size that was ever wrong.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it could not try"
+)]
+
+mod changing;
+mod equality;
+mod faults;
+mod residency;
+mod support;

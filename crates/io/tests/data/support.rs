@@ -1,0 +1,190 @@
+//! Places to test in, files with known bytes, and a copy by one worker or several.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use haul_io::method::{LADDER, Sharing};
+use haul_io::transfer::{FileJob, Transfer, is_worth_sharing, move_file};
+use haul_io::{DataError, DataPolicy, Kit, Moved, Pair, Quirk, Watch, quirk};
+use haul_sys::fs::{Kind, fstat, fstatfs};
+
+/// A folder on a file system, which is removed again.
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _left = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Every file system that `cargo xtask test` prepares.
+const EXPECTED: [&str; 7] =
+    ["ext4", "ext4-4k", "xfs", "xfs-noreflink", "btrfs", "tmpfs", "overlayfs"];
+
+/// Returns a folder on each test file system (`HAUL_TEST_FS`, `name=path:…`), or one for temporary
+/// files where there are none.
+pub(crate) fn places() -> Vec<Place> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let list = std::env::var("HAUL_TEST_FS").unwrap_or_default();
+    let mut found: Vec<(String, PathBuf)> = list
+        .split(':')
+        .filter_map(|one| one.split_once('='))
+        .map(|(name, path)| (name.to_owned(), path.into()))
+        .collect();
+    for name in EXPECTED {
+        if !found.iter().any(|(other, _)| other == name) {
+            let required = std::env::var_os("HAUL_TEST_FS_REQUIRED").is_some_and(|it| it == "1");
+            assert!(!required, "HAUL_TEST_FS lacks {name}");
+            println!("ignored: {name} is not in HAUL_TEST_FS");
+        }
+    }
+    if found.is_empty() {
+        found.push(("temporary".to_owned(), std::env::temp_dir()));
+    }
+    found
+        .into_iter()
+        .map(|(name, path)| {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = path.join(format!("haul-io-{}-{number}", std::process::id()));
+            std::fs::create_dir(&path).unwrap();
+            Place { name, path }
+        })
+        .collect()
+}
+
+/// Bytes that are never zero and nowhere the same for long.
+pub(crate) fn bytes_at(offset: u64, length: usize) -> Vec<u8> {
+    (offset..offset + length as u64)
+        .map(|at| {
+            let mixed = (at / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(at as u32 % 8 * 8);
+            (mixed >> 56) as u8 | 1
+        })
+        .collect()
+}
+
+/// Makes a file with data in these ranges and holes elsewhere.
+pub(crate) fn make(path: &Path, size: u64, data: &[std::ops::Range<u64>]) {
+    let file = File::create(path).unwrap();
+    file.set_len(size).unwrap();
+    for range in data {
+        let mut at = range.start;
+        while at < range.end {
+            let length = (range.end - at).min(1 << 20) as usize;
+            file.write_all_at(&bytes_at(at, length), at).unwrap();
+            at += length as u64;
+        }
+    }
+    file.sync_all().unwrap();
+}
+
+/// Panics unless both files have the same bytes and, in these ranges, the bytes of [`make`].
+pub(crate) fn assert_equal(what: &str, source: &Path, target: &Path) {
+    let (one, two) = (File::open(source).unwrap(), File::open(target).unwrap());
+    let size = one.metadata().unwrap().len();
+    assert_eq!(two.metadata().unwrap().len(), size, "{what}: sizes");
+    // Only where either has data: both are zero elsewhere.
+    for file in [&one, &two] {
+        let mut at = 0;
+        while let Ok(start) = haul_sys::data::seek_data(file.as_fd(), at) {
+            let end = haul_sys::data::seek_hole(file.as_fd(), start).unwrap();
+            compare(what, &one, &two, start..end.min(size));
+            at = end;
+        }
+    }
+}
+
+fn compare(what: &str, one: &File, two: &File, range: std::ops::Range<u64>) {
+    let (mut left, mut right) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+    let mut at = range.start;
+    while at < range.end {
+        let length = (range.end - at).min(1 << 20) as usize;
+        one.read_exact_at(&mut left[..length], at).unwrap();
+        two.read_exact_at(&mut right[..length], at).unwrap();
+        let different = left[..length].iter().zip(&right[..length]).position(|(a, b)| a != b);
+        assert_eq!(different.map(|index| at + index as u64), None, "{what}: first difference");
+        at += length as u64;
+    }
+}
+
+pub(crate) fn quirk_of(file: &File) -> &'static Quirk {
+    quirk::of_magic(fstatfs(file).unwrap().magic)
+}
+
+/// How many workers move a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Workers {
+    One,
+    /// Three, where the file and the method let themselves be shared.
+    Several,
+}
+
+/// Copies a file to a new one.
+pub(crate) fn copy(
+    policy: &DataPolicy,
+    workers: Workers,
+    source: &Path,
+    target: &Path,
+) -> Result<Moved, DataError> {
+    copy_while(policy, workers, (source, target), |_| {})
+}
+
+/// Copies a file to a new one, and does something to the source once it is open and described.
+pub(crate) fn copy_while(
+    policy: &DataPolicy,
+    workers: Workers,
+    (source, target): (&Path, &Path),
+    meanwhile: impl FnOnce(&Path),
+) -> Result<Moved, DataError> {
+    let _absent = std::fs::remove_file(target);
+    let from = File::open(source).unwrap();
+    let to = File::options().write(true).create_new(true).open(target).unwrap();
+    let stat = fstat(&from).unwrap();
+    let to_stat = fstat(&to).unwrap();
+    let pair = Pair::new((stat.dev, quirk_of(&from)), (to_stat.dev, quirk_of(&to)));
+    let job = FileJob {
+        source: from.as_fd(),
+        target: to.as_fd(),
+        stat: &stat,
+        target_kind: Kind::Regular,
+        pair: &pair,
+        policy,
+    };
+    let (stop, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+    let watch = Watch { stop: &stop, bytes: &bytes, pace: None };
+    meanwhile(source);
+    match workers {
+        Workers::Several if is_worth_sharing(&job) => {
+            let transfer = Transfer::new(&job, Sharing::Several);
+            transfer.prepare(&job, &mut Kit::new(), watch)?;
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| transfer.work(&job, &mut Kit::new(), watch));
+                }
+            });
+            transfer.finish(&job, &mut Kit::new(), watch)
+        }
+        _ => move_file(&job, &mut Kit::new(), watch),
+    }
+}
+
+/// Returns every method's line and name.
+pub(crate) fn methods() -> impl Iterator<Item = (usize, &'static str)> {
+    LADDER.iter().enumerate().map(|(line, method)| (line, method.info().name))
+}
+
+/// Returns the bytes that are allocated for a file.
+pub(crate) fn allocated(path: &Path) -> u64 {
+    fstat(File::open(path).unwrap()).unwrap().blocks * 512
+}
+
+/// Tells whether an error says that a method is not for this file or file system.
+pub(crate) fn is_refusal(error: DataError) -> bool {
+    matches!(error, DataError::Unfit { .. } | DataError::Refused { .. })
+        || matches!(error, DataError::Call(error) if error.call == haul_sys::Call::Ficlone)
+}
