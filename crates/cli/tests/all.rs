@@ -8,6 +8,7 @@
 
 mod again;
 mod data;
+mod data_options;
 mod fidelity;
 mod identity;
 mod limits;
@@ -16,6 +17,8 @@ mod lint;
 mod messages;
 mod output;
 mod races;
+mod rm;
+mod rm_races;
 mod signals;
 mod space;
 mod specials;

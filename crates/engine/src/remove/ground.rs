@@ -34,6 +34,11 @@ pub(super) static PLAIN: Ground = Ground { magic: 0, sequence: Sequence::AsRead,
 static TABLE: &[Ground] = &[
     // ext2, ext3 and ext4.
     Ground { magic: 0xEF53, sequence: Sequence::ByInode, deleters: 2 },
+    // XFS puts directories into its allocation groups in turn and files beside their directory. In
+    // the order of inodes a group's directories follow one another, so that workers that have halves
+    // of the list are in different groups; in the order of names they would want the same group's
+    // lock at the same time, directory after directory.
+    Ground { magic: 0x5846_5342, sequence: Sequence::ByInode, deleters: 1 },
 ];
 
 /// The file systems that a run has met, by device.

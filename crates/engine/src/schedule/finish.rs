@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use haul_sys::fs::{Follow, fsync, open_directory};
 use haul_sys::{Call, Errno};
 
 use crate::error::What;
@@ -40,11 +41,11 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
 
 /// Waits until the names in a target directory are on stable storage.
 fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
-    let synced = run
-        .cache
-        .of(node)
-        .map_err(|(_, error)| error)
-        .and_then(|handles| haul_sys::fs::fsync(handles.target()));
+    let synced = run.cache.of(node).map_err(|(_, error)| error).and_then(|handles| {
+        // The handle may be good for looking up names alone (O_PATH), which cannot be synced.
+        let readable = open_directory(handles.target(), c".", Follow::No)?;
+        fsync(&readable)
+    });
     match synced {
         // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
         Ok(()) => {}

@@ -1,0 +1,260 @@
+//! `haul rm`: what goes, what stays, what is said, and what it costs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use haul_manifest::parse_recipe;
+
+use super::support::judge::snapshot;
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Line, Strace, is_usable};
+use super::support::volume::{Volume, volumes};
+use super::support::{Outcome, has, ignored, is_root};
+
+/// What every run may have resident, however large the tree is.
+const MEMORY_BYTES: u64 = 64 << 20;
+
+/// Starts the command line of `haul rm`.
+pub(crate) fn rm<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
+    Call::of(haul()).word("rm").words(words)
+}
+
+fn generate(root: &Path, recipe: &str) -> Outcome {
+    parse_recipe(recipe)?.generate(root).map_err(|failure| failure.to_string())?;
+    Ok(())
+}
+
+fn said(done: &Done) -> (Option<i32>, String) {
+    (done.code(), done.errors())
+}
+
+#[test]
+fn every_kind_of_entry_goes_on_every_file_system() -> Outcome {
+    for volume in volumes()? {
+        for jobs in ["--jobs=1", "--jobs=4"] {
+            let scratch = Scratch::on(&volume)?;
+            generate(&scratch.at("t"), "random:entries=300")?;
+            generate(&scratch.at("t/n"), "nested:files=3000,dirs=40,size=100")?;
+            scratch.write("victim", "victim")?;
+            symlink("../victim", scratch.at("t/leads-out"))?;
+            rm(["-rf", jobs, "t"]).in_dir(scratch.path()).succeed()?;
+            assert!(!scratch.at("t").exists(), "{}", volume.name);
+            assert_eq!(fs::read(scratch.at("victim"))?, b"victim");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_flat_directory_goes_by_several_workers() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        generate(&scratch.at("t"), "flat:files=20000,size=0")?;
+        rm(["-r", "--jobs=4", "t"]).in_dir(scratch.path()).succeed()?;
+        assert!(!scratch.at("t").exists(), "{}", volume.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn dots_and_the_root_are_refused_by_whatever_name() -> Outcome {
+    if !is_root()? || !has("unshare")? {
+        return Ok(());
+    }
+    // Nothing of the machine can be reached: an unprivileged user, namespaces of its own, and a
+    // root directory on a tmpfs that holds the program and a few files.
+    let script = r#"
+        set -e
+        mount -t tmpfs none "$2"; cd "$2"
+        mkdir -p bin data/deep proof lib lib64 usr; echo kept > proof/file
+        cp "$1" bin/haul; cp "$(command -v chroot)" bin/chroot
+        for library in $(ldd "$1" bin/chroot | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do
+            mkdir -p ".$(dirname "$library")"; cp "$library" ".$library"
+        done
+        mkdir bound; mount --bind . bound
+        ln -s / to-root
+        for operand in / // /. /data/.. /data/../ ./ . .. bound to-root/ data/deep/../..; do
+            if chroot . /bin/haul rm -rf "$operand" 2>> said; then echo "WENT $operand"; fi
+        done
+        # Where the root is mounted inside a tree, the tree's other entries go and it stays.
+        mkdir -p tree/sub; echo x > tree/sub/file; mkdir tree/root; mount --bind . tree/root
+        if chroot . /bin/haul rm -rf tree 2>> said; then echo "WENT tree"; fi
+        test ! -e tree/sub; cat proof/file; grep -c dangerous said
+    "#;
+    let scratch = Scratch::public()?;
+    let mount = scratch.at("root");
+    fs::create_dir(&mount)?;
+    std::os::unix::fs::chown(&mount, Some(12345), Some(12345))?;
+    let program = scratch.at("haul");
+    fs::copy(haul(), &program)?;
+    let done = Call::of("unshare")
+        .words(["--user", "--map-root-user", "--mount", "--", "sh", "-c", script, "sh"])
+        .word(&program)
+        .word(&mount)
+        .by_user()
+        .run()?;
+    if done.errors().contains("unshare failed") {
+        return ignored("user namespaces");
+    }
+    let (text, errors) = (done.text(), done.errors());
+    assert!(text.starts_with("kept\n") && !text.contains("WENT"), "{text}{errors}");
+    Ok(())
+}
+
+#[test]
+fn mount_points_are_kept_where_that_was_asked_for() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let script = r#"
+        set -e
+        mount --make-rprivate /
+        mkdir -p t/sub t/mnt other; echo kept > other/file; echo x > t/sub/file
+        mount --bind other t/mnt
+        "$1" rm -rf --preserve-root=all t/mnt && echo WENT
+        "$1" rm -rf --one-file-system t && echo WENT
+        test ! -e t/sub; cat other/file
+    "#;
+    let done = Call::of("unshare")
+        .words(["--mount", "--", "sh", "-c", &script.replace("set -e", ""), "sh"])
+        .word(haul())
+        .in_dir(scratch.path())
+        .run()?;
+    assert_eq!(done.text(), "kept\n", "{}", done.errors());
+    assert_eq!(
+        done.errors(),
+        "rm: skipping 't/mnt', since it's on a different device\n\
+         rm: and --preserve-root=all is in effect\n\
+         rm: skipping 't/mnt', since it's on a different device\n"
+    );
+    Ok(())
+}
+
+#[test]
+fn one_that_cannot_go_does_not_keep_the_others() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    for jobs in ["--jobs=1", "--jobs=4"] {
+        let scratch = Scratch::public()?;
+        generate(&scratch.at("t"), "nested:files=2000,dirs=20,size=10")?;
+        scratch.write("t/locked/stays", "stays")?;
+        let chown = Call::of("chown").words(["-R", "12345:12345", "."]).in_dir(scratch.path());
+        chown.succeed()?;
+        Call::of("chmod").words(["500", "t/locked"]).in_dir(scratch.path()).succeed()?;
+        let done = rm(["-rf", jobs, "t"]).by_user().in_dir(scratch.path()).run()?;
+        let line = "rm: cannot remove 't/locked/stays': Permission denied\n";
+        assert_eq!(said(&done), (Some(1), line.to_owned()));
+        assert_eq!(fs::read_dir(scratch.at("t"))?.count(), 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_deep_tree_needs_few_descriptors_and_little_memory() -> Outcome {
+    if !has("prlimit")? {
+        return Ok(());
+    }
+    for options in [["-rf", "--jobs=8"], ["-rf", "--dry-run"], ["-r", "--jobs=1"]] {
+        // A disk's journal would make this a test of the disk.
+        let memory = Path::new("/dev/shm");
+        let volume = Volume { name: "tmpfs".to_owned(), path: memory.to_owned() };
+        let scratch = if memory.is_dir() { Scratch::on(&volume)? } else { Scratch::new()? };
+        let depth = if options[1] == "--dry-run" { 2000 } else { 100_000 };
+        generate(&scratch.at("t"), &format!("deep:depth={depth},name=1"))?;
+        let call = rm(options).word("t").in_dir(scratch.path());
+        let done = call.under(["prlimit", "--nofile=20", "--"]).watching_memory().succeed()?;
+        assert_eq!(scratch.at("t").exists(), options[1] == "--dry-run");
+        assert!(done.peak_bytes < MEMORY_BYTES, "{} bytes", done.peak_bytes);
+    }
+    Ok(())
+}
+
+#[test]
+fn wide_directories_at_every_level_need_few_descriptors() -> Outcome {
+    if !has("prlimit")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    // Each level has more entries than one turn reads, so directories wait half read.
+    let mut path = scratch.at("t");
+    for _ in 0..12 {
+        fs::create_dir(&path)?;
+        for number in 0..900 {
+            fs::create_dir(path.join(format!("a-rather-long-name-{number}")))?;
+        }
+        path.push("a-rather-long-name-450");
+        fs::remove_dir(&path)?;
+    }
+    let call = rm(["-r", "--jobs=2", "t"]).in_dir(scratch.path());
+    call.under(["prlimit", "--nofile=20", "--"]).succeed()?;
+    assert!(!scratch.at("t").exists());
+    Ok(())
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_tells_everything() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("t/d/file", "x")?;
+    let before = snapshot(&scratch.at("t"));
+    let done = rm(["-r", "--dry-run", "t"]).in_dir(scratch.path()).succeed()?;
+    let lines =
+        "would remove 't/d/file'\nwould remove directory 't/d'\nwould remove directory 't'\n";
+    assert_eq!(done.text(), lines);
+    assert_eq!(snapshot(&scratch.at("t")), before);
+    Ok(())
+}
+
+#[test]
+fn gently_and_slowly_is_still_wholly() -> Outcome {
+    let scratch = Scratch::new()?;
+    generate(&scratch.at("t"), "nested:files=100,dirs=4,size=10")?;
+    let large = fs::File::create(scratch.at("t/large"))?;
+    let chunk = vec![1; 1 << 20];
+    for megabyte in 0..80 {
+        std::os::unix::fs::FileExt::write_all_at(&large, &chunk, megabyte << 20)?;
+    }
+    let begun = std::time::Instant::now();
+    rm(["-r", "--gentle", "--rate=200", "t"]).in_dir(scratch.path()).succeed()?;
+    assert!(begun.elapsed().as_millis() > 300, "a hundred entries at 200 a second");
+    assert!(!scratch.at("t").exists());
+    // Who has it open keeps what is in it.
+    assert_eq!(large.metadata()?.len(), 80 << 20);
+    Ok(())
+}
+
+/// Counts the calls of removing a tree, from the moment when the root directory is looked at.
+fn count(recipe: &str) -> Outcome<BTreeMap<String, usize>> {
+    let scratch = Scratch::new()?;
+    generate(&scratch.at("t"), recipe)?;
+    let strace = Strace::new(scratch.at("log"));
+    strace.wrap(rm(["-r", "--jobs=1", "t"]).in_dir(scratch.path())).succeed()?;
+    let is_begin = |line: &Line| line.text.contains("AT_FDCWD, \"/\"");
+    let mut counts = BTreeMap::new();
+    for line in strace.lines()?.into_iter().skip_while(|line| !is_begin(line)) {
+        if !line.text.contains("F_GETFD") {
+            *counts.entry(line.name).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+#[test]
+fn a_file_costs_one_call_and_a_directory_six() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let counts = count("nested:files=1000,dirs=10,size=10")?;
+    let of = |name: &str| counts.get(name).copied().unwrap_or(0);
+    assert_eq!(of("unlinkat"), 1000 + 11, "{counts:?}");
+    assert_eq!((of("openat"), of("close"), of("getdents64")), (11, 11, 22), "{counts:?}");
+    // Each directory is described once, the operand and the root directory once more.
+    assert_eq!(of("fstat") + of("newfstatat") + of("statx"), 11 + 2, "{counts:?}");
+    // For a few files nobody else is called.
+    assert_eq!(of("clone3") + of("clone"), 0, "{counts:?}");
+    Ok(())
+}
