@@ -5,6 +5,7 @@
 //! and no paths here: descriptors come in, counts and (call, errno) go out.
 
 pub mod cache;
+pub mod digest;
 pub mod errno;
 mod in_order;
 mod kit;
