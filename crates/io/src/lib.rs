@@ -21,6 +21,7 @@ pub mod residency;
 pub mod segment;
 mod shape;
 pub mod sides;
+pub mod stream;
 pub mod transfer;
 
 pub use kit::{Kit, Watch};

@@ -220,7 +220,7 @@ fn goes_on(error: CallError) -> bool {
 }
 
 /// Sets a file on the direct way and returns what offsets are to be aligned to.
-fn go_direct(fd: BorrowedFd<'_>) -> Result<u32> {
+pub(crate) fn go_direct(fd: BorrowedFd<'_>) -> Result<u32> {
     /// More than any device asks for; a request has to be a multiple of it.
     const OFFSET_ALIGN_MAX: u32 = DataPolicy::IO_UNIT as u32;
     // A kernel that does not know the question has the answer "unknown" as well.

@@ -31,6 +31,7 @@ macro_rules! calls {
 
 calls! {
     Cachestat "cachestat",
+    Clone "clone",
     Close "close",
     CopyFileRange "copy_file_range",
     DirectRead "pread64(O_DIRECT)",
@@ -71,6 +72,7 @@ calls! {
     Mmap "mmap",
     Openat "openat",
     Pipe "pipe2",
+    Poll "poll",
     Pread "pread64",
     Preadv2 "preadv2",
     Prlimit "prlimit64",

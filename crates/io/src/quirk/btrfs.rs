@@ -1,7 +1,7 @@
 //! btrfs. Preallocated extents are written uncompressed and, where snapshots share them, copied
 //! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "btrfs",
@@ -13,4 +13,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
+    trips: Trips::Near,
 };

@@ -62,6 +62,15 @@ pub enum Pages {
     Below,
 }
 
+/// Where the bytes come from when they are not cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trips {
+    /// A device of this machine, for which a ring drives many requests by itself.
+    Near,
+    /// A server or a program: each request is a trip, which waits in a thread.
+    Far,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -83,6 +92,8 @@ pub struct Quirk {
     pub direct_io: DirectIo,
     /// Whose pages are cached.
     pub pages: Pages,
+    /// Where the bytes come from.
+    pub trips: Trips,
 }
 
 /// What is assumed of a file system that nobody looked at: nothing that could go wrong.
@@ -97,6 +108,7 @@ pub static UNKNOWN: Quirk = Quirk {
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
+    trips: Trips::Far,
 };
 
 /// The file systems that are known.

@@ -3,7 +3,7 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
@@ -21,6 +21,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     magic: &[0x794c_7630],
     copy_range: CopyRange::Splices,
     pages: Pages::Below,
+    trips: Trips::Near,
     ..OFFLOADING
 };
 
@@ -34,4 +35,5 @@ const OFFLOADING: Quirk = Quirk {
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
+    trips: Trips::Far,
 };

@@ -1,6 +1,6 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "tmpfs",
@@ -13,6 +13,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
+    trips: Trips::Near,
 };
 
 pub(super) static RAMFS: Quirk = Quirk {
@@ -25,4 +26,5 @@ pub(super) static RAMFS: Quirk = Quirk {
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
+    trips: Trips::Near,
 };

@@ -1,7 +1,7 @@
 //! XFS. Reflinks when made with `-m reflink=1`, the default since xfsprogs 5.1; without it the
 //! first refusal (EOPNOTSUPP) is remembered.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold};
+use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -13,4 +13,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     preallocate: Preallocate::Pays,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
+    trips: Trips::Near,
 };

@@ -34,3 +34,19 @@ pub fn splice_out(pipe: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -
     rustix::pipe::splice(pipe, None, file, Some(&mut to), bytes, SpliceFlags::MOVE)
         .named(Call::Splice)
 }
+
+/// Moves up to `bytes` from one descriptor to another, of which one is a pipe, each at its own
+/// position; 0 is the end. Blocks while the pipe is empty or full.
+pub fn splice(source: impl AsFd, target: impl AsFd, bytes: usize) -> Result<usize> {
+    rustix::pipe::splice(source, None, target, None, bytes, SpliceFlags::MOVE).named(Call::Splice)
+}
+
+/// Asks for room for `bytes` in a pipe and returns the room that it has then, or `None` for what is
+/// no pipe. A refusal leaves the pipe as it was.
+pub fn widen_pipe(pipe: impl AsFd, bytes: usize) -> Option<usize> {
+    let now = rustix::pipe::fcntl_getpipe_size(&pipe).ok()?;
+    if now >= bytes {
+        return Some(now);
+    }
+    Some(fcntl_setpipe_size(&pipe, bytes).unwrap_or(now))
+}

@@ -1,11 +1,13 @@
 //! Calls on names, directories and the attributes of files.
 
 mod accessat;
+mod blocking;
 mod by_handle;
 mod chmod;
 mod chown;
 mod close;
 mod dioalign;
+mod duplicate;
 mod getdents;
 mod lease;
 mod linkat;
@@ -25,11 +27,13 @@ mod utimens;
 mod xattr;
 
 pub use accessat::may_write_at;
+pub use blocking::{Blocking, set_blocking};
 pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
 pub use chmod::fchmod;
 pub use chown::fchown;
 pub use close::close;
 pub use dioalign::{DirectAlign, direct_align};
+pub use duplicate::duplicate;
 pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
 pub use lease::is_open_here_alone;
 pub use linkat::{Follow, linkat};

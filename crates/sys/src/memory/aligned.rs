@@ -21,6 +21,9 @@ pub struct AlignedBuffer {
 // SAFETY: the mapping is private to this value, and nothing in it depends on the thread.
 unsafe impl Send for AlignedBuffer {}
 
+// SAFETY: a shared reference gives nothing but `&[u8]`.
+unsafe impl Sync for AlignedBuffer {}
+
 impl AlignedBuffer {
     /// Maps a buffer; `ENOMEM` when there is none. Asks for huge pages from 2 MiB up.
     pub fn new(bytes: usize) -> Result<AlignedBuffer> {

@@ -2,6 +2,7 @@
 
 mod heap;
 mod identity;
+mod poll;
 mod rlimit;
 mod stop;
 mod umask;
@@ -10,6 +11,7 @@ mod wait4;
 
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
+pub use poll::{Ready, wait_until};
 pub use rlimit::{nofile_limit, raise_nofile_limit};
 pub use stop::{die_by, die_by_broken_pipe, hear_stop, stop_signal};
 pub use umask::umask;

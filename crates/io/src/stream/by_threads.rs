@@ -1,0 +1,146 @@
+//! Requests by threads: where rings are forbidden, and where they would only hand the requests to
+//! threads of the kernel (FUSE, network file systems), of which they allow too few.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use haul_sys::{Call, CallError, Errno, Result};
+
+use super::block::LOOK;
+use super::queue::{Done, Queue, Request, make};
+
+/// Threads that each make one request at a time. They are started when there is a request for them,
+/// and ended with the queue.
+pub(crate) struct ByThreads {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    depth: usize,
+    in_flight: usize,
+}
+
+#[derive(Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    asked: Condvar,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    asked: VecDeque<Request>,
+    done: VecDeque<Done>,
+    idle: usize,
+    over: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut inner = self.lock();
+        loop {
+            if let Some(mut request) = inner.asked.pop_front() {
+                drop(inner);
+                let result = make(&mut request);
+                inner = self.lock();
+                inner.done.push_back(Done { request, result });
+                self.done.notify_one();
+            } else if inner.over {
+                return;
+            } else {
+                inner.idle += 1;
+                inner = self.asked.wait(inner).unwrap_or_else(PoisonError::into_inner);
+                inner.idle -= 1;
+            }
+        }
+    }
+}
+
+impl ByThreads {
+    /// Makes a queue that starts at most `depth` threads.
+    pub(crate) fn new(depth: usize) -> ByThreads {
+        let depth = depth.max(1);
+        ByThreads { shared: Arc::default(), threads: Vec::new(), depth, in_flight: 0 }
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        /// A request needs no more stack than a call and a buffer's address.
+        const STACK_BYTES: usize = 64 << 10;
+        let shared = Arc::clone(&self.shared);
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match builder.spawn(move || shared.work()) {
+            Ok(thread) => {
+                self.threads.push(thread);
+                Ok(())
+            }
+            // Fewer threads than wished for make the same requests, later.
+            Err(_) if !self.threads.is_empty() => Ok(()),
+            Err(error) => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
+                Err(CallError::new(Call::Clone, errno))
+            }
+        }
+    }
+}
+
+impl Queue for ByThreads {
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn ask(&mut self, request: Request) -> Result<()> {
+        let mut inner = self.shared.lock();
+        inner.asked.push_back(request);
+        let lacks_hands = inner.asked.len() > inner.idle;
+        drop(inner);
+        self.in_flight += 1;
+        if lacks_hands && self.threads.len() < self.depth {
+            self.grow()?;
+        }
+        self.shared.asked.notify_one();
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn wait(&mut self, stop: &AtomicBool) -> Result<Option<Done>> {
+        let mut inner = self.shared.lock();
+        while self.in_flight > 0 {
+            if let Some(done) = inner.done.pop_front() {
+                self.in_flight -= 1;
+                return Ok(Some(done));
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let waited = self.shared.done.wait_timeout(inner, LOOK);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for ByThreads {
+    fn drop(&mut self) {
+        let mut inner = self.shared.lock();
+        // Nobody wants to know any more what has not begun.
+        inner.asked.clear();
+        inner.over = true;
+        drop(inner);
+        self.shared.asked.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread makes calls and nothing else; its panic would be one of the library's.
+            let _ended = thread.join();
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! The ordered reader: many requests in flight, bytes in order.
+//!
+//! Whatever order the answers come in, and however short they are, a block is delivered when all
+//! before it were; an error comes after the bytes that were read before it. The end is where reading
+//! says so and not where `stat` did: files grow, shrink, and lie.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use haul_sys::data::{self, Advice, fadvise, pread, read, set_way};
+use haul_sys::memory::AlignedBuffer;
+use haul_sys::process::{Ready, wait_until};
+use haul_sys::{Call, CallError, Errno};
+
+use super::block::{Block, LOOK, Pool};
+use super::queue::{Deed, Done, Queue, Request, make};
+use super::source::{Manner, Pages, ReadPlan, Source, decide};
+use super::trouble::Trouble;
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::segment::Segments;
+use crate::sides::Way;
+
+/// Bytes behind the reader that may still be cached where pages are to go: a window is worth one
+/// call to drop it.
+const BEHIND_BYTES: u64 = 4 << 20;
+
+/// Reads a file in order.
+pub struct Reader {
+    source: Source,
+    plan: ReadPlan,
+    manner: Manner,
+    queue: Box<dyn Queue>,
+    pub(super) pool: Arc<Pool>,
+    segments: Segments,
+    /// The data segment that is being asked for.
+    data: std::ops::Range<u64>,
+    slots: VecDeque<Slot>,
+    /// The number of the first slot.
+    first: u64,
+    /// The next byte that nobody asked for.
+    next: u64,
+    /// The next byte that was not delivered.
+    delivered: u64,
+    /// Where the source ends as far as is known, and no further than what is wanted.
+    end: u64,
+    zeros: Option<Block>,
+    retries: u32,
+    phase: Phase,
+    /// Where the pages were dropped up to.
+    dropped: u64,
+}
+
+/// How far the reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Asking for what the file is told to have.
+    Told,
+    /// Behind that, or where nothing is told: one plain read after the other.
+    Rest,
+    Over,
+}
+
+/// A part of the file, on its way or arrived.
+struct Slot {
+    block: Option<Block>,
+    offset: u64,
+    /// Bytes from the offset on that are asked for, and those that are wanted of them.
+    asked: usize,
+    skip: usize,
+    wanted: usize,
+    filled: usize,
+    busy: bool,
+    /// What comes after the bytes that are filled.
+    error: Option<CallError>,
+}
+
+impl Reader {
+    /// Makes a reader. Nothing is read yet; what is decided is by what the file is now.
+    pub fn new(source: Source, plan: ReadPlan) -> haul_sys::Result<Reader> {
+        let manner = decide(&source, &plan)?;
+        let queue = manner.queue();
+        Ok(Reader::with(source, plan, manner, queue))
+    }
+
+    pub(super) fn with(
+        source: Source,
+        plan: ReadPlan,
+        manner: Manner,
+        queue: Box<dyn Queue>,
+    ) -> Reader {
+        let depth = queue.depth();
+        let most = plan.length.map_or(u64::MAX, |length| plan.offset.saturating_add(length));
+        let end = manner.told_bytes.min(most);
+        let phase = if manner.positioned { Phase::Told } else { Phase::Rest };
+        Reader {
+            pool: Pool::new(manner.request_bytes, depth + plan.held.max(1)),
+            segments: Segments::new(manner.map, end),
+            data: 0..0,
+            slots: VecDeque::with_capacity(depth),
+            first: 0,
+            next: plan.offset,
+            delivered: plan.offset,
+            end,
+            zeros: None,
+            retries: RETRIES,
+            phase,
+            dropped: plan.offset,
+            source,
+            plan,
+            manner,
+            queue,
+        }
+    }
+
+    /// Returns how many bytes are to come as far as was told at the start; `None` where nothing was.
+    #[must_use]
+    pub fn told_bytes(&self) -> Option<u64> {
+        self.manner.positioned.then(|| self.end.saturating_sub(self.plan.offset))
+    }
+
+    /// Returns the offset of the next byte that will be delivered.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Tells whether the bytes are read from the page cache of this machine.
+    #[must_use]
+    pub fn reads_cached(&self) -> bool {
+        self.manner.way == Way::Cached
+    }
+
+    /// Returns why reading is not direct, where that was asked for and is not possible.
+    #[must_use]
+    pub fn not_direct(&self) -> Option<CallError> {
+        self.manner.not_direct
+    }
+
+    /// Returns the next bytes, at least one, or `None` at the end. Blocks until they are there.
+    ///
+    /// An error is told once, after all bytes before it; then the reader is at its end.
+    #[expect(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
+    pub fn next(&mut self) -> Result<Option<Block>, Trouble> {
+        let answer = self.next_block();
+        match &answer {
+            Ok(Some(block)) => {
+                self.delivered += block.len() as u64;
+                self.drop_behind(BEHIND_BYTES);
+            }
+            Ok(None) | Err(_) => {
+                self.phase = Phase::Over;
+                self.drop_behind(0);
+            }
+        }
+        answer
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block>, Trouble> {
+        loop {
+            if self.plan.stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
+            match self.phase {
+                Phase::Over => return Ok(None),
+                Phase::Rest => return self.read_on(),
+                Phase::Told => {}
+            }
+            self.ask()?;
+            match self.slots.front() {
+                Some(slot) if slot.busy => self.wait()?,
+                Some(_) => {
+                    if let Some(block) = self.deliver()? {
+                        if self.queue.depth() > 1 {
+                            // What has room now is on its way while the caller is busy with this.
+                            self.ask()?;
+                            self.queue.start()?;
+                        }
+                        return Ok(Some(block));
+                    }
+                }
+                None if self.next < self.end => self.wait_for_room()?,
+                None => self.go_on_behind()?,
+            }
+        }
+    }
+
+    /// All blocks are out in the caller's hands: another thread will give one back.
+    fn wait_for_room(&mut self) -> Result<(), Trouble> {
+        match self.pool.take(self.plan.stop)? {
+            Some(block) => self.ask_into(block).map_err(Trouble::from),
+            None => Err(Trouble::Stopped),
+        }
+    }
+
+    /// Asks for the next parts of the file as long as there is room for them.
+    fn ask(&mut self) -> Result<(), Trouble> {
+        while self.next < self.end && self.slots.len() < self.queue.depth() {
+            self.find_data()?;
+            if self.next < self.data.start {
+                self.add_zeros()?;
+                continue;
+            }
+            if self.queue.in_flight() >= self.queue.depth() {
+                return Ok(());
+            }
+            let Some(block) = self.pool.try_take()? else { return Ok(()) };
+            self.ask_into(block)?;
+        }
+        Ok(())
+    }
+
+    /// Makes `data` the first segment that ends behind the next byte.
+    fn find_data(&mut self) -> Result<(), Trouble> {
+        while self.data.end <= self.next {
+            let found = self.segments.next(self.source.file().as_fd(), u64::MAX)?;
+            self.data = found.unwrap_or(self.end..u64::MAX);
+        }
+        Ok(())
+    }
+
+    /// A hole takes no request and no memory of its own.
+    fn add_zeros(&mut self) -> Result<(), Trouble> {
+        let bytes = self.data.start.min(self.end) - self.next;
+        let block = match &self.zeros {
+            Some(block) => block.clone(),
+            None => {
+                let memory = Arc::new(AlignedBuffer::new(self.manner.request_bytes)?);
+                let block = Block::lasting(memory, 0..self.manner.request_bytes);
+                self.zeros.insert(block).clone()
+            }
+        };
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(block.len());
+        self.slots.push_back(Slot {
+            block: Some(block),
+            offset: self.next,
+            asked: bytes,
+            skip: 0,
+            wanted: bytes,
+            filled: bytes,
+            busy: false,
+            error: None,
+        });
+        self.next += bytes as u64;
+        Ok(())
+    }
+
+    fn ask_into(&mut self, block: Block) -> haul_sys::Result<()> {
+        let align = self.manner.align;
+        let offset = self.next / align * align;
+        let skip = usize::try_from(self.next - offset).unwrap_or(0);
+        let most = self.manner.request_bytes as u64;
+        let stop = self.end.min(self.data.end.max(self.next + 1)).min(offset + most);
+        let wanted = usize::try_from(stop - offset).unwrap_or(0);
+        let asked = usize::try_from((stop - offset).next_multiple_of(align)).unwrap_or(wanted);
+        let block = Some(block);
+        let slot = Slot { block, offset, asked, skip, wanted, filled: 0, busy: false, error: None };
+        self.next = stop;
+        self.slots.push_back(slot);
+        let index = self.slots.len() - 1;
+        self.ask_slot(index)
+    }
+
+    /// Asks for what is missing of a slot.
+    fn ask_slot(&mut self, index: usize) -> haul_sys::Result<()> {
+        let tag = self.first + index as u64;
+        let way = self.manner.way;
+        let file = Arc::clone(self.source.file());
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
+        let Some(memory) = slot.block.as_mut().and_then(Block::lend) else { return Ok(()) };
+        slot.busy = true;
+        let range = slot.filled..slot.asked;
+        let offset = slot.offset + slot.filled as u64;
+        self.queue.ask(Request { tag, deed: Deed::Read, file, way, offset, memory, range })
+    }
+
+    fn wait(&mut self) -> Result<(), Trouble> {
+        if let Some(done) = self.queue.wait(self.plan.stop)? {
+            self.took(done)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with the slot of a request that is over.
+    fn took(&mut self, done: Done) -> haul_sys::Result<()> {
+        let Done { request, result } = done;
+        let Ok(index) = usize::try_from(request.tag.wrapping_sub(self.first)) else {
+            return Ok(());
+        };
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
+        let way = request.way;
+        if let Some(block) = &mut slot.block {
+            block.take_back(request.memory);
+        }
+        slot.busy = false;
+        match result {
+            Ok(count) => {
+                slot.filled = (slot.filled + count).min(slot.asked);
+                let is_short = slot.filled < slot.wanted;
+                if count > 0 && is_short {
+                    self.retries = RETRIES;
+                    let odd = !(slot.filled as u64).is_multiple_of(self.manner.align);
+                    return if odd && way == Way::Direct {
+                        self.complete_by_call(index)
+                    } else {
+                        self.ask_slot(index)
+                    };
+                }
+            }
+            Err(error) => return self.heal(index, way, error),
+        }
+        Ok(())
+    }
+
+    /// Does about an error what the table says.
+    fn heal(&mut self, index: usize, way: Way, error: CallError) -> haul_sys::Result<()> {
+        match verdict(error.call, error.errno) {
+            Verdict::Retry if self.retries > 0 => {
+                self.retries -= 1;
+                self.ask_slot(index)
+            }
+            Verdict::NextMethod(_) => {
+                if way != Way::Cached {
+                    self.leave_way();
+                }
+                self.complete_by_call(index)
+            }
+            Verdict::Retry | Verdict::Fail => {
+                if let Some(slot) = self.slots.get_mut(index) {
+                    slot.error = Some(error);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes on through the page cache. What is on its way past it still arrives.
+    fn leave_way(&mut self) {
+        if self.manner.way == Way::Direct {
+            // Clearing a flag that was set cannot be refused; if it were, the next read says so.
+            let _cleared = set_way(self.source.file(), data::Way::Cached);
+        }
+        self.manner.way = Way::Cached;
+        self.manner.align = 1;
+    }
+
+    /// Reads what is missing of a slot through the page cache, by plain calls.
+    fn complete_by_call(&mut self, index: usize) -> haul_sys::Result<()> {
+        self.leave_way();
+        let file = Arc::clone(self.source.file());
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
+        while slot.filled < slot.wanted {
+            let Some(memory) = slot.block.as_mut().and_then(Block::lend) else { return Ok(()) };
+            let mut request = Request {
+                tag: 0,
+                deed: Deed::Read,
+                file: Arc::clone(&file),
+                way: Way::Cached,
+                offset: slot.offset + slot.filled as u64,
+                memory,
+                range: slot.filled..slot.asked,
+            };
+            let result = make(&mut request);
+            if let Some(block) = &mut slot.block {
+                block.take_back(request.memory);
+            }
+            match result {
+                Ok(0) => break,
+                Ok(count) => slot.filled += count,
+                Err(error)
+                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
+                {
+                    self.retries -= 1;
+                }
+                Err(error) => {
+                    slot.error = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the first slot, which has arrived. `None` if nothing is in it.
+    fn deliver(&mut self) -> Result<Option<Block>, Trouble> {
+        let Some(mut slot) = self.slots.pop_front() else { return Ok(None) };
+        self.first += 1;
+        let filled = slot.filled.min(slot.wanted);
+        if filled < slot.wanted && slot.error.is_none() {
+            // The source ends here, before its told end.
+            self.end_at(slot.offset + filled as u64)?;
+        }
+        let has_bytes = filled > slot.skip;
+        if let Some(error) = slot.error.take() {
+            if !has_bytes {
+                return Err(Trouble::Call(error));
+            }
+            self.end_at(slot.offset + filled as u64)?;
+            self.slots.push_back(Slot::failed(error));
+        }
+        let mut block = slot.block.take();
+        if let Some(block) = &mut block {
+            block.set_filled(slot.skip..filled);
+        }
+        Ok(block.filter(|_| has_bytes))
+    }
+
+    /// Forgets everything from here on. What is on its way is waited for, for it has memory of the
+    /// pool's.
+    fn end_at(&mut self, offset: u64) -> Result<(), Trouble> {
+        self.end = offset;
+        self.next = offset;
+        while self.queue.in_flight() > 0 {
+            if self.plan.stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
+            self.wait()?;
+        }
+        self.first += self.slots.len() as u64;
+        self.slots.clear();
+        Ok(())
+    }
+
+    /// All that was told is delivered: is there more?
+    fn go_on_behind(&mut self) -> Result<(), Trouble> {
+        if self.wanted_end().is_some_and(|end| self.delivered >= end) {
+            self.phase = Phase::Over;
+            return Ok(());
+        }
+        if self.manner.way == Way::Direct {
+            self.leave_way();
+        }
+        self.phase = Phase::Rest;
+        Ok(())
+    }
+
+    fn wanted_end(&self) -> Option<u64> {
+        self.plan.length.map(|length| self.plan.offset.saturating_add(length))
+    }
+
+    /// Reads once, from where the reader or the descriptor stands.
+    fn read_on(&mut self) -> Result<Option<Block>, Trouble> {
+        let left = self.wanted_end().map_or(u64::MAX, |end| end.saturating_sub(self.delivered));
+        if left == 0 {
+            return Ok(None);
+        }
+        let Some(mut block) = self.pool.take(self.plan.stop)? else {
+            return Err(Trouble::Stopped);
+        };
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.manner.request_bytes);
+        let room = block.room().and_then(|room| room.get_mut(..most)).unwrap_or(&mut []);
+        let file = self.source.file();
+        let filled = loop {
+            let answer = if self.manner.positioned {
+                pread(file, room, self.delivered)
+            } else {
+                read(file, room)
+            };
+            match answer {
+                Ok(filled) => break filled,
+                Err(_) if self.plan.stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
+                Err(error) if error.errno == Errno::AGAIN && !self.manner.positioned => {
+                    wait_for(file.as_fd(), Ready::ToRead)?;
+                }
+                Err(error)
+                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
+                {
+                    self.retries -= 1;
+                }
+                Err(error) => return Err(Trouble::Call(error)),
+            }
+        };
+        self.retries = RETRIES;
+        block.set_filled(0..filled);
+        Ok((filled > 0).then_some(block))
+    }
+
+    /// Drops the pages behind the reader, as far as they are to go, when more than `least` bytes
+    /// have come together. It is advice: what stays is measured, not assumed.
+    fn drop_behind(&mut self, least: u64) {
+        let behind = self.dropped..self.delivered;
+        let is_quiet = self.manner.way != Way::Cached && least > 0;
+        if self.manner.pages == Pages::Stay
+            || is_quiet
+            || behind.end.saturating_sub(behind.start) <= least
+        {
+            return;
+        }
+        let file = self.source.file();
+        match &self.manner.pages {
+            Pages::Stay => {}
+            Pages::Go => forget(file.as_fd(), behind.start, behind.end),
+            Pages::GoIn(ranges) => {
+                for range in ranges {
+                    let (start, end) = (range.start.max(behind.start), range.end.min(behind.end));
+                    if start < end {
+                        forget(file.as_fd(), start, end);
+                    }
+                }
+            }
+        }
+        self.dropped = behind.end;
+    }
+}
+
+impl Slot {
+    fn failed(error: CallError) -> Slot {
+        Slot {
+            block: None,
+            offset: 0,
+            asked: 0,
+            skip: 0,
+            wanted: 0,
+            filled: 0,
+            busy: false,
+            error: Some(error),
+        }
+    }
+}
+
+fn forget(fd: std::os::fd::BorrowedFd<'_>, start: u64, end: u64) {
+    let _advised = fadvise(fd, start, end - start, Advice::DontNeed);
+}
+
+/// Waits a moment for a descriptor that is not ready; the caller tries again in any case.
+pub(super) fn wait_for(fd: std::os::fd::BorrowedFd<'_>, ready: Ready) -> Result<(), Trouble> {
+    match wait_until(fd, ready, Some(LOOK)) {
+        Err(error) if error.errno != Errno::INTR => {
+            Err(Trouble::Call(CallError::new(Call::Poll, error.errno)))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,239 @@
+//! What is to be read, and how: decided once, from what the file is.
+//!
+//! What is cached is read from the cache by plain calls, which nothing beats; what is not comes past
+//! the cache with many requests in flight, and leaves nothing behind. Files without a size, and
+//! descriptors that are somebody else's as well, are read in order from where they stand.
+
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use haul_sys::Result;
+use haul_sys::data::{Advice, fadvise};
+use haul_sys::fs::{Kind, fstat, fstatfs};
+
+use super::NEVER;
+use super::by_call::ByCall;
+use super::by_ring::ByRing;
+use super::by_threads::ByThreads;
+use super::queue::Queue;
+use crate::quirk::{HolesTold, SizeTold, Trips, of_magic};
+use crate::residency::{Asked, absent};
+use crate::segment::Map;
+use crate::sides::{Way, go_direct};
+use crate::{Cache, DataPolicy, Quirk};
+
+/// Bytes of one request to storage.
+const REQUEST_BYTES: usize = 1 << 20;
+
+/// Requests in flight to a device of this machine: see `method::ring`.
+const DEPTH_NEAR: usize = 16;
+
+/// Requests in flight to a server: at 5 ms a trip and 1 MiB a request this is 6 GiB/s.
+const DEPTH_FAR: usize = 32;
+
+/// The most memory of one stream's requests in flight.
+const MEMORY_BYTES: usize = 256 << 20;
+
+/// From this size on an input counts as large: its pages are not left behind, and requests past the
+/// cache are worth their set-up. Below it, what is read is likely to be read again.
+pub(super) const LARGE_BYTES: u64 = 8 << 20;
+
+/// Below this size even who asks for direct reads gets uncached ones: there is nothing to overlap.
+const DIRECT_BYTES: u64 = 1 << 20;
+
+/// Whose the open file description is.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Ours alone: it was opened for this stream, its position and flags are nobody's.
+    Own(Arc<OwnedFd>),
+    /// Shared, as standard input is: it is read from where it stands, and its position moves on.
+    Shared(Arc<OwnedFd>),
+}
+
+impl Source {
+    pub(super) fn file(&self) -> &Arc<OwnedFd> {
+        match self {
+            Source::Own(file) | Source::Shared(file) => file,
+        }
+    }
+}
+
+/// What is wanted of a reader.
+#[derive(Clone, Debug)]
+pub struct ReadPlan {
+    /// The page cache, the size of requests, how many are in flight. `Auto` leaves nothing behind
+    /// of files of 8 MiB and more but what was cached before.
+    pub policy: DataPolicy,
+    /// The first byte that is wanted.
+    pub offset: u64,
+    /// How many bytes are wanted; `None` is all there are.
+    pub length: Option<u64>,
+    /// How many blocks the caller may hold at once.
+    pub held: usize,
+    /// Ends the reading when it is set.
+    pub stop: &'static AtomicBool,
+}
+
+impl ReadPlan {
+    /// All of a file, one block at a time.
+    pub const WHOLE: ReadPlan =
+        ReadPlan { policy: DataPolicy::PLAIN, offset: 0, length: None, held: 1, stop: &NEVER };
+}
+
+/// What becomes of the source's pages behind the reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pages {
+    Stay,
+    Go,
+    /// These were not cached before, and go.
+    GoIn(Vec<Range<u64>>),
+}
+
+/// How a source is read.
+#[derive(Debug)]
+pub(super) struct Manner {
+    /// Whether offsets mean anything.
+    pub(super) positioned: bool,
+    /// The size that was told.
+    pub(super) told_bytes: u64,
+    pub(super) way: Way,
+    /// What offsets and lengths are multiples of.
+    pub(super) align: u64,
+    pub(super) map: Map,
+    pub(super) pages: Pages,
+    pub(super) executor: Executor,
+    pub(super) request_bytes: usize,
+    pub(super) depth: usize,
+    /// Why it is not direct although that was asked for.
+    pub(super) not_direct: Option<haul_sys::CallError>,
+}
+
+/// Which executor a manner asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Executor {
+    Calls,
+    Ring,
+    Threads,
+}
+
+/// Looks at a source and decides. Asks only a few questions of files that are small.
+pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<Manner> {
+    let file = source.file();
+    let stat = fstat(file)?;
+    let mut manner = Manner {
+        positioned: false,
+        told_bytes: 0,
+        way: Way::Cached,
+        align: 1,
+        map: Map::Dense,
+        pages: Pages::Stay,
+        executor: Executor::Calls,
+        request_bytes: plan.policy.request_bytes(crate::kit::BUFFER_BYTES),
+        depth: 1,
+        not_direct: None,
+    };
+    if matches!(source, Source::Shared(_)) || stat.kind() != Kind::Regular || stat.size == 0 {
+        return Ok(manner);
+    }
+    let quirk = of_magic(fstatfs(file)?.magic);
+    if quirk.size_told == SizeTold::Guessed {
+        return Ok(manner);
+    }
+    manner.positioned = true;
+    manner.told_bytes = stat.size;
+    if stat.may_have_holes() && quirk.holes_told == HolesTold::Trusted {
+        manner.map = Map::Ask;
+    }
+    let end = plan.length.map_or(u64::MAX, |length| plan.offset.saturating_add(length));
+    let wanted = stat.size.min(end).saturating_sub(plan.offset);
+    choose_way(&mut manner, file, plan, quirk, wanted);
+    Ok(manner)
+}
+
+fn choose_way(
+    manner: &mut Manner,
+    file: &Arc<OwnedFd>,
+    plan: &ReadPlan,
+    quirk: &'static Quirk,
+    wanted: u64,
+) {
+    let is_large = wanted >= LARGE_BYTES;
+    let quiet = if wanted >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
+    let restore = |manner: &mut Manner| {
+        let missing = absent(Asked { fd: file.as_fd(), quirk }, manner.told_bytes);
+        let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
+        manner.pages = Pages::GoIn(missing);
+        if bytes < manner.told_bytes / 2 { Way::Cached } else { quiet }
+    };
+    let way = match plan.policy.cache {
+        Cache::Keep => Way::Cached,
+        Cache::Auto if !is_large => Way::Cached,
+        Cache::Auto | Cache::Restore => restore(manner),
+        Cache::Drop => {
+            manner.pages = Pages::Go;
+            quiet
+        }
+        Cache::Direct => {
+            manner.pages = Pages::Go;
+            Way::Direct
+        }
+    };
+    manner.way = way;
+    if way == Way::Direct {
+        match go_direct_as(file, quirk) {
+            Ok(align) => manner.align = u64::from(align),
+            Err(error) => {
+                manner.way = Way::Uncached;
+                manner.not_direct = (plan.policy.cache == Cache::Direct).then_some(error);
+            }
+        }
+    }
+    manner.choose_executor(plan, quirk.trips, wanted);
+    if manner.executor == Executor::Calls && is_large {
+        // A hint: whatever the answer is, the bytes are the same.
+        let _advised = fadvise(file, plan.offset, 0, Advice::Sequential);
+    }
+}
+
+fn go_direct_as(file: &Arc<OwnedFd>, quirk: &'static Quirk) -> Result<u32> {
+    use crate::quirk::DirectIo;
+    match quirk.direct_io {
+        DirectIo::Real => go_direct(file.as_fd()),
+        DirectIo::Pretended => {
+            Err(haul_sys::CallError::new(haul_sys::Call::Fcntl, haul_sys::Errno::OPNOTSUPP))
+        }
+    }
+}
+
+impl Manner {
+    /// Chooses who makes the requests, how large they are and how many there may be.
+    fn choose_executor(&mut self, plan: &ReadPlan, trips: Trips, wanted: u64) {
+        let (executor, usual_depth) = match (self.way, trips) {
+            (_, Trips::Far) => (Executor::Threads, DEPTH_FAR),
+            (Way::Direct, Trips::Near) => (Executor::Ring, DEPTH_NEAR),
+            (Way::Cached | Way::Uncached, Trips::Near) => return,
+        };
+        let bytes = plan.policy.request_bytes(REQUEST_BYTES);
+        let requests = usize::try_from(wanted.div_ceil(bytes as u64)).unwrap_or(usize::MAX);
+        self.request_bytes = bytes;
+        self.depth = plan.policy.depth(usual_depth, bytes, MEMORY_BYTES).min(requests.max(1));
+        // A request alone has nothing to overlap with.
+        if self.depth > 1 {
+            self.executor = executor;
+        }
+    }
+
+    /// Makes the queue. Where rings are forbidden, threads do it.
+    pub(super) fn queue(&self) -> Box<dyn Queue> {
+        match self.executor {
+            Executor::Calls => Box::new(ByCall::default()),
+            Executor::Threads => Box::new(ByThreads::new(self.depth)),
+            Executor::Ring => match ByRing::new(self.depth) {
+                Ok(ring) => Box::new(ring),
+                Err(_) => Box::new(ByThreads::new(self.depth)),
+            },
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The ordered reader.
+
+use std::io::{Seek as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use haul_sys::{Call, CallError, Errno};
+
+use super::super::queue::Queue;
+use super::super::source::{Executor, Manner, Pages};
+use super::super::{Block, ReadPlan, Reader, Source, Trouble};
+use super::{Numbers, Unruly, file};
+use crate::segment::Map;
+use crate::sides::Way;
+use crate::{Cache, DataPolicy};
+
+fn all(reader: &mut Reader) -> (Vec<u8>, Option<Trouble>) {
+    let mut bytes = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(Some(block)) => {
+                assert!(!block.is_empty());
+                bytes.extend_from_slice(&block);
+            }
+            Ok(None) => return (bytes, None),
+            Err(trouble) => {
+                assert_eq!(reader.next(), Ok(None), "an error is told once");
+                return (bytes, Some(trouble));
+            }
+        }
+    }
+}
+
+fn manner(told: u64, request_bytes: usize, way: Way, align: u64) -> Manner {
+    Manner {
+        positioned: true,
+        told_bytes: told,
+        way,
+        align,
+        map: Map::Dense,
+        pages: Pages::Stay,
+        executor: Executor::Calls,
+        request_bytes,
+        depth: 1,
+        not_direct: None,
+    }
+}
+
+#[test]
+fn any_schedule_of_faults_gives_the_same_bytes() {
+    for seed in 1..400 {
+        let mut numbers = Numbers::new(seed);
+        let length = usize::try_from(numbers.below(200_000)).unwrap();
+        let bytes = numbers.bytes(length);
+        let file = file(&bytes);
+        let offset = numbers.below(length as u64 + 10);
+        let wanted = (numbers.below(2) == 0).then(|| numbers.below(length as u64 + 10));
+        let align = if numbers.below(2) == 0 { 512 } else { 1 };
+        let way = if align > 1 { Way::Direct } else { Way::Cached };
+        let request = 4096 * usize::try_from(1 + numbers.below(4)).unwrap();
+        // What was told may be too little or too much.
+        let told = (length as u64 + numbers.below(9000)).saturating_sub(numbers.below(9000));
+        let depth = usize::try_from(1 + numbers.below(8)).unwrap();
+        let plan = ReadPlan { offset, length: wanted, ..ReadPlan::WHOLE };
+        let mut reader = Reader::with(
+            Source::Own(file),
+            plan,
+            manner(told, request, way, align),
+            Box::new(Unruly::new(seed, depth)),
+        );
+        let start = bytes.len().min(usize::try_from(offset).unwrap());
+        let most = wanted.map_or(usize::MAX, |wanted| usize::try_from(wanted).unwrap());
+        let end = bytes.len().min(start.saturating_add(most));
+        let (read, trouble) = all(&mut reader);
+        assert_eq!(trouble, None, "seed {seed}");
+        assert!(read == bytes[start..end], "seed {seed}: {} of {}", read.len(), end - start);
+        assert_eq!(reader.pool.out(), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_error_comes_after_the_bytes_before_it() {
+    let error = CallError::new(Call::Pread, Errno::IO);
+    for seed in 1..100 {
+        let mut numbers = Numbers::new(seed);
+        let bytes = numbers.bytes(100_000);
+        let mut queue = Unruly::new(seed, 4);
+        queue.fails = Some((1 + numbers.below(30), error));
+        let mut reader = Reader::with(
+            Source::Own(file(&bytes)),
+            ReadPlan::WHOLE,
+            manner(100_000, 4096, Way::Cached, 1),
+            Box::new(queue),
+        );
+        let (read, trouble) = all(&mut reader);
+        assert_eq!(trouble, Some(Trouble::Call(error)), "seed {seed}");
+        assert!(bytes.starts_with(&read), "seed {seed}");
+    }
+}
+
+#[test]
+fn every_policy_reads_the_same_with_every_executor() {
+    let mut numbers = Numbers::new(7);
+    let size = (9 << 20) + 4321;
+    let bytes = numbers.bytes(size);
+    for cache in [Cache::Auto, Cache::Keep, Cache::Drop, Cache::Direct, Cache::Restore] {
+        for io_bytes in [None, Some(64 << 10)] {
+            let policy = DataPolicy { cache, io_bytes, ..DataPolicy::PLAIN };
+            let plan = ReadPlan { policy, offset: 12_345, ..ReadPlan::WHOLE };
+            let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
+            assert_eq!(reader.told_bytes(), Some(size as u64 - 12_345));
+            let (read, trouble) = all(&mut reader);
+            assert_eq!(trouble, None);
+            assert!(read == bytes[12_345..], "{cache:?} {io_bytes:?}: {}", read.len());
+        }
+    }
+    for queue in [
+        Box::new(crate::stream::by_threads::ByThreads::new(5)) as Box<dyn Queue>,
+        match crate::stream::by_ring::ByRing::new(5) {
+            Ok(ring) => Box::new(ring),
+            Err(_) => Box::new(crate::stream::by_call::ByCall::default()),
+        },
+    ] {
+        let manner = manner(size as u64, 256 << 10, Way::Cached, 1);
+        let source = Source::Own(file(&bytes));
+        let mut reader = Reader::with(source, ReadPlan::WHOLE, manner, queue);
+        assert!(all(&mut reader).0 == bytes);
+    }
+}
+
+#[test]
+fn holes_are_zeros() {
+    let mut sparse = tempfile::tempfile().unwrap();
+    sparse.write_all(b"begin").unwrap();
+    sparse.seek(std::io::SeekFrom::Start(40 << 20)).unwrap();
+    sparse.write_all(b"end").unwrap();
+    let plan = ReadPlan::WHOLE;
+    let mut reader = Reader::new(Source::Own(Arc::new(OwnedFd::from(sparse))), plan).unwrap();
+    let (read, trouble) = all(&mut reader);
+    assert_eq!((trouble, read.len()), (None, (40 << 20) + 3));
+    assert!(read.starts_with(b"begin\0") && read.ends_with(b"\0end"));
+    assert!(read[5..40 << 20].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_pipe_that_does_not_block_is_read_to_its_end() {
+    let (reader, writer) = rustix_pipe();
+    let sent = Numbers::new(3).bytes(300_000);
+    let expected = sent.clone();
+    let thread = std::thread::spawn(move || {
+        let mut writer = std::fs::File::from(writer);
+        for part in sent.chunks(70_001) {
+            writer.write_all(part).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    });
+    let source = Source::Shared(Arc::new(reader));
+    let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
+    let (read, trouble) = all(&mut reader);
+    thread.join().unwrap();
+    assert_eq!(trouble, None);
+    assert!(read == expected);
+}
+
+/// A pipe of which the end to read from does not block.
+fn rustix_pipe() -> (OwnedFd, OwnedFd) {
+    let (reader, writer, _) = haul_sys::data::pipe_with_room(4096).unwrap();
+    haul_sys::fs::set_blocking(&reader, haul_sys::fs::Blocking::No).unwrap();
+    (reader, writer)
+}
+
+#[test]
+fn proc_is_read_to_its_end() {
+    let file = std::fs::File::open("/proc/self/maps").unwrap();
+    let mut reader =
+        Reader::new(Source::Own(Arc::new(OwnedFd::from(file))), ReadPlan::WHOLE).unwrap();
+    assert_eq!(reader.told_bytes(), None);
+    assert!(all(&mut reader).0.len() > 1000);
+}
+
+#[test]
+fn blocks_can_be_held_by_another_thread() {
+    let bytes = Numbers::new(9).bytes(3 << 20);
+    let policy = DataPolicy {
+        cache: Cache::Drop,
+        io_bytes: Some(64 << 10),
+        queue_depth: Some(4),
+        ..DataPolicy::PLAIN
+    };
+    let plan = ReadPlan { policy, held: 2, ..ReadPlan::WHOLE };
+    let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel::<Block>();
+    let slow = std::thread::spawn(move || {
+        receiver.iter().flat_map(|block| block.to_vec()).collect::<Vec<u8>>()
+    });
+    while let Some(block) = reader.next().unwrap() {
+        sender.send(block).unwrap();
+    }
+    drop(sender);
+    assert!(slow.join().unwrap() == bytes);
+}

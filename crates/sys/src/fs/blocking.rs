@@ -1,0 +1,30 @@
+//! `fcntl(F_SETFL, O_NONBLOCK)` — whether reads and writes of a descriptor wait:
+//! <https://man7.org/linux/man-pages/man2/fcntl.2.html>
+//!
+//! The flag is the open file description's: whoever else has it sees the change.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// Whether calls wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocking {
+    /// They wait until there are bytes or room.
+    Yes,
+    /// They answer `EAGAIN`.
+    No,
+}
+
+/// Sets whether reads and writes wait.
+pub fn set_blocking(fd: impl AsFd, blocking: Blocking) -> Result<()> {
+    let flags = fcntl_getfl(&fd).named(Call::Fcntl)?;
+    let wanted = match blocking {
+        Blocking::Yes => flags - OFlags::NONBLOCK,
+        Blocking::No => flags | OFlags::NONBLOCK,
+    };
+    if wanted == flags { Ok(()) } else { fcntl_setfl(&fd, wanted).named(Call::Fcntl) }
+}
