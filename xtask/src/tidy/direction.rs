@@ -28,15 +28,20 @@ struct Rule {
 /// A rule may name only crates of earlier lines, so that there can be no cycle.
 const RULES: &[Rule] = &[
     Rule { name: "haul-sys", uses: &[], tests_use: &[] },
+    Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys"] },
     Rule { name: "haul-manifest", uses: &["haul-sys"], tests_use: &[] },
-    Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
+    Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest", "haul-faultfs"] },
     Rule { name: "haul-trace", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
-    Rule { name: "haul-engine", uses: &["haul-sys", "haul-io"], tests_use: &["haul-manifest"] },
+    Rule {
+        name: "haul-engine",
+        uses: &["haul-sys", "haul-io"],
+        tests_use: &["haul-manifest", "haul-faultfs"],
+    },
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },
     Rule {
         name: "haul",
         uses: &["haul-sys", "haul-manifest", "haul-io", "haul-trace", "haul-engine", "haul-bench"],
-        tests_use: &[],
+        tests_use: &["haul-faultfs"],
     },
     Rule {
         name: "xtask",

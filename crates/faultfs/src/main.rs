@@ -1,0 +1,92 @@
+//! `faultfs`: shows a directory at another place, slow and faulty, until it is unmounted or killed.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to a person")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use haul_faultfs::{Config, Mode, Mounted, Offload, Rule};
+
+const HELP: &str = "\
+Usage: faultfs [OPTION]... SOURCE POINT
+Shows the directory SOURCE at the empty directory POINT, slow and faulty, until it is unmounted.
+Prints 'ready' when it is mounted. Killed, it unmounts.
+
+      --data MS        each read, write and range copied takes MS milliseconds
+      --metadata MS    every other request does
+      --direct         without the page cache: each request arrives as it was issued
+      --offload        the server copies ranges by itself
+      --in-flight N    as many requests at once (128)
+      --remembered MS  how long names and attributes may be remembered (1000)
+      --rule RULE      OPERATION[:NAME][@WHEN]=EFFECT, any number of times, for example
+                       write@3=ENOSPC, read:*.db@offset=1M=EIO, write@after=8M=ENOSPC,
+                       read@2+=short:4095, read=flip, fsync=lose, lseek=hole, open=wait:100
+";
+
+fn main() -> ExitCode {
+    match arguments(std::env::args().skip(1)) {
+        Ok(Some((config, source, point))) => serve(&config, &source, &point),
+        Ok(None) => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("faultfs: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn serve(config: &Config, source: &Path, point: &Path) -> ExitCode {
+    let ended = Mounted::new(source, point, config).and_then(|mounted| {
+        println!("ready");
+        mounted.wait()
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("faultfs: {}: {error}", point.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments(
+    words: impl Iterator<Item = String>,
+) -> Result<Option<(Config, PathBuf, PathBuf)>, String> {
+    let mut config = Config::default();
+    let mut places = Vec::new();
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "--help" => return Ok(None),
+            "--data" => config.data_delay = milliseconds(&value()?)?,
+            "--metadata" => config.metadata_delay = milliseconds(&value()?)?,
+            "--remembered" => config.remembered = milliseconds(&value()?)?,
+            "--direct" => config.mode = Mode::Direct,
+            "--offload" => config.offload = Offload::Yes,
+            "--in-flight" => {
+                let value = value()?;
+                config.in_flight = value.parse().map_err(|_| format!("not a number: {value}"))?;
+            }
+            "--rule" => {
+                let rule = value()?.parse::<Rule>().map_err(|error| error.to_string())?;
+                config.rules.push(rule);
+            }
+            option if option.starts_with('-') => return Err(format!("no such option: {option}")),
+            _ => places.push(PathBuf::from(word)),
+        }
+    }
+    match <[PathBuf; 2]>::try_from(places) {
+        Ok([source, point]) => Ok(Some((config, source, point))),
+        Err(_) => Err("needs SOURCE and POINT; see --help".to_owned()),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().map(|ms| ms / 1000.0);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| format!("not a time in milliseconds: {text}"))
+}

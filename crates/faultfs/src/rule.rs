@@ -1,0 +1,232 @@
+//! What goes wrong, when: rules, and how they are written down.
+//!
+//! `OPERATION[:NAME][@WHEN]=EFFECT`. NAME is a file's own name, and may begin or end with `*`. WHEN
+//! is `3` (the third such request), `3+` (from then on), `offset=1M` (requests for that byte) or
+//! `after=1M` (once that many bytes have been moved). EFFECT is the name or number of an error, or
+//! `short:BYTES`, `flip`, `lose`, `hole`, `data`, `wait:MILLISECONDS`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::Operation;
+
+/// When a rule applies, of the requests that it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// At this request alone; the first is 1.
+    Nth(u64),
+    /// At this request and all that follow.
+    From(u64),
+    /// At requests for this byte of a file.
+    Offset(u64),
+    /// Once so many bytes have been moved; the request that crosses the border falls short.
+    After(u64),
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The request fails.
+    Errno(i32),
+    /// It moves no more than this many bytes.
+    Short(usize),
+    /// One bit of its first byte is wrong, and nobody says so.
+    Flip,
+    /// It is answered as if it were done, and is not: a write, a sync, a reservation.
+    Lose,
+    /// `SEEK_DATA` finds nothing, as if the rest of the file were a hole.
+    Hole,
+    /// `SEEK_HOLE` finds nothing, as if there were none.
+    Data,
+    /// It takes longer.
+    Wait(Duration),
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// At what kind of request.
+    pub operation: Operation,
+    /// Of which file; `None` is any.
+    pub name: Option<String>,
+    /// When.
+    pub when: When,
+    /// How.
+    pub effect: Effect,
+}
+
+impl Rule {
+    /// Makes a rule for every file.
+    #[must_use]
+    pub const fn new(operation: Operation, when: When, effect: Effect) -> Rule {
+        Rule { operation, name: None, when, effect }
+    }
+
+    /// Tells whether the rule is about a file of this name.
+    pub(crate) fn is_about(&self, name: &[u8]) -> bool {
+        let Some(wanted) = &self.name else { return true };
+        if let Some(end) = wanted.strip_prefix('*') {
+            return name.ends_with(end.as_bytes());
+        }
+        if let Some(start) = wanted.strip_suffix('*') {
+            return name.starts_with(start.as_bytes());
+        }
+        name == wanted.as_bytes()
+    }
+
+    /// Tells whether the operation can have the effect at all.
+    fn makes_sense(&self) -> bool {
+        let data = self.operation.moves_data();
+        let when = match self.when {
+            When::Offset(_) | When::After(_) => data,
+            _ => true,
+        };
+        let effect = match self.effect {
+            Effect::Errno(_) | Effect::Wait(_) => true,
+            Effect::Short(_) => data,
+            Effect::Flip => matches!(self.operation, Operation::Read | Operation::Write),
+            Effect::Lose => {
+                matches!(self.operation, Operation::Write | Operation::Fsync | Operation::Fallocate)
+            }
+            Effect::Hole | Effect::Data => self.operation == Operation::Lseek,
+        };
+        when && effect
+    }
+}
+
+/// A rule that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRule {
+    text: String,
+    why: &'static str,
+}
+
+impl fmt::Display for BadRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.text, self.why)
+    }
+}
+
+impl std::error::Error for BadRule {}
+
+impl FromStr for Rule {
+    type Err = BadRule;
+
+    fn from_str(text: &str) -> Result<Rule, BadRule> {
+        let bad = |why| BadRule { text: text.to_owned(), why };
+        let (what, effect) = text.rsplit_once('=').ok_or_else(|| bad("has no effect"))?;
+        let (what, when) = match what.rsplit_once('@') {
+            Some((what, when)) => (what, when_of(when).ok_or_else(|| bad("when is that?"))?),
+            None => (what, When::Always),
+        };
+        let (operation, name) = match what.split_once(':') {
+            Some((operation, name)) => (operation, Some(name.to_owned())),
+            None => (what, None),
+        };
+        let operation =
+            Operation::of_name(operation).ok_or_else(|| bad("there is no such operation"))?;
+        let effect = effect_of(effect).ok_or_else(|| bad("there is no such effect"))?;
+        let rule = Rule { operation, name, when, effect };
+        if rule.makes_sense() { Ok(rule) } else { Err(bad("this operation cannot do that")) }
+    }
+}
+
+fn when_of(text: &str) -> Option<When> {
+    if let Some(bytes) = text.strip_prefix("offset=") {
+        return bytes_of(bytes).map(When::Offset);
+    }
+    if let Some(bytes) = text.strip_prefix("after=") {
+        return bytes_of(bytes).map(When::After);
+    }
+    if let Some(count) = text.strip_suffix('+') {
+        return count.parse().ok().filter(|count| *count > 0).map(When::From);
+    }
+    text.parse().ok().filter(|count| *count > 0).map(When::Nth)
+}
+
+fn effect_of(text: &str) -> Option<Effect> {
+    match text {
+        "flip" => return Some(Effect::Flip),
+        "lose" => return Some(Effect::Lose),
+        "hole" => return Some(Effect::Hole),
+        "data" => return Some(Effect::Data),
+        _ => {}
+    }
+    if let Some(bytes) = text.strip_prefix("short:") {
+        return usize::try_from(bytes_of(bytes)?).ok().map(Effect::Short);
+    }
+    if let Some(time) = text.strip_prefix("wait:") {
+        return time.parse().ok().map(|time| Effect::Wait(Duration::from_millis(time)));
+    }
+    crate::errno::of_name(text).map(Effect::Errno)
+}
+
+/// Reads a number of bytes with an optional K, M or G.
+fn bytes_of(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) => (digits, text.as_bytes().last().copied()),
+        None => (text, None),
+    };
+    let shift = match unit {
+        Some(b'K') => 10,
+        Some(b'M') => 20,
+        Some(b'G') => 30,
+        _ => 0,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn rules_are_read() {
+        assert_eq!(
+            rule("write@3=ENOSPC"),
+            Rule::new(Operation::Write, When::Nth(3), Effect::Errno(28))
+        );
+        assert_eq!(
+            rule("read:big*@offset=1M=EIO"),
+            Rule {
+                name: Some("big*".to_owned()),
+                ..Rule::new(Operation::Read, When::Offset(1 << 20), Effect::Errno(5))
+            }
+        );
+        assert_eq!(
+            rule("write@2+=short:4K"),
+            Rule::new(Operation::Write, When::From(2), Effect::Short(4096))
+        );
+        assert_eq!(rule("lseek=hole"), Rule::new(Operation::Lseek, When::Always, Effect::Hole));
+        assert_eq!(rule("flush=116").effect, Effect::Errno(116));
+        assert_eq!(
+            rule("fsync@after=1=lose".replace("@after=1", "").as_str()).effect,
+            Effect::Lose
+        );
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in
+            ["write", "write@0=EIO", "fly=EIO", "read=EWHAT", "lookup=flip", "open@after=1M=EIO"]
+        {
+            assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_match_whole_or_by_an_end() {
+        assert!(rule("read:a.db=EIO").is_about(b"a.db"));
+        assert!(!rule("read:a.db=EIO").is_about(b"aa.db"));
+        assert!(rule("read:*.db=EIO").is_about(b"aa.db"));
+        assert!(rule("read:a*=EIO").is_about(b"aa.db"));
+        assert!(rule("read=EIO").is_about(b"\xff"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Requests for bytes and for where they are.
+
+use fuser::{FileHandle, INodeNo, OpenFlags};
+use rustix::fs::{
+    FallocateFlags, OFlags, SeekFrom, copy_file_range, fallocate, fdatasync, fstat, fsync, seek,
+};
+use rustix::io::{Errno, pread, pwrite};
+
+use super::{Answer, Server, failure};
+use crate::judge::About;
+use crate::operation::Operation;
+
+impl Server {
+    pub(super) fn open(&self, ino: INodeNo, flags: OpenFlags) -> Answer<u64> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Open, &node.name)?;
+        let fd = self.nodes.reopen(&node, kept_flags(flags.0)).map_err(failure)?;
+        Ok(self.nodes.keep(fd, &node.name))
+    }
+
+    /// Reads into a buffer and returns how much of it is filled.
+    pub(super) fn read(&self, fh: FileHandle, offset: u64, buffer: &mut [u8]) -> Answer<usize> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let bytes = buffer.len() as u64;
+        let about = About { operation: Operation::Read, name: &handle.name, offset, bytes };
+        let (_under_way, verdict) = self.admit_range(&about)?;
+        let most = verdict.short.unwrap_or(usize::MAX).min(buffer.len());
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..most).filter(|rest| !rest.is_empty()) {
+            match pread(&handle.fd, rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failure(errno)),
+            }
+        }
+        if verdict.flips
+            && let Some(first) = buffer.get_mut(..filled).and_then(<[u8]>::first_mut)
+        {
+            *first ^= 1;
+        }
+        Ok(filled)
+    }
+
+    /// Writes bytes and returns how many.
+    pub(super) fn write(&self, fh: FileHandle, offset: u64, data: &[u8]) -> Answer<u32> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let bytes = data.len() as u64;
+        let about = About { operation: Operation::Write, name: &handle.name, offset, bytes };
+        let (_under_way, verdict) = self.admit_range(&about)?;
+        let most = verdict.short.unwrap_or(usize::MAX).min(data.len());
+        let told = u32::try_from(most).unwrap_or(u32::MAX);
+        if verdict.is_lost {
+            return Ok(told);
+        }
+        let mut flipped = Vec::new();
+        let mut data = data.get(..most).unwrap_or_default();
+        if verdict.flips && !data.is_empty() {
+            flipped.extend_from_slice(data);
+            flipped.iter_mut().take(1).for_each(|first| *first ^= 1);
+            data = &flipped;
+        }
+        let mut written = 0;
+        while let Some(rest) = data.get(written..).filter(|rest| !rest.is_empty()) {
+            match pwrite(&handle.fd, rest, offset + written as u64) {
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failure(errno)),
+            }
+        }
+        Ok(told)
+    }
+
+    pub(super) fn flush(&self, fh: FileHandle) -> Answer<()> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        self.admit(Operation::Flush, &handle.name).map(|_| ())
+    }
+
+    pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool) -> Answer<()> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let (_under_way, verdict) = self.admit(Operation::Fsync, &handle.name)?;
+        if verdict.is_lost {
+            return Ok(());
+        }
+        let synced = if data_alone { fdatasync(&handle.fd) } else { fsync(&handle.fd) };
+        synced.map_err(failure)
+    }
+
+    pub(super) fn allocate(
+        &self,
+        fh: FileHandle,
+        range: (u64, u64),
+        mode: FallocateFlags,
+    ) -> Answer<()> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let (_under_way, verdict) = self.admit(Operation::Fallocate, &handle.name)?;
+        if verdict.is_lost {
+            return Ok(());
+        }
+        fallocate(&handle.fd, mode, range.0, range.1).map_err(failure)
+    }
+
+    /// Looks for data or for a hole, or lies about them.
+    pub(super) fn look(&self, fh: FileHandle, offset: i64, wants_data: bool) -> Answer<i64> {
+        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let (_under_way, verdict) = self.admit(Operation::Lseek, &handle.name)?;
+        let from = u64::try_from(offset).map_err(|_| failure(Errno::INVAL))?;
+        let size = fstat(&handle.fd).map_err(failure)?.st_size;
+        if verdict.all_hole || verdict.all_data {
+            return match (wants_data, verdict.all_hole) {
+                _ if offset >= size => Err(failure(Errno::NXIO)),
+                (true, true) => Err(failure(Errno::NXIO)),
+                (false, true) | (true, false) => Ok(offset),
+                (false, false) => Ok(size),
+            };
+        }
+        let at = if wants_data { SeekFrom::Data(from) } else { SeekFrom::Hole(from) };
+        let found = seek(&handle.fd, at).map_err(failure)?;
+        i64::try_from(found).map_err(|_| failure(Errno::OVERFLOW))
+    }
+
+    pub(super) fn copy_range(
+        &self,
+        from: (FileHandle, u64),
+        to: (FileHandle, u64),
+        bytes: u64,
+    ) -> Answer<u32> {
+        let source = self.nodes.handle(from.0.0).map_err(failure)?;
+        let target = self.nodes.handle(to.0.0).map_err(failure)?;
+        let about =
+            About { operation: Operation::CopyRange, name: &source.name, offset: from.1, bytes };
+        let (_under_way, verdict) = self.admit_range(&about)?;
+        // The answer has 32 bits.
+        let most = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
+        let most = verdict.short.unwrap_or(usize::MAX).min(most);
+        let (mut at, mut to) = (from.1, to.1);
+        let copied = copy_file_range(&source.fd, Some(&mut at), &target.fd, Some(&mut to), most);
+        copied.map(|count| u32::try_from(count).unwrap_or(u32::MAX)).map_err(failure)
+    }
+}
+
+/// The flags with which the file below is opened: how it is accessed. Where writes go is in each
+/// request, and whether the page cache is used is a matter of the mount.
+pub(super) fn kept_flags(flags: i32) -> OFlags {
+    #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
+    let asked = OFlags::from_bits_retain(flags as u32);
+    asked & (OFlags::ACCMODE | OFlags::DIRECTORY | OFlags::SYNC | OFlags::DSYNC)
+}

@@ -1,0 +1,137 @@
+//! Requests for attributes, extended ones too, and for what the file system is.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use fuser::{FileAttr, FileHandle, INodeNo, TimeOrNow};
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, StatVfs, Timestamps, Uid, XattrFlags, chmod, chownat, fstat,
+    fstatvfs, ftruncate, getxattr, listxattr, removexattr, setxattr, utimensat,
+};
+use rustix::io::Errno;
+
+use super::{Answer, Server, failure};
+use crate::attributes::{described, to_set};
+use crate::nodes::Node;
+use crate::operation::Operation;
+
+/// What a program sets at once.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
+    pub(super) mode: Option<u32>,
+    pub(super) owner: (Option<u32>, Option<u32>),
+    pub(super) size: Option<u64>,
+    pub(super) times: (Option<TimeOrNow>, Option<TimeOrNow>),
+}
+
+/// What a program asks of an attribute: how long it is, or what it says.
+pub(super) enum Told {
+    Length(u32),
+    Value(Vec<u8>),
+}
+
+impl Server {
+    pub(super) fn attributes(&self, ino: INodeNo) -> Answer<FileAttr> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Getattr, &node.name)?;
+        let stat = fstat(&node.fd).map_err(failure)?;
+        Ok(described(&stat, ino.0))
+    }
+
+    pub(super) fn change(
+        &self,
+        ino: INodeNo,
+        fh: Option<FileHandle>,
+        change: Change,
+    ) -> Answer<FileAttr> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Setattr, &node.name)?;
+        if let (uid, gid) = change.owner
+            && (uid.is_some() || gid.is_some())
+        {
+            let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+            let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
+            chownat(&node.fd, "", uid, gid, flags).map_err(failure)?;
+        }
+        if let Some(mode) = change.mode {
+            chmod(node.path(), Mode::from_raw_mode(mode & 0o7777)).map_err(failure)?;
+        }
+        if let Some(size) = change.size {
+            self.resize(&node, fh, size)?;
+        }
+        let (atime, mtime) = change.times;
+        if atime.is_some() || mtime.is_some() {
+            let times = Timestamps { last_access: to_set(atime), last_modification: to_set(mtime) };
+            utimensat(CWD, node.path(), &times, AtFlags::empty()).map_err(failure)?;
+        }
+        let stat = fstat(&node.fd).map_err(failure)?;
+        Ok(described(&stat, ino.0))
+    }
+
+    fn resize(&self, node: &Node, fh: Option<FileHandle>, size: u64) -> Answer<()> {
+        match fh {
+            Some(fh) => {
+                let handle = self.nodes.handle(fh.0).map_err(failure)?;
+                ftruncate(&handle.fd, size).map_err(failure)
+            }
+            None => {
+                let fd = self.nodes.reopen(node, OFlags::WRONLY).map_err(failure)?;
+                ftruncate(&fd, size).map_err(failure)
+            }
+        }
+    }
+
+    pub(super) fn get_xattr(&self, ino: INodeNo, name: &OsStr, room: u32) -> Answer<Told> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Xattr, &node.name)?;
+        let mut value = vec![0; 65_536];
+        let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
+        told(value, length, room)
+    }
+
+    pub(super) fn list_xattr(&self, ino: INodeNo, room: u32) -> Answer<Told> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Xattr, &node.name)?;
+        let mut names = vec![0; 65_536];
+        let length = listxattr(node.path(), &mut names).map_err(failure)?;
+        told(names, length, room)
+    }
+
+    pub(super) fn set_xattr(
+        &self,
+        ino: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        flags: i32,
+    ) -> Answer<()> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Xattr, &node.name)?;
+        #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
+        let flags = XattrFlags::from_bits_retain(flags as u32);
+        setxattr(node.path(), name.as_bytes(), value, flags).map_err(failure)
+    }
+
+    pub(super) fn remove_xattr(&self, ino: INodeNo, name: &OsStr) -> Answer<()> {
+        let node = self.nodes.get(ino).map_err(failure)?;
+        let _under_way = self.admit(Operation::Xattr, &node.name)?;
+        removexattr(node.path(), name.as_bytes()).map_err(failure)
+    }
+
+    pub(super) fn describe(&self) -> Answer<StatVfs> {
+        let _under_way = self.admit(Operation::Statfs, b"")?;
+        let root = self.nodes.get(INodeNo::ROOT).map_err(failure)?;
+        fstatvfs(&root.fd).map_err(failure)
+    }
+}
+
+fn told(mut value: Vec<u8>, length: usize, room: u32) -> Answer<Told> {
+    let told = u32::try_from(length).unwrap_or(u32::MAX);
+    if room == 0 {
+        return Ok(Told::Length(told));
+    }
+    if told > room {
+        return Err(failure(Errno::RANGE));
+    }
+    value.truncate(length);
+    Ok(Told::Value(value))
+}
