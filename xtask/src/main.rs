@@ -14,6 +14,7 @@ mod fs;
 mod gnu;
 mod interrupt;
 mod lint;
+mod sweep;
 mod test;
 mod tidy;
 mod workspace;
@@ -32,6 +33,8 @@ cargo xtask COMMAND
   gnu [--baseline] [--as user] [AREA…]
                             run GNU coreutils' own tests against the release binary;
                             --baseline runs them against GNU's own tools once more
+  sweep [--full] [COMMAND…] make every call of every command fail, or be the last, and check that
+                            nothing is lost; --full tries every errno at every call
   help                      print this";
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "test" => test::main(rest),
         "fs" => fs::main(rest),
         "gnu" => gnu::main(rest),
+        "sweep" => sweep::main(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)

@@ -1,0 +1,114 @@
+//! What is swept: commands, what they find, and what they promise.
+//!
+//! A new mode of a command gets a line in [`CASES`] and a test in `tests.rs`.
+
+use haul_manifest::Aspects;
+
+use super::scene::{Furnishing, Older};
+
+/// What a command promises about the names that it writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// A file is written in place: until it is complete it does not look complete.
+    NeverLooksComplete,
+    /// Everything below the source goes, and nothing else.
+    Gone,
+}
+
+/// One command of the sweep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    /// What `cargo xtask sweep` calls it.
+    pub(super) name: &'static str,
+    /// The applet and its options; the operands come behind them.
+    pub(super) words: &'static [&'static str],
+    /// The operands: `s` is the source, `t` the target.
+    pub(super) operands: &'static [&'static str],
+    pub(super) furnishing: Furnishing,
+    pub(super) older: Older,
+    pub(super) promise: Promise,
+    /// In what source and target are equal after exit code 0.
+    pub(super) aspects: fn() -> Aspects,
+    /// Whether a run after one that was killed completes what that began.
+    pub(super) rerun: Rerun,
+}
+
+/// What the same command does when it is run once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rerun {
+    Completes,
+    /// Its operands are not what they were: `mv` of what was half moved.
+    MeansSomethingElse,
+}
+
+const COPY: Case = Case {
+    name: "",
+    words: &[],
+    operands: &["-T", "s", "t"],
+    furnishing: Furnishing::Tree,
+    older: Older::Nothing,
+    promise: Promise::NeverLooksComplete,
+    aspects: Aspects::preserved,
+    rerun: Rerun::Completes,
+};
+
+/// Every command that is swept.
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "cp",
+        words: &["cp", "--jobs=1"],
+        operands: &["s", "t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        aspects: Aspects::contents_only,
+        ..COPY
+    },
+    Case { name: "cp -a", words: &["cp", "-a", "--jobs=1"], ..COPY },
+    Case { name: "cp -a, several workers", words: &["cp", "-a", "--jobs=3"], ..COPY },
+    Case {
+        name: "cp -a, over older files",
+        words: &["cp", "-a", "--jobs=1"],
+        older: Older::Files,
+        ..COPY
+    },
+    Case {
+        name: "cp -a --remove-destination",
+        words: &["cp", "-a", "--jobs=1", "--remove-destination"],
+        older: Older::Files,
+        ..COPY
+    },
+    Case {
+        name: "cp -a --fsync",
+        words: &["cp", "-a", "--fsync", "--jobs=1"],
+        older: Older::Files,
+        ..COPY
+    },
+    Case {
+        name: "cp -ab",
+        words: &["cp", "-ab", "--jobs=1"],
+        older: Older::Files,
+        rerun: Rerun::MeansSomethingElse,
+        ..COPY
+    },
+    Case {
+        name: "rm -r",
+        words: &["rm", "-r", "--jobs=1"],
+        operands: &["t"],
+        older: Older::SameTree,
+        promise: Promise::Gone,
+        ..COPY
+    },
+    Case {
+        name: "rm -r, several workers",
+        words: &["rm", "-r", "--jobs=3"],
+        operands: &["t"],
+        older: Older::SameTree,
+        promise: Promise::Gone,
+        ..COPY
+    },
+];
+
+/// Finds a case.
+pub(super) fn case(name: &str) -> Option<&'static Case> {
+    CASES.iter().find(|case| case.name == name)
+}

@@ -1,0 +1,246 @@
+//! Injecting: which calls fail and how, one run for each.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use super::case::{Case, Rerun, case};
+use super::scene::{Fingerprint, Scene, fingerprint};
+use super::verdict::{Ending, objection};
+use crate::support::Outcome;
+use crate::support::run::Done;
+use crate::support::scratch::Scratch;
+use crate::support::strace::{Line, Strace, is_usable};
+
+/// Errnos that any call about files may give.
+const USUAL: [&str; 6] = ["EIO", "ENOSPC", "EACCES", "ENOMEM", "EINTR", "EAGAIN"];
+
+/// Errnos that are particular to calls whose names begin so.
+const PARTICULAR: &[(&str, &[&str])] = &[
+    ("open", &["EMFILE", "ENFILE", "ELOOP", "ENOENT", "EEXIST", "EROFS", "EDQUOT", "ESTALE"]),
+    ("write", &["EDQUOT", "EFBIG"]),
+    ("pwrite", &["EDQUOT", "EFBIG"]),
+    ("sendfile", &["EDQUOT", "EINVAL", "ENOSYS"]),
+    ("copy_file_range", &["EXDEV", "EINVAL", "ENOSYS", "EOPNOTSUPP", "EDQUOT", "EPERM"]),
+    ("fallocate", &["EOPNOTSUPP", "EDQUOT", "EFBIG"]),
+    ("ftruncate", &["EFBIG", "EPERM"]),
+    ("lseek", &["EINVAL", "ENXIO"]),
+    ("mkdir", &["EEXIST", "EDQUOT", "EROFS", "EMLINK"]),
+    ("link", &["EMLINK", "EXDEV", "EPERM", "EEXIST"]),
+    ("symlink", &["EEXIST", "EDQUOT"]),
+    ("rename", &["EXDEV", "EBUSY", "EEXIST", "EINVAL"]),
+    ("unlink", &["EBUSY", "EPERM", "ENOENT", "EROFS"]),
+    ("getdents", &["ENOENT"]),
+    ("fsync", &["EDQUOT", "EROFS"]),
+    ("fdatasync", &["EDQUOT", "EROFS"]),
+    ("fch", &["EPERM", "EROFS"]),
+    ("utimensat", &["EPERM", "EROFS"]),
+    ("ioctl", &["EOPNOTSUPP", "EXDEV", "EINVAL"]),
+];
+
+/// Calls that are not about files and never fail, or whose failure is the C library's affair.
+const SPARED: [&str; 18] = [
+    "geteuid",
+    "getegid",
+    "getrandom",
+    "umask",
+    "futex",
+    "exit",
+    "exit_group",
+    "rt_sigprocmask",
+    "rt_sigaction",
+    "rt_sigreturn",
+    "restart_syscall",
+    "set_robust_list",
+    "rseq",
+    "sigaltstack",
+    "gettid",
+    "munmap",
+    "madvise",
+    "sched_yield",
+];
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// A bounded part, for CI.
+    Quick,
+    /// Every errno at every occurrence.
+    Full,
+}
+
+impl Extent {
+    pub(super) fn asked() -> Extent {
+        let is_full = std::env::var_os("HAUL_SWEEP").is_some_and(|value| value == "full");
+        if is_full { Extent::Full } else { Extent::Quick }
+    }
+
+    /// Chooses some of the occurrences of a call.
+    fn choose(self, occurrences: &[usize], is_first_errno: bool) -> Vec<usize> {
+        match (self, is_first_errno) {
+            (Extent::Full, _) => occurrences.to_vec(),
+            (Extent::Quick, true) if occurrences.len() <= 4 => occurrences.to_vec(),
+            (Extent::Quick, true) => occurrences
+                .iter()
+                .take(2)
+                .chain(occurrences.get(occurrences.len() / 2))
+                .chain(occurrences.last())
+                .copied()
+                .collect(),
+            (Extent::Quick, false) => occurrences.last().copied().into_iter().collect(),
+        }
+    }
+}
+
+/// What is done to one call.
+#[derive(Clone, Debug)]
+struct Injection {
+    call: String,
+    what: String,
+    ending: Ending,
+}
+
+/// Lists the injections for a run whose calls are known.
+fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injection> {
+    let mut list = Vec::new();
+    for (call, occurrences) in calls {
+        let particular = PARTICULAR.iter().filter(|(prefix, _)| call.starts_with(prefix));
+        let errnos = USUAL.iter().chain(particular.flat_map(|(_, errnos)| errnos.iter()));
+        for (index, errno) in errnos.enumerate() {
+            for occurrence in extent.choose(occurrences, index == 0) {
+                for sticky in ["", "+"] {
+                    if extent == Extent::Quick && sticky == "+" && index > 1 {
+                        continue;
+                    }
+                    list.push(Injection {
+                        call: call.clone(),
+                        what: format!("{call}:error={errno}:when={occurrence}{sticky}"),
+                        ending: Ending::Failed,
+                    });
+                }
+            }
+        }
+        for occurrence in extent.choose(occurrences, true) {
+            list.push(Injection {
+                call: call.clone(),
+                what: format!("{call}:signal=KILL:when={occurrence}"),
+                ending: Ending::Killed,
+            });
+        }
+    }
+    list
+}
+
+/// Learns which calls a command makes once it has begun its work, and how often; what the loader
+/// and the runtime do before is not ours to test. strace counts by thread, so what another thread
+/// does as its N-th call is left out where the first thread's N-th call was the loader's.
+pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
+    let mut counts = BTreeMap::new();
+    let mut loaders: BTreeMap<String, usize> = BTreeMap::new();
+    let mut calls: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut begun = false;
+    for line in lines {
+        let occurrence = counts.entry((line.pid, line.name.clone())).or_insert(0_usize);
+        *occurrence += 1;
+        begun |= line.text.contains("AT_FDCWD, \".\"")
+            || ["\"s\"", "\"t\""]
+                .iter()
+                .any(|operand| line.text.contains(operand) && !line.name.starts_with("exec"));
+        let is_known = !SPARED.contains(&line.name.as_str()) && !line.name.starts_with("syscall_");
+        let by_loader = loaders.entry(line.name.clone()).or_default();
+        if !begun {
+            *by_loader = *occurrence;
+        } else if is_known && *occurrence > *by_loader {
+            let occurrences = calls.entry(line.name.clone()).or_default();
+            if !occurrences.contains(occurrence) {
+                occurrences.push(*occurrence);
+            }
+        }
+    }
+    calls
+}
+
+/// Sweeps a case of the table.
+pub(super) fn sweep(name: &str) -> Outcome {
+    let chosen = std::env::var("HAUL_SWEEP_CASES").unwrap_or_default();
+    if !chosen.is_empty() && !chosen.split(',').any(|one| one == name) {
+        return Ok(());
+    }
+    if !is_usable()? {
+        return Ok(());
+    }
+    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
+    let scene = Scene::new(Scratch::new()?, case)?;
+    scene.reset()?;
+    let log = scene.scratch.at("log");
+    let strace = Strace::new(&log);
+    let done = strace.wrap(scene.call()).succeed()?;
+    if let Some(wrong) = objection(&scene, case, &done, Ending::Undisturbed) {
+        return Err(format!("{name}, undisturbed: {wrong}").into());
+    }
+    let calls = calls(&strace.lines()?);
+    let before = (fingerprint(&scene.source())?, fingerprint(&scene.bystander())?);
+    let mut injected = 0;
+    let mut wrong = Vec::new();
+    for injection in injections(&calls, Extent::asked()) {
+        let (was_injected, objection) = inject(&scene, case, &injection, &before)?;
+        injected += usize::from(was_injected);
+        wrong.extend(objection);
+    }
+    // The tally of `cargo xtask sweep` reads this line.
+    writeln!(std::io::stdout(), "swept {name}: {injected} injections, {} violations", wrong.len())?;
+    assert!(injected > 20, "{name}: only {injected} faults were injected");
+    assert!(wrong.is_empty(), "{name}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Makes one run with one injection, and says what is wrong with it.
+fn inject(
+    scene: &Scene,
+    case: &Case,
+    injection: &Injection,
+    before: &(Fingerprint, Fingerprint),
+) -> Outcome<(bool, Option<String>)> {
+    scene.reset()?;
+    let strace =
+        Strace::new(scene.scratch.at("log")).trace(&injection.call).inject(&injection.what);
+    let done = strace.wrap(scene.call()).run()?;
+    let was_injected = match injection.ending {
+        Ending::Killed => done.code() != Some(0),
+        Ending::Failed | Ending::Undisturbed => strace.has_injected()?,
+    };
+    let mut wrong = objection(scene, case, &done, injection.ending);
+    if wrong.is_none() && injection.ending == Ending::Killed {
+        wrong = rerun(scene, case)?;
+    }
+    if wrong.is_none() && before.1 != fingerprint(&scene.bystander())? {
+        wrong = Some("what has nothing to do with it was changed".to_owned());
+    }
+    if before.0 != fingerprint(&scene.source())? {
+        return Err(format!("{}: the source was changed: {done:?}", injection.what).into());
+    }
+    let told = wrong.map(|wrong| format!("{}: {wrong}\n  said {}", injection.what, said(&done)));
+    Ok((was_injected, told))
+}
+
+/// Runs the command once more: it completes what was begun.
+fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
+    if case.rerun == Rerun::MeansSomethingElse {
+        return Ok(None);
+    }
+    let done = scene.call().run()?;
+    let is_done_already = case.promise == super::case::Promise::Gone
+        && !scene.target().exists()
+        && done.code() == Some(1);
+    if is_done_already {
+        return Ok(None);
+    }
+    if done.code() != Some(0) {
+        return Ok(Some(format!("a second run failed: {}", said(&done))));
+    }
+    // What the dead one hid stays until `haul clean`.
+    Ok(objection(scene, case, &done, Ending::Failed).map(|wrong| format!("a second run: {wrong}")))
+}
+
+fn said(done: &Done) -> String {
+    done.errors().lines().take(4).collect::<Vec<_>>().join(" / ")
+}

@@ -1,0 +1,150 @@
+//! The scene of a run: a source, a target, and a bystander that nobody may touch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::support::Outcome;
+use crate::support::run::{Call, haul};
+use crate::support::scratch::Scratch;
+
+use super::case::Case;
+
+/// What the source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Furnishing {
+    /// A small tree with a file large enough for several workers, links and an odd name.
+    Tree,
+    /// One file.
+    File,
+}
+
+/// What is at the target beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Older {
+    Nothing,
+    /// Older, longer files where the copies go.
+    Files,
+    /// A copy of the source.
+    SameTree,
+}
+
+/// Every file of the source, and how long it is.
+const FILES: [(&str, usize); 5] =
+    [("a", 1024), ("b", 1024), ("d/c", 1024), ("d/odd \n name", 70_000), ("large", 9 << 20)];
+
+/// How long the source is where it is one file.
+const FILE_BYTES: usize = 300_000;
+
+/// What the older files hold.
+const OLDER: u8 = 9;
+const OLDER_BYTES: usize = 100_000;
+
+/// A source, a target and a bystander.
+pub(super) struct Scene {
+    pub(super) scratch: Scratch,
+    case: Case,
+}
+
+impl Scene {
+    pub(super) fn new(scratch: Scratch, case: &Case) -> Outcome<Scene> {
+        let scene = Scene { scratch, case: *case };
+        fs::create_dir_all(scene.bystander())?;
+        fs::write(scene.bystander().join("victim"), "victim")?;
+        furnish(case.furnishing, &scene.source())?;
+        Ok(scene)
+    }
+
+    pub(super) fn source(&self) -> PathBuf {
+        self.scratch.at("s")
+    }
+
+    pub(super) fn target(&self) -> PathBuf {
+        self.scratch.at("t")
+    }
+
+    pub(super) fn bystander(&self) -> PathBuf {
+        self.scratch.at("w")
+    }
+
+    /// The command line.
+    pub(super) fn call(&self) -> Call {
+        let words = self.case.words.iter().chain(self.case.operands);
+        Call::of(haul()).words(words).in_dir(self.scratch.path())
+    }
+
+    /// Puts everything back as it was before a run.
+    pub(super) fn reset(&self) -> Outcome {
+        self.scratch.clear("t")?;
+        match (self.case.older, self.case.furnishing) {
+            (Older::Nothing, _) => Ok(()),
+            (Older::Files, Furnishing::File) => Ok(fs::write(self.target(), [OLDER; OLDER_BYTES])?),
+            (Older::Files, Furnishing::Tree) => plant_older(&self.target()),
+            (Older::SameTree, furnishing) => furnish(furnishing, &self.target()),
+        }
+    }
+
+    /// The regular files, relative to source and target; the root alone has no name.
+    pub(super) fn files(&self) -> Vec<&'static str> {
+        match self.case.furnishing {
+            Furnishing::File => vec![""],
+            Furnishing::Tree => FILES.iter().map(|(name, _)| *name).chain(["d/twin"]).collect(),
+        }
+    }
+}
+
+/// Joins a path and a name that may be empty, without a slash at the end.
+pub(super) fn below(root: &Path, name: &str) -> PathBuf {
+    if name.is_empty() { root.to_owned() } else { root.join(name) }
+}
+
+fn furnish(furnishing: Furnishing, root: &Path) -> Outcome {
+    if furnishing == Furnishing::File {
+        return Ok(fs::write(root, contents("large", FILE_BYTES))?);
+    }
+    fs::create_dir_all(root.join("d/empty"))?;
+    for (name, bytes) in FILES {
+        fs::write(root.join(name), contents(name, bytes))?;
+    }
+    symlink("a", root.join("link"))?;
+    symlink("../w/victim", root.join("out"))?;
+    symlink("../../w", root.join("d/out"))?;
+    fs::hard_link(root.join("b"), root.join("d/twin"))?;
+    Ok(())
+}
+
+/// Bytes that differ from file to file and from block to block.
+fn contents(name: &str, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (at % 251 + at / 4096 % 7 + name.len()) as u8 | 1).collect()
+}
+
+fn plant_older(root: &Path) -> Outcome {
+    fs::create_dir_all(root.join("d"))?;
+    for (name, _) in FILES {
+        fs::write(root.join(name), [OLDER; OLDER_BYTES])?;
+    }
+    symlink("elsewhere", root.join("link"))?;
+    Ok(())
+}
+
+/// What nobody can change without a trace: names, inodes, and times of the last change of each.
+pub(super) type Fingerprint = BTreeMap<PathBuf, (u64, u64, u32, i64, i64, u64)>;
+
+/// Describes everything below a path; nothing if it is not there.
+pub(super) fn fingerprint(root: &Path) -> Outcome<Fingerprint> {
+    let mut found = Fingerprint::new();
+    let mut waiting = vec![root.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let Ok(stat) = fs::symlink_metadata(&path) else { continue };
+        if stat.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                waiting.push(entry?.path());
+            }
+        }
+        let what =
+            (stat.ino(), stat.size(), stat.mode(), stat.ctime(), stat.ctime_nsec(), stat.nlink());
+        found.insert(path, what);
+    }
+    Ok(found)
+}

@@ -1,0 +1,122 @@
+//! The promises, checked after each run. Whoever judges shares no code with what is judged.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::case::{Case, Promise};
+use super::scene::{Scene, below};
+use crate::support::judge::{compared, shown};
+use crate::support::run::Done;
+
+/// What a name that haul makes for a while begins with, and what `haul clean` looks for.
+const HIDDEN: &[u8] = b".haul-";
+
+/// How a run ended, as far as the promises differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By itself, and a call failed.
+    Failed,
+    /// By a signal that nothing can be done about.
+    Killed,
+    /// By itself, undisturbed.
+    Undisturbed,
+}
+
+/// Returns what is wrong with a run, if anything.
+pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending) -> Option<String> {
+    if ending == Ending::Killed {
+        if done.code() == Some(0) {
+            return result(scene, case).map(|wrong| format!("it got to its end, but {wrong}"));
+        }
+    } else {
+        if done.code() == Some(0) {
+            return result(scene, case)
+                .map(|wrong| format!("exit 0, but {wrong}"))
+                .or_else(|| leftovers(scene, case, ending));
+        }
+        if done.code() != Some(1) {
+            return Some(format!("ended by {:?}", done.status));
+        }
+        if done.stderr.is_empty() {
+            return Some("failed without a word".to_owned());
+        }
+    }
+    names(scene, case).or_else(|| leftovers(scene, case, ending))
+}
+
+/// After exit code 0 everything that was asked for is there.
+fn result(scene: &Scene, case: &Case) -> Option<String> {
+    if case.promise == Promise::Gone {
+        let is_there = fs::symlink_metadata(scene.target()).is_ok();
+        return is_there.then(|| "it is still there".to_owned());
+    }
+    let comparison = compared(&scene.source(), &scene.target(), (case.aspects)());
+    (!comparison.is_equal()).then(|| without_backups(&shown(&comparison), case)).flatten()
+}
+
+/// With `-b`, what was there is beside its successor, and that is all that may differ.
+fn without_backups(differences: &str, case: &Case) -> Option<String> {
+    let keeps = case.words.contains(&"-ab");
+    let left: Vec<&str> =
+        differences.lines().filter(|line| !(keeps && line.contains('~'))).collect();
+    (!left.is_empty()).then(|| left.join("\n"))
+}
+
+/// After any other ending no name has contents that look right and are wrong.
+fn names(scene: &Scene, case: &Case) -> Option<String> {
+    for name in scene.files() {
+        let source = fs::read(below(&scene.source(), name)).ok();
+        let target = fs::read(below(&scene.target(), name)).ok();
+        let wrong = match case.promise {
+            Promise::Gone => false,
+            Promise::NeverLooksComplete => source
+                .zip(target)
+                .is_some_and(|(source, target)| source.len() == target.len() && source != target),
+        };
+        if wrong {
+            return Some(format!("{name:?} is wrong, and looks right"));
+        }
+    }
+    None
+}
+
+/// Names that neither side had before are those that are known, and after an orderly end there are
+/// none.
+fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
+    let mut strange = Vec::new();
+    let mut waiting = vec![scene.target()];
+    waiting.push(scene.scratch.path().to_owned());
+    while let Some(directory) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_top = directory == scene.scratch.path();
+            if is_known(scene, case, &path, is_top) {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_top {
+                    waiting.push(path);
+                }
+                continue;
+            }
+            let is_hidden = entry.file_name().as_bytes().starts_with(HIDDEN);
+            if !(is_hidden && ending != Ending::Undisturbed) {
+                strange.push(path);
+            }
+        }
+    }
+    (!strange.is_empty()).then(|| format!("it left {strange:?}"))
+}
+
+fn is_known(scene: &Scene, case: &Case, path: &Path, is_top: bool) -> bool {
+    if is_top {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        return matches!(name, b"s" | b"t" | b"w" | b"log") || is_backup(case, path);
+    }
+    let relative = path.strip_prefix(scene.target()).unwrap_or(path);
+    let in_source = fs::symlink_metadata(scene.source().join(relative)).is_ok();
+    in_source || case.promise == Promise::Gone || is_backup(case, path)
+}
+
+fn is_backup(case: &Case, path: &Path) -> bool {
+    case.words.contains(&"-ab") && path.as_os_str().as_bytes().ends_with(b"~")
+}
