@@ -33,7 +33,8 @@ mod tune;
 pub mod units;
 
 pub use ground::{
-    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, SpecError, Swept, sweep,
+    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, Space, SpecError, Swept,
+    file_system_of, space, sweep,
 };
 pub use measure::{CacheUse, DeviceUse, Pressure, Sample, Stall};
 pub use scenario::{

@@ -35,8 +35,8 @@ fn the_table_is_what_it_was() {
     assert!(!columns.is_empty());
     for note in [
         "note: a <warning> & more",
-        "note: dd-4K: 1 run lies apart from the others",
-        "note: dd-4K: the times scatter",
+        "note: Runs lie apart from the others; was the machine busy? haul, cp, dd-1M, dd-4K.",
+        "note: The times scatter; take more rounds before believing them: dd-4K.",
         "note: <evil> \"&\" tool: run by sh -c",
         "`true` takes 350 µs",
         "note: Times end with the command",

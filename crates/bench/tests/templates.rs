@@ -80,8 +80,15 @@ fn haul_is_asked_for_its_methods() {
     std::fs::set_permissions(&haul, mode).unwrap();
     let found = discover(&[], Some(&haul));
     assert_eq!(found[0].methods, ["reflink", "ring"]);
-    let tools = found[0].tools(Work::CopyTree, Group::Usual);
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["haul", "haul-reflink", "haul-ring"]);
-    assert_eq!(tools[2].method.as_deref(), Some("ring"));
+    let names = |work, group| -> Vec<String> {
+        found[0].tools(work, group).into_iter().map(|tool| tool.name).collect()
+    };
+    assert_eq!(names(Work::CopyTree, Group::Usual), ["haul"]);
+    assert_eq!(names(Work::CopyTree, Group::Methods), ["haul-reflink", "haul-ring"]);
+    assert_eq!(names(Work::Delete, Group::Methods), [""; 0], "nothing is copied");
+    let tools = found[0].tools(Work::CopyTree, Group::Methods);
+    assert_eq!(tools[1].method.as_deref(), Some("ring"));
+    assert_eq!(tools[1].template.text(), "haul cp -R --method=ring {source} {target}");
+    assert_eq!(names(Work::CopyFile, Group::Depths).len(), 5);
+    assert_eq!(names(Work::CopyFile, Group::Sizes), [""; 0], "this haul has no read-write");
 }

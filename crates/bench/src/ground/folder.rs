@@ -1,12 +1,13 @@
 //! A fresh folder for each run, on whatever file system is there: what can be had without root.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use haul_manifest::remove_tree;
 
 use super::mounts::mount_of;
 use super::scratch::Scratch;
+use super::space::{copy_bytes, folder_space};
 use super::spec::{ColdMeans, GroundFacts};
 use super::{Ground, Site};
 use crate::measure::{Device, cached_pages, drop_caches, evict};
@@ -71,14 +72,10 @@ impl Ground for FolderGround {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
         let path = self.scratch.path();
         let volume = scenario.volume();
-        self.copy_bytes = volume.block_bytes + volume.entries * 4096;
-        let available_bytes = available_bytes(path)?;
-        // A source, a target, and as much again to spare.
-        let needed_bytes = self.copy_bytes * 3;
-        if needed_bytes > available_bytes {
-            return Err(Trouble::NoSpace { path: path.to_owned(), needed_bytes, available_bytes });
-        }
-        self.kept_bytes_max = available_bytes / KEPT_SHARE;
+        self.copy_bytes = copy_bytes(volume);
+        let space = folder_space(path, volume)?;
+        self.kept_bytes_max = space.available_bytes / KEPT_SHARE;
+        space.require()?;
         if let Some(mount) = mount_of(path)? {
             self.facts.name = format!("{} (folder)", mount.file_system);
             self.facts.device = mount.source.display().to_string();
@@ -149,11 +146,4 @@ pub(super) fn source_of(scenario: &Scenario, corpus: PathBuf) -> PathBuf {
         Work::CopyTree | Work::Delete => corpus,
         Work::CopyFile => corpus.join("f0000000"),
     }
-}
-
-/// Returns how many bytes an ordinary user may still write.
-pub(super) fn available_bytes(path: &Path) -> Result<u64> {
-    let told = rustix::fs::statvfs(path);
-    let told = told.map_err(|errno| Trouble::file("ask for the room of", path)(errno.into()))?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }

@@ -7,16 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::image::{Access, Mounted, Room, copy_image, make_image, mount_image};
 use super::mounts::mount_of;
 use super::scratch::Scratch;
+use super::space::image_space;
 use super::spec::{Backing, FileSystem, GroundFacts};
 use super::{Ground, Site};
 use crate::measure::Device;
 use crate::scenario::{Scenario, Work};
 use crate::trouble::{Result, Trouble};
-
-/// How many times the corpus has to fit: as a template, as a source, as a target, and the latter
-/// two in the page cache of the mounted file system.
-const COPIES_IN_RAM: u64 = 5;
-const COPIES_ON_DISK: u64 = 3;
 
 /// Makes images in a scratch folder.
 #[derive(Debug)]
@@ -66,24 +62,6 @@ impl ImageGround {
         mounted.unmount()?;
         generated.map(|_| ())
     }
-
-    fn require_space(&self, scenario: &Scenario) -> Result<()> {
-        let bytes = scenario.volume().block_bytes;
-        let path = self.scratch.path();
-        let (copies, available_bytes) = match self.backing {
-            Backing::Ram => (
-                COPIES_IN_RAM,
-                super::folder::available_bytes(path)?.min(crate::measure::available_bytes()),
-            ),
-            Backing::Disk(_) => (COPIES_ON_DISK, super::folder::available_bytes(path)?),
-        };
-        // The journals and tables of three file systems come on top.
-        let needed_bytes = bytes * copies + (1 << 30);
-        if needed_bytes > available_bytes {
-            return Err(Trouble::NoSpace { path: path.to_owned(), needed_bytes, available_bytes });
-        }
-        Ok(())
-    }
 }
 
 impl Ground for ImageGround {
@@ -91,8 +69,8 @@ impl Ground for ImageGround {
         if self.source.is_some() && scenario.work == Work::Delete {
             return Err(Trouble::Unfit("a deletion takes place on one file system, not on a pair"));
         }
-        self.require_space(scenario)?;
         let volume = scenario.volume();
+        image_space(self.scratch.path(), &self.backing, volume)?.require()?;
         match self.source {
             Some(source) => {
                 self.template(source, Room::for_copies(volume, 1), scenario)?;

@@ -11,6 +11,7 @@ mod image;
 mod image_ground;
 mod mounts;
 mod scratch;
+mod space;
 mod spec;
 mod tmpfs_ground;
 
@@ -20,7 +21,9 @@ pub(crate) use mounts::{Mount, hide_mounts};
 pub(crate) use scratch::Scratch;
 pub(crate) use tmpfs_ground::TmpfsGround;
 
+pub use mounts::file_system_of;
 pub use scratch::{MARKER, Swept, sweep};
+pub use space::{Space, space};
 pub use spec::{Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, SpecError};
 
 use std::path::PathBuf;
@@ -29,6 +32,9 @@ use std::sync::atomic::AtomicBool;
 use crate::measure::Device;
 use crate::scenario::Scenario;
 use crate::trouble::Result;
+
+/// Where memory is a file system.
+pub(crate) const RAM: &str = "/dev/shm";
 
 /// The paths of one run.
 #[derive(Clone, Debug)]

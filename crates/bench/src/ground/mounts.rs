@@ -51,6 +51,15 @@ pub(crate) fn mount_of(path: &Path) -> Result<Option<Mount>> {
     Ok(over.max_by_key(|mount| mount.point.as_os_str().len()))
 }
 
+/// Returns the name of the file system that a path is on, as `mount -t` takes it.
+///
+/// # Errors
+///
+/// There is no such path.
+pub fn file_system_of(path: &Path) -> Result<Option<String>> {
+    Ok(mount_of(path)?.map(|mount| mount.file_system))
+}
+
 impl Mount {
     /// Returns the numbers of the block device below, if there is one.
     pub(crate) fn block_device(&self) -> Option<(u32, u32)> {

@@ -176,7 +176,8 @@ fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
         return "No tool did what was asked; there is nothing to rank.".to_owned();
     };
     let figure = |run: &Measurement| run.ranked_s(results.ranking);
-    let mut text = format!("{} is fastest here at {}", first.tool, units::seconds(first.time_s));
+    let name = name_of(case, first);
+    let mut text = format!("{name} is fastest here at {}", units::seconds(first.time_s));
     let Some(second) = ranked.next() else {
         return text.replace(" is fastest here at", ", the only one that can be ranked, takes")
             + ".";
@@ -187,9 +188,8 @@ fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
         let rounds = lead.map_or(0, |lead| lead.rounds);
         let times = if rounds == 1 { "round" } else { "rounds" };
         text = format!(
-            "{} and {} lead with {} and {}, and {rounds} {times} cannot tell them apart",
-            first.tool,
-            second.tool,
+            "{name} and {} lead with {} and {}, and {rounds} {times} cannot tell them apart",
+            name_of(case, second),
             units::seconds(first.time_s),
             units::seconds(second.time_s)
         );
@@ -206,6 +206,19 @@ fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
         text += &format!("; {} follows at {} of that", second.tool, with_interval(&ratio));
     }
     text + "."
+}
+
+/// Names a tool, and for one of a series what was varied: `haul-q8 (requests in flight: 8)`.
+fn name_of(case: &Case, row: &Row) -> String {
+    let tool = case.tools.iter().find(|tool| tool.name == row.tool);
+    let Some(variation) = tool.and_then(|tool| tool.variation.as_ref()) else {
+        return row.tool.clone();
+    };
+    let value = match variation.axis.as_str() {
+        axis if axis.contains("bytes") => units::bytes(variation.value),
+        _ => variation.value.to_string(),
+    };
+    format!("{} ({}: {value})", row.tool, variation.axis)
 }
 
 /// Shows a ratio with its interval: `0.57 (0.55 to 0.60)`.
@@ -235,22 +248,22 @@ fn notes(results: &Results, case: &Case, rows: &[Row]) -> Vec<String> {
             "{rounds} counted rounds are too few for intervals; they take {VALUES_MIN}."
         ));
     }
-    for row in rows.iter().filter(|row| row.is_ranked()) {
-        if row.outliers > 0 {
-            let (count, tool) = (row.outliers, &row.tool);
-            let verb = if count == 1 { "run lies" } else { "runs lie" };
-            notes.push(format!(
-                "{tool}: {count} {verb} apart from the others; was the machine busy?"
-            ));
-        }
-        if let Some(interval) = row.time_interval
-            && interval.high - interval.low > WIDE_INTERVAL * row.time_s
-        {
-            let tool = &row.tool;
-            notes.push(format!(
-                "{tool}: the times scatter; take more rounds before believing them."
-            ));
-        }
+    let named = |which: &dyn Fn(&Row) -> bool| {
+        let ranked = rows.iter().filter(|row| row.is_ranked() && which(row));
+        ranked.map(|row| row.tool.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let apart = named(&|row| row.outliers > 0);
+    if !apart.is_empty() {
+        notes.push(format!("Runs lie apart from the others; was the machine busy? {apart}."));
+    }
+    let scattered = named(&|row| {
+        row.time_interval
+            .is_some_and(|interval| interval.high - interval.low > WIDE_INTERVAL * row.time_s)
+    });
+    if !scattered.is_empty() {
+        notes.push(format!(
+            "The times scatter; take more rounds before believing them: {scattered}."
+        ));
     }
     let shells: Vec<&str> = case
         .tools

@@ -72,11 +72,25 @@ fn case_text(summary: &CaseSummary) -> String {
     }
     for row in summary.rows.iter().filter(|row| !row.is_ranked()) {
         let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
-        lines.push(format!("  {}  FAILED: {why}", row.tool));
+        lines.push(format!("  {}  FAILED: {}", row.tool, cut(&why)));
     }
     lines.push(summary.verdict.clone());
     lines.extend(summary.notes.iter().map(|note| format!("  note: {note}")));
     lines.join("\n") + "\n"
+}
+
+/// How much of a fault a table shows; the page and the figures have all of it.
+const FAULT_LETTERS: usize = 160;
+
+/// Cuts a text in the middle: what was done stands at its beginning, why it failed at its end.
+fn cut(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= FAULT_LETTERS {
+        return text.to_owned();
+    }
+    let half = FAULT_LETTERS / 2;
+    let (first, last) = (letters.iter().take(half), letters.iter().skip(letters.len() - half));
+    first.chain(['…'].iter()).chain(last).collect()
 }
 
 pub(super) fn span(interval: &Interval) -> String {

@@ -13,16 +13,13 @@ use super::results::{Case, FORMAT, Overhead, Results};
 use super::runner::Runner as _;
 use super::schedule::{Plan, run_case};
 use crate::ground::{
-    Backing, FileSystem, FolderGround, Ground, GroundSpec, ImageGround, Scratch, TmpfsGround,
+    Backing, FileSystem, FolderGround, Ground, GroundSpec, ImageGround, RAM, Scratch, TmpfsGround,
     hide_mounts, sweep,
 };
 use crate::measure::{HotFile, Limits, Watch, execute};
 use crate::stats::median;
 use crate::tool::Template;
 use crate::trouble::{Result, Trouble};
-
-/// Where memory is a file system.
-const RAM: &str = "/dev/shm";
 
 /// What a cached inode and its name take, with the blocks of tables that hold them on disk.
 const ENTRY_MEMORY_BYTES: u64 = 2 << 10;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::peers::{DD_SIZES, HAUL_JOBS, PEERS};
+use super::peers::{HAUL_DEPTHS, HAUL_JOBS, IO_SIZES, PEERS, QUEUED_METHOD, SIZED_METHOD};
 use super::template::Template;
 use super::types::{Group, Tool, Variation};
 use crate::scenario::Work;
@@ -90,37 +90,67 @@ impl Found {
                 tools.extend(self.tool(peer.name, text, None));
             }
         }
-        let copies = match work {
-            Work::CopyTree => Some("-R "),
-            Work::CopyFile => Some(""),
-            Work::Delete => None,
+        let flag = match work {
+            Work::CopyTree => "-R ",
+            Work::CopyFile => "",
+            Work::Delete => return tools,
         };
-        match (self.program, group, copies) {
-            ("haul", Group::Usual, Some(flag)) => {
-                for method in &self.methods {
-                    let text = format!("haul cp {flag}--method={method} {{source}} {{target}}");
-                    let tool = self.tool(&format!("haul-{method}"), &text, None);
-                    tools.extend(tool.map(|tool| Tool { method: Some(method.clone()), ..tool }));
-                }
-            }
-            ("haul", Group::Jobs, Some(flag)) => {
-                for jobs in HAUL_JOBS {
-                    let text = format!("haul cp {flag}--jobs={jobs} {{source}} {{target}}");
-                    let variation = ("haul", "jobs", jobs);
-                    tools.extend(self.tool(&format!("haul-j{jobs}"), &text, Some(variation)));
-                }
-            }
-            ("dd", Group::Sizes, Some("")) => {
-                for bytes in DD_SIZES {
+        match self.program {
+            "haul" => tools.extend(self.haul_tools(flag, group)),
+            "dd" if group == Group::Sizes && work == Work::CopyFile => {
+                for bytes in IO_SIZES {
                     let text = format!("dd if={{source}} of={{target}} bs={bytes} status=none");
-                    let size = crate::units::bytes(bytes).replace(' ', "");
-                    let variation = ("dd", "I/O bytes", bytes);
-                    tools.extend(self.tool(&format!("dd-{size}"), &text, Some(variation)));
+                    let name = format!("dd-{}", size_name(bytes));
+                    tools.extend(self.tool(&name, &text, Some(("dd", "I/O bytes", bytes))));
                 }
             }
             _ => {}
         }
         tools
+    }
+
+    /// Returns the series of haul's own settings; `flag` is what a tree takes.
+    fn haul_tools(&self, flag: &str, group: Group) -> Vec<Tool> {
+        let tool = |name: String, options: String, variation| {
+            let text = format!("haul cp {flag}{options} {{source}} {{target}}");
+            self.tool(&name, &text, variation)
+        };
+        let has = |method: &str| self.methods.iter().any(|known| known == method);
+        match group {
+            Group::Methods => self
+                .methods
+                .iter()
+                .filter_map(|method| {
+                    let made = tool(format!("haul-{method}"), format!("--method={method}"), None)?;
+                    Some(Tool { method: Some(method.clone()), ..made })
+                })
+                .collect(),
+            Group::Jobs => HAUL_JOBS
+                .iter()
+                .filter_map(|jobs| {
+                    let variation = Some(("haul", "jobs", *jobs));
+                    tool(format!("haul-j{jobs}"), format!("--jobs={jobs}"), variation)
+                })
+                .collect(),
+            // Of one file: there each request has the size that was asked for.
+            Group::Sizes if flag.is_empty() && has(SIZED_METHOD) => IO_SIZES
+                .iter()
+                .filter_map(|bytes| {
+                    let variation = Some(("haul", "I/O bytes", *bytes));
+                    let options = format!("--method={SIZED_METHOD} --io-size={bytes}");
+                    tool(format!("haul-{}", size_name(*bytes)), options, variation)
+                })
+                .collect(),
+            Group::Depths if flag.is_empty() && has(QUEUED_METHOD) => HAUL_DEPTHS
+                .iter()
+                .filter_map(|depth| {
+                    let variation = Some(("haul ring", "requests in flight", *depth));
+                    let options = format!("--method={QUEUED_METHOD} --queue-depth={depth}");
+                    tool(format!("haul-q{depth}"), options, variation)
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn tool(&self, name: &str, text: &str, variation: Option<(&str, &str, u64)>) -> Option<Tool> {
@@ -135,4 +165,9 @@ impl Found {
         let version = self.version.clone();
         Some(Tool { name: name.to_owned(), template, program, version, method: None, variation })
     }
+}
+
+/// Returns a size as part of a name: `256KiB`.
+fn size_name(bytes: u64) -> String {
+    crate::units::bytes(bytes).replace(' ', "")
 }

@@ -131,12 +131,23 @@ pub const PEERS: &[Peer] = &[
     },
 ];
 
-/// The I/O sizes of the series that `dd` is run with, in bytes: from a page to the 8 MiB of 2007.
-pub(super) const DD_SIZES: [u64; 7] =
+/// The I/O sizes of the series that `dd` and haul are run with, in bytes: from a page to the 8 MiB
+/// of 2007.
+pub(super) const IO_SIZES: [u64; 7] =
     [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
 
 /// The numbers of jobs of the series that haul is run with.
 pub(super) const HAUL_JOBS: [u64; 4] = [1, 2, 4, 8];
+
+/// The requests in flight of the series that haul's queue is run with: one to see what a queue is
+/// good for at all, and up to twice what haul takes by itself.
+pub(super) const HAUL_DEPTHS: [u64; 5] = [1, 4, 8, 16, 32];
+
+/// The method whose requests have a size that the kernel does not choose.
+pub(super) const SIZED_METHOD: &str = "read-write";
+
+/// The method that has a queue.
+pub(super) const QUEUED_METHOD: &str = "ring";
 
 impl Peer {
     /// Returns the template for some work, if the tool can do it.

@@ -42,10 +42,20 @@ pub enum Group {
     Usual,
     /// Where it is named, or all are asked for.
     Extra,
-    /// Where a series over I/O sizes is asked for.
-    Sizes,
+    /// Where haul's copy methods are asked for, each by itself.
+    Methods,
     /// Where a series over jobs is asked for.
     Jobs,
+    /// Where a series over I/O sizes is asked for.
+    Sizes,
+    /// Where a series over requests in flight is asked for.
+    Depths,
+}
+
+impl Group {
+    /// All groups, in the order in which their tools stand in tables.
+    pub const ALL: [Group; 6] =
+        [Group::Usual, Group::Methods, Group::Jobs, Group::Sizes, Group::Depths, Group::Extra];
 }
 
 impl Tool {

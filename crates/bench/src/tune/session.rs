@@ -49,7 +49,9 @@ pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Resul
         let scenario = parse_scenario(text, Scale::Quick, options.seed)
             .map_err(|_| Trouble::Unfit("a scenario for tuning cannot be read"))?;
         let mut tools = options.haul.tools(scenario.work, Group::Usual);
-        tools.extend(options.haul.tools(scenario.work, Group::Jobs));
+        for series in [Group::Methods, Group::Jobs] {
+            tools.extend(options.haul.tools(scenario.work, series));
+        }
         cases.push(CaseSpec {
             scenario,
             ground: options.ground.clone(),

@@ -1,5 +1,11 @@
 //! The applets: a file each, and a line each in [`APPLETS`].
 
+mod bench;
+mod bench_calls;
+mod bench_help;
+mod bench_options;
+mod bench_plan;
+mod bench_watch;
 pub(crate) mod common;
 mod compare;
 mod cp;
@@ -53,6 +59,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "show what a command asks of the kernel: counts, sizes, latencies",
         drop_in: false,
         run: trace::run,
+    },
+    Applet {
+        name: "bench",
+        summary: "find out which way of copying is fastest here, with evidence",
+        drop_in: false,
+        run: bench::run,
     },
     Applet {
         name: "install-links",

@@ -1,0 +1,190 @@
+//! `haul bench`: which way of copying or deleting is fastest here, with evidence.
+//!
+//! The library measures; this applet finds the tools, chooses the ground, tells how far it is, and
+//! shows what came of it, also of a session that was interrupted.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use haul_bench::{
+    BenchOptions, Found, Results, Services, Trouble, discover, render, run as measure,
+};
+use haul_sys::process::{die_by, hear_stop, stop_signal};
+
+use super::bench_calls::Tracer;
+use super::bench_help::help;
+use super::bench_options::{Settings, Wanted, read};
+use super::bench_plan::{Refusal, largest, list, plan, search_path};
+use super::bench_watch::Progress;
+use super::common;
+use super::cp_help::version;
+use crate::escape::quote;
+use crate::getopt::Usage;
+use crate::output::{Output, describe};
+
+const PROGRAM: &str = "haul bench";
+
+/// The command line makes no sense.
+const USAGE: u8 = 2;
+
+/// Runs `bench` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Ok(Wanted::Help) => common::print_and_end(&output, &help(PROGRAM)),
+        Ok(Wanted::Version) => common::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::List(settings)) => common::print_and_end(&output, &list(&tools(&settings))),
+        Ok(Wanted::Compare(old, new)) => compare(&output, &old, &new),
+        Ok(Wanted::Measure(settings)) => bench(&output, &settings),
+        Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
+    common::usage_error(output, usage);
+    ExitCode::from(USAGE)
+}
+
+/// Looks for tools; haul itself is the one that runs, unless another is named.
+fn tools(settings: &Settings) -> Vec<Found> {
+    let own = std::env::current_exe().ok();
+    discover(&search_path(), settings.haul.as_deref().or(own.as_deref()))
+}
+
+fn compare(output: &Output, old: &OsStr, new: &OsStr) -> ExitCode {
+    let read = |name: &OsStr| {
+        let shown = quote(name.as_encoded_bytes());
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| format!("cannot read {shown}: {}", describe(&error)))?;
+        Results::from_json(&text)
+            .map_err(|error| format!("{shown} is no results.json of haul bench: {error}"))
+    };
+    match read(old).and_then(|old| Ok((old, read(new)?))) {
+        Ok((old, new)) => {
+            let text = render::comparison_text(&render::compare(&old, &new));
+            common::print_and_end(output, &text)
+        }
+        Err(message) => {
+            output.error(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(output: &Output, settings: &Settings) -> ExitCode {
+    if let Some(file) = &settings.haul
+        && !file.is_file()
+    {
+        let shown = quote(file.as_os_str().as_encoded_bytes());
+        return usage_error(output, &Usage(format!("there is no program {shown} for --haul")));
+    }
+    let (options, remarks) = match plan(settings, &tools(settings)) {
+        Ok(planned) => planned,
+        Err(Refusal { text, hint }) => {
+            output.error(&text);
+            output.error(&format!("hint: {hint}"));
+            return ExitCode::from(USAGE);
+        }
+    };
+    let done = announce(output, &options, &remarks)
+        // Before anything is measured: minutes of work must not be lost for a folder's name.
+        .and_then(|()| settings.out.as_deref().map_or(Ok(()), writable))
+        .and_then(|()| session(&options))
+        .and_then(|results| show(output, settings, &results).map(|()| results));
+    end(output, done.map(|results| is_complete(&results)))
+}
+
+/// Ends the applet: by the signal that interrupted it, if one did.
+pub(super) fn end(output: &Output, done: haul_bench::Result<bool>) -> ExitCode {
+    let complete = match done {
+        Ok(complete) => complete,
+        Err(trouble) => {
+            tell(output, &trouble);
+            false
+        }
+    };
+    let told = output.finish();
+    if let Some(signal) = stop_signal() {
+        die_by(signal);
+    }
+    if complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tell(output: &Output, trouble: &Trouble) {
+    output.error(&trouble.to_string());
+    if let Some(hint) = trouble.hint() {
+        output.error(&format!("hint: {hint}"));
+    }
+}
+
+/// Says what is about to be taken and for how many runs, and refuses if there is not so much.
+pub(super) fn announce(
+    output: &Output,
+    options: &BenchOptions,
+    remarks: &[String],
+) -> haul_bench::Result<()> {
+    for remark in remarks {
+        output.error(&format!("note: {remark}"));
+    }
+    let Some(space) = largest(options)? else { return Ok(()) };
+    let rounds = options.rounds.warm_up + options.rounds.counted;
+    let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds as usize).sum();
+    output.error(&format!(
+        "{} cases, {runs} runs; up to {} of {} are used meanwhile ({} are free)",
+        options.cases.len(),
+        crate::sizes::bytes(space.needed_bytes),
+        quote(space.path.as_os_str().as_encoded_bytes()),
+        crate::sizes::bytes(space.available_bytes),
+    ));
+    space.require()
+}
+
+/// Makes sure that a folder is there and can be written into.
+fn writable(folder: &Path) -> haul_bench::Result<()> {
+    let trouble =
+        |action, path: &Path, error| Trouble::File { action, path: path.to_owned(), error };
+    std::fs::create_dir_all(folder).map_err(|error| trouble("create", folder, error))?;
+    let probe = folder.join(format!(".haul-bench-{}", std::process::id()));
+    std::fs::write(&probe, "").map_err(|error| trouble("write in", folder, error))?;
+    std::fs::remove_file(&probe).map_err(|error| trouble("remove", &probe, error))
+}
+
+fn session(options: &BenchOptions) -> haul_bench::Result<Results> {
+    let mut progress = Progress::new(PROGRAM);
+    let mut tracer = Tracer::new();
+    let done = measure(
+        options,
+        &mut Services {
+            monitor: &mut progress,
+            interrupt: hear_stop(),
+            counter: Some(&mut tracer),
+        },
+    );
+    progress.clear();
+    done
+}
+
+/// Shows the tables, and writes the report if one is wanted.
+fn show(output: &Output, settings: &Settings, results: &Results) -> haul_bench::Result<()> {
+    output.line(render::text(results).trim_end());
+    if results.cases.len() > 1 {
+        output.line("\nIn short:");
+        for case in &results.cases {
+            let summary = render::summarise(results, case);
+            output.line(&format!("  {}: {}", summary.title, summary.verdict));
+        }
+    }
+    if !results.cases.is_empty()
+        && let Some(folder) = &settings.out
+    {
+        render::write_report(folder, results)?;
+        let page = quote(folder.join("report.html").as_os_str().as_encoded_bytes());
+        output.line(&format!("\nThe report is {page}."));
+    }
+    Ok(())
+}
+
+fn is_complete(results: &Results) -> bool {
+    !results.interrupted && results.cases.iter().all(|case| case.trouble.is_none())
+}
