@@ -37,6 +37,14 @@ impl Offer for Joinable {
         }
     }
 
+    fn is_full(&self) -> bool {
+        match self {
+            Joinable::Directory(task) => task.is_full(),
+            // Ranges are drawn as fast as workers come.
+            Joinable::File(_) => false,
+        }
+    }
+
     fn join(&self) {
         match self {
             Joinable::Directory(task) => task.join(),

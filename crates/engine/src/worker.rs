@@ -20,7 +20,7 @@ use crate::walk::reader::{Drawn, Names, Reader};
 
 /// Entries that a worker handles before it asks for company: starting a thread costs as much as
 /// copying a few files, so a run of a few files never does.
-const ALONE_ENTRIES: u64 = 64;
+const ALONE_ENTRIES: u64 = 24;
 
 /// The stack of a worker. Nothing here recurses and no frame holds a buffer, so an eighth of the
 /// usual size leaves room to spare; it is what a run with little memory has to find.
@@ -109,6 +109,11 @@ impl Task {
 
     fn kind(&self) -> TaskKind {
         TaskKind { origin: self.origin, new_owner: self.new_owner, inherits_acl: self.inherits_acl }
+    }
+
+    /// Tells whether as many work here as can.
+    pub(crate) fn is_full(&self) -> bool {
+        self.workers.load(Ordering::Relaxed) >= DIRECTORY_WORKERS
     }
 
     pub(crate) fn join(&self) {
@@ -302,7 +307,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         let before = self.stack.len();
         if before > 1 {
             self.run.pool.give(&mut self.stack);
-        } else if task.workers.load(Ordering::Relaxed) < DIRECTORY_WORKERS {
+        } else if !task.is_full() {
             self.run.pool.offer(&Joinable::Directory(Arc::clone(task)));
         }
         before - self.stack.len()

@@ -28,6 +28,10 @@ impl Offer for Joinable {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
     fn join(&self) {
         self.0.join();
     }

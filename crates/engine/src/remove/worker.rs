@@ -67,6 +67,10 @@ impl Task {
         }
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        self.room() <= 0
+    }
+
     pub(super) fn join(&self) {
         self.node.owe();
         self.workers.fetch_add(1, Ordering::Relaxed);

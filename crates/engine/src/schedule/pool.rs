@@ -14,6 +14,9 @@ pub(crate) trait Offer: Clone {
     /// Tells whether both are the same work.
     fn is(&self, other: &Self) -> bool;
 
+    /// Tells whether another worker would only be in the way.
+    fn is_full(&self) -> bool;
+
     /// Signs in, so that the work does not end while the new worker is on its way.
     fn join(&self);
 }
@@ -139,6 +142,9 @@ impl<J, O: Offer> Pool<J, O> {
             if let Some(job) = state.jobs.pop() {
                 return Work::Job(job);
             }
+            // Workers join under the lock, so that never one too many does. Where there is room
+            // again, those who work there offer it again.
+            state.offers.retain(|offer| !offer.is_full());
             if let Some(offer) = state.offers.last() {
                 offer.join();
                 return Work::Join(offer.clone());
@@ -169,8 +175,14 @@ mod tests {
         fn is(&self, other: &u32) -> bool {
             self == other
         }
+        fn is_full(&self) -> bool {
+            *self == FULL
+        }
         fn join(&self) {}
     }
+
+    /// Work that nobody can join.
+    const FULL: u32 = u32::MAX;
 
     #[test]
     fn the_oldest_half_is_given_away() {
@@ -195,6 +207,16 @@ mod tests {
         let pool: Pool<u32, u32> = Pool::new(2);
         pool.offer(&7);
         pool.offer(&7);
+        assert!(matches!(pool.take(), Work::Join(7)));
+        pool.withdraw(&7);
+        assert!(matches!(pool.take(), Work::Nothing));
+    }
+
+    #[test]
+    fn what_is_full_is_joined_by_nobody() {
+        let pool: Pool<u32, u32> = Pool::new(2);
+        pool.offer(&7);
+        pool.offer(&FULL);
         assert!(matches!(pool.take(), Work::Join(7)));
         pool.withdraw(&7);
         assert!(matches!(pool.take(), Work::Nothing));
