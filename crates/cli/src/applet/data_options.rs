@@ -75,7 +75,7 @@ pub(super) fn list_methods() -> String {
         .collect()
 }
 
-fn cache(word: &OsStr) -> Result<Cache, Usage> {
+pub(super) fn cache(word: &OsStr) -> Result<Cache, Usage> {
     choose(
         "--cache",
         word,
@@ -96,7 +96,7 @@ fn method(word: &OsStr) -> Result<Choice, Usage> {
     choose("--method", word, &names)
 }
 
-fn io_size(word: &OsStr) -> Result<usize, Usage> {
+pub(super) fn io_size(word: &OsStr) -> Result<usize, Usage> {
     let bytes = size("--io-size", word)?;
     let (least, most) = (DataPolicy::IO_UNIT, DataPolicy::IO_BYTES_MAX);
     usize::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes)).ok_or_else(|| {
@@ -104,7 +104,7 @@ fn io_size(word: &OsStr) -> Result<usize, Usage> {
     })
 }
 
-fn queue_depth(word: &OsStr) -> Result<usize, Usage> {
+pub(super) fn queue_depth(word: &OsStr) -> Result<usize, Usage> {
     let most = DataPolicy::QUEUE_DEPTH_MAX;
     match word.to_str().and_then(|text| text.parse().ok()) {
         Some(depth) if (1..=most).contains(&depth) => Ok(depth),
@@ -116,11 +116,16 @@ fn queue_depth(word: &OsStr) -> Result<usize, Usage> {
 }
 
 /// Reads an amount of bytes: a number with an optional suffix, as GNU's tools have them.
-fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
+pub(super) fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
     word.to_str().and_then(parse).filter(|bytes| *bytes > 0).ok_or_else(|| {
         let word = quote_word(word.as_encoded_bytes());
         Usage(format!("invalid {option} {word}: give a number of bytes, as in 8M, 512K or 100MB"))
     })
+}
+
+/// The same, where nothing at all may be meant.
+pub(super) fn size_or_zero(option: &str, word: &OsStr) -> Result<u64, Usage> {
+    if word == "0" { Ok(0) } else { size(option, word) }
 }
 
 fn parse(text: &str) -> Option<u64> {

@@ -6,6 +6,8 @@ mod bench_help;
 mod bench_options;
 mod bench_plan;
 mod bench_watch;
+mod cat;
+mod cat_format;
 pub(crate) mod common;
 mod compare;
 mod cp;
@@ -13,14 +15,18 @@ mod cp_help;
 mod cp_options;
 mod data_options;
 mod install_links;
+mod read;
 mod rm;
 mod rm_help;
 mod rm_options;
+mod stream_options;
 mod trace;
 mod trace_help;
 mod trace_options;
 mod trace_sinks;
 mod trace_words;
+mod write;
+mod write_target;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -47,6 +53,24 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "remove files and trees, as GNU rm",
         drop_in: true,
         run: rm::run,
+    },
+    Applet {
+        name: "cat",
+        summary: "write files to standard output, as GNU cat",
+        drop_in: true,
+        run: cat::run,
+    },
+    Applet {
+        name: "read",
+        summary: "write files to a pipe, with many large reads in flight",
+        drop_in: false,
+        run: read::run,
+    },
+    Applet {
+        name: "write",
+        summary: "write a pipe to files, with many large writes in flight",
+        drop_in: false,
+        run: write::run,
     },
     Applet {
         name: "compare",

@@ -156,6 +156,11 @@ impl Block {
     pub(crate) fn take_back(&mut self, memory: Arc<AlignedBuffer>) {
         self.memory = Some(memory);
     }
+
+    /// Returns the memory, to be read by a request.
+    pub(crate) fn memory(&self) -> Option<&Arc<AlignedBuffer>> {
+        self.memory.as_ref()
+    }
 }
 
 impl PartialEq for Block {

@@ -1,23 +1,36 @@
 //! Ordered streams: bytes in order at one end, many requests in flight at the other.
 //!
 //! A pipe, a hash, a line counter want the bytes of a file in order; storage wants many requests at
-//! once. The [`Reader`] keeps them in flight and delivers in order.
+//! once. The [`Reader`] keeps them in flight and delivers in
+//! order; the [`Writer`] takes bytes in order and keeps requests in flight to one file or several.
 
 mod block;
 mod by_call;
 mod by_ring;
 mod by_threads;
+mod fill;
+mod gate;
+mod pass;
 mod queue;
 mod reader;
 mod source;
+mod staged;
+mod target;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod writer;
 
 pub use block::{Block, Pool};
+pub use fill::fill;
+pub use gate::{Gate, Marks};
+pub use pass::{PIPE_BYTES, PassError, Passing, Side, pass, write_all};
 pub use reader::Reader;
 pub use source::{ReadPlan, Source};
+pub use staged::Staged;
+pub use target::{End, Place, Target};
 pub use trouble::Trouble;
+pub use writer::{Durable, Outcome, WritePlan, Writer, Zeros};
 
 /// What nobody ever sets: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

@@ -126,10 +126,16 @@ impl Reader {
         self.delivered
     }
 
-    /// Tells whether the bytes are read from the page cache of this machine.
+    /// Tells whether plain reads through the page cache would do the same, so that the bytes may as
+    /// well be passed on within the kernel.
     #[must_use]
-    pub fn reads_cached(&self) -> bool {
-        self.manner.way == Way::Cached
+    pub fn is_plain(&self) -> bool {
+        let stays = match &self.manner.pages {
+            Pages::Stay => true,
+            Pages::Go => false,
+            Pages::GoIn(ranges) => ranges.is_empty(),
+        };
+        self.manner.way == Way::Cached && self.queue.depth() == 1 && stays
     }
 
     /// Returns why reading is not direct, where that was asked for and is not possible.

@@ -22,3 +22,10 @@ pub fn copy_file_range(
     rustix::fs::copy_file_range(source, Some(&mut from), target, Some(&mut to), bytes)
         .named(Call::CopyFileRange)
 }
+
+/// Copies up to `bytes` from where one descriptor stands to where another does, and moves both on.
+///
+/// `EBADF` where the target appends.
+pub fn copy_file_range_on(source: impl AsFd, target: impl AsFd, bytes: usize) -> Result<usize> {
+    rustix::fs::copy_file_range(source, None, target, None, bytes).named(Call::CopyFileRange)
+}

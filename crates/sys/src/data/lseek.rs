@@ -24,3 +24,13 @@ pub fn seek_hole(fd: impl AsFd, offset: u64) -> Result<u64> {
 pub fn seek_set(fd: impl AsFd, offset: u64) -> Result<u64> {
     seek(fd, SeekFrom::Start(offset)).named(Call::Lseek)
 }
+
+/// Returns the position of the open file description; `ESPIPE` for pipes and the like.
+pub fn seek_tell(fd: impl AsFd) -> Result<u64> {
+    seek(fd, SeekFrom::Current(0)).named(Call::Lseek)
+}
+
+/// Sets the position this far from the end, and returns it.
+pub fn seek_end(fd: impl AsFd, offset: i64) -> Result<u64> {
+    seek(fd, SeekFrom::End(offset)).named(Call::Lseek)
+}

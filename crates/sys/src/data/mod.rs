@@ -14,13 +14,13 @@ mod sync_file_range;
 mod uncached;
 mod write;
 
-pub use copy_file_range::copy_file_range;
+pub use copy_file_range::{copy_file_range, copy_file_range_on};
 pub use direct::{Way, set_way};
 pub use fadvise::{Advice, fadvise};
 pub use fallocate::{Allocate, fallocate};
 pub use ficlone::{ficlone, ficlone_range};
 pub use ftruncate::ftruncate;
-pub use lseek::{seek_data, seek_hole, seek_set};
+pub use lseek::{seek_data, seek_end, seek_hole, seek_set, seek_tell};
 pub use read::{pread, read};
 pub use sendfile::sendfile;
 pub use splice::{pipe_with_room, splice, splice_in, splice_out, widen_pipe};

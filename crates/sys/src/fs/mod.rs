@@ -27,7 +27,7 @@ mod utimens;
 mod xattr;
 
 pub use accessat::may_write_at;
-pub use blocking::{Blocking, set_blocking};
+pub use blocking::{Blocking, appends, set_blocking};
 pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
 pub use chmod::fchmod;
 pub use chown::fchown;
@@ -44,7 +44,7 @@ pub use openat::{Access, Create, OpenHow, Wait, open_directory, openat};
 pub use position::{directory_position, seek_directory};
 pub use readlinkat::readlinkat;
 pub use renameat::{RenameMode, renameat};
-pub use rustix::fs::CWD;
+pub use rustix::fs::{CWD, OFlags};
 pub use stat::{Kind, Stat, Time, fstat, statat, statat_follow};
 pub use statfs::{FileSystem, fstatfs};
 pub use symlinkat::symlinkat;

@@ -1,6 +1,7 @@
 //! The reader and the writer under a queue that answers late, short, out of order or not at all.
 
 mod reader;
+mod writer;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

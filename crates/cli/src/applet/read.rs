@@ -1,0 +1,288 @@
+//! `haul read`: the left end of a pipe, with many large reads in flight.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use haul_io::Pace;
+use haul_io::digest::Digest;
+use haul_io::stream::{
+    NEVER, PIPE_BYTES, Passing, ReadPlan, Reader, Side, Source, pass, write_all,
+};
+use haul_sys::data::{seek_set, widen_pipe};
+use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
+
+use super::common::{self, usage_error};
+use super::cp_help::{options, version};
+use super::data_options::size_or_zero;
+use super::stream_options::{Settings, StreamId, Tally, Waiting, must_be_direct, own, shared};
+use crate::escape::quote_if_needed;
+use crate::getopt::Takes::Required;
+use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::output::Output;
+use crate::progress::Progress;
+
+const PROGRAM: &str = "haul read";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Stream(StreamId),
+    Offset,
+    Length,
+}
+
+fn all_options() -> Vec<Opt<Id>> {
+    let mut all = vec![
+        own(Id::Offset, "offset", Required("N"), "begin at byte N of each FILE"),
+        own(Id::Length, "length", Required("N"), "read at most N bytes of each FILE"),
+    ];
+    all.extend(shared(Id::Stream));
+    all
+}
+
+struct Wanted {
+    settings: Settings,
+    offset: u64,
+    length: Option<u64>,
+}
+
+/// Runs `read` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let all = all_options();
+    let mut wanted = Wanted { settings: Settings::new(), offset: 0, length: None };
+    let mut files = Vec::new();
+    let words = match parse(arguments, &all) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    for word in words {
+        match word {
+            Word::Operand(file) => files.push(file),
+            Word::Option { id: Id::Stream(StreamId::Help), .. } => {
+                return common::print_and_end(&output, &help(&all));
+            }
+            Word::Option { id: Id::Stream(StreamId::Version), .. } => {
+                return common::print_and_end(&output, &version(PROGRAM));
+            }
+            Word::Option { id, value } => {
+                if let Err(usage) = wanted.set(id, value.as_deref()) {
+                    return usage_error(&output, &usage);
+                }
+            }
+        }
+    }
+    if files.is_empty() {
+        return usage_error(&output, &Usage("missing operand".to_owned()));
+    }
+    read_all(&output, &wanted, &files)
+}
+
+impl Wanted {
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            Id::Stream(id) => self.settings.set(id, value)?,
+            Id::Offset => self.offset = size_or_zero("--offset", word)?,
+            Id::Length => self.length = Some(size_or_zero("--length", word)?),
+        }
+        Ok(())
+    }
+}
+
+fn help(all: &[Opt<Id>]) -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... FILE...\n\
+         Write FILEs to standard output, one after the other, with many large reads in\n\
+         flight. FILE - is standard input.\n\n{}\n\
+         With --cache=auto what is cached is read from there and stays, and of files of\n\
+         8 MiB and more nothing else stays. Holes come out as zeros and cost no reads.\n\
+         Digests are printed on standard error, as lines of a check file.\n\n\
+         Example:\n  {PROGRAM} dump.sql | zstd | haul write dump.sql.zst\n",
+        options(all, Origin::Haul)
+    )
+}
+
+/// Why a file did not come out whole.
+enum Failed {
+    Input(String),
+    Output(String),
+}
+
+fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
+    let stdout = std::io::stdout();
+    widen_pipe(&stdout, PIPE_BYTES);
+    let tally = Tally::new(None);
+    let progress = Progress::new(wanted.settings.progress, false);
+    let pace = wanted.settings.bytes_per_second.map(Pace::new);
+    let code = std::thread::scope(|scope| {
+        progress.start_line(scope, || {
+            tally.line(("waiting for the reader: the pipe is full", "waiting for the files"))
+        });
+        let mut is_complete = true;
+        for file in files {
+            let stream = Stream { output, wanted, tally: &tally, pace: pace.as_ref() };
+            match stream.one(file) {
+                Ok(()) => {}
+                Err(Failed::Input(text)) => {
+                    let name = quote_if_needed(file.as_bytes());
+                    progress.aside(|| output.error(&format!("{name}: {text}")));
+                    is_complete = false;
+                }
+                Err(Failed::Output(text)) => {
+                    progress.aside(|| output.error(&format!("write error: {text}")));
+                    is_complete = false;
+                    break;
+                }
+            }
+        }
+        progress.end();
+        is_complete
+    });
+    if code { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Stream<'a> {
+    output: &'a Output,
+    wanted: &'a Wanted,
+    tally: &'a Tally,
+    pace: Option<&'a Pace>,
+}
+
+impl Stream<'_> {
+    fn one(&self, file: &OsStr) -> Result<(), Failed> {
+        let input = |error: haul_sys::CallError| Failed::Input(error.text());
+        let is_stdin = file == "-";
+        let source = if is_stdin {
+            Source::Shared(Arc::new(duplicate(std::io::stdin()).map_err(input)?))
+        } else {
+            // The kernel hands no argument with a NUL to a program.
+            let name = CString::new(file.as_bytes()).unwrap_or_default();
+            let how = OpenHow::READ.following(Follow::Yes).waiting();
+            Source::Own(Arc::new(openat(CWD, &name, how).map_err(input)?))
+        };
+        let mut skip = self.wanted.offset;
+        if let Source::Shared(stdin) = &source
+            && skip > 0
+            && let Ok(at) = haul_sys::data::seek_tell(&**stdin)
+        {
+            seek_set(&**stdin, at.saturating_add(skip)).map_err(input)?;
+            skip = 0;
+        }
+        let reader = Reader::new(source.clone(), self.plan(&source, skip)).map_err(input)?;
+        if let Some(told) = reader.told_bytes() {
+            self.tally.expect(told);
+        }
+        if let Some(error) = reader.not_direct()
+            && must_be_direct(&self.wanted.settings.policy)
+        {
+            let name = quote_if_needed(file.as_bytes());
+            self.output.error(&format!(
+                "warning: {name}: direct reads are not possible: {}",
+                error.text()
+            ));
+        }
+        if self.may_pass(&source, &reader) {
+            return self.pass(&source);
+        }
+        let skip = if reader.told_bytes().is_none() { skip } else { 0 };
+        self.pump(reader, skip, file)
+    }
+
+    fn plan(&self, source: &Source, skip: u64) -> ReadPlan {
+        let mut policy = self.wanted.settings.policy.clone();
+        if let Some(pace) = self.pace {
+            policy.io_bytes = Some(pace.request_bytes(policy.io_bytes.unwrap_or(PIPE_BYTES)));
+        }
+        let length = self.wanted.length;
+        match source {
+            Source::Own(_) => {
+                ReadPlan { policy, offset: self.wanted.offset, length, ..ReadPlan::WHOLE }
+            }
+            // What cannot be sought in is read and thrown away.
+            Source::Shared(_) => {
+                let length = length.map(|length| length.saturating_add(skip));
+                ReadPlan { policy, length, ..ReadPlan::WHOLE }
+            }
+        }
+    }
+
+    /// Tells whether the bytes need not come here at all.
+    fn may_pass(&self, source: &Source, reader: &Reader) -> bool {
+        let is_pipe = fstat(std::io::stdout()).is_ok_and(|stat| stat.kind() == Kind::Fifo);
+        let is_own = matches!(source, Source::Own(_)) && reader.told_bytes().is_some();
+        is_pipe
+            && is_own
+            && reader.is_plain()
+            && self.wanted.settings.sum.is_none()
+            && self.pace.is_none()
+    }
+
+    fn pass(&self, source: &Source) -> Result<(), Failed> {
+        let (Source::Own(file) | Source::Shared(file)) = source;
+        seek_set(&**file, self.wanted.offset).map_err(|error| Failed::Input(error.text()))?;
+        let mut passing = Passing {
+            stop: &NEVER,
+            most: self.wanted.length,
+            moved: &mut |bytes| self.tally.moved(bytes),
+        };
+        let stdout = std::io::stdout();
+        let passed = self
+            .tally
+            .waiting(Waiting::Output, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
+        passed.map(drop).map_err(|error| match error.side {
+            Side::Source => Failed::Input(error.trouble.to_string()),
+            Side::Target => Failed::Output(error.trouble.to_string()),
+        })
+    }
+
+    fn pump(&self, mut reader: Reader, skip: u64, file: &OsStr) -> Result<(), Failed> {
+        let stdout = std::io::stdout();
+        let mut digest = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
+        let mut skip = skip;
+        loop {
+            let next = self.tally.waiting(Waiting::Input, || reader.next());
+            let block = match next {
+                Ok(Some(block)) => block,
+                Ok(None) => break,
+                Err(trouble) => return Err(Failed::Input(trouble.to_string())),
+            };
+            let left_out = usize::try_from(skip).unwrap_or(usize::MAX).min(block.len());
+            skip -= left_out as u64;
+            let bytes = block.get(left_out..).unwrap_or(&[]);
+            if let Some(digest) = &mut digest {
+                digest.update(bytes);
+            }
+            self.tally
+                .waiting(Waiting::Output, || write_all(stdout.as_fd(), bytes, &NEVER))
+                .map_err(|trouble| Failed::Output(trouble.to_string()))?;
+            self.tally.moved(bytes.len() as u64);
+            if let Some(pace) = self.pace {
+                pace.pay(bytes.len() as u64, &NEVER);
+            }
+        }
+        if let (Some(digest), Some(algorithm)) = (digest, self.wanted.settings.sum) {
+            self.output.raw_error(&sum_line(algorithm.prefix, digest, file));
+        }
+        Ok(())
+    }
+}
+
+/// Returns a line of a check file, as the original programs write it.
+pub(super) fn sum_line(prefix: &str, digest: Digest, file: &OsStr) -> String {
+    sum_line_of(&format!("{prefix}{}", digest.finish_hex()), file)
+}
+
+/// Returns a line of a check file for a digest that is in digits already.
+pub(super) fn sum_line_of(digits: &str, file: &OsStr) -> String {
+    let name = file.as_bytes();
+    let needs_escape = name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'));
+    let shown = String::from_utf8_lossy(name)
+        .replace('\\', "\\\\")
+        .replace('\n', "\\n")
+        .replace('\r', "\\r");
+    let mark = if needs_escape { "\\" } else { "" };
+    format!("{mark}{digits}  {shown}\n")
+}

@@ -1,0 +1,234 @@
+//! What `read` and `write` share: options about bytes, warnings, the line of progress.
+
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use haul_io::digest::Algorithm;
+use haul_io::{Cache, DataPolicy};
+
+use super::common::ProgressWhen;
+use super::data_options::{cache, io_size, queue_depth, size};
+use crate::escape::quote_word;
+use crate::getopt::Takes::{Nothing, Optional, Required};
+use crate::getopt::{Opt, Origin, Usage};
+use crate::sizes;
+
+/// An option that both have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamId {
+    Bandwidth,
+    Cache,
+    Help,
+    IoSize,
+    Progress,
+    QueueDepth,
+    Sum,
+    Version,
+}
+
+/// What these options say.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) policy: DataPolicy,
+    pub(super) bytes_per_second: Option<u64>,
+    pub(super) progress: ProgressWhen,
+    pub(super) sum: Option<&'static Algorithm>,
+}
+
+impl Settings {
+    pub(super) const fn new() -> Settings {
+        Settings {
+            policy: DataPolicy::PLAIN,
+            bytes_per_second: None,
+            progress: ProgressWhen::Auto,
+            sum: None,
+        }
+    }
+
+    /// Sets what an option says.
+    pub(super) fn set(&mut self, id: StreamId, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            StreamId::Bandwidth => self.bytes_per_second = Some(size("--bandwidth", word)?),
+            StreamId::Cache => self.policy.cache = cache(word)?,
+            StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
+            StreamId::Progress => self.progress = super::common::progress_when(value)?,
+            StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
+            StreamId::Sum => self.sum = Some(algorithm(word)?),
+            StreamId::Help | StreamId::Version => {}
+        }
+        Ok(())
+    }
+}
+
+fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
+    word.to_str().and_then(Algorithm::find).ok_or_else(|| {
+        let names: Vec<&str> =
+            haul_io::digest::TABLE.iter().map(|algorithm| algorithm.name).collect();
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("there is no sum {word}: give one of {}", names.join(", ")))
+    })
+}
+
+/// Makes an option of an applet.
+pub(super) const fn own<I>(
+    id: I,
+    long: &'static str,
+    takes: crate::getopt::Takes,
+    help: &'static str,
+) -> Opt<I> {
+    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
+}
+
+/// The options that both have, in terms of an applet's own.
+pub(super) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
+    vec![
+        own(
+            of(StreamId::Bandwidth),
+            "bandwidth",
+            Required("RATE"),
+            "move at most RATE bytes a second, as in 50M",
+        ),
+        own(
+            of(StreamId::Cache),
+            "cache",
+            Required("POLICY"),
+            "what becomes of the page cache: auto (default),\nkeep, drop, direct, restore",
+        ),
+        own(of(StreamId::IoSize), "io-size", Required("SIZE"), "bytes of one request (default 1M)"),
+        own(
+            of(StreamId::Progress),
+            "progress",
+            Optional("WHEN"),
+            "show on standard error how far it is, and which\nside is waited for: always, never, auto",
+        ),
+        own(
+            of(StreamId::QueueDepth),
+            "queue-depth",
+            Required("N"),
+            "requests in flight (default 16, 32 to servers)",
+        ),
+        own(
+            of(StreamId::Sum),
+            "sum",
+            Required("ALGORITHM"),
+            "take a digest in passing: blake3, xxh3-64,\nsha256, md5, ...",
+        ),
+        own(of(StreamId::Help), "help", Nothing, "display this help and exit"),
+        own(of(StreamId::Version), "version", Nothing, "output version information and exit"),
+    ]
+}
+
+/// Tells whether a policy is one that people want to be told of when it cannot be had.
+pub(super) fn must_be_direct(policy: &DataPolicy) -> bool {
+    policy.cache == Cache::Direct
+}
+
+/// What a stream has done so far; shared with who shows it.
+#[derive(Debug)]
+pub(super) struct Tally {
+    begun: Instant,
+    bytes: AtomicU64,
+    /// 0 is unknown.
+    total: AtomicU64,
+    waited_in: AtomicU64,
+    waited_out: AtomicU64,
+    shown_in: AtomicU64,
+    shown_out: AtomicU64,
+}
+
+/// A side of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    Input,
+    Output,
+}
+
+impl Tally {
+    pub(super) fn new(total: Option<u64>) -> Tally {
+        Tally {
+            begun: Instant::now(),
+            bytes: AtomicU64::new(0),
+            total: AtomicU64::new(total.unwrap_or(0)),
+            waited_in: AtomicU64::new(0),
+            waited_out: AtomicU64::new(0),
+            shown_in: AtomicU64::new(0),
+            shown_out: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn moved(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn expect(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts the time that a call took as waiting for a side.
+    pub(super) fn waiting<T>(&self, side: Waiting, call: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let answer = call();
+        let place = match side {
+            Waiting::Input => &self.waited_in,
+            Waiting::Output => &self.waited_out,
+        };
+        let time = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        place.fetch_add(time, Ordering::Relaxed);
+        answer
+    }
+
+    /// Returns the line of progress. `(full, empty)` says what it means when the output, and the
+    /// input, is waited for.
+    pub(super) fn line(&self, (full, empty): (&str, &str)) -> String {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let total = self.total.load(Ordering::Relaxed);
+        let time = self.begun.elapsed();
+        let mut text = sizes::bytes(bytes);
+        if let Some(percent) = (bytes.min(total) * 100).checked_div(total) {
+            text.push_str(&format!(" of {} ({percent} %)", sizes::bytes(total)));
+        }
+        text.push_str(&format!("  {}", sizes::rate(bytes, time)));
+        if total > bytes && bytes > 0 {
+            let left = time.as_secs_f64() * (total - bytes) as f64 / bytes as f64;
+            let left = Duration::try_from_secs_f64(left.ceil()).unwrap_or_default();
+            text.push_str(&format!("  {} left", sizes::duration(left)));
+        }
+        let waited = |now: &AtomicU64, shown: &AtomicU64| {
+            let now = now.load(Ordering::Relaxed);
+            now - shown.swap(now, Ordering::Relaxed).min(now)
+        };
+        let inward = waited(&self.waited_in, &self.shown_in);
+        let outward = waited(&self.waited_out, &self.shown_out);
+        match outward.cmp(&inward) {
+            std::cmp::Ordering::Greater => text.push_str(&format!("  {full}")),
+            std::cmp::Ordering::Less => text.push_str(&format!("  {empty}")),
+            std::cmp::Ordering::Equal => {}
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_who_waits() {
+        let tally = Tally::new(Some(4096));
+        tally.moved(1024);
+        tally.waiting(Waiting::Output, || std::thread::sleep(Duration::from_millis(2)));
+        let line = tally.line(("full", "empty"));
+        assert!(line.starts_with("1.0 KiB of 4.0 KiB (25 %)"), "{line}");
+        assert!(line.ends_with("  full"), "{line}");
+        tally.waiting(Waiting::Input, || std::thread::sleep(Duration::from_millis(2)));
+        assert!(tally.line(("full", "empty")).ends_with("  empty"));
+    }
+
+    #[test]
+    fn sums_are_found_by_name() {
+        assert!(algorithm(OsStr::new("sha256")).is_ok());
+        assert!(algorithm(OsStr::new("crc0")).is_err());
+    }
+}

@@ -1,0 +1,391 @@
+//! `haul write`: the right end of a pipe, with many large writes in flight.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_io::Pace;
+use haul_io::digest::Digest;
+use haul_io::stream::{
+    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, Trouble, WritePlan, Writer, Zeros, fill,
+};
+use haul_sys::data::widen_pipe;
+
+use super::common::{self, usage_error};
+use super::cp_help::{options, version};
+use super::data_options::{size, size_or_zero};
+use super::read::sum_line_of;
+use super::stream_options::{Settings, StreamId, Tally, Waiting, own, shared};
+use super::write_target::{Output as File, open};
+use crate::escape::{quote_if_needed, quote_word};
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::output::Output;
+use crate::progress::Progress;
+
+const PROGRAM: &str = "haul write";
+
+/// Bytes of one request, where nobody asks for another size.
+const REQUEST_BYTES: usize = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Stream(StreamId),
+    Atomic,
+    Buffer,
+    Fsync,
+    Size,
+    Sparse,
+    Watermarks,
+}
+
+fn all_options() -> Vec<Opt<Id>> {
+    let mut all = vec![
+        own(
+            Id::Atomic,
+            "atomic",
+            Nothing,
+            "each FILE appears complete or not at all; what\nwas there before stays until then",
+        ),
+        own(
+            Id::Buffer,
+            "buffer",
+            Required("SIZE"),
+            "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
+        ),
+        own(Id::Fsync, "fsync", Nothing, "end only when the data are on the device"),
+        own(Id::Size, "size", Required("N"), "N bytes will come: reserve them at once"),
+        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
+        own(
+            Id::Watermarks,
+            "watermarks",
+            Required("LOW,HIGH"),
+            "with --buffer: write from HIGH percent on until it\nis empty, and when it was full read \
+             again from LOW\npercent on (default 50,75)",
+        ),
+    ];
+    all.extend(shared(Id::Stream));
+    all
+}
+
+struct Wanted {
+    settings: Settings,
+    atomic: bool,
+    buffer: Option<u64>,
+    durable: Durable,
+    size: Option<u64>,
+    zeros: Zeros,
+    marks: (usize, usize),
+}
+
+/// Runs `write` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let all = all_options();
+    let mut wanted = Wanted {
+        settings: Settings::new(),
+        atomic: false,
+        buffer: None,
+        durable: Durable::No,
+        size: None,
+        zeros: Zeros::Write,
+        marks: (50, 75),
+    };
+    let mut files = Vec::new();
+    let words = match parse(arguments, &all) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    for word in words {
+        match word {
+            Word::Operand(file) => files.push(file),
+            Word::Option { id: Id::Stream(StreamId::Help), .. } => {
+                return common::print_and_end(&output, &help(&all));
+            }
+            Word::Option { id: Id::Stream(StreamId::Version), .. } => {
+                return common::print_and_end(&output, &version(PROGRAM));
+            }
+            Word::Option { id, value } => {
+                if let Err(usage) = wanted.set(id, value.as_deref()) {
+                    return usage_error(&output, &usage);
+                }
+            }
+        }
+    }
+    if files.is_empty() {
+        return usage_error(&output, &Usage("missing operand".to_owned()));
+    }
+    write_all(&output, &wanted, &files)
+}
+
+impl Wanted {
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            Id::Stream(id) => self.settings.set(id, value)?,
+            Id::Atomic => self.atomic = true,
+            Id::Buffer => self.buffer = Some(size("--buffer", word)?),
+            Id::Fsync => self.durable = Durable::Yes,
+            Id::Size => self.size = Some(size_or_zero("--size", word)?),
+            Id::Sparse => self.zeros = Zeros::Skip,
+            Id::Watermarks => self.marks = marks(word)?,
+        }
+        Ok(())
+    }
+
+    fn block_bytes(&self, pace: Option<&Pace>) -> usize {
+        let bytes = self.settings.policy.request_bytes(REQUEST_BYTES);
+        pace.map_or(bytes, |pace| pace.request_bytes(bytes))
+    }
+}
+
+fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
+    let parsed = word.to_str().and_then(|text| {
+        let (low, high) = text.split_once(',')?;
+        let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+        (low <= 100 && (1..=100).contains(&high)).then_some((low, high))
+    });
+    parsed.ok_or_else(|| {
+        let word = quote_word(word.as_bytes());
+        Usage(format!("invalid --watermarks {word}: give two percentages, as in 50,75"))
+    })
+}
+
+fn help(all: &[Opt<Id>]) -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... FILE...\n\
+         Write standard input to each FILE, with many large writes in flight. FILE - is\n\
+         standard output.\n\n{}\n\
+         With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
+         nothing of it stays there. Digests are printed on standard output, or on\n\
+         standard error where that is a FILE, as lines of a check file.\n\n\
+         Example:\n  haul read dump.sql | zstd | {PROGRAM} --atomic --fsync dump.sql.zst\n",
+        options(all, Origin::Haul)
+    )
+}
+
+fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    let mut files = Vec::new();
+    for name in names {
+        match open(name, wanted.atomic) {
+            Ok(file) => files.push(file),
+            Err(text) => {
+                output.error(&format!("{}: {text}", quote_if_needed(name.as_bytes())));
+                files.into_iter().for_each(File::abandon);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let plan = WritePlan {
+        policy: wanted.settings.policy.clone(),
+        size: wanted.size,
+        zeros: wanted.zeros,
+        stop,
+    };
+    let targets = files.iter().map(File::target).collect();
+    let writer = match Writer::new(targets, plan) {
+        Ok(writer) => writer,
+        Err(error) => {
+            output.error(&error.text());
+            return ExitCode::FAILURE;
+        }
+    };
+    let tally = Tally::new(wanted.size);
+    let progress = Progress::new(wanted.settings.progress, false);
+    let (ended, outcomes) = std::thread::scope(|scope| {
+        progress.start_line(scope, || {
+            tally.line(("waiting for the files", "waiting for the writer: the pipe is empty"))
+        });
+        let pump = Pump { wanted, tally: &tally, stop, digest: Mutex::new(None) };
+        let answer = pump.run(writer);
+        progress.end();
+        answer
+    });
+    report(output, wanted, files, ended, &outcomes)
+}
+
+/// How the input ended.
+struct Ended {
+    trouble: Option<Trouble>,
+    digest: Option<Digest>,
+}
+
+struct Pump<'a> {
+    wanted: &'a Wanted,
+    tally: &'a Tally,
+    stop: &'static AtomicBool,
+    digest: Mutex<Option<Digest>>,
+}
+
+impl Pump<'_> {
+    fn run(&self, mut writer: Writer) -> (Ended, Vec<Outcome>) {
+        widen_pipe(std::io::stdin(), PIPE_BYTES);
+        let pace = self.wanted.settings.bytes_per_second.map(Pace::new);
+        let block_bytes = self.wanted.block_bytes(pace.as_ref());
+        *self.digest() = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
+        let in_buffer = self
+            .wanted
+            .buffer
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(block_bytes).max(2));
+        let pool = Pool::new(block_bytes, writer.holds(block_bytes) + 2 + in_buffer.unwrap_or(0));
+        let pumped = match in_buffer {
+            None => self.straight(&mut writer, &pool, pace.as_ref()),
+            Some(blocks) => self.through(&mut writer, &pool, pace.as_ref(), blocks),
+        };
+        let outcomes = writer.finish(self.wanted.durable);
+        (Ended { trouble: pumped.err(), digest: self.digest().take() }, outcomes)
+    }
+
+    fn digest(&self) -> std::sync::MutexGuard<'_, Option<Digest>> {
+        self.digest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a block, full but for the last.
+    fn read(&self, pool: &Arc<Pool>) -> Result<Option<Block>, Trouble> {
+        let Some(mut block) = pool.take(self.stop)? else { return Err(Trouble::Stopped) };
+        let stdin = std::io::stdin();
+        self.tally.waiting(Waiting::Input, || fill(stdin.as_fd(), &mut block, self.stop))?;
+        Ok((!block.is_empty()).then_some(block))
+    }
+
+    fn put(&self, writer: &mut Writer, block: Block, pace: Option<&Pace>) -> Result<bool, Trouble> {
+        let bytes = block.len() as u64;
+        if let Some(digest) = &mut *self.digest() {
+            digest.update(&block);
+        }
+        self.tally.waiting(Waiting::Output, || writer.put(block))?;
+        self.tally.moved(bytes);
+        if let Some(pace) = pace {
+            pace.pay(bytes, self.stop);
+        }
+        Ok(writer.is_alive())
+    }
+
+    fn straight(
+        &self,
+        writer: &mut Writer,
+        pool: &Arc<Pool>,
+        pace: Option<&Pace>,
+    ) -> Result<(), Trouble> {
+        while let Some(block) = self.read(pool)? {
+            if !self.put(writer, block, pace)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// With a buffer in between, which a thread of its own fills.
+    fn through(
+        &self,
+        writer: &mut Writer,
+        pool: &Arc<Pool>,
+        pace: Option<&Pace>,
+        blocks: usize,
+    ) -> Result<(), Trouble> {
+        let (low, high) = self.wanted.marks;
+        let gate = Gate::new(Marks {
+            low: blocks.saturating_mul(low) / 100,
+            high: blocks.saturating_mul(high) / 100,
+            full: blocks,
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let ended = loop {
+                    match self.read(pool) {
+                        Ok(Some(block)) => {
+                            if !gate.put(block, self.stop) {
+                                break Ok(());
+                            }
+                        }
+                        Ok(None) => break Ok(()),
+                        Err(trouble) => break Err(trouble),
+                    }
+                };
+                gate.end(ended);
+            });
+            let answer = loop {
+                match gate.take(self.stop) {
+                    Ok(Some(block)) => match self.put(writer, block, pace) {
+                        Ok(true) => {}
+                        Ok(false) => break Ok(()),
+                        Err(trouble) => break Err(trouble),
+                    },
+                    Ok(None) => break Ok(()),
+                    Err(trouble) => break Err(trouble),
+                }
+            };
+            gate.end(answer);
+            answer
+        })
+    }
+}
+
+fn report(
+    output: &Output,
+    wanted: &Wanted,
+    files: Vec<File>,
+    ended: Ended,
+    outcomes: &[Outcome],
+) -> ExitCode {
+    let mut is_complete = true;
+    if let Some(trouble) = ended.trouble
+        && trouble != Trouble::Stopped
+    {
+        output.error(&format!("standard input: {trouble}"));
+        is_complete = false;
+    }
+    let stopped = haul_sys::process::stop_signal();
+    let is_whole = ended.trouble.is_none() && stopped.is_none();
+    let to_stdout = !files.iter().any(File::is_stdout);
+    let digits = ended
+        .digest
+        .zip(wanted.settings.sum)
+        .map(|(digest, algorithm)| format!("{}{}", algorithm.prefix, digest.finish_hex()));
+    for (file, outcome) in files.into_iter().zip(outcomes) {
+        let name = quote_if_needed(file.name().as_bytes());
+        if let Some(error) = outcome.not_direct {
+            output.error(&format!(
+                "warning: {name}: direct writes are not possible: {}",
+                error.text()
+            ));
+        }
+        match outcome.trouble {
+            None if is_whole => {
+                let shown = file.name().to_owned();
+                if let Err(text) = file.publish(wanted.durable) {
+                    output.error(&format!("{name}: {text}"));
+                    is_complete = false;
+                } else if let Some(digits) = &digits {
+                    tell_sum(output, digits, &shown, to_stdout);
+                }
+            }
+            None => file.abandon(),
+            Some(trouble) => {
+                file.abandon();
+                if trouble != Trouble::Stopped {
+                    output.error(&format!("error writing {name}: {trouble}"));
+                }
+                is_complete = false;
+            }
+        }
+    }
+    let told = output.finish();
+    if let Some(signal) = stopped {
+        haul_sys::process::die_by(signal);
+    }
+    if is_complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tell_sum(output: &Output, digits: &str, name: &OsStr, to_stdout: bool) {
+    let line = sum_line_of(digits, name);
+    if to_stdout {
+        output.line(line.trim_end_matches('\n'));
+    } else {
+        output.raw_error(&line);
+    }
+}

@@ -1,0 +1,141 @@
+//! A file that `write` writes: opened only when it is safe to, and put in its place at the end.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use haul_io::stream::{Durable, End, Place, Staged, Target};
+use haul_sys::data::ftruncate;
+use haul_sys::fs::{
+    Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, open_directory,
+    openat, statat_follow,
+};
+use haul_sys::process::{identity, umask};
+
+/// A file to be written.
+pub(super) struct Output {
+    name: OsString,
+    kind: How,
+}
+
+enum How {
+    /// Standard output, or a file that is written in its place.
+    There(Arc<std::os::fd::OwnedFd>, Place),
+    /// A file that appears at the end, with this mode.
+    Later(Box<Staged>, u32),
+}
+
+/// Opens a file for writing, or makes it.
+pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
+    let kind = if name == "-" {
+        let stdout = duplicate(std::io::stdout()).map_err(|error| error.text())?;
+        How::There(Arc::new(stdout), Place::Position)
+    } else if atomic {
+        open_staged(name)?
+    } else {
+        open_in_place(name)?
+    };
+    Ok(Output { name: name.to_owned(), kind })
+}
+
+fn c_name(name: &OsStr) -> CString {
+    // The kernel hands no argument with a NUL to a program.
+    CString::new(name.as_bytes()).unwrap_or_default()
+}
+
+/// Standard input, where it is a file that writing could destroy.
+fn input() -> Option<Stat> {
+    fstat(std::io::stdin())
+        .ok()
+        .filter(|stat| matches!(stat.kind(), Kind::Regular | Kind::BlockDevice))
+}
+
+fn open_in_place(name: &OsStr) -> Result<How, String> {
+    let path = c_name(name);
+    let before = statat_follow(CWD, &path).ok();
+    let is_device = before.is_some_and(|stat| stat.kind() == Kind::BlockDevice);
+    // With O_EXCL the kernel refuses a device that is mounted, see open(2).
+    let extra = if is_device { OFlags::EXCL } else { OFlags::empty() };
+    let how = OpenHow {
+        access: Access::Write,
+        create: if is_device { Create::No } else { Create::IfAbsent(0o666) },
+        extra,
+        ..OpenHow::WRITE.following(Follow::Yes).waiting()
+    };
+    let file = openat(CWD, &path, how).map_err(|error| error.text())?;
+    let stat = fstat(&file).map_err(|error| error.text())?;
+    if input().is_some_and(|input| input.same_file(&stat)) {
+        return Err("input file is output file".to_owned());
+    }
+    if stat.kind() == Kind::Regular {
+        ftruncate(&file, 0).map_err(|error| error.text())?;
+    }
+    Ok(How::There(Arc::new(file), Place::Offsets))
+}
+
+fn open_staged(name: &OsStr) -> Result<How, String> {
+    // Through symbolic links: what they lead to is replaced, and they stay.
+    let path = std::fs::canonicalize(Path::new(name)).unwrap_or_else(|_| Path::new(name).into());
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Some(file_name) = path.file_name() else { return Err("Is a directory".to_owned()) };
+    let before = statat_follow(CWD, &c_name(path.as_os_str())).ok();
+    let mode = match before {
+        Some(stat) if stat.kind() != Kind::Regular => {
+            return Err("only regular files can be replaced with --atomic".to_owned());
+        }
+        Some(stat) if input().is_some_and(|input| input.same_file(&stat)) => {
+            return Err("input file is output file".to_owned());
+        }
+        // Whoever had rights on somebody else's file does not get them on ours.
+        Some(stat) if stat.uid != identity().uid => stat.permissions() & 0o700,
+        Some(stat) => stat.permissions() & 0o777,
+        None => 0o666 & !umask(),
+    };
+    let directory = open_directory(CWD, &c_name(parent.as_os_str()), Follow::Yes)
+        .map_err(|error| error.text())?;
+    let staged = Staged::begin(directory, c_name(file_name)).map_err(|error| error.text())?;
+    Ok(How::Later(Box::new(staged), mode))
+}
+
+impl Output {
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    pub(super) fn is_stdout(&self) -> bool {
+        self.name == "-"
+    }
+
+    pub(super) fn target(&self) -> Target {
+        let (file, place) = match &self.kind {
+            How::There(file, place) => (Arc::clone(file), *place),
+            How::Later(staged, _) => (Arc::clone(staged.file()), Place::Offsets),
+        };
+        let appends = haul_sys::fs::appends(file.as_fd()).unwrap_or(true);
+        let place = if appends { Place::Position } else { place };
+        Target { file, base: 0, end: End::Exact, place }
+    }
+
+    /// Puts it in its place.
+    pub(super) fn publish(self, durable: Durable) -> Result<(), String> {
+        match self.kind {
+            How::There(file, _) => match Arc::into_inner(file) {
+                Some(file) => haul_sys::fs::close(file).map_err(|error| error.text()),
+                None => Ok(()),
+            },
+            How::Later(staged, mode) => staged.publish(mode, durable).map_err(|error| error.text()),
+        }
+    }
+
+    /// Lets whatever was there before be.
+    pub(super) fn abandon(self) {
+        if let How::Later(staged, _) = self.kind {
+            staged.abandon();
+        }
+    }
+}

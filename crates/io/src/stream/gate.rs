@@ -1,0 +1,184 @@
+//! A buffer with watermarks between who fills and who empties, in two threads.
+//!
+//! A tape, or a disk that has to seek, is best written in long runs with rests between: nothing
+//! comes out until the high mark is reached, and then until nothing is left; a buffer that was full
+//! takes nothing in until it has fallen to the low mark.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::block::{Block, LOOK};
+use super::trouble::Trouble;
+
+/// The marks, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// A full buffer takes nothing until it has fallen to this.
+    pub low: usize,
+    /// An empty buffer gives nothing until it has risen to this.
+    pub high: usize,
+    /// What the buffer holds at most.
+    pub full: usize,
+}
+
+/// The buffer.
+#[derive(Debug)]
+pub struct Gate {
+    marks: Marks,
+    inner: Mutex<Inner>,
+    changed: Condvar,
+    filled: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Inner {
+    blocks: VecDeque<Block>,
+    takes: bool,
+    gives: bool,
+    end: Option<Result<(), Trouble>>,
+}
+
+impl Gate {
+    /// Makes an empty buffer. Marks that make no sense are moved to where they do.
+    #[must_use]
+    pub fn new(marks: Marks) -> Gate {
+        let full = marks.full.max(1);
+        let marks = Marks { low: marks.low.min(full - 1), high: marks.high.clamp(1, full), full };
+        let inner = Inner { blocks: VecDeque::new(), takes: true, gives: false, end: None };
+        Gate {
+            marks,
+            inner: Mutex::new(inner),
+            changed: Condvar::new(),
+            filled: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns how many blocks are in it.
+    #[must_use]
+    pub fn filled(&self) -> usize {
+        self.filled.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+        self.changed.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Puts a block in. Blocks while the buffer takes nothing; `false` when the run was stopped, or
+    /// nobody empties it any more.
+    pub fn put(&self, block: Block, stop: &AtomicBool) -> bool {
+        let mut inner = self.lock();
+        while !inner.takes {
+            if stop.load(Ordering::Relaxed) || inner.end.is_some() {
+                return false;
+            }
+            inner = self.wait(inner);
+        }
+        if inner.end.is_some() {
+            return false;
+        }
+        inner.blocks.push_back(block);
+        let count = inner.blocks.len();
+        inner.takes = count < self.marks.full;
+        inner.gives |= count >= self.marks.high;
+        self.filled.store(count, Ordering::Relaxed);
+        drop(inner);
+        self.changed.notify_all();
+        true
+    }
+
+    /// Says that nothing more comes, and why; or, from the other side, that nothing more is wanted.
+    pub fn end(&self, why: Result<(), Trouble>) {
+        let mut inner = self.lock();
+        inner.end.get_or_insert(why);
+        inner.gives = true;
+        inner.takes = true;
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    /// Takes a block out. Blocks while the buffer gives nothing; `None` at the end.
+    pub fn take(&self, stop: &AtomicBool) -> Result<Option<Block>, Trouble> {
+        let mut inner = self.lock();
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
+            if inner.gives
+                && let Some(block) = inner.blocks.pop_front()
+            {
+                let count = inner.blocks.len();
+                inner.takes |= count <= self.marks.low;
+                self.filled.store(count, Ordering::Relaxed);
+                drop(inner);
+                self.changed.notify_all();
+                return Ok(Some(block));
+            }
+            if let Some(end) = inner.end {
+                return end.map(|()| None);
+            }
+            inner.gives = false;
+            inner = self.wait(inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NEVER, Pool};
+    use super::*;
+
+    #[test]
+    fn nothing_comes_out_before_the_high_mark_and_then_everything() {
+        let pool = Pool::new(4096, 16);
+        let gate = Gate::new(Marks { low: 1, high: 3, full: 4 });
+        let put = || gate.put(pool.try_take().unwrap().unwrap(), &NEVER);
+        let gives = || gate.lock().gives;
+        assert!(put() && put());
+        assert!(!gives());
+        assert!(put());
+        assert!(gives());
+        for left in [2, 1, 0] {
+            assert!(gate.take(&NEVER).unwrap().is_some());
+            assert_eq!(gate.filled(), left);
+        }
+        // Empty again: it waits for the mark again.
+        std::thread::scope(|scope| {
+            let taker = scope.spawn(|| gate.take(&NEVER).unwrap().is_some());
+            while gives() {
+                std::thread::yield_now();
+            }
+            assert!(put() && put() && put());
+            assert!(taker.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn what_is_full_takes_nothing_until_the_low_mark() {
+        let pool = Pool::new(4096, 16);
+        let gate = Gate::new(Marks { low: 1, high: 1, full: 3 });
+        for _ in 0..3 {
+            assert!(gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
+        }
+        assert!(!gate.lock().takes);
+        gate.take(&NEVER).unwrap();
+        assert!(!gate.lock().takes);
+        gate.take(&NEVER).unwrap();
+        assert!(gate.lock().takes);
+    }
+
+    #[test]
+    fn an_end_gives_what_is_left_and_then_why() {
+        let pool = Pool::new(4096, 16);
+        let gate = Gate::new(Marks { low: 1, high: 3, full: 4 });
+        assert!(gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
+        gate.end(Err(Trouble::NoProgress));
+        assert!(gate.take(&NEVER).unwrap().is_some());
+        assert_eq!(gate.take(&NEVER).unwrap_err(), Trouble::NoProgress);
+        assert!(!gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
+    }
+}

@@ -1,0 +1,241 @@
+//! Passing bytes on from one descriptor to another, from where each stands, without taking them into
+//! our own memory where the kernel can do without.
+//!
+//! What is spliced from a file into a pipe are the file's own pages: who changes the file changes
+//! what the reader of the pipe will see, even when we have long ended. So the last pipeful is
+//! copied: when it fits into the pipe, every page of the file has left it.
+
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haul_sys::data::{copy_file_range_on, read, seek_tell, splice, widen_pipe, write};
+use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::memory::AlignedBuffer;
+use haul_sys::process::Ready;
+use haul_sys::{CallError, Errno};
+
+use super::reader::wait_for;
+use super::trouble::Trouble;
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::kit::BUFFER_BYTES;
+use crate::quirk::{SizeTold, of_magic};
+
+/// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
+pub const PIPE_BYTES: usize = 1 << 20;
+
+/// Bytes of one call that copies within the kernel: a fraction of a second, so that a signal is
+/// heard.
+const STEP_BYTES: usize = 128 << 20;
+
+/// On which side it went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where the bytes come from.
+    Source,
+    /// Where they go.
+    Target,
+}
+
+/// Why not everything was passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassError {
+    /// On which side.
+    pub side: Side,
+    /// What.
+    pub trouble: Trouble,
+}
+
+/// How bytes are passed on.
+pub struct Passing<'a> {
+    /// Ends it when it is set.
+    pub stop: &'a AtomicBool,
+    /// The most bytes that are wanted; `None` is all there are.
+    pub most: Option<u64>,
+    /// Hears of bytes that arrived.
+    pub moved: &'a mut dyn FnMut(u64),
+}
+
+/// Which call can do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Through {
+    CopyRange,
+    /// Up to this many bytes, for the last of a file are copied.
+    Splice(u64),
+    Memory,
+}
+
+/// Passes bytes on until the source ends. Blocks as the descriptors do; a descriptor that does not
+/// block is waited for.
+pub fn pass(
+    source: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    passing: &mut Passing<'_>,
+) -> Result<u64, PassError> {
+    let mut work = Work { source, target, passing, total: 0, retries: RETRIES };
+    match work.choose() {
+        Through::CopyRange => work.copy_range()?,
+        Through::Splice(most) => work.splice(most)?,
+        Through::Memory => {}
+    }
+    // Whatever the kernel said before: the end is where reading says so.
+    work.read_and_write()?;
+    Ok(work.total)
+}
+
+struct Work<'a, 'p, 'f> {
+    source: BorrowedFd<'a>,
+    target: BorrowedFd<'a>,
+    passing: &'p mut Passing<'f>,
+    total: u64,
+    retries: u32,
+}
+
+impl Work<'_, '_, '_> {
+    fn choose(&self) -> Through {
+        // What cannot be described is read, which says why.
+        let (Ok(from), Ok(to)) = (fstat(self.source), fstat(self.target)) else {
+            return Through::Memory;
+        };
+        let made_up = || {
+            fstatfs(self.source).map(|system| of_magic(system.magic).size_told)
+                != Ok(SizeTold::True)
+        };
+        match (from.kind(), to.kind()) {
+            (Kind::Regular, _) if from.size == 0 || made_up() => Through::Memory,
+            (Kind::Regular, Kind::Regular) => Through::CopyRange,
+            (Kind::Regular, Kind::Fifo) => {
+                let room = widen_pipe(self.target, PIPE_BYTES).unwrap_or(PIPE_BYTES) as u64;
+                let left = from.size.saturating_sub(seek_tell(self.source).unwrap_or(0));
+                Through::Splice(left.saturating_sub(room))
+            }
+            (Kind::Fifo, Kind::Fifo | Kind::Regular | Kind::BlockDevice | Kind::Socket) => {
+                widen_pipe(self.source, PIPE_BYTES);
+                widen_pipe(self.target, PIPE_BYTES);
+                Through::Splice(u64::MAX)
+            }
+            _ => Through::Memory,
+        }
+    }
+
+    fn left(&self) -> u64 {
+        self.passing.most.map_or(u64::MAX, |most| most.saturating_sub(self.total))
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.total += bytes as u64;
+        self.retries = RETRIES;
+        (self.passing.moved)(bytes as u64);
+    }
+
+    fn check_stop(&self) -> Result<(), PassError> {
+        if self.passing.stop.load(Ordering::Relaxed) {
+            return Err(PassError { side: Side::Source, trouble: Trouble::Stopped });
+        }
+        Ok(())
+    }
+
+    fn copy_range(&mut self) -> Result<(), PassError> {
+        while self.left() > 0 {
+            self.check_stop()?;
+            let step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+            match copy_file_range_on(self.source, self.target, step) {
+                Ok(0) => return Ok(()),
+                Ok(count) => self.moved(count),
+                Err(error) => match verdict(error.call, error.errno) {
+                    Verdict::Retry if self.retries > 0 => self.retries -= 1,
+                    Verdict::NextMethod(_) => return Ok(()),
+                    Verdict::Retry | Verdict::Fail => return Err(of_both(error)),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn splice(&mut self, most: u64) -> Result<(), PassError> {
+        let most = most.min(self.left());
+        while self.total < most {
+            self.check_stop()?;
+            let left = usize::try_from(most - self.total).unwrap_or(usize::MAX);
+            match splice(self.source, self.target, left.min(PIPE_BYTES)) {
+                Ok(0) => return Ok(()),
+                Ok(count) => self.moved(count),
+                Err(error) if error.errno == Errno::AGAIN => self.wait_for_both()?,
+                Err(error) => match verdict(error.call, error.errno) {
+                    Verdict::Retry if self.retries > 0 => self.retries -= 1,
+                    Verdict::NextMethod(_) => return Ok(()),
+                    Verdict::Retry | Verdict::Fail => return Err(self.of_splice(error)),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// A pipe has no errors but that nobody reads it; so it is the other one that failed.
+    fn of_splice(&self, error: CallError) -> PassError {
+        let reads_file = fstat(self.source).is_ok_and(|stat| stat.kind() != Kind::Fifo);
+        let side = match error.errno {
+            Errno::PIPE => Side::Target,
+            _ if reads_file => Side::Source,
+            _ => Side::Target,
+        };
+        PassError { side, trouble: Trouble::Call(error) }
+    }
+
+    /// The kernel does not say which side was not ready.
+    fn wait_for_both(&self) -> Result<(), PassError> {
+        let of = |side| move |trouble| PassError { side, trouble };
+        wait_for(self.source, Ready::ToRead).map_err(of(Side::Source))?;
+        wait_for(self.target, Ready::ToWrite).map_err(of(Side::Target))
+    }
+
+    fn read_and_write(&mut self) -> Result<(), PassError> {
+        let of = |side| move |trouble: Trouble| PassError { side, trouble };
+        let mut buffer = AlignedBuffer::new(BUFFER_BYTES)
+            .map_err(|error| of(Side::Source)(Trouble::Call(error)))?;
+        while self.left() > 0 {
+            self.check_stop()?;
+            let most = usize::try_from(self.left()).unwrap_or(usize::MAX).min(buffer.len());
+            let Some(room) = buffer.get_mut(..most) else { break };
+            let filled = match read(self.source, room) {
+                Ok(0) => break,
+                Ok(filled) => filled,
+                Err(error) if error.errno == Errno::AGAIN => {
+                    wait_for(self.source, Ready::ToRead).map_err(of(Side::Source))?;
+                    continue;
+                }
+                Err(error) if error.errno == Errno::INTR => continue,
+                Err(error) => return Err(of(Side::Source)(Trouble::Call(error))),
+            };
+            let bytes = buffer.get(..filled).unwrap_or(&[]);
+            write_all(self.target, bytes, self.passing.stop).map_err(of(Side::Target))?;
+            self.moved(filled);
+        }
+        Ok(())
+    }
+}
+
+/// An error of a call that reads and writes: the errnos that only writing has tell the side.
+fn of_both(error: CallError) -> PassError {
+    let side = match error.errno {
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::PIPE => Side::Target,
+        _ => Side::Source,
+    };
+    PassError { side, trouble: Trouble::Call(error) }
+}
+
+/// Writes all of it to where a descriptor stands, however short the answers; a descriptor that does
+/// not block is waited for.
+pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<(), Trouble> {
+    let mut left = bytes;
+    while !left.is_empty() {
+        match write(fd, left) {
+            Ok(0) => return Err(Trouble::NoProgress),
+            Ok(count) => left = left.get(count..).unwrap_or(&[]),
+            Err(_) if stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
+            Err(error) if error.errno == Errno::AGAIN => wait_for(fd, Ready::ToWrite)?,
+            Err(error) if error.errno == Errno::INTR => {}
+            Err(error) => return Err(Trouble::Call(error)),
+        }
+    }
+    Ok(())
+}

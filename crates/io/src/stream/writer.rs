@@ -1,0 +1,489 @@
+//! The ordered writer: bytes in order in, many requests in flight out, to one file or to several.
+//!
+//! The last block waits until all others have arrived, so that a file is shorter than it will be as
+//! long as it is not complete. One target's failure never stops the others.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use haul_sys::data::write;
+use haul_sys::fs::fsync;
+use haul_sys::memory::AlignedBuffer;
+use haul_sys::process::Ready;
+use haul_sys::{Call, CallError, Errno};
+
+use super::NEVER;
+use super::block::Block;
+use super::by_call::ByCall;
+use super::by_ring::ByRing;
+use super::by_threads::ByThreads;
+use super::queue::{Deed, Done, Queue, Request, make};
+use super::reader::wait_for;
+use super::target::{Lane, Target};
+use super::trouble::Trouble;
+use crate::DataPolicy;
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::quirk::Trips;
+use crate::segment::zero_runs;
+use crate::sides::Way;
+
+/// What is wanted of a writer.
+#[derive(Clone, Debug)]
+pub struct WritePlan {
+    /// The page cache and how many requests are in flight. Nothing of large outputs stays in the
+    /// cache unless the policy is `Keep`.
+    pub policy: DataPolicy,
+    /// How many bytes will come, where that is known.
+    pub size: Option<u64>,
+    /// What becomes of blocks of zeros.
+    pub zeros: Zeros,
+    /// Ends the writing when it is set.
+    pub stop: &'static AtomicBool,
+}
+
+/// What becomes of blocks of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zeros {
+    /// They are written.
+    Write,
+    /// They are left out of files with offsets, which are empty there.
+    Skip,
+}
+
+impl WritePlan {
+    /// Whatever comes, as it comes.
+    pub const PLAIN: WritePlan =
+        WritePlan { policy: DataPolicy::PLAIN, size: None, zeros: Zeros::Write, stop: &NEVER };
+}
+
+/// Requests in flight to devices of this machine, and to servers.
+const DEPTH_NEAR: usize = 16;
+const DEPTH_FAR: usize = 32;
+
+/// Threads that fill the page cache: one copies while the other waits for the file's lock.
+const DEPTH_CACHED: usize = 2;
+
+/// The most memory of one writer's requests in flight.
+const MEMORY_BYTES: usize = 256 << 20;
+
+/// Writes a stream.
+pub struct Writer {
+    plan: WritePlan,
+    lanes: Vec<Lane>,
+    queue: Option<Box<dyn Queue>>,
+    /// What waits to see whether it is the last.
+    held: Option<Block>,
+    /// The stream's length so far, without what is held.
+    position: u64,
+    flights: Vec<Flight>,
+    tags: u64,
+    retries: u32,
+    waited: Duration,
+}
+
+struct Flight {
+    tag: u64,
+    lane: usize,
+    block: Block,
+    /// Where in the stream.
+    offset: u64,
+    /// What is left of the memory to be written.
+    range: Range<usize>,
+}
+
+/// What became of one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Bytes from the stream's beginning on that arrived without a gap.
+    pub bytes: u64,
+    /// Why no more did.
+    pub trouble: Option<Trouble>,
+    /// Why it was not direct, where that was asked for and is not possible.
+    pub not_direct: Option<CallError>,
+}
+
+/// Whether data are to be durable at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// The kernel writes them when it likes.
+    No,
+    /// They are on the device, or it is an error.
+    Yes,
+}
+
+impl Writer {
+    /// Makes a writer. Nothing is written yet.
+    pub fn new(targets: Vec<Target>, plan: WritePlan) -> haul_sys::Result<Writer> {
+        let cache = plan.policy.cache;
+        let lanes = targets.into_iter().map(|target| Lane::new(target, cache));
+        let lanes = lanes.collect::<haul_sys::Result<_>>()?;
+        Ok(Writer {
+            plan,
+            lanes,
+            queue: None,
+            held: None,
+            position: 0,
+            flights: Vec::new(),
+            tags: 0,
+            retries: RETRIES,
+            waited: Duration::ZERO,
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_queue(mut self, queue: Box<dyn Queue>) -> Writer {
+        self.queue = Some(queue);
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn lanes(&mut self) -> &mut [Lane] {
+        &mut self.lanes
+    }
+
+    /// Returns how many blocks the writer holds at most.
+    #[must_use]
+    pub fn holds(&self, block_bytes: usize) -> usize {
+        let far = self.lanes.iter().any(|lane| lane.trips() == Trips::Far);
+        let usual = if far { DEPTH_FAR } else { DEPTH_NEAR };
+        self.plan.policy.depth(usual, block_bytes, MEMORY_BYTES) + 1
+    }
+
+    /// Returns how long the targets were waited for.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Tells whether any target still takes bytes.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.trouble.is_none())
+    }
+
+    /// Returns what went wrong with a target so far.
+    #[must_use]
+    pub fn trouble(&self, target: usize) -> Option<Trouble> {
+        self.lanes.get(target).and_then(|lane| lane.trouble)
+    }
+
+    /// Takes the next bytes. Blocks while as many requests are in flight as there may be.
+    ///
+    /// What goes wrong with a target is told at the end; an error here is that of the machinery.
+    pub fn put(&mut self, block: Block) -> Result<(), Trouble> {
+        if block.is_empty() {
+            return Ok(());
+        }
+        if let Some(before) = self.held.replace(block) {
+            if self.queue.is_none() {
+                self.set_out(before.len());
+            }
+            self.write_out(&before)?;
+            if let Some(queue) = &mut self.queue {
+                queue.start()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// There is more than one block: decides how they go.
+    fn set_out(&mut self, block_bytes: usize) {
+        let cache = self.plan.policy.cache;
+        self.lanes.iter_mut().for_each(|lane| lane.go_past_cache(cache));
+        self.queue = Some(self.make_queue(block_bytes));
+    }
+
+    fn make_queue(&self, block_bytes: usize) -> Box<dyn Queue> {
+        let positioned = || self.lanes.iter().filter(|lane| lane.positioned);
+        let depth = self.holds(block_bytes) - 1;
+        if positioned().any(|lane| lane.trips() == Trips::Far) {
+            return Box::new(ByThreads::new(depth));
+        }
+        if positioned().any(|lane| lane.way == Way::Direct) {
+            return match ByRing::new(depth) {
+                Ok(ring) => Box::new(ring),
+                Err(_) => Box::new(ByThreads::new(depth)),
+            };
+        }
+        match positioned().count() {
+            0 => Box::new(ByCall::default()),
+            count => Box::new(ByThreads::new(depth.min(DEPTH_CACHED * count))),
+        }
+    }
+
+    fn write_out(&mut self, block: &Block) -> Result<(), Trouble> {
+        let bytes = block.len() as u64;
+        let upto = self.position + bytes;
+        for index in 0..self.lanes.len() {
+            let Some(lane) = self.lanes.get_mut(index) else { break };
+            if lane.trouble.is_some() {
+                continue;
+            }
+            if !lane.positioned {
+                self.write_in_order(index, block);
+                continue;
+            }
+            if self.plan.zeros == Zeros::Write {
+                lane.reserve(upto, self.plan.size);
+            }
+            let fits = block.filled().start == 0
+                && self.position.is_multiple_of(lane.align)
+                && bytes.is_multiple_of(lane.align);
+            if lane.way == Way::Direct && !fits {
+                self.drain()?;
+                if let Some(lane) = self.lanes.get_mut(index) {
+                    lane.leave_way();
+                }
+            }
+            self.send(index, block)?;
+        }
+        self.position = upto;
+        Ok(())
+    }
+
+    /// Hands a block to the queue, all of it or what is not zero.
+    fn send(&mut self, lane: usize, block: &Block) -> Result<(), Trouble> {
+        if self.plan.zeros == Zeros::Write {
+            return self.ask(lane, block.clone(), self.position, block.filled());
+        }
+        let base = self.lanes.get(lane).map_or(0, |lane| lane.target.base);
+        let (mut at, mut offset) = (block.filled().start, self.position);
+        let parts: Vec<(usize, bool)> =
+            zero_runs(block, base + offset).map(|run| (run.bytes.len(), run.zero)).collect();
+        for (length, zero) in parts {
+            if !zero {
+                self.ask(lane, block.clone(), offset, at..at + length)?;
+            }
+            at += length;
+            offset += length as u64;
+        }
+        Ok(())
+    }
+
+    fn ask(
+        &mut self,
+        lane: usize,
+        block: Block,
+        offset: u64,
+        range: Range<usize>,
+    ) -> Result<(), Trouble> {
+        while self.queue.as_ref().is_some_and(|queue| queue.in_flight() >= queue.depth()) {
+            self.wait()?;
+        }
+        self.tags += 1;
+        let flight = Flight { tag: self.tags, lane, block, offset, range };
+        self.ask_flight(flight)
+    }
+
+    fn ask_flight(&mut self, flight: Flight) -> Result<(), Trouble> {
+        let Some(request) = self.request(&flight) else { return Ok(()) };
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        queue.ask(request)?;
+        self.flights.push(flight);
+        Ok(())
+    }
+
+    fn request(&self, flight: &Flight) -> Option<Request> {
+        let lane = self.lanes.get(flight.lane)?;
+        Some(Request {
+            tag: flight.tag,
+            deed: Deed::Write,
+            file: Arc::clone(&lane.target.file),
+            way: lane.way,
+            offset: lane.target.base + flight.offset,
+            memory: Arc::clone(flight.block.memory()?),
+            range: flight.range.clone(),
+        })
+    }
+
+    fn wait(&mut self) -> Result<(), Trouble> {
+        if self.plan.stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Stopped);
+        }
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        let begun = Instant::now();
+        let done = queue.wait(self.plan.stop)?;
+        self.waited += begun.elapsed();
+        match done {
+            Some(done) => self.took(done),
+            None => Ok(()),
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), Trouble> {
+        while self.queue.as_ref().is_some_and(|queue| queue.in_flight() > 0) {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with a request that is over.
+    fn took(&mut self, done: Done) -> Result<(), Trouble> {
+        let Done { request, result } = done;
+        let Some(at) = self.flights.iter().position(|flight| flight.tag == request.tag) else {
+            return Ok(());
+        };
+        let (way, memory) = (request.way, request.memory);
+        // The block is the last to let go of the memory, for it knows the pool.
+        drop::<Arc<AlignedBuffer>>(memory);
+        let mut flight = self.flights.swap_remove(at);
+        match result {
+            Ok(0) => self.fail(&flight, Trouble::NoProgress),
+            Ok(count) => {
+                self.retries = RETRIES;
+                flight.range.start = (flight.range.start + count).min(flight.range.end);
+                flight.offset += count as u64;
+                if !flight.range.is_empty() {
+                    return self.go_on(flight, way);
+                }
+                let end = flight.offset;
+                let start = end - count as u64;
+                if let Some(lane) = self.lanes.get_mut(flight.lane)
+                    && let Err(error) = lane.arrived(start, end)
+                {
+                    self.fail(&flight, Trouble::Call(error));
+                }
+            }
+            Err(error) => match verdict(error.call, error.errno) {
+                Verdict::Retry if self.retries > 0 => {
+                    self.retries -= 1;
+                    return self.ask_flight(flight);
+                }
+                Verdict::NextMethod(_) => return self.complete_by_call(flight),
+                Verdict::Retry | Verdict::Fail => self.fail(&flight, Trouble::Call(error)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Asks for the rest of a block that was written in part.
+    fn go_on(&mut self, flight: Flight, way: Way) -> Result<(), Trouble> {
+        let align = self.lanes.get(flight.lane).map_or(1, |lane| lane.align);
+        if way == Way::Direct && !(flight.range.start as u64).is_multiple_of(align) {
+            return self.complete_by_call(flight);
+        }
+        self.ask_flight(flight)
+    }
+
+    /// Writes the rest of a block through the page cache, by plain calls, and everything after it.
+    fn complete_by_call(&mut self, mut flight: Flight) -> Result<(), Trouble> {
+        if let Some(lane) = self.lanes.get_mut(flight.lane) {
+            // What is on its way past the cache may go on: it is about other pages.
+            lane.leave_way();
+        }
+        while !flight.range.is_empty() {
+            let Some(mut request) = self.request(&flight) else { return Ok(()) };
+            match make(&mut request) {
+                Ok(0) => {
+                    self.fail(&flight, Trouble::NoProgress);
+                    return Ok(());
+                }
+                Ok(count) => {
+                    flight.range.start += count;
+                    flight.offset += count as u64;
+                }
+                Err(error)
+                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
+                {
+                    self.retries -= 1;
+                }
+                Err(error) => {
+                    self.fail(&flight, Trouble::Call(error));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a target up. Where several writes failed, the first in the file is what is told.
+    fn fail(&mut self, flight: &Flight, trouble: Trouble) {
+        if let Some(lane) = self.lanes.get_mut(flight.lane)
+            && flight.offset < lane.broken_at
+        {
+            lane.broken_at = flight.offset;
+            lane.trouble = Some(trouble);
+        }
+    }
+
+    /// Writes a block to what has no offsets, waiting where it does not block.
+    fn write_in_order(&mut self, index: usize, block: &Block) {
+        let begun = Instant::now();
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let mut left: &[u8] = block;
+        while !left.is_empty() {
+            let trouble = match write(&lane.target.file, left) {
+                Ok(0) => Trouble::NoProgress,
+                Ok(count) => {
+                    left = left.get(count..).unwrap_or(&[]);
+                    continue;
+                }
+                Err(_) if self.plan.stop.load(Ordering::Relaxed) => Trouble::Stopped,
+                Err(error) if error.errno == Errno::INTR => continue,
+                Err(error) if error.errno == Errno::AGAIN => {
+                    use std::os::fd::AsFd as _;
+                    match wait_for(lane.target.file.as_fd(), Ready::ToWrite) {
+                        Ok(()) => continue,
+                        Err(trouble) => trouble,
+                    }
+                }
+                Err(error) => Trouble::Call(error),
+            };
+            lane.broken_at = self.position + (block.len() - left.len()) as u64;
+            lane.trouble = Some(trouble);
+            break;
+        }
+        self.waited += begun.elapsed();
+    }
+
+    /// Writes what is left, makes each file what it is to be, and tells what became of it.
+    pub fn finish(mut self, durable: Durable) -> Vec<Outcome> {
+        let ended = self.write_last();
+        if let Err(trouble) = ended {
+            let arrived = self.flights.iter().map(|flight| flight.offset).min();
+            let arrived = arrived.unwrap_or(self.position).min(self.position);
+            for lane in self.lanes.iter_mut().filter(|lane| lane.trouble.is_none()) {
+                lane.trouble = Some(trouble);
+                lane.broken_at = arrived;
+            }
+            // Whatever is on its way ends before the files get their length.
+            self.queue = None;
+        }
+        let position = self.position;
+        self.lanes.iter_mut().map(|lane| settle(lane, position, durable)).collect()
+    }
+
+    fn write_last(&mut self) -> Result<(), Trouble> {
+        self.drain()?;
+        if let Some(last) = self.held.take() {
+            let queue = self.queue.get_or_insert_with(|| Box::new(ByCall::default()));
+            queue.start()?;
+            self.write_out(&last)?;
+            self.drain()?;
+        }
+        Ok(())
+    }
+}
+
+fn settle(lane: &mut Lane, position: u64, durable: Durable) -> Outcome {
+    let settled = lane.settle(position);
+    let synced = match durable {
+        Durable::Yes if lane.trouble.is_none() && settled.is_ok() => fsync(&lane.target.file),
+        _ => Ok(()),
+    };
+    // A pipe cannot be synced and need not be.
+    let is_no_file = |error: &CallError| error.call == Call::Fsync && error.errno == Errno::INVAL;
+    if let Err(error) = settled.and(synced)
+        && lane.trouble.is_none()
+        && (lane.positioned || !is_no_file(&error))
+    {
+        lane.trouble = Some(Trouble::Call(error));
+    }
+    Outcome {
+        bytes: position.min(lane.broken_at),
+        trouble: lane.trouble,
+        not_direct: lane.not_direct,
+    }
+}
