@@ -13,3 +13,4 @@ mod tree;
 
 pub(crate) use cli::main;
 pub(crate) use stage::stage;
+pub(crate) use tree::programs;

@@ -43,7 +43,7 @@ impl<'a> Suite<'a> {
         if applets.is_empty() {
             return Err(Error::new("`haul --list-applets` lists none"));
         }
-        Ok(Self { workspace, runner, tree: tree::provide(workspace)?, applets, run_as })
+        Ok(Self { workspace, runner, tree: tree::provide_for_all(workspace)?, applets, run_as })
     }
 
     fn dir(&self) -> PathBuf {

@@ -38,6 +38,21 @@ const BUILT: &str = "src/getlimits";
 /// Written after `make`, since a file of the tree says only how far it came.
 const DONE: &str = "haul-built";
 
+/// Returns the folder of GNU's own programs, built if need be, with which ours are compared.
+pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
+    Ok(provide(workspace)?.join("src"))
+}
+
+/// The built tree, where other users can reach it: only root runs some of the tests as one of them.
+pub(super) fn provide_for_all(workspace: &Workspace) -> Result<PathBuf> {
+    let tree = provide(workspace)?;
+    match closed_to_others(&tree).filter(|_| geteuid().is_root()) {
+        Some(closed) => Err(Error::new(format!("other users may not search {}", closed.display()))
+            .hint("set CARGO_TARGET_DIR or COREUTILS_BUILD to a place that they can reach")),
+        None => Ok(tree),
+    }
+}
+
 /// The built tree: the one that `COREUTILS_BUILD` names, else our own, built if need be.
 pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("COREUTILS_BUILD") {
@@ -50,11 +65,6 @@ pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
     }
     let dir = workspace.target.join("gnu");
     fs::create_dir_all(&dir).context("create", dir.display())?;
-    // Only root runs some of the tests as another user.
-    if let Some(closed) = closed_to_others(&dir).filter(|_| geteuid().is_root()) {
-        return Err(Error::new(format!("other users may not search {}", closed.display()))
-            .hint("set CARGO_TARGET_DIR or COREUTILS_BUILD to a place that they can reach"));
-    }
     let lock = File::open(&dir).context("open", dir.display())?;
     lock.lock().context("lock", dir.display())?;
     if let Some(tree) = source_tree(&dir)?.filter(|tree| tree.join(DONE).exists()) {

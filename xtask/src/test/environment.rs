@@ -1,17 +1,20 @@
 //! What the tests are told about this machine, in environment variables.
 //!
 //! `HAUL_TEST_FS` is a colon-separated list of `name=path`; `HAUL_TEST_FS_REQUIRED=1` says that a
-//! file system that is not on it is a failure; `HAUL_BIN` is the release binary.
+//! file system that is not on it is a failure; `HAUL_BIN` is the release binary; `HAUL_GNU_CP` is
+//! GNU's cp of the version that is the reference, which is newer than most machines have.
 
 use super::tally::Tally;
 use crate::error::{Context, Result};
 use crate::fs::{Mounts, Place, Until, enter_private, env_value};
 use crate::workspace::{Workspace, closed_to_others};
+use crate::{gnu, interrupt};
 use rustix::process::geteuid;
 use std::fs;
 use std::path::PathBuf;
 
 const LIST: &str = "HAUL_TEST_FS";
+const GNU_CP: &str = "HAUL_GNU_CP";
 
 /// Test file systems and a binary, for as long as this lives.
 pub(super) struct Environment {
@@ -43,6 +46,25 @@ impl Environment {
             environment.tell("HAUL_TEST_FS_REQUIRED", "1".into());
         }
         Ok(environment)
+    }
+
+    /// Names GNU's cp, unless somebody did; builds it the first time.
+    pub(super) fn name_reference(
+        &mut self,
+        workspace: &Workspace,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        if std::env::var_os(GNU_CP).is_some() {
+            return Ok(());
+        }
+        match gnu::programs(workspace) {
+            Ok(programs) => self.tell(GNU_CP, programs.join("cp").display().to_string()),
+            Err(error) => {
+                interrupt::check()?;
+                tally.ignore(&format!("comparison with GNU's current cp: {error}"));
+            }
+        }
+        Ok(())
     }
 
     fn tell(&mut self, name: &'static str, value: String) {

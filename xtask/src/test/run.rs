@@ -39,7 +39,10 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
     }
     lint::stages(&workspace, tally)?;
     run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
-    let environment = Environment::set_up(&workspace, ci, tally)?;
+    let mut environment = Environment::set_up(&workspace, ci, tally)?;
+    if options.extent == Extent::Full {
+        environment.name_reference(&workspace, tally)?;
+    }
     let outcome = cargo_test(options, &environment, tally);
     let down = environment.tear_down();
     outcome?;
