@@ -3,6 +3,7 @@
 //! The only crate that talks to a person: arguments, messages, signals, exit codes. What ends up on
 //! disk is decided elsewhere.
 
+mod answer;
 mod applet;
 mod escape;
 mod getopt;

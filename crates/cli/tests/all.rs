@@ -16,6 +16,7 @@ mod limits;
 mod links;
 mod lint;
 mod messages;
+mod mv;
 mod output;
 mod races;
 mod rm;

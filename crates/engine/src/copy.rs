@@ -12,7 +12,7 @@ use crate::facts::Pairs;
 use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::plan::Plan;
-use crate::request::{ModePolicy, Policy, Request};
+use crate::request::{ModePolicy, Policy, Request, Resources};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::Pool;
@@ -38,10 +38,21 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
     if plan.backs_itself_up {
         policy.backup = None;
     }
-    let budget = Budget::new(request.resources.jobs, request.resources.descriptors);
+    copy_planned(&policy, request.resources, plan, monitor, control)
+}
+
+/// Copies operands whose names in the target are settled.
+pub(crate) fn copy_planned(
+    policy: &Policy,
+    resources: Resources,
+    plan: Plan,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
+    let budget = Budget::new(resources.jobs, resources.descriptors);
     let me = haul_sys::process::identity();
     let run = Run {
-        policy: &policy,
+        policy,
         monitor,
         control,
         budget,

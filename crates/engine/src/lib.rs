@@ -14,6 +14,7 @@ mod facts;
 mod metadata;
 pub mod monitor;
 mod plan;
+pub mod relocate;
 pub mod remove;
 pub mod request;
 mod run;

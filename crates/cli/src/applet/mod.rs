@@ -15,6 +15,9 @@ mod cp_help;
 mod cp_options;
 mod data_options;
 mod install_links;
+mod mv;
+mod mv_help;
+mod mv_options;
 mod read;
 mod rm;
 mod rm_help;
@@ -48,6 +51,12 @@ pub(crate) struct Applet {
 /// All applets, in the order in which the overview shows them.
 pub(crate) static APPLETS: &[Applet] = &[
     Applet { name: "cp", summary: "copy files and trees, as GNU cp", drop_in: true, run: cp::run },
+    Applet {
+        name: "mv",
+        summary: "move files and trees, as GNU mv, durably across file systems",
+        drop_in: true,
+        run: mv::run,
+    },
     Applet {
         name: "rm",
         summary: "remove files and trees, as GNU rm",

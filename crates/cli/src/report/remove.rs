@@ -1,6 +1,5 @@
 //! What a removal tells and asks, in GNU rm's words.
 
-use std::io::BufRead;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -72,11 +71,7 @@ impl Monitor for Reporter<'_> {
 pub(crate) fn ask(output: &Output, text: &str) -> bool {
     output.flush();
     output.raw_error(&format!("{}: {text}", output.program()));
-    let mut answer = Vec::new();
-    match std::io::stdin().lock().read_until(b'\n', &mut answer) {
-        Ok(_) => matches!(answer.first(), Some(b'y' | b'Y')),
-        Err(_) => false,
-    }
+    crate::answer::is_yes()
 }
 
 fn question_text(question: &Question) -> String {
@@ -112,7 +107,7 @@ fn kind_words(kind: Kind, size: u64) -> &'static str {
 }
 
 /// Returns the lines for a failure, without the program's name.
-fn message(failure: &Failure) -> Vec<String> {
+pub(super) fn message(failure: &Failure) -> Vec<String> {
     let path = quote(&failure.path);
     let reason = failure.errno.map(haul_sys::errno_text);
     let with_reason = |text: String| match &reason {
@@ -143,6 +138,7 @@ fn message(failure: &Failure) -> Vec<String> {
             parent.extend_from_slice(b"/..");
             vec![format!("failed to stat {}: skipping {path}", quote(&parent))]
         }
+        What::Changed => vec![format!("{path} changed while it was moved; it stays")],
         _ => vec![with_reason(format!("cannot remove {path}"))],
     }
 }

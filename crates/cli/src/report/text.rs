@@ -1,7 +1,5 @@
 //! Lines for people, and the question for their consent.
 
-use std::io::BufRead;
-
 use haul_engine::monitor::{Event, MovedFile, Outcome, Question};
 use haul_io::Detection;
 
@@ -64,11 +62,7 @@ pub(super) fn ask(output: &Output, question: &Question, how: &How) -> bool {
         }
     };
     output.raw_error(&format!("{}: {text}", output.program()));
-    let mut answer = String::new();
-    match std::io::stdin().lock().read_line(&mut answer) {
-        Ok(_) => answer.starts_with(['y', 'Y']),
-        Err(_) => false,
-    }
+    crate::answer::is_yes()
 }
 
 /// Formats permission bits as `ls` does, without the file's kind.

@@ -38,6 +38,16 @@ pub(crate) fn find() -> Outcome<Option<Gnu>> {
 }
 
 impl Gnu {
+    /// Finds another of GNU's tools beside cp; where it is not there, the test is ignored.
+    pub(crate) fn sibling(&self, name: &str) -> Outcome<Option<PathBuf>> {
+        let path = self.path.with_file_name(name);
+        if !path.is_file() {
+            ignored(&format!("GNU {name} beside GNU cp"))?;
+            return Ok(None);
+        }
+        Ok(Some(path))
+    }
+
     /// Starts a command line. Messages begin with the name that it was called by, so that is `cp`.
     pub(crate) fn cp(&self) -> Call {
         Call::of("bash").words(["-c", "exec -a cp \"$0\" \"$@\""]).word(&self.path)

@@ -29,7 +29,8 @@ impl Scratch {
         Self::below(&volume.path)
     }
 
-    fn below(parent: &Path) -> Outcome<Self> {
+    /// A folder in another.
+    pub(crate) fn below(parent: &Path) -> Outcome<Self> {
         let dir = tempfile::Builder::new().prefix("haul-test-").tempdir_in(parent)?;
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755))?;
         // The standard library cannot remove what these tests make, so it is not asked to.

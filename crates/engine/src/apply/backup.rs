@@ -16,7 +16,7 @@ use crate::request::{Backup, BackupKind};
 const ATTEMPTS: u32 = 100;
 
 /// Gives a target its backup's name and returns that name, in the same directory.
-pub(super) fn make(
+pub(crate) fn make(
     directory: BorrowedFd<'_>,
     name: &CStr,
     backup: &Backup,
@@ -96,7 +96,7 @@ fn number_of(entry: &[u8], base: &[u8]) -> Option<u64> {
 }
 
 /// Tells whether the simple backup of the target would overwrite the source.
-pub(super) fn would_destroy(
+pub(crate) fn would_destroy(
     source: (&CStr, &haul_sys::fs::Stat),
     directory: BorrowedFd<'_>,
     target: &CStr,

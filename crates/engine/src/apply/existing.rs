@@ -276,7 +276,7 @@ fn is_same_name(task: &Task, entry: &Entry<'_>) -> bool {
 }
 
 /// Splits a path into its directory and its last component, slashes at its end aside.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
     let trimmed = path.get(..end).unwrap_or(path);
     match trimmed.iter().rposition(|byte| *byte == b'/') {

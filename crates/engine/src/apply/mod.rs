@@ -7,7 +7,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod directory;
-mod existing;
+pub(crate) mod existing;
 mod fill;
 mod find;
 pub(crate) mod hardlink;

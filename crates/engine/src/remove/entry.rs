@@ -62,7 +62,8 @@ fn one(
     let run = worker.run;
     let gentle = run.brake.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
-    if kind.is_none() || gentle || prompt::looks(run.policy) {
+    let witnessed = run.policy.witnessed_since;
+    if kind.is_none() || gentle || witnessed.is_some() || prompt::looks(run.policy) {
         match statat(directory, name) {
             Ok(found) if found.kind() == Kind::Directory => {
                 return later(worker, node, name, None);
@@ -70,6 +71,12 @@ fn one(
             Ok(found) => stat = Some(found),
             Err(error) => return unremovable(worker, node, directory, (name, error.errno)),
         }
+    }
+    if let (Some(since), Some(stat)) = (witnessed, &stat)
+        && stat.ctime >= since
+        && !run.monitor.may_go(&node.path_of(name), stat)
+    {
+        return run.fail(node, name, What::Changed, None);
     }
     excise(worker, node, directory, (name, kind, stat));
 }

@@ -1,7 +1,7 @@
 //! The seam outwards: what is told of a removal, and what a person is asked.
 
 use haul_sys::Errno;
-use haul_sys::fs::Kind;
+use haul_sys::fs::{Kind, Stat};
 
 use super::request::Protection;
 
@@ -23,6 +23,8 @@ pub enum What {
     MountPoint,
     /// What an operand lies in cannot be looked at.
     StatParent,
+    /// It changed, so it is not what was to be removed.
+    Changed,
 }
 
 /// One thing that went wrong.
@@ -84,6 +86,12 @@ pub trait Monitor: Sync {
 
     /// Hears of an entry that is gone.
     fn removed(&self, _removed: &Removed) {}
+
+    /// Tells whether something that changed lately is what was to be removed all the same. Only called
+    /// where the policy wants that; by any worker.
+    fn may_go(&self, _path: &[u8], _stat: &Stat) -> bool {
+        true
+    }
 
     /// Asks a person; `true` is yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {

@@ -3,6 +3,8 @@
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
+use haul_sys::fs::Time;
+
 use crate::request::{Borders, Order, Recursion, Resources};
 
 /// What happens with an empty directory where trees are not removed.
@@ -102,6 +104,8 @@ pub struct Policy {
     pub pace: Pace,
     /// Whether it is meant.
     pub deed: Deed,
+    /// What changed at this time or later only goes if the monitor says so.
+    pub witnessed_since: Option<Time>,
     /// Whether permission bits do not hold us.
     pub privileged: bool,
 }
@@ -119,6 +123,7 @@ impl Policy {
         order: Order::Any,
         pace: Pace { per_second: None, manner: Manner::Full },
         deed: Deed::Remove,
+        witnessed_since: None,
         privileged: false,
     };
 }

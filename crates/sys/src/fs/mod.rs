@@ -1,6 +1,7 @@
 //! Calls on names, directories and the attributes of files.
 
 mod accessat;
+mod birth;
 mod blocking;
 mod by_handle;
 mod chmod;
@@ -27,6 +28,7 @@ mod utimens;
 mod xattr;
 
 pub use accessat::may_write_at;
+pub use birth::birth_at;
 pub use blocking::{Blocking, appends, set_blocking};
 pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
 pub use chmod::fchmod;

@@ -1,0 +1,325 @@
+//! `haul mv`: what gets where, what stays, what is said, and what it costs.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
+
+use haul_manifest::{Aspect, Aspects, parse_recipe};
+
+use super::support::judge::{compared, demand_equal, shown};
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+use super::support::volume::pairs;
+use super::support::{Outcome, gnu, ignored};
+
+/// Starts the command line of `haul mv`.
+pub(crate) fn mv<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
+    Call::of(haul()).word("mv").words(words)
+}
+
+/// Two folders on two file systems, each with one on the other's.
+pub(crate) struct Two {
+    pub(crate) here: Scratch,
+    pub(crate) there: Scratch,
+}
+
+impl Two {
+    /// Folders beside the build and in memory; `None`, and the test ignored, where that is one
+    /// file system.
+    pub(crate) fn new() -> Outcome<Option<Two>> {
+        let here = Scratch::new()?;
+        let memory = Path::new("/dev/shm");
+        if !memory.is_dir() || memory.metadata()?.dev() == here.path().metadata()?.dev() {
+            ignored("a second file system on /dev/shm")?;
+            return Ok(None);
+        }
+        Ok(Some(Two { here, there: Scratch::below(memory)? }))
+    }
+
+    /// The path of an entry on the other side, as a word.
+    pub(crate) fn far(&self, name: &str) -> String {
+        self.there.at(name).display().to_string()
+    }
+}
+
+/// Lists what has a hidden name of ours in a folder.
+pub(crate) fn leftovers(dir: &Path) -> Outcome<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(".haul-") {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+fn generate(root: &Path, recipe: &str) -> Outcome {
+    parse_recipe(recipe)?.generate(root).map_err(|failure| failure.to_string())?;
+    Ok(())
+}
+
+#[test]
+fn everything_crosses_file_systems_with_everything_kept() -> Outcome {
+    for (from, to) in pairs()? {
+        for jobs in ["--jobs=1", "--jobs=4"] {
+            let (here, there) = (Scratch::on(&from)?, Scratch::on(&to)?);
+            generate(&here.at("t"), "random:entries=300")?;
+            generate(&here.at("t/n"), "nested:files=1000,dirs=20,size=300")?;
+            Call::of("cp").words(["-a", "t", "kept"]).in_dir(here.path()).succeed()?;
+            let target = there.path().display().to_string();
+            mv([jobs, "t", &target]).in_dir(here.path()).succeed()?;
+            let context = format!("{} to {}", from.name, to.name);
+            assert!(!here.at("t").exists(), "{context}");
+            // What GNU's cp could keep on the source's file system can the target's, too.
+            let aspects = Aspects::preserved().without(Aspect::Blocks);
+            demand_equal(&here.at("kept"), &there.at("t"), aspects, &context);
+            assert_eq!(leftovers(there.path())?, [""; 0], "{context}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn links_between_operands_are_kept_across_file_systems() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("a/1", "one")?;
+    here.write("b/other", "2")?;
+    fs::hard_link(here.at("a/1"), here.at("b/1"))?;
+    fs::hard_link(here.at("a/1"), here.at("single"))?;
+    mv(["a", "b", "single", &two.far("")]).in_dir(here.path()).succeed()?;
+    let inode = |name| there.at(name).metadata().map(|told| (told.ino(), told.nlink()));
+    assert_eq!(inode("a/1")?, inode("b/1")?);
+    assert_eq!(inode("a/1")?, inode("single")?);
+    assert_eq!(inode("single")?.1, 3);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_copied_stays_and_leaves_nothing_behind() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    here.write("good", "good")?;
+    here.write("d/one", "one")?;
+    here.write("d/two", vec![7; 100_000])?;
+    there.write("good", "old")?;
+    let strace = Strace::new(here.at("log")).trace("sendfile").inject("sendfile:error=EIO:when=2+");
+    let call = mv(["--jobs=1", "good", "d", &two.far("")]).in_dir(here.path());
+    let done = strace.wrap(call).run()?;
+    assert_eq!(done.code(), Some(1), "{}", done.errors());
+    assert!(done.errors().contains(&two.far("d/")), "{}", done.errors());
+    assert_eq!(fs::read(here.at("d/one"))?, b"one");
+    assert_eq!(fs::read(here.at("d/two"))?.len(), 100_000);
+    assert_eq!(fs::read(there.at("good"))?, b"good", "the other operand is moved");
+    assert!(!here.at("good").exists() && !there.at("d").exists());
+    assert_eq!(leftovers(there.path())?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn sources_go_after_targets_are_stable() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    for n in 0..40 {
+        two.here.write(&format!("d/{n}"), "x")?;
+        two.here.write(&format!("f{n}"), "y")?;
+    }
+    let strace =
+        Strace::new(two.here.at("log")).trace("syncfs,fsync,renameat2,unlinkat,unlink,rmdir");
+    let files: Vec<String> = (0..40).map(|n| format!("f{n}")).collect();
+    let call = mv(["d"]).words(&files).word(two.there.path()).in_dir(two.here.path());
+    strace.wrap(call).succeed()?;
+    let calls: Vec<String> = strace
+        .lines()?
+        .into_iter()
+        .filter(|line| !line.text.contains("EXDEV"))
+        .map(|line| line.name)
+        .collect();
+    let mut order: Vec<&str> = calls.iter().map(String::as_str).collect();
+    order.dedup();
+    assert_eq!(order, ["syncfs", "renameat2", "fsync", "unlinkat"], "one wait serves all");
+    Ok(())
+}
+
+#[test]
+fn a_wait_that_fails_keeps_every_source() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    for call in ["syncfs", "fsync"] {
+        two.here.write("d/one", "one")?;
+        two.here.write("f", "f")?;
+        let strace =
+            Strace::new(two.here.at("log")).trace(call).inject(&format!("{call}:error=EIO"));
+        let done = strace.wrap(mv(["d", "f", &two.far("")]).in_dir(two.here.path())).run()?;
+        assert_eq!(done.code(), Some(1));
+        assert!(done.errors().contains("error syncing"), "{}", done.errors());
+        assert_eq!(fs::read(two.here.at("d/one"))?, b"one");
+        assert_eq!(fs::read(two.here.at("f"))?, b"f");
+        assert_eq!(leftovers(two.there.path())?, [""; 0]);
+        two.there.clear("d")?;
+        two.there.clear("f")?;
+    }
+    Ok(())
+}
+
+/// Makes a folder for command lines that rename.
+fn furnish(dir: &Path) -> Outcome {
+    for name in ["a", "b", "d/x", "e/x", "full/x", "x~", "x"] {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().ok_or("no parent")?)?;
+        fs::write(path, name)?;
+    }
+    fs::create_dir(dir.join("empty"))?;
+    fs::hard_link(dir.join("a"), dir.join("twin"))?;
+    symlink("a", dir.join("to-a"))?;
+    symlink("a", dir.join("to-a-too"))?;
+    symlink("d", dir.join("to-d"))?;
+    symlink("nowhere", dir.join("dangling"))?;
+    Ok(())
+}
+
+/// Command lines without white space in their words; `''` is an empty word.
+const LINES: &[&str] = &[
+    "a new",
+    "a b",
+    "a a",
+    "a ./a",
+    "a twin",
+    "twin a",
+    "a d",
+    "a d/",
+    "a new/",
+    "a nodir/x",
+    "d e",
+    "d empty",
+    "-T d empty",
+    "-T d full",
+    "d new",
+    "d d",
+    "d d/sub",
+    "d e e",
+    "d d e",
+    "a b d",
+    "d/x e/x full",
+    "-b d/x e/x full",
+    "--backup=numbered d/x e/x full",
+    "a a d",
+    "-b a b",
+    "-b x~ x",
+    "--backup=simple x~ x",
+    "--backup=t x~ x",
+    "-b a a",
+    "-b a twin",
+    "-S .old a b",
+    "-b a empty",
+    "-bT a empty",
+    "-bT d empty",
+    "-bT d a",
+    "-T d a",
+    "-T a d",
+    "-n a b",
+    "-n a new",
+    "--update=none a b",
+    "--update=none-fail a b",
+    "-u a b",
+    "-u --update=none-fail a new",
+    "-nb a b",
+    "--exchange -b a b",
+    "--exchange a b",
+    "--exchange -T a d",
+    "--exchange a a",
+    "-v a new",
+    "-v a b",
+    "-vb a b",
+    "-v --exchange a b",
+    "-v d new",
+    "-v a b e",
+    "--debug -n a b",
+    "--no-copy a b",
+    "to-a a",
+    "to-a twin",
+    "to-a to-a-too",
+    "a to-a",
+    "d to-d",
+    "-T d to-d",
+    "a to-d",
+    "a dangling",
+    "dangling a",
+    "dangling new",
+    "a/ new",
+    "to-d/ new",
+    "a/. new",
+    ". new",
+    "d/. new",
+    "d/.. new",
+    "-t d a b",
+    "-t a b",
+    "-t nodir a",
+    "-t d -T a",
+    "-t d -t e a",
+    "-T a b d",
+    "a b nodir",
+    "a b x",
+    "-T a",
+    "a",
+    "",
+    "nofile new",
+    "nofile b",
+    "-i a b",
+    "-f -i a b",
+    "-i -f a b",
+    "-i -n a b",
+    "-n -i a b",
+    "--bogus a b",
+    "--no-c a b",
+    "--backup=weird a b",
+    "--update=weird a b",
+    "-Z a new",
+    "--context a new",
+    "-- a new",
+    "'' a",
+];
+
+#[test]
+fn renames_are_gnus_in_deed_and_word() -> Outcome {
+    let Some(gnu) = gnu::find()? else { return Ok(()) };
+    let Some(program) = gnu.sibling("mv")?.filter(|_| gnu.is_reference) else { return Ok(()) };
+    let scratch = Scratch::new()?;
+    let mut wrong = Vec::new();
+    for &line in LINES {
+        let words: Vec<&str> =
+            line.split_whitespace().map(|w| if w == "''" { "" } else { w }).collect();
+        for side in ["h", "g"] {
+            scratch.clear(side)?;
+            fs::create_dir(scratch.at(side))?;
+            furnish(&scratch.at(side))?;
+        }
+        let ours = mv(words.iter().copied()).in_dir(scratch.at("h")).run()?;
+        let theirs = Call::of("bash")
+            .words(["-c", "exec -a mv \"$0\" \"$@\""])
+            .word(&program)
+            .words(&words)
+            .in_dir(scratch.at("g"))
+            .run()?;
+        let aspects = Aspects::preserved().without(Aspect::Mtime);
+        let trees = compared(&scratch.at("g"), &scratch.at("h"), aspects);
+        if !trees.is_equal() {
+            wrong.push(format!("mv {line}: {}", shown(&trees)));
+        }
+        let told = |done: &super::support::run::Done| (done.code(), done.text(), done.errors());
+        if told(&ours) != told(&theirs) {
+            wrong.push(format!("mv {line}:\n  H {:?}\n  G {:?}", told(&ours), told(&theirs)));
+        }
+    }
+    assert!(wrong.is_empty(), "H is haul, G is GNU:\n{}", wrong.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,469 @@
+//! The operands that cross file systems: gathered, copied together beside their places, and
+//! committed together.
+//!
+//! They are copied together so that many small files keep all workers busy and hard links among
+//! operands stay what they are, and committed together so that one wait for the storage serves
+//! them all.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use haul_sys::Errno;
+use haul_sys::fs::{
+    CWD, DirectoryBuffer, Follow, Kind, Stat, Time, birth_at, for_each_entry, may_write_at,
+    open_directory, statat, unlinkat,
+};
+
+use super::durable::{self, Trust};
+use super::ears::{CopyEars, Voice};
+use super::kinship::Kinship;
+use super::monitor::What;
+use super::operand::beside;
+use super::operation::Run;
+use super::target::Place;
+use super::{adopt, note, stage};
+use crate::apply::backup;
+use crate::copy::copy_planned;
+use crate::plan::Plan;
+use crate::request::{
+    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Parents, Policy,
+    Preserve, Recursion, Specials, Sync, TargetLinks,
+};
+use crate::walk::path::join;
+use crate::walk::reader::Operand;
+
+/// Bytes of files that are copied before they are committed: as long as a disk takes to write this
+/// much, half a second and more, the wait for its journal does not matter.
+const BATCH_BYTES: u64 = 1 << 30;
+
+/// Operands that are copied before they are committed. Each takes some 300 bytes of memory, and the
+/// wait for the storage is shared by all of them.
+const BATCH_OPERANDS: usize = 16 << 10;
+
+/// An operand whose rename would cross file systems.
+pub(super) struct Newcomer<'a> {
+    pub(super) source: &'a CStr,
+    pub(super) place: &'a Place<'a>,
+    pub(super) stat: Stat,
+    /// What is in its place.
+    pub(super) there: Option<Stat>,
+    pub(super) backs_up: bool,
+}
+
+/// An operand on its way.
+pub(super) struct Moving {
+    /// Its path as it was given.
+    pub(super) source: CString,
+    /// What it was when it was looked at.
+    pub(super) stat: Stat,
+    /// The name that it gets.
+    pub(super) name: CString,
+    /// The name under which its copy waits.
+    pub(super) stage: CString,
+    /// The path that it gets, for people.
+    pub(super) shown: Vec<u8>,
+    /// When the source was made, where that is known.
+    pub(super) birth: Option<Time>,
+    /// Whether something is to make room for it.
+    pub(super) replaces: bool,
+    pub(super) backs_up: bool,
+}
+
+impl Moving {
+    pub(super) fn is_directory(&self) -> bool {
+        self.stat.kind() == Kind::Directory
+    }
+}
+
+/// The directory that operands are copied into.
+pub(super) struct Ground {
+    /// For names.
+    pub(super) directory: OwnedFd,
+    /// For waiting. As old as the first copy.
+    pub(super) sync: OwnedFd,
+    pub(super) trust: Trust,
+    /// What the path of everything in it begins with.
+    pub(super) shown: CString,
+}
+
+/// What there is under a waiting name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    None,
+    /// What an interrupted run has copied, as far as it is right.
+    Adopted,
+    /// Something that is not ours or cannot be removed.
+    InTheWay,
+}
+
+/// Operands on their way.
+pub(super) struct Batch<'r> {
+    pub(super) run: &'r Run<'r>,
+    pub(super) ground: Option<Ground>,
+    /// Those that are to be copied.
+    gathered: Vec<Moving>,
+    /// Those that an interrupted run has copied and named, and whose sources are left.
+    returned: Vec<Moving>,
+    bytes: u64,
+    names: HashSet<CString>,
+    kin: Kinship,
+    /// The names of those that got there.
+    pub(super) made: HashSet<CString>,
+}
+
+impl<'r> Batch<'r> {
+    pub(super) fn new(run: &'r Run<'r>) -> Batch<'r> {
+        Batch {
+            run,
+            ground: None,
+            gathered: Vec::new(),
+            returned: Vec::new(),
+            bytes: 0,
+            names: HashSet::new(),
+            kin: Kinship::default(),
+            made: HashSet::new(),
+        }
+    }
+
+    /// Tells whether a source or its place has to do with an operand that is on its way.
+    pub(super) fn is_met(&mut self, source: &CStr, place: &Place<'_>) -> bool {
+        if self.gathered.is_empty() {
+            return false;
+        }
+        if self.names.contains(&place.name) {
+            return true;
+        }
+        // What is not there meets nobody.
+        statat(CWD, source).is_ok_and(|stat| self.kin.is_kin(source, &stat))
+    }
+
+    /// Tells whether an operand of this run was copied to this name.
+    pub(super) fn has_made(&self, name: &CStr) -> bool {
+        self.made.contains(name)
+    }
+
+    /// Takes an operand in, or refuses what could only fail later.
+    pub(super) fn add(&mut self, newcomer: &Newcomer<'_>) {
+        let Newcomer { source, place, stat, there, backs_up } = newcomer;
+        let fail = |what, errno| self.run.fail(what, (source.to_bytes(), &place.shown), errno);
+        let (directory, name, shown) = match place.parent() {
+            Ok(parent) => parent,
+            Err(error) => return fail(What::Move, Some(error.errno)),
+        };
+        if stat.kind() != Kind::Directory && place.name.to_bytes().ends_with(b"/") {
+            return fail(What::CreateFile, Some(Errno::NOTDIR));
+        }
+        let mut is_there = false;
+        if let Some(there) = there
+            && let Err(errno) = self.may_replace(directory.as_fd(), &name, (there, *backs_up))
+        {
+            is_there = errno == Errno::NOTEMPTY
+                && stat.kind() == Kind::Directory
+                && note::tells_of(directory.as_fd(), &name, source);
+            if !is_there {
+                return fail(What::RemoveTarget, Some(errno));
+            }
+        }
+        if let (true, Some(how)) = (*backs_up, &self.run.request.policy.backup)
+            && backup::would_destroy((source, stat), directory.as_fd(), &name, how)
+        {
+            return fail(What::BackupDestroysSource, None);
+        }
+        if self.ground.is_none() {
+            match open_directory(&directory, c".", Follow::No) {
+                Ok(sync) => {
+                    let trust = durable::trust(sync.as_fd());
+                    self.ground = Some(Ground { directory, sync, trust, shown });
+                }
+                // What cannot be waited for cannot be moved safely.
+                Err(error) => return fail(What::Sync, Some(error.errno)),
+            }
+        }
+        let birth = birth_at(CWD, source).ok().flatten();
+        let moving = Moving {
+            source: (*source).to_owned(),
+            stat: *stat,
+            stage: stage::name_for(stat, birth, &name),
+            name,
+            birth,
+            shown: place.shown.clone(),
+            replaces: there.is_some(),
+            backs_up: *backs_up,
+        };
+        if is_there {
+            self.returned.push(moving);
+            return;
+        }
+        self.names.insert(place.name.clone());
+        self.kin.add(source, stat, moving.is_directory());
+        self.bytes = self.bytes.saturating_add(stat.size);
+        self.gathered.push(moving);
+        if self.bytes >= BATCH_BYTES || self.gathered.len() >= BATCH_OPERANDS {
+            self.commit();
+        }
+    }
+
+    /// Finds out beforehand what would keep a copy from its place in the end.
+    fn may_replace(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        (there, backs_up): (&Stat, bool),
+    ) -> Result<(), Errno> {
+        if !self.run.request.policy.privileged {
+            may_write_at(directory, c".").map_err(|error| error.errno)?;
+        }
+        if there.kind() == Kind::Directory && !backs_up && !is_empty(directory, name)? {
+            return Err(Errno::NOTEMPTY);
+        }
+        Ok(())
+    }
+
+    /// Copies and commits what is left.
+    pub(super) fn finish(&mut self) {
+        self.commit();
+    }
+
+    /// Copies what was gathered, waits until it is safe, gives it its names, and removes the sources.
+    pub(super) fn commit(&mut self) {
+        let gathered = std::mem::take(&mut self.gathered);
+        self.bytes = 0;
+        self.names.clear();
+        self.kin = Kinship::default();
+        let Some(ground) = self.ground.take() else { return };
+        if !gathered.is_empty() {
+            let since = moment();
+            let copied = self.copy(&ground, gathered);
+            self.settle(&ground, copied, since);
+        }
+        let returned = std::mem::take(&mut self.returned);
+        if !returned.is_empty() {
+            self.resume(&ground, &returned);
+        }
+        self.ground = Some(ground);
+    }
+
+    /// Copies operands to the names under which they wait, and returns those that are complete.
+    fn copy(&self, ground: &Ground, gathered: Vec<Moving>) -> Vec<Moving> {
+        let run = self.run;
+        let mut existing = Existing::Overwrite;
+        let gathered: Vec<Moving> = gathered
+            .into_iter()
+            .filter(|moving| match self.find_leftover(ground, moving) {
+                Leftover::None => true,
+                Leftover::Adopted => {
+                    existing = Existing::Keep;
+                    true
+                }
+                Leftover::InTheWay => false,
+            })
+            .collect();
+        if existing == Existing::Keep {
+            // What is kept in directories must not be kept of files, which nobody has looked at.
+            let files = gathered.iter().filter(|moving| !moving.is_directory());
+            files.for_each(|moving| self.unlink_waiting(ground, moving));
+        }
+        let voices: Vec<Voice> = gathered
+            .iter()
+            .map(|moving| Voice {
+                waiting: join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]),
+                shown: moving.shown.clone(),
+                backup: self.backup_of(ground, moving),
+                has_failed: AtomicBool::new(false),
+            })
+            .collect();
+        let planned = open_directory(CWD, c".", Follow::No).and_then(|source| {
+            let target = open_directory(&ground.directory, c".", Follow::No)?;
+            let operands = gathered
+                .iter()
+                .map(|moving| Operand::whole(moving.source.clone(), moving.stage.clone()));
+            Ok(Plan {
+                operands: operands.collect(),
+                source,
+                target,
+                target_name: ground.shown.clone(),
+                order: run.request.policy.order,
+                backs_itself_up: false,
+            })
+        });
+        match planned {
+            Ok(plan) => {
+                let ears = CopyEars::new(run.monitor, run.control, &voices);
+                let policy = Policy { existing, ..self.policy(ground.trust) };
+                let control = &run.control.copying;
+                copy_planned(&policy, run.request.resources, plan, &ears, control);
+            }
+            Err(error) => {
+                for moving in &gathered {
+                    let paths = (moving.source.to_bytes(), moving.shown.as_slice());
+                    run.fail(What::Move, paths, Some(error.errno));
+                }
+                return Vec::new();
+            }
+        }
+        let (failed, copied): (Vec<_>, Vec<_>) = gathered
+            .into_iter()
+            .zip(&voices)
+            .partition(|(_, voice)| voice.has_failed.load(Ordering::Relaxed));
+        let failed: Vec<Moving> = failed.into_iter().map(|(moving, _)| moving).collect();
+        self.take_away(ground, &failed);
+        copied.into_iter().map(|(moving, _)| moving).collect()
+    }
+
+    /// Returns the path that what is in the way will have.
+    fn backup_of(&self, ground: &Ground, moving: &Moving) -> Option<Vec<u8>> {
+        let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up)?;
+        let (name, _) = backup::name_for(ground.directory.as_fd(), &moving.name, how).ok()?;
+        Some(beside(&moving.shown, &name))
+    }
+
+    /// Looks for what an interrupted run has left under a directory's waiting name. A file's goes when
+    /// the copy is made.
+    fn find_leftover(&self, ground: &Ground, moving: &Moving) -> Leftover {
+        if !moving.is_directory() {
+            return Leftover::None;
+        }
+        let Ok(there) = statat(&ground.directory, &moving.stage) else { return Leftover::None };
+        let run = self.run;
+        let me = haul_sys::process::identity().uid;
+        let waiting = join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
+        let fail = |errno| {
+            run.fail(What::Leftover, (moving.source.to_bytes(), &waiting), Some(errno));
+            Leftover::InTheWay
+        };
+        let is_ours = there.kind() == Kind::Directory
+            && (there.uid == me || there.uid == moving.stat.uid)
+            && !there.same_file(&moving.stat);
+        if !is_ours {
+            return fail(Errno::EXIST);
+        }
+        let place = (ground.directory.as_fd(), &*moving.stage);
+        let privileged = run.request.policy.privileged;
+        match adopt::adopt(&moving.source, place, privileged, run.control.stop) {
+            Ok(doomed) => {
+                let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
+                if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
+            }
+            Err(error) => fail(error.errno),
+        }
+    }
+
+    fn unlink_waiting(&self, ground: &Ground, moving: &Moving) {
+        if let Err(error) = unlinkat(&ground.directory, &moving.stage)
+            && error.errno != Errno::NOENT
+        {
+            let waiting = join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
+            let paths = (moving.source.to_bytes(), waiting.as_slice());
+            self.run.fail(What::Leftover, paths, Some(error.errno));
+        }
+    }
+
+    /// Takes unfinished copies away. Where a signal ended the run, what there is of a directory stays,
+    /// for the same command goes on with it.
+    pub(super) fn take_away(&self, ground: &Ground, unfinished: &[Moving]) {
+        let (directories, files): (Vec<_>, Vec<_>) =
+            unfinished.iter().partition(|moving| moving.is_directory());
+        // The copy itself has removed the files that it could not complete.
+        files.into_iter().for_each(|moving| self.unlink_waiting(ground, moving));
+        let path = |moving: &&Moving| join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
+        if !self.run.control.is_stopped() {
+            for moving in &directories {
+                if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
+                    self.fail(moving, What::Note, Some(error.errno));
+                }
+            }
+            self.remove_paths(directories.iter().map(path).collect());
+            return;
+        }
+        for moving in directories {
+            if statat(&ground.directory, &moving.stage).is_ok() {
+                self.run.warn(What::Interrupted, (moving.source.to_bytes(), &path(&moving)));
+            }
+        }
+    }
+
+    /// Removes waiting directories, with all that is in them.
+    fn remove_paths(&self, paths: Vec<Vec<u8>>) -> bool {
+        if paths.is_empty() {
+            return true;
+        }
+        let run = self.run;
+        let request = crate::remove::Request {
+            operands: paths.into_iter().filter_map(|path| CString::new(path).ok()).collect(),
+            policy: crate::remove::Policy {
+                recursion: Recursion::Yes,
+                missing: crate::remove::Missing::Ignore,
+                privileged: run.request.policy.privileged,
+                ..crate::remove::Policy::PLAIN
+            },
+            resources: run.request.removing,
+        };
+        // Not what the move has removed, so it is counted apart.
+        let control = crate::monitor::Control::new(run.request.removing.jobs, run.control.stop);
+        let ears = super::ears::QuietEars { monitor: run.monitor, control: run.control };
+        crate::remove::remove(&request, &ears, &control).failures == 0
+    }
+
+    /// Everything is kept, and what cannot be is told.
+    fn policy(&self, trust: Trust) -> Policy {
+        let policy = &self.run.request.policy;
+        Policy {
+            recursion: Recursion::Yes,
+            dereference: Dereference::Never,
+            make: Make::Copy,
+            specials: Specials::Recreate,
+            preserve: Preserve {
+                mode: ModePolicy::Keep,
+                ownership: Keep::Warn,
+                times: Keep::Warn,
+                links: Links::Keep,
+                xattr: Keep::Warn,
+                context: Keep::Try,
+            },
+            existing: Existing::Overwrite,
+            consent: Consent::NotNeeded,
+            backup: None,
+            parents: Parents::Cut,
+            // A waiting name that is taken is an interrupted run's, or planted: never written to.
+            force: Force::First,
+            target_links: TargetLinks::Strict,
+            borders: Borders::Cross,
+            data: policy.data.clone(),
+            sync: if trust == Trust::Each { Sync::Files } else { Sync::No },
+            bytes_per_second: policy.bytes_per_second,
+            order: policy.order,
+            umask: policy.umask,
+            privileged: policy.privileged,
+        }
+    }
+}
+
+/// A moment that what changes from now on does not precede. Files get the time of the kernel's last
+/// tick, which is at most 10 ms old (CONFIG_HZ is 100 at least).
+fn moment() -> Time {
+    const TICK: Duration = Duration::from_millis(10);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(TICK);
+    Time { seconds: now.as_secs().cast_signed(), nanoseconds: now.subsec_nanos() }
+}
+
+/// Bytes that are enough to see whether a directory is empty: any name fits.
+const PEEK_BYTES: usize = 1 << 10;
+
+fn is_empty(parent: BorrowedFd<'_>, name: &CStr) -> Result<bool, Errno> {
+    let look = || {
+        let directory = open_directory(parent, name, Follow::No)?;
+        let mut buffer = DirectoryBuffer::new(PEEK_BYTES);
+        let mut is_empty = true;
+        while for_each_entry(&directory, &mut buffer, |_| {
+            is_empty = false;
+            ControlFlow::Break(())
+        })? && is_empty
+        {}
+        Ok(is_empty)
+    };
+    look().map_err(|error: haul_sys::CallError| error.errno)
+}

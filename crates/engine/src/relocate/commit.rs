@@ -1,0 +1,183 @@
+//! From a copy that waits to a move that is done: the data is on stable storage, then the names
+//! are, and only then the sources go.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::os::fd::AsFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{CWD, RenameMode, Stat, Time, renameat, statat};
+
+use super::batch::{Batch, Ground, Moving};
+use super::ears::RemoveEars;
+use super::monitor::{Control, What};
+use super::target::rename_new_at;
+use super::{durable, note};
+use crate::apply::backup;
+use crate::remove;
+use crate::request::Recursion;
+
+impl Batch<'_> {
+    /// Makes copies last, gives them their names, and removes their sources.
+    pub(super) fn settle(&mut self, ground: &Ground, copied: Vec<Moving>, since: Time) {
+        if copied.is_empty() {
+            return;
+        }
+        if self.run.control.is_stopped() {
+            return self.take_away(ground, &copied);
+        }
+        let copied = self.take_notes(ground, copied);
+        Control::one(&self.run.control.batches);
+        if let Err(error) = durable::copies(ground.trust, &ground.sync) {
+            for moving in &copied {
+                self.fail(moving, What::Sync, Some(error.errno));
+            }
+            return self.take_away(ground, &copied);
+        }
+        let (mut named, mut nameless) = (Vec::new(), Vec::new());
+        for moving in copied {
+            match self.name(ground, &moving) {
+                Ok(()) => {
+                    self.made.insert(moving.name.clone());
+                    named.push(moving);
+                }
+                Err((what, errno)) => {
+                    self.fail(&moving, what, Some(errno));
+                    nameless.push(moving);
+                }
+            }
+        }
+        self.take_away(ground, &nameless);
+        if named.is_empty() {
+            return;
+        }
+        if let Err(error) = durable::names(ground.trust, &ground.sync) {
+            for moving in &named {
+                self.fail(moving, What::Sync, Some(error.errno));
+            }
+            return;
+        }
+        self.remove(ground, &named, since);
+    }
+
+    /// Notes on each directory that it is complete.
+    fn take_notes(&self, ground: &Ground, copied: Vec<Moving>) -> Vec<Moving> {
+        let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
+        for moving in copied {
+            let note = || {
+                let source = (&moving.stat, moving.birth);
+                note::write(ground.directory.as_fd(), &moving.stage, source)
+            };
+            match if moving.is_directory() { note() } else { Ok(()) } {
+                Ok(()) => noted.push(moving),
+                Err(error) => {
+                    self.fail(&moving, What::Note, Some(error.errno));
+                    lost.push(moving);
+                }
+            }
+        }
+        self.take_away(ground, &lost);
+        noted
+    }
+
+    /// Goes on with operands that an interrupted run has copied and named: what is left of their
+    /// sources goes where the copy has the same.
+    pub(super) fn resume(&self, ground: &Ground, returned: &[Moving]) {
+        let lasts = durable::copies(ground.trust, &ground.sync)
+            .and_then(|()| durable::names(ground.trust, &ground.sync));
+        match lasts {
+            Ok(()) => self.remove(ground, returned, Time::default()),
+            Err(error) => {
+                for moving in returned {
+                    self.fail(moving, What::Sync, Some(error.errno));
+                }
+            }
+        }
+    }
+
+    /// Gives a copy its name. What is there makes room at the same moment, or gets its backup's name
+    /// the moment before.
+    fn name(&self, ground: &Ground, moving: &Moving) -> Result<(), (What, Errno)> {
+        let directory = ground.directory.as_fd();
+        let mut backed_up = None;
+        if let (true, Some(how)) = (moving.backs_up, &self.run.request.policy.backup) {
+            match backup::make(directory, &moving.name, how) {
+                Ok(name) => backed_up = Some(name),
+                Err(error) if error.errno == Errno::NOENT => {}
+                Err(error) => return Err((What::Backup, error.errno)),
+            }
+        }
+        if moving.replaces && backed_up.is_none() {
+            let mode = RenameMode::Replace;
+            return renameat(directory, &moving.stage, directory, &moving.name, mode)
+                .map_err(|error| (What::RemoveTarget, error.errno));
+        }
+        let named = rename_new_at(directory, &moving.stage, directory, &moving.name);
+        if let (Err(_), Some(backup)) = (named, &backed_up) {
+            // The old owner gets its name back; whoever took it meanwhile keeps it.
+            let _restored = rename_new_at(directory, backup, directory, &moving.name);
+        }
+        named.map_err(|errno| (What::Move, errno))
+    }
+
+    /// Removes the sources of what is in its place: of each operand, and of each file in it that
+    /// changed since the copy began, only if it still is what was copied.
+    fn remove(&self, ground: &Ground, named: &[Moving], since: Time) {
+        let run = self.run;
+        let mut operands: Vec<CString> = Vec::with_capacity(named.len());
+        let mut copies = HashMap::with_capacity(named.len());
+        for moving in named {
+            match statat(CWD, &moving.source) {
+                Ok(now) if is_unchanged(&moving.stat, &now) => {
+                    let source = trimmed(moving.source.to_bytes());
+                    copies.insert(source.to_vec(), trimmed(&moving.shown).to_vec());
+                    operands.push(moving.source.clone());
+                }
+                Ok(_) => self.fail(moving, What::Changed, None),
+                Err(error) => self.fail(moving, What::Stat, Some(error.errno)),
+            }
+        }
+        let request = remove::Request {
+            operands,
+            policy: remove::Policy {
+                recursion: Recursion::Yes,
+                order: run.request.policy.order,
+                witnessed_since: Some(since),
+                privileged: run.request.policy.privileged,
+                ..remove::Policy::PLAIN
+            },
+            resources: run.request.removing,
+        };
+        let ears = RemoveEars { monitor: run.monitor, control: run.control, copies };
+        remove::remove(&request, &ears, &run.control.removing);
+        // Who was interrupted will want to know; who was refused has been told.
+        if run.control.is_stopped() {
+            return;
+        }
+        for moving in named.iter().filter(|moving| moving.is_directory()) {
+            if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
+                self.fail(moving, What::Note, Some(error.errno));
+            }
+        }
+    }
+
+    pub(super) fn fail(&self, moving: &Moving, what: What, errno: Option<Errno>) {
+        self.run.fail(what, (moving.source.to_bytes(), &moving.shown), errno);
+    }
+}
+
+/// Cuts slashes off the end.
+fn trimmed(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    path.get(..end).unwrap_or(path)
+}
+
+/// Tells whether a source is what it was when it was looked at. Its names may have become fewer, for
+/// others of them were moved as well.
+fn is_unchanged(before: &Stat, now: &Stat) -> bool {
+    use haul_sys::fs::Kind;
+    before.same_file(now)
+        && before.kind() == now.kind()
+        && (before.kind() != Kind::Regular
+            || (before.size == now.size && before.mtime == now.mtime))
+}

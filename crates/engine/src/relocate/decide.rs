@@ -1,0 +1,227 @@
+//! What is to happen to an operand whose target exists: pure, GNU mv's rules in GNU's order.
+
+use haul_sys::fs::{Kind, Stat};
+
+use super::monitor::What;
+use super::request::{Deed, Policy};
+use crate::request::{BackupKind, Existing};
+
+/// What is known of an operand and of what has its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// The source itself.
+    pub(super) source: Stat,
+    /// The target itself.
+    pub(super) target: Stat,
+    /// What the source leads to, if it is a symbolic link that leads anywhere.
+    pub(super) followed: Option<Stat>,
+    /// Whether both are one directory entry.
+    pub(super) same_name: bool,
+    /// Whether what the source leads to is the target's directory entry.
+    pub(super) leads_to_target: bool,
+    /// Whether this run moved another source there.
+    pub(super) just_made: bool,
+    /// Whether the source's last component is `.` or `..`.
+    pub(super) is_dots: bool,
+}
+
+/// What is to happen once a person has agreed, where one is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// The target makes room, by being replaced or exchanged.
+    Take,
+    /// It gets another name first.
+    BackUp,
+    /// It stays, and so does the source.
+    Refuse(What),
+}
+
+/// Whether the source is the target already, or the target is as good; before anybody is asked.
+pub(super) fn before_asking(pair: &Pair, policy: &Policy) -> Option<Result<(), What>> {
+    if policy.keeps_existing() {
+        return Some(match policy.existing {
+            Existing::KeepAndFail => Err(What::NotReplacing),
+            _ => Ok(()),
+        });
+    }
+    if !is_safe(pair, policy) {
+        return Some(Err(What::SameFile));
+    }
+    let is_kept = policy.existing == Existing::Older
+        && pair.source.kind() != Kind::Directory
+        && !is_older(pair);
+    is_kept.then_some(Ok(()))
+}
+
+/// What is to happen when nobody objects.
+pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
+    let source_is_directory = pair.source.kind() == Kind::Directory;
+    let target_is_directory = pair.target.kind() == Kind::Directory;
+    let exchanges = policy.deed == Deed::Exchange;
+    if source_is_directory != target_is_directory && policy.backup.is_none() && !exchanges {
+        return Action::Refuse(if source_is_directory {
+            What::OverNonDirectory
+        } else {
+            What::OverDirectory
+        });
+    }
+    let numbers = policy.backup.as_ref().is_some_and(|backup| backup.kind == BackupKind::Numbered);
+    if !target_is_directory && pair.just_made && !numbers && !exchanges {
+        return Action::Refuse(What::JustCreated);
+    }
+    if policy.backup.is_some() && !pair.is_dots { Action::BackUp } else { Action::Take }
+}
+
+/// Compares times as GNU does for `-u`. Across file systems a target that cannot hold nanoseconds
+/// has cut them off, and is as old as the source all the same.
+fn is_older(pair: &Pair) -> bool {
+    let (source, target) = (pair.source, pair.target);
+    if source.dev != target.dev && target.mtime.nanoseconds == 0 {
+        return target.mtime.seconds < source.mtime.seconds;
+    }
+    target.mtime < source.mtime
+}
+
+/// GNU's `same_file_ok` for a move: whether nothing is lost although both may be one file.
+fn is_safe(pair: &Pair, policy: &Policy) -> bool {
+    let same = pair.source.same_file(&pair.target);
+    let source_is_link = pair.source.kind() == Kind::Symlink;
+    let target_is_link = pair.target.kind() == Kind::Symlink;
+    let backs_up = policy.backup.is_some();
+    if source_is_link && target_is_link {
+        return !pair.same_name && (backs_up || !same);
+    }
+    if backs_up {
+        return !same || !pair.same_name;
+    }
+    if target_is_link {
+        return true;
+    }
+    // Renaming one name of a file to another does nothing, and a rename that races with it loses
+    // both.
+    if same && pair.target.nlink > 1 && !pair.same_name {
+        return false;
+    }
+    if !source_is_link {
+        return !same;
+    }
+    let Some(followed) = pair.followed else { return true };
+    if !followed.same_file(&pair.target) {
+        return true;
+    }
+    // A link onto one of several names of what it leads to: fine, if it leads to another of them.
+    pair.target.nlink > 1 && !pair.leads_to_target
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Backup, Existing};
+    use haul_sys::fs::Time;
+
+    const FILE: u32 = 0o100_644;
+    const DIRECTORY: u32 = 0o040_755;
+    const LINK: u32 = 0o120_777;
+
+    fn stat(dev: u64, ino: u64, mode: u32) -> Stat {
+        let time = Time { seconds: 100, nanoseconds: 5 };
+        Stat {
+            dev,
+            ino,
+            mode,
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            size: 0,
+            blocks: 0,
+            block_bytes: 4096,
+            atime: time,
+            mtime: time,
+            ctime: time,
+        }
+    }
+
+    fn pair(source: Stat, target: Stat) -> Pair {
+        Pair {
+            source,
+            target,
+            followed: None,
+            same_name: false,
+            leads_to_target: false,
+            just_made: false,
+            is_dots: false,
+        }
+    }
+
+    fn plain() -> Policy {
+        Policy::plain(0o022)
+    }
+
+    fn with_backup(kind: BackupKind) -> Policy {
+        Policy { backup: Some(Backup { kind, suffix: b"~".to_vec() }), ..plain() }
+    }
+
+    #[test]
+    fn a_file_takes_a_files_place_and_a_directory_a_directorys() {
+        for mode in [FILE, DIRECTORY, LINK] {
+            let pair = pair(stat(1, 1, mode), stat(1, 2, mode));
+            assert_eq!(before_asking(&pair, &plain()), None);
+            assert_eq!(decide(&pair, &plain()), Action::Take);
+        }
+    }
+
+    #[test]
+    fn directories_and_files_take_each_others_place_only_by_backup_or_exchange() {
+        let onto_file = pair(stat(1, 1, DIRECTORY), stat(1, 2, FILE));
+        assert_eq!(decide(&onto_file, &plain()), Action::Refuse(What::OverNonDirectory));
+        let onto_directory = pair(stat(1, 1, FILE), stat(1, 2, DIRECTORY));
+        assert_eq!(decide(&onto_directory, &plain()), Action::Refuse(What::OverDirectory));
+        assert_eq!(decide(&onto_file, &with_backup(BackupKind::Simple)), Action::BackUp);
+        let exchange = Policy { deed: Deed::Exchange, ..plain() };
+        assert_eq!(decide(&onto_file, &exchange), Action::Take);
+    }
+
+    #[test]
+    fn names_of_one_file_are_never_moved_onto_each_other() {
+        let twin = Stat { nlink: 2, ..stat(1, 1, FILE) };
+        assert_eq!(before_asking(&pair(twin, twin), &plain()), Some(Err(What::SameFile)));
+        let itself = Pair { same_name: true, ..pair(stat(1, 1, FILE), stat(1, 1, FILE)) };
+        assert_eq!(before_asking(&itself, &plain()), Some(Err(What::SameFile)));
+        assert_eq!(before_asking(&pair(twin, twin), &with_backup(BackupKind::Simple)), None);
+    }
+
+    #[test]
+    fn a_link_replaces_what_it_leads_to_only_if_that_has_another_name() {
+        let file = Stat { nlink: 2, ..stat(1, 1, FILE) };
+        let onto_other = Pair { followed: Some(file), ..pair(stat(1, 9, LINK), file) };
+        assert_eq!(before_asking(&onto_other, &plain()), None);
+        let onto_referent = Pair { leads_to_target: true, ..onto_other };
+        assert_eq!(before_asking(&onto_referent, &plain()), Some(Err(What::SameFile)));
+        let file = stat(1, 1, FILE);
+        let last_name = Pair { followed: Some(file), ..pair(stat(1, 9, LINK), file) };
+        assert_eq!(before_asking(&last_name, &plain()), Some(Err(What::SameFile)));
+    }
+
+    #[test]
+    fn update_keeps_what_is_not_older() {
+        let older = Policy { existing: Existing::Older, ..plain() };
+        let mut files = pair(stat(1, 1, FILE), stat(1, 2, FILE));
+        assert_eq!(before_asking(&files, &older), Some(Ok(())));
+        files.target.mtime.nanoseconds = 0;
+        assert_eq!(before_asking(&files, &older), None);
+        files.target.dev = 2;
+        assert_eq!(before_asking(&files, &older), Some(Ok(())));
+        let none = Policy { existing: Existing::KeepAndFail, ..plain() };
+        assert_eq!(before_asking(&files, &none), Some(Err(What::NotReplacing)));
+    }
+
+    #[test]
+    fn what_was_just_moved_is_kept_unless_backups_have_numbers() {
+        let made = Pair { just_made: true, ..pair(stat(1, 1, FILE), stat(1, 2, FILE)) };
+        assert_eq!(decide(&made, &plain()), Action::Refuse(What::JustCreated));
+        let simple = with_backup(BackupKind::Simple);
+        assert_eq!(decide(&made, &simple), Action::Refuse(What::JustCreated));
+        assert_eq!(decide(&made, &with_backup(BackupKind::Numbered)), Action::BackUp);
+    }
+}

@@ -1,0 +1,71 @@
+//! Waiting until what was written is on stable storage: once for everything, where that can be
+//! trusted, else file by file.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use haul_sys::fs::{fstatfs, fsync, mount_id, syncfs};
+
+/// How a file system is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// `syncfs` writes everything and tells of every error; `fsync` of a directory makes the names
+    /// in it last.
+    Whole,
+    /// The same, but renames are only certain to last after another `syncfs`.
+    WholeTwice,
+    /// Each file and directory has to be waited for.
+    Each,
+}
+
+/// File systems whose `syncfs` does what it says. Elsewhere it may not reach the storage: FUSE does
+/// not pass it on (`fuse_sync_fs` in the kernel's `fs/fuse/inode.c`), and an overlay does not hear
+/// of all the errors of what it lies on.
+const TRUSTED: &[(u32, Trust)] = &[
+    // ext2, ext3, ext4
+    (0xef53, Trust::Whole),
+    // XFS
+    (0x5846_5342, Trust::Whole),
+    // F2FS
+    (0xf2f5_2010, Trust::WholeTwice),
+    // btrfs: its log tree has lost renames before
+    // (<https://btrfs.readthedocs.io/en/latest/Feature-by-version.html>), a commit never.
+    (0x9123_683e, Trust::WholeTwice),
+    // tmpfs and ramfs, where nothing is stable and there is nothing to wait for
+    (0x0102_1994, Trust::Whole),
+    (0x8584_58f6, Trust::Whole),
+];
+
+/// Finds out how the file system of an open directory is waited for.
+pub(super) fn trust(directory: BorrowedFd<'_>) -> Trust {
+    // syncfs tells of write errors since Linux 5.8, the release that also brought mount numbers
+    // (syncfs(2), statx(2)).
+    let is_told = mount_id(directory, c"").is_ok_and(|number| number.is_some());
+    if !is_told {
+        return Trust::Each;
+    }
+    let magic = fstatfs(directory).map_or(0, |told| told.magic);
+    TRUSTED.iter().find(|row| row.0 == magic).map_or(Trust::Each, |row| row.1)
+}
+
+/// Waits until the copies are on stable storage. The descriptor has to be as old as the first of
+/// them, for an error is told to those who had the file system open before it came about. An error
+/// is final: the pages count as clean after it, so asking again proves nothing.
+pub(super) fn copies(trust: Trust, directory: &OwnedFd) -> haul_sys::Result<()> {
+    match trust {
+        Trust::Whole | Trust::WholeTwice => syncfs(directory.as_fd()),
+        // The copy has waited for each of them.
+        Trust::Each => Ok(()),
+    }
+}
+
+/// Waits until the names in the directory are on stable storage.
+pub(super) fn names(trust: Trust, directory: &OwnedFd) -> haul_sys::Result<()> {
+    match trust {
+        Trust::WholeTwice => syncfs(directory.as_fd()),
+        Trust::Whole | Trust::Each => match fsync(directory.as_fd()) {
+            // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
+            Err(error) if error.errno == haul_sys::Errno::INVAL => Ok(()),
+            answer => answer,
+        },
+    }
+}

@@ -1,0 +1,226 @@
+//! What the copy and the removal tell, put into a move's terms: waiting copies are called by the
+//! names that they are to get, and each failure is laid at its operand's door.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haul_sys::fs::{CWD, Kind, Stat, Time, readlinkat, statat};
+
+use super::monitor::{Control, Event, Failure, Monitor, Outcome};
+use crate::error::{self, Severity};
+use crate::monitor::{self, MovedFile, Question};
+use crate::remove;
+
+/// An operand that is being copied, as far as its messages are concerned.
+pub(super) struct Voice {
+    /// The path of its waiting copy.
+    pub(super) waiting: Vec<u8>,
+    /// The path that the copy is to get.
+    pub(super) shown: Vec<u8>,
+    /// The backup that what is there now will become.
+    pub(super) backup: Option<Vec<u8>>,
+    pub(super) has_failed: AtomicBool,
+}
+
+/// Hears a copy.
+pub(super) struct CopyEars<'a> {
+    monitor: &'a dyn Monitor,
+    control: &'a Control<'a>,
+    voices: &'a [Voice],
+    by_name: HashMap<&'a [u8], usize>,
+    /// The length of what all waiting paths begin with: the directory and a slash.
+    prefix: usize,
+}
+
+impl<'a> CopyEars<'a> {
+    pub(super) fn new(
+        monitor: &'a dyn Monitor,
+        control: &'a Control<'a>,
+        voices: &'a [Voice],
+    ) -> CopyEars<'a> {
+        let base = |voice: &Voice| crate::apply::existing::split(&voice.waiting).0.len();
+        let prefix = voices.first().map_or(0, base);
+        let by_name = voices
+            .iter()
+            .enumerate()
+            .map(|(index, voice)| (voice.waiting.get(prefix..).unwrap_or(&[]), index))
+            .collect();
+        CopyEars { monitor, control, voices, by_name, prefix }
+    }
+
+    /// Finds the operand that a path of the target belongs to, and what is behind its name.
+    fn find<'p>(&self, path: &'p [u8]) -> Option<(&Voice, &'p [u8])> {
+        let below = path.get(self.prefix..)?;
+        let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
+        let (name, rest) = below.split_at_checked(end)?;
+        let voice = self.voices.get(*self.by_name.get(name)?)?;
+        Some((voice, rest))
+    }
+
+    fn shown(&self, path: &[u8]) -> Vec<u8> {
+        match self.find(path) {
+            Some((voice, rest)) => [&voice.shown, rest].concat(),
+            None => path.to_vec(),
+        }
+    }
+}
+
+/// Tells whether a failure is about an attribute that the target's file system cannot hold. GNU mv
+/// tells of those and goes on: whoever moves files to a simpler file system has chosen that.
+fn is_about_attributes(what: error::What) -> bool {
+    use error::What;
+    matches!(what, What::Ownership | What::Permissions | What::Times | What::Xattr)
+}
+
+impl monitor::Monitor for CopyEars<'_> {
+    fn failed(&self, failure: &error::Failure) {
+        let mut told = failure.clone();
+        if is_about_attributes(failure.what) {
+            told.severity = Severity::Warning;
+        }
+        if told.severity == Severity::Failure {
+            Control::one(&self.control.failures);
+            match self.find(&failure.target) {
+                Some((voice, _)) => voice.has_failed.store(true, Ordering::Relaxed),
+                // Nobody's failure is everybody's.
+                None => {
+                    for voice in self.voices {
+                        voice.has_failed.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        } else {
+            Control::one(&self.control.warnings);
+        }
+        told.target = self.shown(&failure.target);
+        // The source of a link that failed is a name in the target.
+        if failure.what == error::What::CreateHardLink {
+            told.source = self.shown(&failure.source);
+        }
+        self.monitor.failed(&Failure::Copy(told));
+    }
+
+    fn wants_entries(&self) -> bool {
+        self.monitor.wants_entries()
+    }
+
+    fn entry(&self, event: &monitor::Event) {
+        let outcome = match event.outcome {
+            monitor::Outcome::Copied => Outcome::Copied,
+            monitor::Outcome::Linked => Outcome::Linked,
+            // What makes way is the leftover of an interrupted run.
+            monitor::Outcome::Removed | monitor::Outcome::Parent | monitor::Outcome::Skipped => {
+                return;
+            }
+        };
+        let found = self.find(&event.target);
+        let backup =
+            found.and_then(|(voice, rest)| voice.backup.clone().filter(|_| rest.is_empty()));
+        self.monitor.entry(&Event {
+            outcome,
+            kind: Some(event.kind),
+            source: event.source.clone(),
+            target: self.shown(&event.target),
+            backup,
+        });
+    }
+
+    fn wants_moves(&self) -> bool {
+        self.monitor.wants_moves()
+    }
+
+    fn moved(&self, moved: &MovedFile) {
+        let target = self.shown(&moved.target);
+        self.monitor.moved(&MovedFile { target, ..moved.clone() });
+    }
+
+    fn ask(&self, question: &Question) -> bool {
+        self.monitor.ask(question)
+    }
+}
+
+/// Hears the removal of sources.
+pub(super) struct RemoveEars<'a> {
+    pub(super) monitor: &'a dyn Monitor,
+    pub(super) control: &'a Control<'a>,
+    /// Where each source, without slashes at its end, has its copy.
+    pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl RemoveEars<'_> {
+    /// Returns the path of the copy of what has this path.
+    fn copy_of(&self, path: &[u8]) -> Option<CString> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).find_map(|end| {
+            let (source, rest) = path.split_at_checked(end)?;
+            let copy = self.copies.get(source)?;
+            CString::new([copy, rest].concat()).ok()
+        })
+    }
+}
+
+impl remove::Monitor for RemoveEars<'_> {
+    fn failed(&self, failure: &remove::Failure) {
+        Control::one(&self.control.failures);
+        self.monitor.failed(&Failure::Remove(failure.clone()));
+    }
+
+    fn wants_entries(&self) -> bool {
+        self.monitor.wants_entries()
+    }
+
+    fn may_go(&self, path: &[u8], stat: &Stat) -> bool {
+        let (Ok(source), Some(copy)) = (CString::new(path), self.copy_of(path)) else {
+            return false;
+        };
+        statat(CWD, &copy).is_ok_and(|there| is_copy((&source, stat), (&copy, &there)))
+    }
+
+    fn removed(&self, removed: &remove::Removed) {
+        self.monitor.entry(&Event {
+            outcome: Outcome::Removed,
+            kind: Some(removed.kind),
+            source: removed.path.clone(),
+            target: Vec::new(),
+            backup: None,
+        });
+    }
+}
+
+/// Tells whether a copy is still that of a source, as far as descriptions can tell.
+fn is_copy((source, stat): (&CStr, &Stat), (copy, there): (&CStr, &Stat)) -> bool {
+    if stat.kind() != there.kind() {
+        return false;
+    }
+    match stat.kind() {
+        Kind::Regular => stat.size == there.size && is_same_time(stat.mtime, there.mtime),
+        Kind::Symlink => match (readlinkat(CWD, source), readlinkat(CWD, copy)) {
+            (Ok(text), Ok(twin)) => text == twin,
+            _ => false,
+        },
+        _ => stat.rdev == there.rdev,
+    }
+}
+
+/// Some file systems keep whole seconds, FAT every other one.
+const fn is_same_time(source: Time, copy: Time) -> bool {
+    if copy.nanoseconds == 0 {
+        return source.seconds.abs_diff(copy.seconds) < 2;
+    }
+    source.seconds == copy.seconds && source.nanoseconds == copy.nanoseconds
+}
+
+/// Hears the removal of what a run has left behind: nothing that a person has to know of, unless it
+/// fails.
+pub(super) struct QuietEars<'a> {
+    pub(super) monitor: &'a dyn Monitor,
+    pub(super) control: &'a Control<'a>,
+}
+
+impl remove::Monitor for QuietEars<'_> {
+    fn failed(&self, failure: &remove::Failure) {
+        Control::one(&self.control.failures);
+        self.monitor.failed(&Failure::Remove(failure.clone()));
+    }
+}

@@ -1,0 +1,348 @@
+//! One operand: renamed if that is possible, refused if it must be, else left to the batch that is
+//! copied.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use haul_sys::Errno;
+use haul_sys::fs::{
+    Access, CWD, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, readlinkat,
+    renameat, statat, statat_follow,
+};
+
+use super::batch::Newcomer;
+use super::decide::{Action, Pair, before_asking, decide};
+use super::monitor::{Control, Event, Outcome, What};
+use super::operation::Mover;
+use super::request::{Across, Deed, Unasked};
+use super::target::{Place, Renamed, rename_new};
+use crate::apply::backup;
+use crate::apply::existing::split;
+use crate::monitor::Question;
+use crate::request::Existing;
+use crate::walk::node::identity;
+
+/// An operand that is done with, and that was told where it had to be.
+struct Settled;
+
+impl Mover<'_> {
+    /// Moves a source to its place, or leaves it to the batch.
+    pub(super) fn one(
+        &mut self,
+        source: &CStr,
+        place: &Place<'_>,
+        (first, is_last): (Option<Renamed>, bool),
+    ) {
+        // What waits in the batch is in neither its old nor its new place as far as names go, so
+        // whoever might meet it there waits for it.
+        if self.batch.is_met(source, place) {
+            self.batch.commit();
+        }
+        let exchanges = self.run.request.policy.deed == Deed::Exchange;
+        let tried = match first {
+            Some(tried) => Some(tried),
+            None if exchanges => None,
+            None => Some(rename_new(source, place.directory, &place.name)),
+        };
+        if tried == Some(Ok(())) {
+            return self.renamed(source, place, (None, is_last), Outcome::Renamed);
+        }
+        let errno = tried.and_then(Result::err);
+        // What is settled was told.
+        let _settled = self.take(source, place, errno, is_last);
+    }
+
+    /// Takes a place that is not free, or that a rename does not reach.
+    fn take(
+        &mut self,
+        source: &CStr,
+        place: &Place<'_>,
+        errno: Option<Errno>,
+        is_last: bool,
+    ) -> Result<(), Settled> {
+        let policy = &self.run.request.policy;
+        let is_taken = errno == Some(Errno::EXIST);
+        if is_taken && policy.keeps_existing() {
+            return Err(self.keep(source, place));
+        }
+        let stat = statat(CWD, source)
+            .map_err(|error| self.fail(source, place, What::Stat, Some(error.errno)))?;
+        let there = match place.stat() {
+            Ok(there) => Some(there),
+            Err(error) if error.errno == Errno::NOENT => None,
+            Err(error) => {
+                return Err(self.fail(source, place, What::StatTarget, Some(error.errno)));
+            }
+        };
+        let action = match &there {
+            Some(there) => self.judge(source, place, (&stat, there))?,
+            None => Action::Take,
+        };
+        let backs_up = match action {
+            Action::Refuse(what) => return Err(self.fail(source, place, what, None)),
+            Action::BackUp => true,
+            Action::Take => false,
+        };
+        let errno = if there.is_some() || is_taken || policy.deed == Deed::Exchange {
+            // Across file systems nothing is put aside before its successor is there.
+            if errno == Some(Errno::XDEV) {
+                errno
+            } else {
+                match self.replace(source, place, backs_up)? {
+                    Ok(backup) => {
+                        let outcome = match policy.deed {
+                            Deed::Move => Outcome::Renamed,
+                            Deed::Exchange => Outcome::Exchanged,
+                        };
+                        self.renamed(source, place, (backup, is_last), outcome);
+                        return Ok(());
+                    }
+                    Err(errno) => Some(errno),
+                }
+            }
+        } else {
+            errno
+        };
+        let across = policy.across == Across::Copy && policy.deed == Deed::Move;
+        if errno != Some(Errno::XDEV) || !across {
+            return Err(self.refused(source, place, (errno, &stat)));
+        }
+        if is_dots(source) {
+            // The kernel says so where it gets as far as looking at the name.
+            return Err(self.fail(source, place, What::Move, Some(Errno::BUSY)));
+        }
+        self.batch.add(&Newcomer { source, place, stat, there, backs_up });
+        Ok(())
+    }
+
+    /// Applies GNU's rules to a place that is taken, and asks where a person has to agree.
+    fn judge(
+        &self,
+        source: &CStr,
+        place: &Place<'_>,
+        (stat, there): (&Stat, &Stat),
+    ) -> Result<Action, Settled> {
+        let policy = &self.run.request.policy;
+        let pair = self.pair(source, place, (stat, there));
+        match before_asking(&pair, policy) {
+            None => {}
+            Some(Ok(())) => return Err(self.keep(source, place)),
+            Some(Err(What::NotReplacing)) => return Err(self.keep(source, place)),
+            Some(Err(what)) => return Err(self.fail(source, place, what, None)),
+        }
+        let protected = there.kind() != Kind::Symlink
+            && !policy.privileged
+            && policy.unasked != Unasked::All
+            && may_write_at(place.directory, &place.name).is_err();
+        let asks = policy.unasked == Unasked::Nothing || protected;
+        if asks {
+            let agreed = self.run.monitor.ask(&Question {
+                target: place.shown.clone(),
+                unwritable_mode: protected.then_some(there.permissions()),
+            });
+            if !agreed {
+                // GNU mv exits with 1, and says nothing.
+                Control::one(&self.run.control.failures);
+                self.skipped(source, place);
+                return Err(Settled);
+            }
+        }
+        Ok(decide(&pair, policy))
+    }
+
+    fn pair(&self, source: &CStr, place: &Place<'_>, (stat, there): (&Stat, &Stat)) -> Pair {
+        let is_link = stat.kind() == Kind::Symlink;
+        let followed = is_link.then(|| statat_follow(CWD, source).ok()).flatten();
+        let same = |one: Option<Stat>| one.is_some_and(|one| one.same_file(there));
+        let same_name = same(Some(*stat)) && is_entry(CWD, source.to_bytes(), place);
+        let leads_to_target = same(followed) && there.nlink > 1 && leads_to(source, place);
+        let key = (place.name.clone(), identity(there));
+        Pair {
+            source: *stat,
+            target: *there,
+            followed,
+            same_name,
+            leads_to_target,
+            just_made: self.remembers && (self.made.contains(&key) || self.batch.has_made(&key.0)),
+            is_dots: is_dots(source),
+        }
+    }
+
+    /// Renames over what is there, after giving that its backup's name where that is wanted.
+    fn replace(
+        &self,
+        source: &CStr,
+        place: &Place<'_>,
+        backs_up: bool,
+    ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
+        let policy = &self.run.request.policy;
+        let mut backup_name = None;
+        if let (true, Some(how)) = (backs_up, &policy.backup) {
+            let stat = statat(CWD, source)
+                .map_err(|error| self.fail(source, place, What::Stat, Some(error.errno)))?;
+            if backup::would_destroy((source, &stat), place.directory, &place.name, how) {
+                return Err(self.fail(source, place, What::BackupDestroysSource, None));
+            }
+            match backup::make(place.directory, &place.name, how) {
+                Ok(name) => backup_name = Some(name),
+                Err(error) if error.errno == Errno::NOENT => {}
+                Err(error) => {
+                    return Err(self.fail(source, place, What::Backup, Some(error.errno)));
+                }
+            }
+        }
+        let mode = match policy.deed {
+            Deed::Move => RenameMode::Replace,
+            Deed::Exchange => RenameMode::Exchange,
+        };
+        match renameat(CWD, source, place.directory, &place.name, mode) {
+            Ok(()) => Ok(Ok(backup_name.map(|name| beside(&place.shown, &name)))),
+            Err(error) => {
+                if let Some(name) = backup_name {
+                    // What was to take the place did not, so its old owner gets it back; whoever
+                    // took it meanwhile keeps it.
+                    let _restored = super::target::rename_new_at(
+                        place.directory,
+                        &name,
+                        place.directory,
+                        &place.name,
+                    );
+                }
+                Ok(Err(error.errno))
+            }
+        }
+    }
+
+    fn renamed(
+        &mut self,
+        source: &CStr,
+        place: &Place<'_>,
+        (backup, is_last): (Option<Vec<u8>>, bool),
+        outcome: Outcome,
+    ) {
+        Control::one(match outcome {
+            Outcome::Exchanged => &self.run.control.exchanged,
+            _ => &self.run.control.renamed,
+        });
+        if self.remembers && !is_last {
+            match place.stat() {
+                Ok(stat) => {
+                    self.made.insert((place.name.clone(), identity(&stat)));
+                }
+                Err(error) => {
+                    let shown: &[u8] = &place.shown;
+                    self.run.fail(What::Stat, (shown, shown), Some(error.errno));
+                }
+            }
+        }
+        self.tell(source, place, outcome, backup);
+    }
+
+    /// Leaves the target as it is.
+    fn keep(&self, source: &CStr, place: &Place<'_>) -> Settled {
+        if self.run.request.policy.existing == Existing::KeepAndFail {
+            return self.fail(source, place, What::NotReplacing, None);
+        }
+        self.skipped(source, place);
+        Settled
+    }
+
+    fn skipped(&self, source: &CStr, place: &Place<'_>) {
+        Control::one(&self.run.control.skipped);
+        self.tell(source, place, Outcome::Skipped, None);
+    }
+
+    fn tell(&self, source: &CStr, place: &Place<'_>, outcome: Outcome, backup: Option<Vec<u8>>) {
+        if self.run.monitor.wants_entries() {
+            self.run.monitor.entry(&Event {
+                outcome,
+                kind: None,
+                source: source.to_bytes().to_vec(),
+                target: place.shown.clone(),
+                backup,
+            });
+        }
+    }
+
+    fn fail(&self, source: &CStr, place: &Place<'_>, what: What, errno: Option<Errno>) -> Settled {
+        self.run.fail(what, (source.to_bytes(), &place.shown), errno);
+        Settled
+    }
+
+    /// Reports what the kernel said to a rename.
+    fn refused(
+        &mut self,
+        source: &CStr,
+        place: &Place<'_>,
+        (errno, stat): (Option<Errno>, &Stat),
+    ) -> Settled {
+        let deed = self.run.request.policy.deed;
+        let what = match errno {
+            Some(Errno::INVAL) if deed == Deed::Move => {
+                if self.into_themselves.insert((place.name.clone(), identity(stat))) {
+                    return self.fail(source, place, What::IntoItself, None);
+                }
+                self.run.warn(What::GivenTwice, (source.to_bytes(), &place.shown));
+                return Settled;
+            }
+            _ if deed == Deed::Exchange => What::Exchange,
+            // The target must be the problem; naming the source would only confuse.
+            Some(
+                Errno::DQUOT
+                | Errno::EXIST
+                | Errno::ISDIR
+                | Errno::MLINK
+                | Errno::NOSPC
+                | Errno::TXTBSY
+                | Errno::NOTEMPTY,
+            ) => What::Overwrite,
+            _ => What::Move,
+        };
+        self.fail(source, place, what, Some(errno.unwrap_or(Errno::NOENT)))
+    }
+}
+
+/// Returns the path of another name beside a path.
+pub(super) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
+    let (directory, _) = split(shown);
+    let (_, base) = split(name.to_bytes());
+    [directory, base].concat()
+}
+
+/// Tells whether the last component of a path is `.` or `..`, or there is none, as in `/`.
+fn is_dots(path: &CStr) -> bool {
+    matches!(split(path.to_bytes()).1, b"" | b"." | b"..")
+}
+
+const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+
+/// Tells whether a path is the place's very directory entry: one name in one directory, however the
+/// two paths are spelled.
+fn is_entry(base: BorrowedFd<'_>, path: &[u8], place: &Place<'_>) -> bool {
+    let (directory, name) = split(path);
+    let (place_directory, place_name) = split(place.name.to_bytes());
+    if name != place_name {
+        return false;
+    }
+    let describe = |base: BorrowedFd<'_>, path: &[u8]| {
+        let path = if path.is_empty() { b".".as_slice() } else { path };
+        let path = std::ffi::CString::new(path).ok()?;
+        openat(base, &path, DIRECTORY).and_then(|fd| fstat(&fd)).ok()
+    };
+    let here = describe(base, directory);
+    let there = describe(place.directory, place_directory);
+    here.zip(there).is_some_and(|(here, there)| here.same_file(&there))
+}
+
+/// Tells whether a symbolic link leads, over whatever stations, to the place's directory entry.
+/// Where that cannot be found out, it is taken to be so.
+fn leads_to(source: &CStr, place: &Place<'_>) -> bool {
+    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    let Ok(reached) = openat(CWD, source, how) else { return true };
+    let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reached.as_fd()));
+    let Ok(link) = std::ffi::CString::new(link) else { return true };
+    match readlinkat(CWD, &link) {
+        Ok(path) => is_entry(CWD, path.to_bytes(), place),
+        Err(_) => true,
+    }
+}

@@ -1,0 +1,35 @@
+//! `statx(STATX_BTIME)` — when a file was made: <https://man7.org/linux/man-pages/man2/statx.2.html>
+//!
+//! An inode number is given again once its file is gone; together with the moment in which the file
+//! was made it names one file for good, and survives a boot, which a device number need not.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, StatxFlags};
+
+use super::Time;
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// Returns when `name` was made, which is not followed if it is a symbolic link; `None` where the
+/// file system does not keep that.
+pub fn birth_at(directory: impl AsFd, name: &CStr) -> Result<Option<Time>> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    let told = rustix::fs::statx(directory, name, flags, StatxFlags::BTIME).named(Call::Statx)?;
+    let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::BTIME);
+    let time = told.stx_btime;
+    Ok(knows.then_some(Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_before_is_not_younger_than_now() {
+        let born = birth_at(crate::fs::CWD, c"Cargo.toml").unwrap();
+        let told = crate::fs::statat(crate::fs::CWD, c"Cargo.toml").unwrap();
+        assert!(born.is_none_or(|born| born <= told.ctime));
+    }
+}
