@@ -5,6 +5,7 @@
 
 mod answer;
 mod applet;
+mod error_list;
 mod escape;
 mod getopt;
 mod message;

@@ -1,13 +1,17 @@
 //! Standard output and standard error: whole lines, in order, and no lost error.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error_list::ErrorList;
 
 /// Where an applet writes. Shared by the workers of a run; a line is never torn.
 pub(crate) struct Output {
     program: String,
     inner: Mutex<Inner>,
     live: bool,
+    errors: OnceLock<ErrorList>,
 }
 
 struct Inner {
@@ -24,6 +28,26 @@ impl Output {
             program: program.to_owned(),
             inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),
             live: io::stdout().is_terminal(),
+            errors: OnceLock::new(),
+        }
+    }
+
+    /// Lists what goes wrong in a file as well (`--errors FILE`).
+    pub(crate) fn list_in(
+        &self,
+        file: &OsStr,
+        words: (&[OsString], &[OsString]),
+    ) -> Result<(), String> {
+        let list = ErrorList::create(file, &self.program, words)?;
+        // An applet asks once.
+        let _only_once = self.errors.set(list);
+        Ok(())
+    }
+
+    /// Adds a line to the list of what went wrong, if there is one.
+    pub(crate) fn list(&self, line: impl FnOnce() -> String) {
+        if let Some(list) = self.errors.get() {
+            list.push(&line());
         }
     }
 
@@ -66,15 +90,23 @@ impl Output {
         let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Writes everything out; returns `false`, with a message, if standard output could not take it.
+    /// Writes everything out; returns `false`, with a message, if standard output, or the list of
+    /// errors, could not take it.
     pub(crate) fn finish(&self) -> bool {
+        let listed = match self.errors.get().and_then(ErrorList::end) {
+            None => true,
+            Some(text) => {
+                self.error(&text);
+                false
+            }
+        };
         let failed = {
             let mut inner = self.lock();
             inner.flush();
             inner.failed.take()
         };
         match failed {
-            None => true,
+            None => listed,
             Some(error) => {
                 self.error(&format!("write error: {}", describe(&error)));
                 false

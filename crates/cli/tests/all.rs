@@ -10,6 +10,7 @@ mod again;
 mod bench;
 mod data;
 mod data_options;
+mod errors;
 mod fidelity;
 mod identity;
 mod limits;

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 use haul_sys::fs::fstat;
 
 use crate::apply::hardlink::LinkMap;
+use crate::error::Failure;
 use crate::facts::Pairs;
 use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::plan::Plan;
-use crate::request::{ModePolicy, Policy, Request, Resources};
+use crate::request::{Again, ModePolicy, Policy, Request, Resources};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::Pool;
@@ -26,7 +27,27 @@ use crate::worker::{Job, Task, TaskKind, Worker};
 ///
 /// The control must have been made for at least as many jobs as the request has.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
-    let plan = match Plan::resolve(request) {
+    carry_out(request, Plan::resolve(request), monitor, control)
+}
+
+/// Copies single entries again, each to its own target, in one run: what were names of one file
+/// are so again. The request says how; its sources, target and form are not looked at.
+pub fn copy_again(
+    request: &Request,
+    again: &[Again],
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
+    carry_out(request, Plan::of_pairs(request, again), monitor, control)
+}
+
+fn carry_out(
+    request: &Request,
+    plan: Result<Plan, Failure>,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
+    let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
             control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

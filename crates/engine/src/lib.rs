@@ -22,4 +22,4 @@ mod schedule;
 mod walk;
 mod worker;
 
-pub use copy::copy;
+pub use copy::{copy, copy_again};

@@ -13,7 +13,7 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
 use crate::apply::backup;
 use crate::error::{Failure, Severity, What};
-use crate::request::{Force, Order, Parents, Recursion, Request, TargetForm};
+use crate::request::{Again, Extent, Force, Order, Parents, Recursion, Request, TargetForm};
 use crate::walk::reader::Operand;
 
 /// A request that makes sense.
@@ -74,6 +74,32 @@ impl Plan {
         let target = openat(&here, &request.target, DIRECTORY)
             .map_err(|error| fail(not_a_directory(request.form), Some(error.errno)))?;
         Ok(Plan::into_directory(request, here, target))
+    }
+
+    /// Names what a list of pairs makes: each source gets the target's path that stands beside it.
+    pub(crate) fn of_pairs(request: &Request, again: &[Again]) -> Result<Plan, Failure> {
+        let fail = |what, errno| Failure {
+            what,
+            source: Vec::new(),
+            target: Vec::new(),
+            errno: Some(errno),
+            severity: Severity::Failure,
+        };
+        let source = open_here(request).map_err(|errno| fail(What::StatTarget, errno))?;
+        let target = source.try_clone().map_err(|_| fail(What::Resources, Errno::MFILE))?;
+        let operand = |again: &Again| Operand {
+            source: again.source.clone(),
+            target: again.target.clone(),
+            rest: (again.extent == Extent::Alone).then(CString::default),
+        };
+        Ok(Plan {
+            operands: again.iter().map(operand).collect(),
+            source,
+            target,
+            target_name: CString::default(),
+            order: request.policy.order,
+            backs_itself_up: false,
+        })
     }
 
     fn as_name(request: &Request, source: OwnedFd, target: OwnedFd) -> Plan {

@@ -306,6 +306,26 @@ pub enum TargetForm {
     Name,
 }
 
+/// How much of an entry is copied again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it, with what is in it.
+    All,
+    /// The directory alone, with its attributes and without what is in it.
+    Alone,
+}
+
+/// One entry that is copied again, whatever it lies in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Again {
+    /// What to copy.
+    pub source: CString,
+    /// The name that it gets; the directory that this lies in has to be there.
+    pub target: CString,
+    /// How much of it.
+    pub extent: Extent,
+}
+
 /// How much of the machine to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {

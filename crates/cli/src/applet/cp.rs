@@ -13,6 +13,7 @@ use haul_io::{Reflink, Sparse};
 use super::common::{self, ProgressWhen, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
+use super::cp_retry;
 use super::data_options::{self, DataId};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::output::Output;
@@ -39,6 +40,10 @@ struct Settings {
     format: Format,
     stats: bool,
     data: data_options::Further,
+    /// Where failures are listed.
+    errors: Option<OsString>,
+    /// A list of failures that are done again.
+    retry_failed: Option<OsString>,
 }
 
 enum Command {
@@ -51,15 +56,89 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
         Ok(Command::Print(text)) => common::print_and_end(&output, &text),
-        Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
-            Ok(request) => copy(&output, &settings, &request),
-            Err(Trouble::Usage(usage)) => usage_error(&output, &usage),
-            Err(Trouble::Plain(text)) => {
-                output.error(&text);
-                ExitCode::FAILURE
+        Ok(Command::Copy(settings, operands)) => {
+            let begun = match &settings.retry_failed {
+                Some(file) => retry(&output, (&settings, arguments), file, &operands),
+                None => begin(&output, (&settings, arguments), &operands),
+            };
+            match begun {
+                Ok(code) => code,
+                Err(Trouble::Usage(usage)) => usage_error(&output, &usage),
+                Err(Trouble::Plain(text)) => {
+                    output.error(&text);
+                    ExitCode::FAILURE
+                }
             }
-        },
+        }
         Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+/// Copies what the operands say.
+fn begin(
+    output: &Output,
+    (settings, arguments): (&Settings, &[OsString]),
+    operands: &[OsString],
+) -> Result<ExitCode, Trouble> {
+    let request = request(settings, operands)?;
+    list_errors(output, settings, (&cp_retry::options(arguments), sources(settings, operands)))?;
+    let how = how(output, settings, &request);
+    Ok(report::run_copy(output, &how, &request))
+}
+
+/// Copies again what a list says, with the options of that run and those given now.
+fn retry(
+    output: &Output,
+    (given, arguments): (&Settings, &[OsString]),
+    file: &OsStr,
+    operands: &[OsString],
+) -> Result<ExitCode, Trouble> {
+    if let Some(extra) = operands.first() {
+        return usage(format!("extra operand {}", crate::escape::quote(extra.as_bytes())));
+    }
+    let reading = cp_retry::list(file).map_err(Trouble::Plain)?;
+    let mut words = reading.arguments.clone();
+    words.extend(cp_retry::options(arguments));
+    let Command::Copy(settings, _) = read(&words).map_err(Trouble::Usage)? else {
+        return Err(Trouble::Plain("the list asks for nothing to be copied".to_owned()));
+    };
+    let retry = cp_retry::plan(file, &reading, &settings.policy).map_err(Trouble::Plain)?;
+    let sources: Vec<OsString> =
+        reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
+    list_errors(output, given, (&words, &sources))?;
+    if let Some(warning) = &retry.warning {
+        output.error(warning);
+    }
+    let (policy, resources) = policy_and_resources(&settings);
+    let sources = retry.copies.iter().map(|again| again.source.clone()).collect();
+    let target = CString::default();
+    let request = Request { sources, target, form: TargetForm::Name, policy, resources };
+    let how = how(output, &settings, &request);
+    Ok(report::run_with(output, &how, &request, |monitor, control| {
+        haul_engine::copy_again(&request, &retry.copies, monitor, control);
+        let linking = cp_retry::linking(&request);
+        haul_engine::copy_again(&linking, &retry.links, monitor, control);
+        // What was made in them changed the times of these.
+        haul_engine::copy_again(&request, &retry.parents, monitor, control)
+    }))
+}
+
+/// The operands that are sources.
+fn sources<'o>(settings: &Settings, operands: &'o [OsString]) -> &'o [OsString] {
+    match operands.split_last() {
+        Some((_, sources)) if settings.into.is_none() => sources,
+        _ => operands,
+    }
+}
+
+fn list_errors(
+    output: &Output,
+    settings: &Settings,
+    words: (&[OsString], &[OsString]),
+) -> Result<(), Trouble> {
+    match &settings.errors {
+        None => Ok(()),
+        Some(file) => output.list_in(file, words).map_err(Trouble::Plain),
     }
 }
 
@@ -81,6 +160,8 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         format: Format::Text,
         stats: false,
         data: data_options::Further::default(),
+        errors: None,
+        retry_failed: None,
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -176,6 +257,8 @@ impl Settings {
             Id::KeepDirectorySymlink => policy.target_links = TargetLinks::KeepDirectory,
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
+            Id::HaulErrors => self.errors = value,
+            Id::HaulRetryFailed => self.retry_failed = value,
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
@@ -387,19 +470,24 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
     };
     let sources =
         sources.iter().map(|source| c_string(source, settings)).collect::<Result<_, _>>()?;
-    let descriptors = haul_sys::process::raise_nofile_limit()
-        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
-    let jobs = settings.jobs.unwrap_or_else(common::default_jobs);
-    let mut policy = settings.policy.clone();
-    policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
+    let (policy, resources) = policy_and_resources(settings);
     Ok(Request {
         sources,
         target: CString::new(target.as_bytes())
             .map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))?,
         form,
         policy,
-        resources: Resources { jobs, descriptors },
+        resources,
     })
+}
+
+fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
+    let descriptors = haul_sys::process::raise_nofile_limit()
+        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    let jobs = settings.jobs.unwrap_or_else(common::default_jobs);
+    let mut policy = settings.policy.clone();
+    policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
+    (policy, Resources { jobs, descriptors })
 }
 
 fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {
@@ -411,8 +499,12 @@ fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {
     CString::new(bytes).map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))
 }
 
-fn copy(output: &Output, settings: &Settings, request: &Request) -> ExitCode {
-    let how = report::How {
+/// How much is told; tells what there was to say about the command line.
+fn how(output: &Output, settings: &Settings, request: &Request) -> report::How {
+    for warning in &settings.warnings {
+        output.error(warning);
+    }
+    report::How {
         format: settings.format,
         verbose: settings.verbose,
         debug: settings.debug,
@@ -422,9 +514,5 @@ fn copy(output: &Output, settings: &Settings, request: &Request) -> ExitCode {
         stats: settings.stats,
         explain: settings.data.explain,
         progress: settings.progress,
-    };
-    for warning in &settings.warnings {
-        output.error(warning);
     }
-    report::run_copy(output, &how, request)
 }

@@ -21,9 +21,11 @@ pub(crate) enum Id {
     Force,
     Help,
     Data(DataId),
+    HaulErrors,
     HaulJson,
     HaulJobs,
     HaulProgress,
+    HaulRetryFailed,
     HaulStats,
     Interactive,
     KeepDirectorySymlink,
@@ -205,6 +207,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "what becomes of the page cache: keep, drop,\ndirect, restore, or auto (default). See below",
     ),
     own(
+        Id::HaulErrors,
+        "errors",
+        Required("FILE"),
+        "list every failure in FILE as JSON lines, with\nnames as they are; see --retry-failed",
+    ),
+    own(
         Id::Data(DataId::Explain),
         "explain",
         Nothing,
@@ -263,6 +271,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "queue-depth",
         Required("N"),
         "keep up to N requests in flight, where the\nmethod has a queue (default: 16)",
+    ),
+    own(
+        Id::HaulRetryFailed,
+        "retry-failed",
+        Required("FILE"),
+        "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept among what is copied again",
     ),
     own(
         Id::HaulStats,

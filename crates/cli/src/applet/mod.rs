@@ -13,6 +13,7 @@ mod compare;
 mod cp;
 mod cp_help;
 mod cp_options;
+mod cp_retry;
 mod data_options;
 mod install_links;
 mod mv;

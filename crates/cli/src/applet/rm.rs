@@ -46,6 +46,8 @@ struct Settings {
     presumes_terminal: bool,
     jobs: Option<usize>,
     how: How,
+    /// Where failures are listed.
+    errors: Option<OsString>,
 }
 
 enum Command {
@@ -70,7 +72,15 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
         Ok(Command::Print(text)) => common::print_and_end(&output, &text),
-        Ok(Command::Remove(settings, operands)) => remove(&output, &settings, &operands),
+        Ok(Command::Remove(settings, operands)) => {
+            if let Some(file) = &settings.errors
+                && let Err(text) = output.list_in(file, (arguments, &operands))
+            {
+                output.error(&text);
+                return ExitCode::FAILURE;
+            }
+            remove(&output, &settings, &operands)
+        }
         Err(Trouble::Plain(text)) => {
             output.error(&text);
             ExitCode::FAILURE
@@ -107,6 +117,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
         interactive: Interactive::Sometimes,
         presumes_terminal: false,
         jobs: None,
+        errors: None,
         how: How {
             format: Format::Text,
             verbose: false,
@@ -169,6 +180,7 @@ impl Settings {
             Id::PresumeInputTty => self.presumes_terminal = true,
             Id::Recursive => policy.recursion = Recursion::Yes,
             Id::Verbose => self.how.verbose = true,
+            Id::HaulErrors => self.errors = value.map(OsStr::to_owned),
             Id::HaulDryRun => policy.deed = Deed::Pretend,
             Id::HaulGentle => policy.pace.manner = Manner::Gentle,
             Id::HaulJobs => self.jobs = Some(common::jobs(value)?),

@@ -9,6 +9,7 @@ pub(crate) enum Id {
     Directory,
     Force,
     HaulDryRun,
+    HaulErrors,
     HaulGentle,
     HaulJobs,
     HaulJson,
@@ -92,6 +93,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "dry-run",
         Nothing,
         "remove nothing, ask nothing, and tell what would\nbe removed",
+    ),
+    own(
+        Id::HaulErrors,
+        "errors",
+        Required("FILE"),
+        "list every failure in FILE as JSON lines, with\nnames as they are",
     ),
     own(
         Id::HaulGentle,

@@ -10,7 +10,7 @@ use haul_sys::fs::Kind;
 use serde_json::{Value, json};
 
 /// A name, lossless.
-pub(super) fn name(bytes: &[u8]) -> Value {
+pub(crate) fn name(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::from(text),
         Err(_) => {

@@ -15,6 +15,8 @@ use haul_engine::monitor::{Control, Counts, Event, Monitor, MovedFile, Question}
 use haul_engine::request::Request;
 
 use crate::applet::common::ProgressWhen;
+pub(crate) use json::name as lossless;
+
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -48,6 +50,7 @@ struct Reporter<'a> {
 
 impl Monitor for Reporter<'_> {
     fn failed(&self, failure: &Failure) {
+        self.output.list(|| json::failure(failure));
         self.progress.aside(|| {
             if self.how.format == Format::Json {
                 self.output.line(&json::failure(failure));
@@ -91,6 +94,16 @@ impl Monitor for Reporter<'_> {
 
 /// Runs a copy, tells what happens, and returns the exit code, or dies by the signal that ended it.
 pub(crate) fn run_copy(output: &Output, how: &How, request: &Request) -> ExitCode {
+    run_with(output, how, request, |monitor, control| haul_engine::copy(request, monitor, control))
+}
+
+/// The same for any form of copying.
+pub(crate) fn run_with(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
+) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
     let control = Control::new(request.resources.jobs, stop);
     let progress = Progress::new(how.progress, how.verbose);
@@ -98,7 +111,7 @@ pub(crate) fn run_copy(output: &Output, how: &How, request: &Request) -> ExitCod
     let counts = std::thread::scope(|scope| {
         progress.start(scope, &control, request);
         let reporter = Reporter { output, how, progress: &progress };
-        let counts = haul_engine::copy(request, &reporter, &control);
+        let counts = copy(&reporter, &control);
         progress.end();
         counts
     });

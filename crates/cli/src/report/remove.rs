@@ -36,6 +36,7 @@ struct Reporter<'a> {
 
 impl Monitor for Reporter<'_> {
     fn failed(&self, failure: &Failure) {
+        self.output.list(|| failure_json(failure));
         self.progress.aside(|| {
             if self.how.format == Format::Json {
                 self.output.line(&failure_json(failure));

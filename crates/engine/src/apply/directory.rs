@@ -231,6 +231,8 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
     let handles = Arc::new(handles);
     run.cache.keep(&node, &handles);
     let reader = match enter.rest {
+        // Nothing is left of the path, and nothing in the directory is wanted.
+        Some(rest) if rest.is_empty() => Reader::of_operands(&[]),
         Some(rest) => Reader::of_operands(&[Operand::of_path(&rest)]),
         None if beyond => Reader::of_operands(&[]),
         None => Reader::new(),

@@ -222,7 +222,7 @@ impl Leftover<'_> {
                 hardlink::unmake(run, &other.node, &other.name);
                 let other = Entry {
                     node: &other.node,
-                    source: entry.source,
+                    source: &other.source,
                     target: &other.name,
                     rest: None,
                 };

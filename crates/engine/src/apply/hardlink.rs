@@ -24,6 +24,8 @@ const SHARDS: usize = 16;
 pub(crate) struct Name {
     pub(crate) node: Arc<Node>,
     pub(crate) name: CString,
+    /// What it is called in the source.
+    pub(crate) source: CString,
 }
 
 /// Whether a file has all its bytes.
@@ -66,7 +68,11 @@ pub(super) struct First<'a> {
 impl First<'_> {
     /// Tells the others where the file is.
     pub(super) fn publish(mut self, entry: &Entry<'_>, names: u64, complete: Complete) {
-        let first = Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
+        let first = Name {
+            node: Arc::clone(entry.node),
+            name: entry.target.to_owned(),
+            source: entry.source.to_owned(),
+        };
         let complete = complete == Complete::Yes;
         let group = Group { first, others: Vec::new(), left: names.saturating_sub(1), complete };
         self.shard.insert(self.id, group);
@@ -154,7 +160,11 @@ pub(super) fn to_first(
             return;
         }
     }
-    let name = || Name { node: Arc::clone(entry.node), name: entry.target.to_owned() };
+    let name = || Name {
+        node: Arc::clone(entry.node),
+        name: entry.target.to_owned(),
+        source: entry.source.to_owned(),
+    };
     match answer {
         Ok(()) => {
             let backup = item.backup.as_deref();

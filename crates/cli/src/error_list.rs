@@ -1,0 +1,300 @@
+//! The list of what went wrong (`--errors FILE`), and reading it again (`--retry-failed FILE`).
+//!
+//! A terminal scrolls, and a name that is not UTF-8 cannot be shown; so the list is a file of JSON
+//! lines in which every name is lossless. The first line says what was run and where, then comes a
+//! line for each failure as with `--json`, and the last one says that the list is complete: a list
+//! without it is that of a run that was killed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::escape::quote;
+use crate::output::describe;
+use crate::report::lossless;
+
+/// The format's version; a list of another one is refused.
+const VERSION: u64 = 1;
+
+/// How the first line of every list begins; serde_json sorts the keys of an object.
+const BEGINNING: &[u8] = br#"{"arguments":["#;
+
+/// A list that is being written.
+pub(crate) struct ErrorList {
+    path: OsString,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    file: File,
+    lines: u64,
+    failed: Option<io::Error>,
+}
+
+impl ErrorList {
+    /// Begins a list; what is there is replaced only if it is a list, too.
+    pub(crate) fn create(
+        path: &OsStr,
+        program: &str,
+        (arguments, sources): (&[OsString], &[OsString]),
+    ) -> Result<ErrorList, String> {
+        let told = |error: &io::Error| {
+            format!(
+                "cannot write the list of errors {}: {}",
+                quote(path.as_bytes()),
+                describe(error)
+            )
+        };
+        let file = open(path).map_err(|error| match error {
+            Some(error) => told(&error),
+            None => {
+                format!("will not overwrite {}: it is not a list of errors", quote(path.as_bytes()))
+            }
+        })?;
+        let directory = std::env::current_dir().map_err(|error| told(&error))?;
+        let list = ErrorList {
+            path: path.to_owned(),
+            inner: Mutex::new(Inner { file, lines: 0, failed: None }),
+        };
+        let names = |words: &[OsString]| -> Vec<Value> {
+            words.iter().map(|word| lossless(word.as_bytes())).collect()
+        };
+        list.push(
+            &json!({
+                "arguments": names(arguments),
+                "directory": lossless(directory.as_os_str().as_bytes()),
+                "event": "run",
+                "program": program,
+                "sources": names(sources),
+                "version": VERSION,
+            })
+            .to_string(),
+        );
+        Ok(list)
+    }
+
+    /// Adds a line, at once: a run that is killed leaves what it knew.
+    pub(crate) fn push(&self, line: &str) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.lines += 1;
+        if inner.failed.is_none() {
+            inner.failed = inner.file.write_all(format!("{line}\n").as_bytes()).err();
+        }
+    }
+
+    /// Ends the list; returns what to say if it could not be written.
+    pub(crate) fn end(&self) -> Option<String> {
+        let lines = self.inner.lock().unwrap_or_else(PoisonError::into_inner).lines;
+        self.push(&json!({ "event": "end", "lines": lines }).to_string());
+        let failed = self.inner.lock().unwrap_or_else(PoisonError::into_inner).failed.take()?;
+        Some(format!(
+            "the list of errors {} is not complete: {}",
+            quote(self.path.as_bytes()),
+            describe(&failed)
+        ))
+    }
+}
+
+/// Opens the file and empties it; without an error where it holds something else.
+fn open(path: &OsStr) -> Result<File, Option<io::Error>> {
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    let kind = file.metadata()?;
+    if kind.is_file() && kind.len() > 0 {
+        let mut beginning = vec![0; BEGINNING.len()];
+        let is_list = file.read_exact(&mut beginning).is_ok() && beginning == BEGINNING;
+        if !is_list {
+            return Err(None);
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+    }
+    Ok(file)
+}
+
+/// A failure of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// What was being done, as in `--json`.
+    pub(crate) what: String,
+    /// Whether the kernel was asked and said why not.
+    pub(crate) has_errno: bool,
+    /// Absolute, or relative to the current directory if that is the one of the run.
+    pub(crate) source: Vec<u8>,
+    pub(crate) target: Vec<u8>,
+}
+
+/// A list that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The options of the run.
+    pub(crate) arguments: Vec<OsString>,
+    /// What it was to copy.
+    pub(crate) sources: Vec<Vec<u8>>,
+    pub(crate) failures: Vec<Listed>,
+    /// Whether the run that wrote it came to its end.
+    pub(crate) is_complete: bool,
+}
+
+/// Reads a list that a run of this program wrote.
+pub(crate) fn read(path: &OsStr, program: &str) -> Result<Reading, String> {
+    let file = File::open(path).map_err(|error| {
+        format!("cannot read the list of errors {}: {}", quote(path.as_bytes()), describe(&error))
+    })?;
+    let here = std::env::current_dir().unwrap_or_default();
+    read_from(BufReader::new(file), program, &here)
+        .map_err(|why| format!("{} is not a list of errors: {why}", quote(path.as_bytes())))
+}
+
+fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<Reading, String> {
+    let mut reading = Reading {
+        arguments: Vec::new(),
+        sources: Vec::new(),
+        failures: Vec::new(),
+        is_complete: false,
+    };
+    let mut directory: Option<Vec<u8>> = None;
+    for number in 1_u64.. {
+        let mut line = Vec::new();
+        from.read_until(b'\n', &mut line).map_err(|error| describe(&error))?;
+        // A line without an end was being written when the run was killed.
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        let wrong = |why: &str| format!("line {number}: {why}");
+        let value: Value = serde_json::from_slice(&line).map_err(|_| wrong("no JSON object"))?;
+        let word = |key: &str| value.get(key).and_then(Value::as_str);
+        match (word("event"), &directory) {
+            (Some("run"), None) => {
+                if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
+                    return Err(wrong("of another version"));
+                }
+                if word("program") != Some(program) {
+                    return Err(wrong(&format!("not one of {program}")));
+                }
+                let arguments = names(&value, "arguments").ok_or_else(|| wrong("no arguments"))?;
+                reading.arguments = arguments.into_iter().map(OsString::from_vec).collect();
+                let named = value.get("directory").and_then(bytes);
+                let named = named.ok_or_else(|| wrong("no directory"))?;
+                let sources = names(&value, "sources").unwrap_or_default().into_iter();
+                reading.sources =
+                    sources.map(|source| from_directory(&named, source, here)).collect();
+                directory = Some(named);
+            }
+            (Some("failure"), Some(directory)) => {
+                let path = |key: &str| {
+                    let path = value.get(key).and_then(bytes)?;
+                    Some(from_directory(directory, path, here))
+                };
+                reading.failures.push(Listed {
+                    what: word("what").unwrap_or_default().to_owned(),
+                    has_errno: value.get("errno").is_some_and(Value::is_number),
+                    source: path("source")
+                        .or_else(|| path("path"))
+                        .ok_or_else(|| wrong("no source"))?,
+                    target: path("target").unwrap_or_default(),
+                });
+            }
+            (Some("end"), Some(_)) => reading.is_complete = true,
+            (Some(_), Some(_)) => {}
+            (_, None) => return Err(wrong("no beginning")),
+            (None, _) => return Err(wrong("no event")),
+        }
+    }
+    if directory.is_none() {
+        return Err("it is empty".to_owned());
+    }
+    Ok(reading)
+}
+
+fn names(value: &Value, key: &str) -> Option<Vec<Vec<u8>>> {
+    value.get(key)?.as_array()?.iter().map(bytes).collect()
+}
+
+/// Reads a name as `lossless` writes it; one with a NUL was written by nobody.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    let bytes = match value {
+        Value::String(text) => text.as_bytes().to_vec(),
+        Value::Object(object) => {
+            let hex = object.get("bytes")?.as_str()?;
+            let digits: Vec<u8> = hex
+                .chars()
+                .map(|digit| digit.to_digit(16).map(|d| d as u8))
+                .collect::<Option<_>>()?;
+            let pairs = digits.chunks_exact(2);
+            if !pairs.remainder().is_empty() {
+                return None;
+            }
+            pairs.filter_map(|pair| Some(pair.first()? << 4 | pair.last()?)).collect()
+        }
+        _ => return None,
+    };
+    (!bytes.contains(&0)).then_some(bytes)
+}
+
+/// A relative path belongs to the directory of the run that wrote it.
+fn from_directory(directory: &[u8], path: Vec<u8>, here: &Path) -> Vec<u8> {
+    let is_here = directory == here.as_os_str().as_bytes();
+    if is_here || path.starts_with(b"/") || path.is_empty() {
+        return path;
+    }
+    let mut whole = directory.to_vec();
+    if !whole.ends_with(b"/") {
+        whole.push(b'/');
+    }
+    whole.extend_from_slice(&path);
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = r#"{"arguments":["-a"],"directory":"/x","event":"run","program":"cp","sources":["s"],"version":1}"#;
+
+    fn reading(text: &str, here: &str) -> Result<Reading, String> {
+        read_from(text.as_bytes(), "cp", Path::new(here))
+    }
+
+    #[test]
+    fn names_come_back_as_they_were() {
+        let failure = r#"{"event":"failure","what":"Read","errno":5,"source":{"bytes":"61ff"},"target":"/t"}"#;
+        let list = reading(&format!("{RUN}\n{failure}\n{{\"event\":\"end\"}}\n"), "/").unwrap();
+        assert_eq!(list.arguments, ["-a"]);
+        assert_eq!(list.sources, [b"/x/s"]);
+        assert!(list.is_complete);
+        let [one] = list.failures.as_slice() else { panic!("{list:?}") };
+        assert_eq!(
+            (one.source.as_slice(), one.target.as_slice()),
+            (b"/x/a\xff".as_slice(), b"/t".as_slice())
+        );
+        assert!(one.has_errno);
+        let here = reading(&format!("{RUN}\n{failure}\n"), "/x").unwrap();
+        assert_eq!(here.failures.first().map(|one| one.source.clone()), Some(b"a\xff".to_vec()));
+        assert!(!here.is_complete);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_left_out_and_what_is_wrong_is_refused() {
+        let list = reading(&format!("{RUN}\n{{\"event\":\"failure\",\"sou"), "/").unwrap();
+        assert_eq!(list.failures, []);
+        for wrong in [
+            "",
+            "{}\n",
+            "not json\n",
+            "{\"event\":\"failure\",\"source\":\"a\"}\n",
+            &RUN.replace("\"cp\"", "\"rm\"").replace('}', "}\n"),
+            &RUN.replace("1}", "2}\n"),
+            &format!("{RUN}\n{RUN}x\n"),
+            &format!("{RUN}\n{{\"event\":\"failure\",\"source\":{{\"bytes\":\"6\"}}}}\n"),
+            &format!("{RUN}\n{{\"event\":\"failure\",\"source\":\"a\\u0000\"}}\n"),
+        ] {
+            assert!(reading(wrong, "/").is_err(), "{wrong:?}");
+        }
+    }
+}
