@@ -20,6 +20,7 @@ mod messages;
 mod mv;
 mod output;
 mod races;
+mod rehearse;
 mod rm;
 mod rm_races;
 mod signals;

@@ -14,6 +14,8 @@ mod facts;
 mod metadata;
 pub mod monitor;
 mod plan;
+pub mod preflight;
+pub mod rehearse;
 pub mod relocate;
 pub mod remove;
 pub mod request;

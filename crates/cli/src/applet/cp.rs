@@ -40,6 +40,8 @@ struct Settings {
     format: Format,
     stats: bool,
     data: data_options::Further,
+    dry_run: bool,
+    preflight: bool,
     /// Where failures are listed.
     errors: Option<OsString>,
     /// A list of failures that are done again.
@@ -83,6 +85,14 @@ fn begin(
     let request = request(settings, operands)?;
     list_errors(output, settings, (&cp_retry::options(arguments), sources(settings, operands)))?;
     let how = how(output, settings, &request);
+    if settings.dry_run {
+        return Ok(report::rehearse::dry_run(output, how.format, &request));
+    }
+    if settings.preflight
+        && let Some(code) = report::rehearse::preflight(output, how.format, &request)
+    {
+        return Ok(code);
+    }
     Ok(report::run_copy(output, &how, &request))
 }
 
@@ -102,6 +112,9 @@ fn retry(
     let Command::Copy(settings, _) = read(&words).map_err(Trouble::Usage)? else {
         return Err(Trouble::Plain("the list asks for nothing to be copied".to_owned()));
     };
+    if settings.dry_run || settings.preflight || given.dry_run || given.preflight {
+        return usage("--retry-failed goes neither with --dry-run nor with --preflight".to_owned());
+    }
     let retry = cp_retry::plan(file, &reading, &settings.policy).map_err(Trouble::Plain)?;
     let sources: Vec<OsString> =
         reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
@@ -160,6 +173,8 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         format: Format::Text,
         stats: false,
         data: data_options::Further::default(),
+        dry_run: false,
+        preflight: false,
         errors: None,
         retry_failed: None,
     };
@@ -257,6 +272,8 @@ impl Settings {
             Id::KeepDirectorySymlink => policy.target_links = TargetLinks::KeepDirectory,
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
+            Id::HaulDryRun => self.dry_run = true,
+            Id::HaulPreflight => self.preflight = true,
             Id::HaulErrors => self.errors = value,
             Id::HaulRetryFailed => self.retry_failed = value,
             Id::HaulJson => self.format = Format::Json,

@@ -68,6 +68,10 @@ nothing of the sources and targets stays in it, with 'direct' it is passed by
 (O_DIRECT), which is said where it is not possible, with 'restore' what was
 cached before stays and the rest goes. 'auto' keeps, but for files larger than
 half of the memory that is available, which are treated as by 'restore'.
+--preflight adds up what would be allocated in the target: less where holes are
+kept, where blocks can be shared, or where a file is overwritten. Quotas count as
+far as the file system tells of them as free space (project quotas). What others
+write meanwhile is not foreseen.
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that was swapped for a link meanwhile is not followed.

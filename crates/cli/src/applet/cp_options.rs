@@ -21,9 +21,11 @@ pub(crate) enum Id {
     Force,
     Help,
     Data(DataId),
+    HaulDryRun,
     HaulErrors,
     HaulJson,
     HaulJobs,
+    HaulPreflight,
     HaulProgress,
     HaulRetryFailed,
     HaulStats,
@@ -207,6 +209,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "what becomes of the page cache: keep, drop,\ndirect, restore, or auto (default). See below",
     ),
     own(
+        Id::HaulDryRun,
+        "dry-run",
+        Nothing,
+        "copy nothing; tell for each entry what would be\ndone and why, and what it would need",
+    ),
+    own(
         Id::HaulErrors,
         "errors",
         Required("FILE"),
@@ -259,6 +267,13 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "method",
         Required("NAME"),
         "move bytes with this method or not at all, or\nauto (default): the first that fits",
+    ),
+    own(
+        Id::HaulPreflight,
+        "preflight",
+        Nothing,
+        "first look at everything, and copy nothing if not\neverything can be: space, inodes, limits, \
+         what\ncannot be read. See below",
     ),
     own(
         Id::HaulProgress,

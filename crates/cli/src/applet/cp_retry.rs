@@ -167,7 +167,9 @@ pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
                 id:
                     Id::TargetDirectory
                     | Id::NoTargetDirectory
+                    | Id::HaulDryRun
                     | Id::HaulErrors
+                    | Id::HaulPreflight
                     | Id::HaulRetryFailed
                     | Id::StripSlashes,
                 ..

@@ -2,6 +2,7 @@
 
 mod explain;
 mod json;
+pub(crate) mod rehearse;
 pub(crate) mod relocate;
 pub(crate) mod remove;
 mod stats;

@@ -211,7 +211,7 @@ pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_
 }
 
 /// Describes a taken name; `None` if nobody has it.
-fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Taken>> {
+pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Taken>> {
     let link = match statat(target, name) {
         Ok(link) => link,
         Err(error) if error.errno == Errno::NOENT => return Ok(None),

@@ -1,4 +1,4 @@
-//! `faccessat2` — whether we may write to a file:
+//! `faccessat2` — whether we may read or write a file:
 //! <https://man7.org/linux/man-pages/man2/access.2.html>
 
 use std::ffi::CStr;
@@ -14,4 +14,10 @@ use crate::{Call, Result};
 pub fn may_write_at(directory: impl AsFd, name: &CStr) -> Result<()> {
     rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)
         .named(Call::Faccessat2)
+}
+
+/// Asks with our effective user and group whether `name` may be read. Only good for saying
+/// beforehand what would fail.
+pub fn may_read_at(directory: impl AsFd, name: &CStr) -> Result<()> {
+    rustix::fs::accessat(directory, name, Access::READ_OK, AtFlags::EACCESS).named(Call::Faccessat2)
 }

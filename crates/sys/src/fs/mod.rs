@@ -28,8 +28,10 @@ mod utimens;
 mod xattr;
 
 pub use accessat::may_write_at;
+pub use accessat::{may_read_at, may_write_at};
 pub use birth::birth_at;
 pub use blocking::{Blocking, appends, set_blocking};
+pub use blocking::{Blocking, set_blocking};
 pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
 pub use chmod::fchmod;
 pub use chown::fchown;

@@ -16,6 +16,10 @@ pub struct FileSystem {
     pub available_bytes: u64,
     /// Inodes that are still free; 0 of 0 where the file system makes them as needed.
     pub free_inodes: u64,
+    /// All inodes, free or not; 0 where the file system makes them as needed.
+    pub inodes: u64,
+    /// The length of the longest name in bytes; 0 where nobody knows.
+    pub name_bytes_max: usize,
 }
 
 /// Describes the file system that an open file is on.
@@ -32,5 +36,7 @@ pub fn fstatfs(fd: impl AsFd) -> Result<FileSystem> {
         block_bytes,
         available_bytes: (raw.f_bavail as u64).saturating_mul(block_bytes),
         free_inodes: raw.f_ffree as u64,
+        inodes: raw.f_files as u64,
+        name_bytes_max: raw.f_namelen as usize,
     })
 }

@@ -1,0 +1,173 @@
+//! `--dry-run` says what a copy would do and does nothing; `--preflight` refuses what cannot be done.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use haul_manifest::{Limits, create_tree, random_tree};
+
+use super::support::judge::snapshot;
+use super::support::run::{Call, cp};
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+use super::support::{Outcome, is_root};
+
+/// Calls that change something.
+const WRITING: &str = "mkdir,mkdirat,mknod,mknodat,link,linkat,symlink,symlinkat,unlink,unlinkat,\
+    rmdir,rename,renameat,renameat2,truncate,ftruncate,fallocate,chmod,fchmod,fchmodat,chown,fchown,\
+    fchownat,lchown,utimensat,setxattr,fsetxattr,lsetxattr,pwrite64,sendfile,copy_file_range";
+
+fn targets(text: &str, event: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter(|line| line.contains(&format!("\"event\":\"{event}\"")));
+    lines
+        .filter(|line| !line.contains("\"skip"))
+        .filter_map(|line| Some(line.split("\"target\":").nth(1)?.to_owned()))
+        .map(|rest| rest.split(['}', ',']).next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_rehearsal_names_what_the_copy_makes_and_writes_nothing() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for seed in 7..11 {
+        let scratch = Scratch::new()?;
+        create_tree(&scratch.at("s"), random_tree(seed, &Limits::default()))
+            .map_err(|failure| failure.to_string())?;
+        // The second round meets what the first has made.
+        for round in 0..2 {
+            let words = ["-a", "--json", "-T", "s", "t"];
+            let before = (snapshot(&scratch.at("s")), snapshot(scratch.path()));
+            let call = cp(["--dry-run"]).words(words).in_dir(scratch.path());
+            let log = tempfile::NamedTempFile::new()?;
+            let strace = Strace::new(log.path()).trace(WRITING);
+            let done = strace.wrap(call).succeed()?;
+            assert_eq!(strace.lines()?, [], "seed {seed}");
+            assert!(before == (snapshot(&scratch.at("s")), snapshot(scratch.path())));
+            let told = targets(&done.text(), "would");
+            let done = cp(words).in_dir(scratch.path()).succeed()?;
+            let made: BTreeSet<String> = targets(&done.text(), "entry").into_iter().collect();
+            // A merged directory is named by the rehearsal alone.
+            let missing: Vec<_> = made.difference(&told).collect();
+            assert!(missing.is_empty(), "seed {seed}, round {round}: not foreseen {missing:?}");
+            if round == 0 {
+                assert_eq!(told, made, "seed {seed}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rehearsal_gives_its_reasons() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["s/new", "s/old", "s/d/x", "t/old", "t/d/y"] {
+        scratch.write(name, name)?;
+    }
+    fs::hard_link(scratch.at("s/new"), scratch.at("s/twin"))?;
+    let told = |words: &[&str]| -> Outcome<String> {
+        let call = cp(["--dry-run"]).words(words).words(["-T", "s", "t"]);
+        Ok(call.in_dir(scratch.path()).succeed()?.text())
+    };
+    let text = told(&["-a"])?;
+    for line in [
+        "would merge 's' -> 't' (both are directories)",
+        "would copy 's/new' -> 't/new' (nothing is there)",
+        "would link 's/twin' -> 't/twin' (another name of a file before it)",
+        "would overwrite 's/old' -> 't/old' (a file is there)",
+        "would copy 's/d/x' -> 't/d/x' (nothing is there)",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    assert!(told(&["-an"])?.contains("would skip 's/old' -> 't/old' (something is there, and"));
+    assert!(
+        told(&["-ab"])?.contains("would copy 's/old' -> 't/old' (what is there gets a backup's")
+    );
+    assert!(told(&["-r", "-u"])?.contains("would"));
+    assert!(told(&["-a", "--remove-destination"])?.contains("would replace 's/old'"));
+    Ok(())
+}
+
+#[test]
+fn what_would_fail_is_foreseen() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["s/f", "t/f/in-the-way", "a", "b/a"] {
+        scratch.write(name, name)?;
+    }
+    for (words, message) in [
+        (vec!["s", "x"], "-r not specified"),
+        (vec!["-rT", "s", "t"], "cannot overwrite directory 't/f' with non-directory"),
+        (vec!["none", "x"], "cannot stat 'none'"),
+        (vec!["a", "b/a", "t"], "will not overwrite just-created 't/a'"),
+        (vec!["a", "a"], "are the same file"),
+        (vec!["-r", "t", "t/f"], "into itself"),
+    ] {
+        for mode in ["--dry-run", "--preflight"] {
+            let done = cp([mode]).words(&words).in_dir(scratch.path()).run()?;
+            assert_eq!(done.code(), Some(1), "{mode} {words:?}: {done:?}");
+            assert!(done.errors().contains(message), "{mode} {words:?}: {done:?}");
+        }
+    }
+    assert!(!scratch.at("x").exists() && !scratch.at("t/a").exists());
+    Ok(())
+}
+
+#[test]
+fn preflight_refuses_what_does_not_fit_before_the_first_byte() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/large", vec![1; 3 << 20])?;
+    for number in 0..40 {
+        scratch.write(&format!("s/n{number}"), "")?;
+    }
+    fs::File::create(scratch.at("sparse"))?.set_len(1 << 30)?;
+    fs::create_dir(scratch.at("small"))?;
+    // A mount of its own, seen by nobody else and gone with the command.
+    let in_small = |options: &str, words: &str| {
+        let script = format!(
+            "mount -t tmpfs -o {options} none small && {{ \"$0\" cp {words}; code=$?; ls small; \
+             exit $code; }}"
+        );
+        let program = super::support::run::haul();
+        let call = Call::of("unshare").words(["-m", "sh", "-c"]).word(script).word(program);
+        call.in_dir(scratch.path()).run()
+    };
+    let done = in_small("size=2m", "-r --preflight s small")?;
+    assert_eq!((done.code(), done.text().as_str()), (Some(1), ""), "{done:?}");
+    assert!(
+        done.errors().contains("not enough space on the file system of 'small': 3"),
+        "{done:?}"
+    );
+    let done = in_small("size=8m,nr_inodes=20", "-r --preflight s small")?;
+    assert_eq!((done.code(), done.text().as_str()), (Some(1), ""), "{done:?}");
+    assert!(done.errors().contains("not enough inodes"), "{done:?}");
+    let done = in_small("size=2m", "--preflight --sparse=never sparse small")?;
+    assert_eq!((done.code(), done.text().as_str()), (Some(1), ""), "{done:?}");
+    for (options, words) in
+        [("size=8m", "-r --preflight s small"), ("size=2m", "--preflight sparse small")]
+    {
+        let done = in_small(options, words)?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{words}: {done:?}");
+        assert_ne!(done.text(), "");
+    }
+    Ok(())
+}
+
+#[test]
+fn preflight_finds_what_cannot_be_read() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::public()?;
+    scratch.write("s/secret", "secret")?;
+    fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777))?;
+    fs::set_permissions(scratch.at("s/secret"), fs::Permissions::from_mode(0o600))?;
+    let done = cp(["-r", "--preflight", "s", "t"]).in_dir(scratch.path()).by_user().run()?;
+    assert_eq!(done.code(), Some(1));
+    assert!(done.errors().contains("cannot open 's/secret' for reading"), "{done:?}");
+    assert!(!scratch.at("t").exists());
+    Ok(())
+}
