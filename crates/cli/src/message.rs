@@ -8,6 +8,10 @@ use crate::escape::quote;
 fn of_data(what: What, source: &str, target: &str) -> String {
     match what {
         What::Sync => format!("error syncing {target}"),
+        What::SyncNames => format!("error syncing the directories in {target}"),
+        What::NewOwner => {
+            format!("warning: {target} was replaced, and could not get the owner it had")
+        }
         What::MethodUnfit(method, why) => {
             format!("cannot copy {source} to {target} with --method={method}: {why}")
         }

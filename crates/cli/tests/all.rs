@@ -7,6 +7,7 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod again;
+mod atomic;
 mod bench;
 mod data;
 mod data_options;

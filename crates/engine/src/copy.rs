@@ -2,18 +2,19 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use haul_sys::fs::fstat;
+use haul_sys::fs::{CWD, fstat, statat};
 
 use crate::apply::hardlink::LinkMap;
+use crate::apply::held::{Group, secure_names, settle_all};
 use crate::error::Failure;
 use crate::facts::Pairs;
 use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::plan::Plan;
-use crate::request::{Again, ModePolicy, Policy, Request, Resources};
+use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::Pool;
@@ -72,8 +73,10 @@ pub(crate) fn copy_planned(
 ) -> Counts {
     let budget = Budget::new(resources.jobs, resources.descriptors);
     let me = haul_sys::process::identity();
+    let shown = plan.shown.clone();
     let run = Run {
         policy,
+        target: &shown,
         monitor,
         control,
         budget,
@@ -87,6 +90,8 @@ pub(crate) fn copy_planned(
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         several_names: Mutex::new(()),
+        group: Group::default(),
+        unnamed_files: AtomicBool::new(can_name_open(policy)),
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),
@@ -96,8 +101,18 @@ pub(crate) fn copy_planned(
         let mut worker = Worker::new(&run, scope, 0);
         worker.stack.push(Job::Continue(task));
         worker.work();
+        // The pool is done only when every worker is, so nothing more is held from here on.
+        settle_all(&worker);
     });
+    if policy.appearance == Appearance::Durable && !run.stopped() {
+        secure_names(&run);
+    }
     control.counts()
+}
+
+/// Tells whether a file without a name can get one, for which `/proc` may be needed.
+fn can_name_open(policy: &Policy) -> bool {
+    policy.appears_whole() && statat(CWD, c"/proc/self/fd").is_ok()
 }
 
 /// Makes the task whose entries are the operands.

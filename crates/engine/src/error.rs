@@ -42,6 +42,8 @@ pub enum What {
     Close,
     /// Waiting until the target is on stable storage.
     Sync,
+    /// Waiting until the target's names are.
+    SyncNames,
     /// The method that was asked for cannot serve, for this reason; both.
     MethodUnfit(&'static str, &'static str),
     /// The kernel refused the method that was asked for; both.
@@ -114,6 +116,8 @@ pub enum What {
     RestoreBackup,
     /// A leading directory of an operand is no directory; the source.
     NotADirectory,
+    /// The file that was replaced belonged to somebody else, and the new one does not; the target.
+    NewOwner,
     /// Memory, threads or descriptors ran out.
     Resources,
 }

@@ -24,4 +24,5 @@ mod schedule;
 mod walk;
 mod worker;
 
+pub use apply::temporary::is_hidden_name;
 pub use copy::{copy, copy_again};

@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) target: OwnedFd,
     /// The target directory as it was given, or nothing if the target is the new name.
     pub(crate) target_name: CString,
+    /// The target as it was given, for messages.
+    pub(crate) shown: CString,
     /// The order to keep, which may be stricter than the policy's.
     pub(crate) order: Order,
     /// Whether the one operand is copied to its own backup, so that no further backup is made.
@@ -97,6 +99,7 @@ impl Plan {
             source,
             target,
             target_name: CString::default(),
+            shown: request.target.clone(),
             order: request.policy.order,
             backs_itself_up: false,
         })
@@ -112,6 +115,7 @@ impl Plan {
             source,
             target,
             target_name: CString::default(),
+            shown: request.target.clone(),
             order: request.policy.order,
             backs_itself_up,
         }
@@ -142,6 +146,7 @@ impl Plan {
             source: here,
             target,
             target_name: request.target.clone(),
+            shown: request.target.clone(),
             order,
             backs_itself_up: false,
         }

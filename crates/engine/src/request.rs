@@ -218,6 +218,17 @@ pub enum Sync {
     Files,
 }
 
+/// How a regular file's new contents appear under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appearance {
+    /// Byte by byte: the name is there from the first one on.
+    Gradual,
+    /// At once, when everything is there; until then the old file stays (`--atomic`).
+    Whole,
+    /// The same, once it is on stable storage (`--durable`).
+    Durable,
+}
+
 /// How everything is to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -247,6 +258,8 @@ pub struct Policy {
     pub borders: Borders,
     /// The bytes.
     pub data: DataPolicy,
+    /// How they appear under their names.
+    pub appearance: Appearance,
     /// Whether they are on stable storage before the run ends.
     pub sync: Sync,
     /// The rate that all workers together keep to.
@@ -277,12 +290,25 @@ impl Policy {
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
             data: DataPolicy::PLAIN,
+            appearance: Appearance::Gradual,
             sync: Sync::No,
             bytes_per_second: None,
             order: Order::Any,
             umask,
             privileged: false,
         }
+    }
+
+    /// Tells whether a regular file gets its name only when it is complete.
+    #[must_use]
+    pub fn appears_whole(&self) -> bool {
+        self.appearance != Appearance::Gradual && self.make == Make::Copy
+    }
+
+    /// Tells whether each name is on stable storage before the run ends.
+    #[must_use]
+    pub fn syncs_names(&self) -> bool {
+        self.sync == Sync::Files || self.appearance == Appearance::Durable
     }
 
     /// Tells whether FIFOs and devices are read as if they were files: without recursion always,

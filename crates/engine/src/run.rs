@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use crate::apply::hardlink::{LinkMap, Name};
+use crate::apply::held::Group;
 use crate::apply::shared::SharedFile;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
@@ -56,6 +57,8 @@ impl Offer for Joinable {
 /// What all workers of a run share.
 pub(crate) struct Run<'r> {
     pub(crate) policy: &'r Policy,
+    /// The target as it was given.
+    pub(crate) target: &'r CStr,
     pub(crate) monitor: &'r dyn Monitor,
     pub(crate) control: &'r Control<'r>,
     pub(crate) budget: Budget,
@@ -75,6 +78,10 @@ pub(crate) struct Run<'r> {
     pub(crate) several_operands: bool,
     /// Held while a file is overwritten that can be reached by another name, too.
     pub(crate) several_names: Mutex<()>,
+    /// Files that are held until they are secured together.
+    pub(crate) group: Group,
+    /// Whether files without names can be made, as far as anybody knows.
+    pub(crate) unnamed_files: AtomicBool,
     /// Our own user and group.
     pub(crate) me: (u32, u32),
     /// Whether entries are told to the monitor.
@@ -161,6 +168,18 @@ impl Run<'_> {
         };
         count.fetch_add(1, Ordering::Relaxed);
         self.monitor.failed(failure);
+    }
+
+    /// Tells whether targets are read again once they are written.
+    pub(crate) fn reads_targets(&self) -> bool {
+        false
+    }
+
+    /// Reports a failure of the target as a whole.
+    pub(crate) fn fail_root(&self, what: What, errno: Errno) {
+        let (errno, severity) = (Some(errno), Severity::Failure);
+        let target = self.target.to_bytes().to_vec();
+        self.report(severity, &Failure { what, source: Vec::new(), target, errno, severity });
     }
 
     /// Reports a failure at a directory itself.

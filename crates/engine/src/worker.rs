@@ -107,7 +107,7 @@ impl Task {
         }
     }
 
-    fn kind(&self) -> TaskKind {
+    pub(crate) fn kind(&self) -> TaskKind {
         TaskKind { origin: self.origin, new_owner: self.new_owner, inherits_acl: self.inherits_acl }
     }
 

@@ -58,6 +58,7 @@ calls! {
     Fsync "fsync",
     Ftruncate "ftruncate",
     Getdents "getdents64",
+    Getrandom "getrandom",
     Lgetxattr "lgetxattr",
     IoUringEnter "io_uring_enter",
     IoUringRegister "io_uring_register",

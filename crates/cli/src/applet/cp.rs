@@ -330,6 +330,8 @@ impl Settings {
         }
         if std::env::var_os("POSIXLY_CORRECT").is_some()
             && policy.target_links == TargetLinks::Strict
+            // What does not exist cannot be replaced at once.
+            && !policy.appears_whole()
         {
             policy.target_links = TargetLinks::WriteDangling;
         }

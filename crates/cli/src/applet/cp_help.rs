@@ -72,6 +72,16 @@ half of the memory that is available, which are treated as by 'restore'.
 kept, where blocks can be shared, or where a file is overwritten. Quotas count as
 far as the file system tells of them as free space (project quotas). What others
 write meanwhile is not foreseen.
+
+With --atomic and --durable a file is written without a name, or with a hidden
+one (.haul- and twelve letters), and takes its name when it is complete. What it
+replaces hands on its owner, permissions, ACL and extended attributes as far as
+they are not preserved from SOURCE, but no setuid and setgid bits. Other hard
+links of what it replaces keep the old contents; where DEST is a symbolic link,
+what that leads to is replaced and the link stays; FIFOs and devices are written
+to. A file that may not be written to is not replaced without -f.
+--durable flushes whole file systems (syncfs) where many files are copied.
+
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that was swapped for a link meanwhile is not followed.

@@ -197,6 +197,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
     opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
     own(
+        Id::Data(DataId::Atomic),
+        "atomic",
+        Nothing,
+        "give each file its name when it is complete, and\nkeep the old one until then. See below",
+    ),
+    own(
         Id::Data(DataId::Bandwidth),
         "bandwidth",
         Required("RATE"),
@@ -213,6 +219,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "dry-run",
         Nothing,
         "copy nothing; tell for each entry what would be\ndone and why, and what it would need",
+    ),
+    own(
+        Id::Data(DataId::Durable),
+        "durable",
+        Nothing,
+        "the same as --atomic, and complete means: on\nstable storage; the names are before the end",
     ),
     own(
         Id::HaulErrors,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use haul_engine::request::{Policy, Sync};
+use haul_engine::request::{Appearance, Policy, Sync};
 use haul_io::method::LADDER;
 use haul_io::{Cache, Choice, DataPolicy, Tell};
 
@@ -12,8 +12,10 @@ use crate::getopt::{Usage, choose};
 /// An option about bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataId {
+    Atomic,
     Bandwidth,
     Cache,
+    Durable,
     Explain,
     Fsync,
     IoSize,
@@ -51,6 +53,11 @@ pub(super) fn set(
     word: &OsStr,
 ) -> Result<(), Usage> {
     match id {
+        DataId::Atomic if policy.appearance == Appearance::Gradual => {
+            policy.appearance = Appearance::Whole;
+        }
+        DataId::Atomic => {}
+        DataId::Durable => policy.appearance = Appearance::Durable,
         DataId::Bandwidth => policy.bytes_per_second = Some(size("--bandwidth", word)?),
         DataId::Cache => policy.data.cache = cache(word)?,
         DataId::Explain => further.explain = true,

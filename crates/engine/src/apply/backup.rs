@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
-    DirectoryBuffer, Follow, RenameMode, for_each_entry, open_directory, renameat, statat,
+    DirectoryBuffer, Follow, RenameMode, for_each_entry, linkat, open_directory, renameat, statat,
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::existing::split;
+use super::existing::{split, swap_in};
 use crate::request::{Backup, BackupKind};
 
 /// How often a number is taken by somebody else before it is a fault.
@@ -35,6 +35,30 @@ pub(crate) fn make(
         }
     }
     Err(CallError::new(Call::Renameat2, Errno::EXIST))
+}
+
+/// Gives a target its backup's name as a second name, and returns it.
+pub(super) fn link(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    backup: &Backup,
+) -> haul_sys::Result<CString> {
+    for _ in 0..ATTEMPTS {
+        let (backup_name, mode) = name_for(directory, name, backup)?;
+        let linked = if mode == RenameMode::NoReplace {
+            linkat(directory, name, directory, &backup_name, Follow::No)
+        } else {
+            swap_in(directory, &backup_name, |hidden| {
+                linkat(directory, name, directory, hidden, Follow::No)
+            })
+        };
+        match linked {
+            Ok(()) => return Ok(backup_name),
+            Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(CallError::new(Call::Linkat, Errno::EXIST))
 }
 
 /// Returns the name that a backup would get, and whether it may replace an older backup.

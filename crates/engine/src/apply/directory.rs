@@ -40,6 +40,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
                 existing::Standing::Settled(_) => return,
                 existing::Standing::Free
                 | existing::Standing::Swap
+                | existing::Standing::Replace(..)
                 | existing::Standing::Overwrite(_) => {
                     entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
                     return;

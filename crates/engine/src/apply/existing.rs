@@ -1,18 +1,20 @@
 //! A name that is taken already: looks at it, decides, asks, and makes room.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
-use haul_sys::Errno;
 use haul_sys::fs::{
-    Follow, Kind, RenameMode, fstat, open_directory, renameat, statat, statat_follow, unlinkat,
+    Follow, Kind, RenameMode, fstat, may_write_at, open_directory, renameat, statat, statat_follow,
+    unlinkat,
 };
+use haul_sys::{Call, CallError, Errno};
 
+use super::temporary::under_hidden_name;
 use super::{Item, backup, find};
 use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::What;
 use crate::monitor::{Outcome, Question, Shard};
-use crate::request::Make;
+use crate::request::{Force, Make};
 use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
 use crate::worker::{Task, Worker};
@@ -25,10 +27,21 @@ pub(super) enum Standing {
     Overwrite(Box<Taken>),
     /// The link that is made takes its place at once.
     Swap,
+    /// What is made takes its place at once, when it is complete.
+    Replace(Box<Taken>, Inherits),
     /// The directory that has it gets the entries.
     Merge(Box<Taken>),
     /// The entry is done with: left out, refused, or failed; and that was told where it had to be.
     Settled(Done),
+}
+
+/// Whether a file that takes another's place takes over its owner and bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inherits {
+    /// It does, for the other would have been overwritten.
+    Yes,
+    /// It does not, for the other would have been removed.
+    No,
 }
 
 /// Why an entry is done with.
@@ -106,7 +119,11 @@ fn act(
     (action, taken): (Action, Taken),
 ) -> Standing {
     let run = worker.run;
+    let whole = run.policy.appears_whole();
     match action {
+        Action::Overwrite if whole && is_a_file(&taken) => {
+            replace_overwritten(worker, task, entry, taken)
+        }
         Action::Overwrite => Standing::Overwrite(Box::new(taken)),
         Action::Merge => Standing::Merge(Box::new(taken)),
         // The call that makes the name says what is in its way.
@@ -115,7 +132,13 @@ fn act(
         Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
             Standing::Swap
         }
+        Action::Replace if whole => Standing::Replace(Box::new(taken), Inherits::No),
         Action::Replace => remove(worker, task, entry),
+        Action::BackUp if whole => match link_backup(worker, task, entry, item) {
+            Some(Standing::Free) => Standing::Replace(Box::new(taken), Inherits::No),
+            Some(standing) => standing,
+            None => back_up(worker, task, entry, item),
+        },
         Action::BackUp => back_up(worker, task, entry, item),
         Action::Skip => {
             Shard::one(&worker.shard.skipped);
@@ -134,6 +157,26 @@ fn act(
     }
 }
 
+fn is_a_file(taken: &Taken) -> bool {
+    taken.reached().is_some_and(|reached| reached.kind() == Kind::Regular)
+}
+
+/// A file that could not be written to is not replaced either: its bits were meant so.
+fn replace_overwritten(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    taken: Taken,
+) -> Standing {
+    if worker.run.policy.force == Force::No
+        && let Err(error) = may_write_at(task.handles.target(), entry.target)
+    {
+        entry.fail(worker.run, What::CreateFile, Some(error.errno));
+        return Standing::Settled(Done::Failed);
+    }
+    Standing::Replace(Box::new(taken), Inherits::Yes)
+}
+
 /// Removes a taken name.
 pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> Standing {
     match unlinkat(task.handles.target(), entry.target) {
@@ -145,6 +188,36 @@ pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) ->
         Err(error) => {
             entry.fail(worker.run, What::Remove, Some(error.errno));
             Standing::Settled(Done::Failed)
+        }
+    }
+}
+
+/// Gives what is there the backup's name as well, so that its own is never free; `None` where there
+/// are no second names.
+fn link_backup(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+) -> Option<Standing> {
+    let run = worker.run;
+    let policy = run.policy.backup.as_ref()?;
+    let target = task.handles.target();
+    if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
+        entry.fail(run, What::BackupDestroysSource, None);
+        return Some(Standing::Settled(Done::Failed));
+    }
+    match backup::link(target, entry.target, policy) {
+        Ok(name) => {
+            item.backup = Some(name);
+            Some(Standing::Free)
+        }
+        // link(2): EPERM and EOPNOTSUPP where there are no hard links or none to this file, EMLINK
+        // where it has as many as it can have.
+        Err(error) if matches!(error.errno, Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK) => None,
+        Err(error) => {
+            entry.fail(run, What::Backup, Some(error.errno));
+            Some(Standing::Settled(Done::Failed))
         }
     }
 }
@@ -170,9 +243,6 @@ fn back_up(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut I
     }
 }
 
-/// How many names are tried for something that is made under another name first.
-const ATTEMPTS: u32 = 100;
-
 /// Makes something under a hidden name beside its place, and then puts it there at once.
 pub(super) fn swap_in(
     directory: BorrowedFd<'_>,
@@ -180,32 +250,35 @@ pub(super) fn swap_in(
     make: impl Fn(&CStr) -> haul_sys::Result<()>,
 ) -> haul_sys::Result<()> {
     let (parent, _) = split(name.to_bytes());
-    let process = std::process::id();
-    for attempt in 0..ATTEMPTS {
-        let mut hidden = parent.to_vec();
-        hidden.extend_from_slice(format!(".haul-{process:x}-{attempt:x}").as_bytes());
-        let Ok(hidden) = std::ffi::CString::new(hidden) else { break };
-        match make(&hidden) {
-            Err(error) if error.errno == Errno::EXIST => continue,
-            Err(error) => return Err(error),
-            Ok(()) => {}
-        }
-        let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
-        // Where both are names of one file, renaming does nothing and leaves both.
-        let left = unlinkat(directory, &hidden);
-        return match (renamed, left) {
-            (Err(error), _) => Err(error),
-            (Ok(()), Err(error)) if error.errno != Errno::NOENT => Err(error),
-            (Ok(()), _) => Ok(()),
-        };
+    let mut beside = name.to_owned();
+    under_hidden_name(|hidden| {
+        beside = CString::new([parent, hidden.to_bytes()].concat())
+            .map_err(|_| CallError::new(Call::Renameat2, Errno::INVAL))?;
+        make(&beside)
+    })?;
+    let renamed = renameat(directory, &beside, directory, name, RenameMode::Replace);
+    // Where both are names of one file, renaming does nothing and leaves both.
+    let left = unlinkat(directory, &beside);
+    match (renamed, left) {
+        (Err(error), _) => Err(error),
+        (Ok(()), Err(error)) if error.errno != Errno::NOENT => Err(error),
+        (Ok(()), _) => Ok(()),
     }
-    Err(haul_sys::CallError::new(haul_sys::Call::Linkat, Errno::EXIST))
 }
 
 /// Gives a backup its old name again, for what was to replace it did not come about.
 pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_>, backup: &CStr) {
-    let renamed = renameat(directory, backup, directory, entry.target, RenameMode::Replace);
-    if let Err(error) = renamed {
+    // A backup that is a second name of what is still there has only to go again.
+    let twins = statat(directory, backup).and_then(|one| {
+        let other = statat(directory, entry.target)?;
+        Ok(one.same_file(&other))
+    });
+    let restored = if twins == Ok(true) {
+        unlinkat(directory, backup)
+    } else {
+        renameat(directory, backup, directory, entry.target, RenameMode::Replace)
+    };
+    if let Err(error) = restored {
         entry.fail(run, What::RestoreBackup, Some(error.errno));
     }
 }

@@ -10,11 +10,13 @@ use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
 use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
-use super::{Target, existing, hardlink, shared};
+use super::held::{self, Held};
+use super::temporary::Temporary;
+use super::{Target, existing, hardlink, heir, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{MovedFile, Shard};
-use crate::request::{Make, Sync};
+use crate::request::{Appearance, Make, Sync};
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
 use crate::worker::{Task, Worker};
@@ -130,24 +132,86 @@ pub(super) fn complete(
             return;
         }
     };
+    if let Err((what, errno)) = inherit(run, &file) {
+        file.entry.fail(run, what, Some(errno));
+        take_away(run, &file, None);
+        return;
+    }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
     let Finished { entry, source, stat, target, .. } = file;
-    let Target { fd, mode, leads_links, backup, .. } = target;
     drop(source);
-    let synced = match run.policy.sync {
-        Sync::Files => fsync(&fd).map_err(|error| (What::Sync, error)),
-        Sync::No => Ok(()),
+    if target.temporary.is_some() {
+        let held = Held {
+            node: Arc::clone(entry.node),
+            source_name: entry.source.to_owned(),
+            target_name: entry.target.to_owned(),
+            stat: *stat,
+            target,
+            moved,
+        };
+        if run.policy.appearance == Appearance::Durable {
+            held::hold(worker, held);
+        } else {
+            held::land(worker, held);
+        }
+        return;
+    }
+    close_named(worker, entry, stat, target, moved);
+}
+
+/// Secures and closes a file that has had its name from the start.
+fn close_named(
+    worker: &Worker<'_, '_>,
+    entry: &Entry<'_>,
+    stat: &Stat,
+    target: Target,
+    moved: Moved,
+) {
+    let run = worker.run;
+    // A device or FIFO that is written to has no name to wait for.
+    let synced = match (run.policy.sync, run.policy.appearance) {
+        (Sync::Files, _) => fsync(&target.fd).map_err(|error| (What::Sync, error)),
+        (Sync::No, Appearance::Durable) if !is_stream(&target) => {
+            fsync(&target.fd).map_err(|error| (What::Sync, error))
+        }
+        (Sync::No, _) => Ok(()),
     };
+    let Target { fd, mode, leads_links, backup, .. } = target;
     // Network file systems, FUSE and quotas tell of the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
     if let Err((what, error)) = synced.and(closed) {
         entry.fail(run, what, Some(error.errno));
-        let lost =
-            Leftover { entry, stat, made: mode.is_some(), leads_links, backup: backup.as_deref() };
+        let lost = Leftover {
+            entry,
+            stat,
+            made: mode.is_some(),
+            leads_links,
+            backup: backup.as_deref(),
+            temporary: None,
+        };
         lost.take_away(run, None);
         return;
     }
+    finish(worker, entry, stat, moved, leads_links);
+}
+
+/// FIFOs and terminals cannot be synced (`EINVAL`), and have nothing that could be lost.
+fn is_stream(target: &Target) -> bool {
+    target
+        .before
+        .is_some_and(|before| matches!(before.kind(), Kind::Fifo | Kind::Socket | Kind::CharDevice))
+}
+
+/// Counts a file that is complete and has its name, and links what waits for that.
+pub(super) fn finish(
+    worker: &Worker<'_, '_>,
+    entry: &Entry<'_>,
+    stat: &Stat,
+    moved: Moved,
+    leads_links: bool,
+) {
+    let run = worker.run;
     Shard::one(&worker.shard.files);
     if let Some(count) = worker.shard.methods.get(moved.line) {
         Shard::one(count);
@@ -156,9 +220,28 @@ pub(super) fn complete(
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
-    if leads_links {
-        run.links.completed(identity(stat));
+    if leads_links && let Some((first, waiting)) = run.links.completed(identity(stat)) {
+        for waiting in waiting {
+            hardlink::link_waiting(worker, &first, waiting);
+        }
     }
+}
+
+/// Hands on to a file that replaces another what the other has.
+fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Errno)> {
+    let Some(temporary) = &file.target.temporary else { return Ok(()) };
+    let fd = file.target.fd.as_fd();
+    let handles =
+        run.cache.of(file.entry.node).map_err(|(_, error)| (What::OpenDirectory, error.errno))?;
+    if let Some((directory, name, seen)) =
+        temporary.predecessor(handles.target(), file.entry.target)
+    {
+        let old = heir::Predecessor { directory, name, seen };
+        return heir::take_over(run, file.entry, fd, &old);
+    }
+    temporary
+        .settle_mode(run, fd, file.stat, file.target.mode)
+        .map_err(|error| (What::Permissions, error.errno))
 }
 
 /// Books what was cached, and says where direct I/O was promised and not possible.
@@ -192,32 +275,40 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
 }
 
 fn take_away(run: &Run<'_>, file: &Finished<'_>, ours: Option<&Stat>) {
-    let left = Leftover {
-        entry: file.entry,
-        stat: file.stat,
-        made: file.target.mode.is_some(),
-        leads_links: file.target.leads_links,
-        backup: file.target.backup.as_deref(),
-    };
-    left.take_away(run, ours);
+    Leftover::of(file.entry, file.stat, &file.target).take_away(run, ours);
 }
 
 /// A target that has not got all its bytes.
-struct Leftover<'a> {
+pub(super) struct Leftover<'a> {
     entry: &'a Entry<'a>,
     stat: &'a Stat,
     /// Whether this run made it.
     made: bool,
     leads_links: bool,
     backup: Option<&'a CStr>,
+    temporary: Option<&'a Temporary>,
 }
 
-impl Leftover<'_> {
+impl<'a> Leftover<'a> {
+    pub(super) fn of(entry: &'a Entry<'a>, stat: &'a Stat, target: &'a Target) -> Leftover<'a> {
+        Leftover {
+            entry,
+            stat,
+            made: target.mode.is_some(),
+            leads_links: target.leads_links,
+            backup: target.backup.as_deref(),
+            temporary: target.temporary.as_deref(),
+        }
+    }
+
     /// Removes an unfinished file that this run made, and every name that was made of it. With a
     /// description of it only if the name still is that file, for it may be somebody else's by now.
-    fn take_away(&self, run: &Run<'_>, ours: Option<&Stat>) {
+    pub(super) fn take_away(&self, run: &Run<'_>, ours: Option<&Stat>) {
         let entry = self.entry;
         if self.leads_links {
+            for waiting in run.links.abandoned(identity(self.stat)) {
+                hardlink::give_up(run, waiting);
+            }
             for other in run.links.failed(identity(self.stat)) {
                 hardlink::unmake(run, &other.node, &other.name);
                 let other = Entry {
@@ -229,10 +320,16 @@ impl Leftover<'_> {
                 other.fail(run, What::CreateHardLink, None);
             }
         }
-        if !self.made {
+        if !self.made && self.temporary.is_none() {
             return;
         }
         let removed = run.cache.of(entry.node).map_err(|(_, error)| error).and_then(|handles| {
+            if let Some(temporary) = self.temporary {
+                if let Some(backup) = self.backup {
+                    existing::restore(run, handles.target(), entry, backup);
+                }
+                return temporary.discard(handles.target());
+            }
             let now = statat(handles.target(), entry.target)?;
             if ours.is_none_or(|ours| now.same_file(ours)) {
                 unlinkat(handles.target(), entry.target)?;

@@ -8,13 +8,15 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 
 use super::existing::{self, Done, Standing};
-use super::{Item, find};
+use super::{Content, Item, find};
 use crate::error::What;
 use crate::monitor::{Outcome, Shard};
 use crate::request::Existing;
-use crate::run::Entry;
+use crate::run::{Entry, Run};
+use crate::schedule::finish::release;
 use crate::walk::node::{Identity, Node};
-use crate::worker::{Task, Worker};
+use crate::walk::reader::Reader;
+use crate::worker::{Task, TaskKind, Worker};
 
 /// The map is split, so that workers in different directories seldom meet.
 const SHARDS: usize = 16;
@@ -33,6 +35,8 @@ pub(crate) struct Name {
 pub(super) enum Complete {
     Yes,
     NotYet,
+    /// Not yet, and before it is it has no name.
+    Unnamed,
 }
 
 /// A file of the target that has, or may get, several names.
@@ -40,9 +44,22 @@ struct Group {
     first: Name,
     /// The other names, kept until the first is complete, for they share its fate.
     others: Vec<Name>,
+    /// Entries that are to be names of it, once it has one itself.
+    waiting: Vec<Waiting>,
     /// Names of the source that did not come along yet; the group is forgotten with the last.
     left: u64,
     complete: bool,
+    /// Whether the first has its name only when it is complete.
+    unnamed: bool,
+}
+
+/// An entry that waits for the first name of its file.
+pub(crate) struct Waiting {
+    node: Arc<Node>,
+    kind: TaskKind,
+    source: CString,
+    target: CString,
+    item: Item,
 }
 
 /// Which files of the source were copied already, for those with several names.
@@ -57,6 +74,30 @@ pub(super) enum Claim<'a> {
     First(First<'a>),
     /// This one was made before: link to it.
     Made(Name),
+    /// This one is on its way, and has no name yet.
+    Coming(Coming<'a>),
+}
+
+/// The place where entries wait for the first name of their file.
+pub(super) struct Coming<'a> {
+    shard: MutexGuard<'a, HashMap<Identity, Group>>,
+    id: Identity,
+}
+
+impl Coming<'_> {
+    /// Puts an entry by until the file has its first name.
+    pub(super) fn wait(mut self, task: &Task, entry: &Entry<'_>, item: &mut Item) {
+        let Some(group) = self.shard.get_mut(&self.id) else { return };
+        entry.node.owe();
+        let (stat, link, slot) = (item.stat, item.link, item.slot);
+        group.waiting.push(Waiting {
+            node: Arc::clone(entry.node),
+            kind: task.kind(),
+            source: entry.source.to_owned(),
+            target: entry.target.to_owned(),
+            item: Item { slot, content: Content::Special, stat, link, backup: None, target: None },
+        });
+    }
 }
 
 /// The right to make the first name.
@@ -73,8 +114,14 @@ impl First<'_> {
             name: entry.target.to_owned(),
             source: entry.source.to_owned(),
         };
-        let complete = complete == Complete::Yes;
-        let group = Group { first, others: Vec::new(), left: names.saturating_sub(1), complete };
+        let group = Group {
+            first,
+            others: Vec::new(),
+            waiting: Vec::new(),
+            left: names.saturating_sub(1),
+            complete: complete == Complete::Yes,
+            unnamed: complete == Complete::Unnamed,
+        };
         self.shard.insert(self.id, group);
     }
 }
@@ -94,6 +141,7 @@ impl LinkMap {
     pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
         let shard = self.shard(id);
         match shard.get(&id) {
+            Some(group) if group.unnamed && !group.complete => Claim::Coming(Coming { shard, id }),
             Some(group) => Claim::Made(group.first.clone()),
             None => Claim::First(First { shard, id }),
         }
@@ -111,21 +159,57 @@ impl LinkMap {
         }
     }
 
-    /// Hears that a file is complete: its names are good.
-    pub(crate) fn completed(&self, id: Identity) {
+    /// Hears that a file is complete: its names are good, and what waits can be linked to it.
+    pub(crate) fn completed(&self, id: Identity) -> Option<(Name, Vec<Waiting>)> {
         let mut shard = self.shard(id);
-        let Some(group) = shard.get_mut(&id) else { return };
+        let group = shard.get_mut(&id)?;
         group.complete = true;
         group.others = Vec::new();
+        let waiting = std::mem::take(&mut group.waiting);
+        let first = group.first.clone();
         if group.left == 0 {
             shard.remove(&id);
         }
+        Some((first, waiting))
+    }
+
+    /// Hears that a file could not be completed: what waits for it waits in vain.
+    pub(crate) fn abandoned(&self, id: Identity) -> Vec<Waiting> {
+        self.shard(id)
+            .get_mut(&id)
+            .map(|group| std::mem::take(&mut group.waiting))
+            .unwrap_or_default()
     }
 
     /// Hears that a file could not be completed: its other names have to go as well.
     pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
         self.shard(id).remove(&id).map(|group| group.others).unwrap_or_default()
     }
+}
+
+/// Makes an entry that waited another name of its file, which has one now.
+pub(super) fn link_waiting(worker: &Worker<'_, '_>, first: &Name, waiting: Waiting) {
+    let run = worker.run;
+    let Waiting { node, kind, source, target, mut item } = waiting;
+    let entry = Entry { node: &node, source: &source, target: &target, rest: None };
+    match run.cache.of(&node) {
+        Ok(handles) => {
+            let task = Task::new(Arc::clone(&node), handles, kind, Reader::default());
+            to_first(worker, &task, &entry, &mut item, first);
+        }
+        Err((_, error)) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
+    }
+    release(run, node);
+}
+
+/// Reports an entry whose file did not come about.
+pub(super) fn give_up(run: &Run<'_>, waiting: Waiting) {
+    let Waiting { node, source, target, .. } = waiting;
+    if !run.stopped() {
+        let entry = Entry { node: &node, source: &source, target: &target, rest: None };
+        entry.fail(run, What::CreateHardLink, None);
+    }
+    release(run, node);
 }
 
 /// Makes an entry another name of a file of the target.
@@ -154,10 +238,14 @@ pub(super) fn to_first(
             && one.same_file(&two)
         {
             answer = Ok(());
-        } else if make_room(worker, task, entry, item) {
-            answer = link();
         } else {
-            return;
+            answer = match make_room(worker, task, entry, item) {
+                Room::Made => link(),
+                Room::Without => existing::swap_in(target, entry.target, |hidden| {
+                    linkat(handles.target(), &first.name, target, hidden, Follow::No)
+                }),
+                Room::None => return,
+            };
         }
     }
     let name = || Name {
@@ -181,18 +269,35 @@ pub(super) fn to_first(
     }
 }
 
+/// Whether there is room for a name.
+enum Room {
+    Made,
+    /// There is none, but what is there may be replaced.
+    Without,
+    None,
+}
+
 /// Frees a name that is to become another name of a file that was copied already. What is there
 /// goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
-fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> bool {
-    match existing::stand_taken(worker, task, entry, item) {
-        Standing::Free => true,
-        Standing::Settled(Done::Skipped) if worker.run.policy.existing == Existing::Older => {
-            matches!(existing::remove(worker, task, entry), Standing::Free)
+fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
+    let run = worker.run;
+    let goes = match existing::stand_taken(worker, task, entry, item) {
+        Standing::Free => return Room::Made,
+        Standing::Settled(Done::Skipped) => run.policy.existing == Existing::Older,
+        Standing::Settled(Done::Failed) => false,
+        Standing::Overwrite(_) | Standing::Merge(_) | Standing::Swap | Standing::Replace(..) => {
+            true
         }
-        Standing::Overwrite(_) | Standing::Merge(_) | Standing::Swap => {
-            matches!(existing::remove(worker, task, entry), Standing::Free)
-        }
-        Standing::Settled(_) => false,
+    };
+    if !goes {
+        return Room::None;
+    }
+    if run.policy.appears_whole() {
+        return Room::Without;
+    }
+    match existing::remove(worker, task, entry) {
+        Standing::Free => Room::Made,
+        _ => Room::None,
     }
 }
 
@@ -224,7 +329,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
 }
 
 /// Removes a name that this run made and that must not stay.
-pub(crate) fn unmake(run: &crate::run::Run<'_>, node: &Arc<Node>, name: &CStr) {
+pub(crate) fn unmake(run: &Run<'_>, node: &Arc<Node>, name: &CStr) {
     let removed = run
         .cache
         .of(node)

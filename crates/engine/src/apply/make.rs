@@ -26,13 +26,18 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         return;
     }
     match run.links.claim(identity(&item.stat)) {
+        Claim::Coming(coming) => coming.wait(task, entry, item),
         Claim::Made(first) => hardlink::to_first(worker, task, entry, item, &first),
         Claim::First(claim) => {
             let complete = match (make_new(worker, task, entry, item), &mut item.target) {
                 (Made::No, _) => return,
                 (Made::Yes, Some(target)) => {
                     target.leads_links = true;
-                    hardlink::Complete::NotYet
+                    if target.temporary.is_some() {
+                        hardlink::Complete::Unnamed
+                    } else {
+                        hardlink::Complete::NotYet
+                    }
                 }
                 // What was left as it is, for it is not older, is what the others are linked to.
                 (Made::Yes | Made::Before, _) => hardlink::Complete::Yes,
@@ -75,8 +80,8 @@ fn make_new(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let made = match item.content {
         Content::Data(_) => regular::make(worker, task, entry, item, standing),
-        Content::Symlink => symlink::make(worker, task, entry, item),
-        Content::Special => special::make(worker, task, entry, item),
+        Content::Symlink => symlink::make(worker, task, entry, item, &standing),
+        Content::Special => special::make(worker, task, entry, item, &standing),
         Content::Directory => Made::No,
     };
     if let (Made::No, Some(backup)) = (made, item.backup.take()) {

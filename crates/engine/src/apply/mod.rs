@@ -11,11 +11,14 @@ pub(crate) mod existing;
 mod fill;
 mod find;
 pub(crate) mod hardlink;
+mod heir;
+pub(crate) mod held;
 mod make;
 mod regular;
 pub(crate) mod shared;
 mod special;
 mod symlink;
+pub(crate) mod temporary;
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -65,6 +68,8 @@ pub(crate) struct Target {
     pub(crate) leads_links: bool,
     /// The name that what was there got, to be given back if this does not come about.
     pub(crate) backup: Option<CString>,
+    /// How it gets its name, if it has not got it yet.
+    pub(crate) temporary: Option<Box<temporary::Temporary>>,
 }
 
 /// The items of a batch; kept, so that its memory is.

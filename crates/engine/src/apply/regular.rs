@@ -6,13 +6,14 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
-use super::existing::{self, Standing};
+use super::existing::{self, Inherits, Standing};
 use super::make::Made;
+use super::temporary::{Onto, Temporary};
 use super::{Content, Item, Target, fill, find};
 use crate::decide::Taken;
 use crate::error::What;
-use crate::request::{Force, Make};
-use crate::run::Entry;
+use crate::request::{Appearance, Force, Make};
+use crate::run::{Entry, Run};
 use crate::worker::{Task, Worker};
 
 /// Makes the target of a source that is open: its name is made if it is free, without a look.
@@ -22,18 +23,37 @@ pub(super) fn make_open(
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Made {
+    if worker.run.policy.appears_whole() {
+        // Whether the name is free would only be found out when all the bytes are there.
+        let standing = existing::stand(worker, task, entry, item);
+        return make_standing(worker, task, entry, item, standing);
+    }
     match create(worker, task, entry, item) {
         Ok(()) => Made::Yes,
         Err(error) if error.errno == Errno::EXIST => {
-            match existing::stand_taken(worker, task, entry, item) {
-                Standing::Settled(done) => Made::settled(done),
-                Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-                Standing::Free | Standing::Merge(_) | Standing::Swap => {
-                    create_or_fail(worker, task, entry, item)
-                }
-            }
+            let standing = existing::stand_taken(worker, task, entry, item);
+            make_standing(worker, task, entry, item, standing)
         }
         Err(error) => refused(worker, entry, error),
+    }
+}
+
+fn make_standing(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+    standing: Standing,
+) -> Made {
+    match standing {
+        Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
+        Standing::Replace(taken, inherits) => {
+            replace(worker, task, entry, item, (&taken, inherits))
+        }
+        Standing::Free | Standing::Merge(_) | Standing::Swap => {
+            create_or_fail(worker, task, entry, item)
+        }
+        Standing::Settled(done) => Made::settled(done),
     }
 }
 
@@ -58,13 +78,7 @@ pub(super) fn make(
         };
         item.content = Content::Data(Some(source));
     }
-    match standing {
-        Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-        Standing::Free | Standing::Merge(_) | Standing::Swap => {
-            create_or_fail(worker, task, entry, item)
-        }
-        Standing::Settled(done) => Made::settled(done),
-    }
+    make_standing(worker, task, entry, item, standing)
 }
 
 fn create_or_fail(
@@ -86,6 +100,9 @@ fn create(
     item: &mut Item,
 ) -> Result<(), CallError> {
     let run = worker.run;
+    if run.policy.appears_whole() {
+        return create_unseen(run, task, entry, item, (Onto::Free, false));
+    }
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let how = OpenHow::new_file(mode);
     let fd = run.with_descriptors(|| openat(task.handles.target(), entry.target, how))?;
@@ -98,8 +115,56 @@ fn create(
         before: None,
         leads_links: false,
         backup: item.backup.take(),
+        temporary: None,
     });
     Ok(())
+}
+
+/// Makes a file that gets its name, and what that stands for, only when it is complete.
+fn create_unseen(
+    run: &Run<'_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+    (onto, leads_elsewhere): (Onto, bool),
+) -> Result<(), CallError> {
+    if run.policy.appearance == Appearance::Durable {
+        run.group.anchor(&task.node, task.handles.target());
+    }
+    let made = Temporary::make(run, task, entry, item, onto, leads_elsewhere)?;
+    if entry.is_operand() {
+        run.made_by_operand(entry.target, fstat(&made.fd));
+    }
+    item.target = Some(Target {
+        fd: made.fd,
+        mode: made.mode,
+        before: None,
+        leads_links: false,
+        backup: item.backup.take(),
+        temporary: Some(Box::new(made.temporary)),
+    });
+    Ok(())
+}
+
+/// Makes a file that takes the place of the one that is there.
+fn replace(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+    (taken, inherits): (&Taken, Inherits),
+) -> Made {
+    let seen = match inherits {
+        Inherits::Yes => taken.reached(),
+        Inherits::No => None,
+    };
+    // What a link leads to is replaced, not the link, as writing through it would have it.
+    let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
+    let onto = seen.map_or(Onto::Stranger, Onto::Heir);
+    match create_unseen(worker.run, task, entry, item, (onto, leads_elsewhere)) {
+        Ok(()) => Made::Yes,
+        Err(error) => refused(worker, entry, error),
+    }
 }
 
 fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Made {
@@ -169,7 +234,14 @@ fn overwrite(
     {
         return refused(worker, entry, error);
     }
-    let target = Target { fd, mode: None, before: Some(before), leads_links: false, backup: None };
+    let target = Target {
+        fd,
+        mode: None,
+        before: Some(before),
+        leads_links: false,
+        backup: None,
+        temporary: None,
+    };
     if several {
         if let Content::Data(source) = &mut item.content
             && let Some(source) = source.take()
@@ -202,7 +274,14 @@ fn overwrite_dangling(
     match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
         Ok(fd) => {
             let before = fstat(&fd).ok();
-            item.target = Some(Target { fd, mode: None, before, leads_links: false, backup: None });
+            item.target = Some(Target {
+                fd,
+                mode: None,
+                before,
+                leads_links: false,
+                backup: None,
+                temporary: None,
+            });
             Made::Yes
         }
         Err(error) => refused(worker, entry, error),

@@ -1,8 +1,11 @@
 //! FIFOs, sockets and devices: made anew, never opened.
 
+use std::ffi::CStr;
+
 use haul_sys::fs::{Kind, mknodat};
 
 use super::Item;
+use super::existing::{self, Standing};
 use super::make::Made;
 use crate::error::What;
 use crate::metadata::by_name::{self, Place};
@@ -11,7 +14,13 @@ use crate::run::Entry;
 use crate::worker::{Task, Worker};
 
 /// Makes a file of the source's kind, with its device number.
-pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) -> Made {
+pub(super) fn make(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &Item,
+    standing: &Standing,
+) -> Made {
     let run = worker.run;
     let kind = item.stat.kind();
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
@@ -19,14 +28,22 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
         Kind::BlockDevice | Kind::CharDevice => item.stat.rdev,
         _ => 0,
     };
-    if let Err(error) = mknodat(task.handles.target(), entry.target, kind, mode, rdev) {
+    let directory = task.handles.target();
+    let make = |name: &CStr| {
+        mknodat(directory, name, kind, mode, rdev)?;
+        let source = Place { directory: task.handles.source(), name: entry.source };
+        entry.lost(run, by_name::keep(source, &item.stat, Place { directory, name }, run.policy));
+        Ok(())
+    };
+    let made = match standing {
+        Standing::Replace(..) => existing::swap_in(directory, entry.target, make),
+        _ => make(entry.target),
+    };
+    if let Err(error) = made {
         let what = if kind == Kind::Fifo { What::CreateFifo } else { What::CreateSpecial };
         entry.fail(run, what, Some(error.errno));
         return Made::No;
     }
     Shard::one(&worker.shard.specials);
-    let source = Place { directory: task.handles.source(), name: entry.source };
-    let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
     Made::Yes
 }

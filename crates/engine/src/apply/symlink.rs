@@ -14,7 +14,13 @@ use crate::run::Entry;
 use crate::worker::{Task, Worker};
 
 /// Makes a symbolic link with the text of the source's.
-pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &Item) -> Made {
+pub(super) fn make(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &Item,
+    standing: &Standing,
+) -> Made {
     let run = worker.run;
     let text = match readlinkat(task.handles.source(), entry.source) {
         Ok(text) => text,
@@ -23,17 +29,30 @@ pub(super) fn make(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item
             return Made::No;
         }
     };
-    if make_link(worker, task, entry, &text) == Made::No {
-        return Made::No;
-    }
-    let source = Place { directory: task.handles.source(), name: entry.source };
-    let target = Place { directory: task.handles.target(), name: entry.target };
-    entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
-    Made::Yes
+    make_link(worker, task, entry, (&text, item), standing)
 }
 
-fn make_link(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, text: &CStr) -> Made {
-    match symlinkat(text, task.handles.target(), entry.target) {
+fn make_link(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    (text, item): (&CStr, &Item),
+    standing: &Standing,
+) -> Made {
+    let run = worker.run;
+    let directory = task.handles.target();
+    let make = |name: &CStr| {
+        symlinkat(text, directory, name)?;
+        let source = Place { directory: task.handles.source(), name: entry.source };
+        let target = Place { directory, name };
+        entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
+        Ok(())
+    };
+    let made = match standing {
+        Standing::Replace(..) => existing::swap_in(directory, entry.target, make),
+        _ => make(entry.target),
+    };
+    match made {
         Ok(()) => {
             Shard::one(&worker.shard.symlinks);
             if entry.is_operand() {

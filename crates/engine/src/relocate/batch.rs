@@ -30,8 +30,8 @@ use crate::apply::backup;
 use crate::copy::copy_planned;
 use crate::plan::Plan;
 use crate::request::{
-    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Parents, Policy,
-    Preserve, Recursion, Specials, Sync, TargetLinks,
+    Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
+    Parents, Policy, Preserve, Recursion, Specials, Sync, TargetLinks,
 };
 use crate::walk::path::join;
 use crate::walk::reader::Operand;
@@ -286,6 +286,7 @@ impl<'r> Batch<'r> {
                 source,
                 target,
                 target_name: ground.shown.clone(),
+                shown: ground.shown.clone(),
                 order: run.request.policy.order,
                 backs_itself_up: false,
             })
@@ -431,6 +432,8 @@ impl<'r> Batch<'r> {
             // A waiting name that is taken is an interrupted run's, or planted: never written to.
             force: Force::First,
             target_links: TargetLinks::Strict,
+            // The stage has a waiting name, and nothing of it a final one, until it is complete.
+            appearance: Appearance::Gradual,
             borders: Borders::Cross,
             data: policy.data.clone(),
             sync: if trust == Trust::Each { Sync::Files } else { Sync::No },

@@ -9,6 +9,8 @@ pub(crate) struct Budget {
     pub(crate) batch: usize,
     /// Directories that stay open without anybody working in them; each has two descriptors.
     pub(crate) directories: usize,
+    /// Finished files that may be held open to be secured together.
+    pub(crate) held: usize,
 }
 
 /// Descriptors that are not the engine's: the three standard ones, the caller's own (a signal
@@ -36,7 +38,10 @@ impl Budget {
         let share = all / workers;
         let batch = ((share / 2).saturating_sub(4) / 2).clamp(1, BATCH);
         let rest = all.saturating_sub(workers * (2 * batch + 4));
-        Budget { workers, batch, directories: (rest / 2).clamp(2, DIRECTORIES) }
+        let directories = (rest / 2).clamp(2, DIRECTORIES);
+        // Half of what even that leaves: a file that is held has a descriptor.
+        let held = (rest.saturating_sub(2 * directories) / 2).max(1);
+        Budget { workers, batch, directories, held }
     }
 }
 
@@ -47,13 +52,17 @@ mod tests {
     #[test]
     fn twenty_descriptors_are_enough() {
         let budget = Budget::new(8, 20);
-        assert_eq!(budget, Budget { workers: 1, batch: 1, directories: 2 });
+        assert_eq!(budget, Budget { workers: 1, batch: 1, directories: 2, held: 1 });
+        assert_eq!(budget.held, 1);
         assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20);
     }
 
     #[test]
     fn plenty_is_capped() {
         let budget = Budget::new(2, 20_000);
-        assert_eq!(budget, Budget { workers: 2, batch: BATCH, directories: DIRECTORIES });
+        assert_eq!(
+            budget,
+            Budget { held: budget.held, workers: 2, batch: BATCH, directories: DIRECTORIES }
+        );
     }
 }

@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering;
 use haul_sys::fs::{Follow, fsync, open_directory};
 use haul_sys::{Call, Errno};
 
+use crate::apply::held;
 use crate::error::What;
-use crate::request::Sync;
+use crate::request::{Appearance, Sync};
 use crate::run::Run;
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_node};
@@ -25,8 +26,8 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
         if node.attributes.is_due() && !run.stopped() {
             finish(run, &node);
         }
-        if run.policy.sync == Sync::Files && !run.stopped() {
-            sync_names(run, &node);
+        if !run.stopped() {
+            secure(run, &node);
         }
         let Some(parent) = node.parent.clone() else { return };
         if let Some(handles) = node.cached() {
@@ -39,12 +40,25 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
     }
 }
 
+fn secure(run: &Run<'_>, node: &Arc<Node>) {
+    if run.policy.appearance == Appearance::Durable {
+        held::owe_names(run, node);
+    } else if run.policy.sync == Sync::Files {
+        sync_names(run, node);
+    }
+}
+
 /// Waits until the names in a target directory are on stable storage.
-fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
+pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
     let synced = run.cache.of(node).map_err(|(_, error)| error).and_then(|handles| {
         // The handle may be good for looking up names alone (O_PATH), which cannot be synced.
         let readable = open_directory(handles.target(), c".", Follow::No)?;
-        fsync(&readable)
+        fsync(&readable)?;
+        // An operand's own name may be in a directory that is no node of ours.
+        if node.parent.as_ref().is_some_and(|parent| parent.lists_operands) {
+            fsync(open_directory(handles.target(), c"..", Follow::No)?)?;
+        }
+        Ok(())
     });
     match synced {
         // fsync(2): a file system that cannot do that with a directory has nothing to wait for.

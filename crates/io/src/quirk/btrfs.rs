@@ -1,7 +1,9 @@
 //! btrfs. Preallocated extents are written uncompressed and, where snapshots share them, copied
 //! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "btrfs",
@@ -14,4 +16,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Whole,
 };

@@ -3,7 +3,9 @@
 //! Preallocated extents skip delayed allocation, whose per-inode reservation serialises writers of
 //! one file: with two of them 1 GiB takes 0.56 of the time, against 0.78 without (Linux 6.18).
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "ext4",
@@ -16,4 +18,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Whole,
 };

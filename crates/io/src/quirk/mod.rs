@@ -71,6 +71,15 @@ pub enum Trips {
     Far,
 }
 
+/// What `syncfs` is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupSync {
+    /// It brings every file and name to stable storage, as `fsync` on each of them would.
+    Whole,
+    /// It may stop short of the server's or the lower file system's storage.
+    Short,
+}
+
 /// What is special about one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quirk {
@@ -94,6 +103,8 @@ pub struct Quirk {
     pub pages: Pages,
     /// Where the bytes come from.
     pub trips: Trips,
+    /// What `syncfs` is worth.
+    pub group_sync: GroupSync,
 }
 
 /// What is assumed of a file system that nobody looked at: nothing that could go wrong.
@@ -109,6 +120,7 @@ pub static UNKNOWN: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Far,
+    group_sync: GroupSync::Short,
 };
 
 /// The file systems that are known.

@@ -1,7 +1,9 @@
 //! File systems whose files are made up as they are read: the size is 0 (`/proc`) or a page
 //! (`/sys`), `copy_file_range` returns 0 for them since Linux 5.3 and splicing may cut them short.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static PROC: Quirk = Quirk { name: "proc", magic: &[0x9fa0], ..MADE_UP };
 
@@ -35,4 +37,5 @@ const MADE_UP: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Short,
 };

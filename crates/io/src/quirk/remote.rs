@@ -3,7 +3,9 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
@@ -22,6 +24,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     copy_range: CopyRange::Splices,
     pages: Pages::Below,
     trips: Trips::Near,
+    group_sync: GroupSync::Short,
     ..OFFLOADING
 };
 
@@ -36,4 +39,5 @@ const OFFLOADING: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Far,
+    group_sync: GroupSync::Short,
 };

@@ -1,6 +1,8 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "tmpfs",
@@ -14,6 +16,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Whole,
 };
 
 pub(super) static RAMFS: Quirk = Quirk {
@@ -27,4 +30,5 @@ pub(super) static RAMFS: Quirk = Quirk {
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Whole,
 };

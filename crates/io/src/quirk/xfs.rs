@@ -1,7 +1,9 @@
 //! XFS. Reflinks when made with `-m reflink=1`, the default since xfsprogs 5.1; without it the
 //! first refusal (EOPNOTSUPP) is remembered.
 
-use super::{CopyRange, DirectIo, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips};
+use super::{
+    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -14,4 +16,5 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    group_sync: GroupSync::Whole,
 };

@@ -3,6 +3,7 @@
 mod heap;
 mod identity;
 mod poll;
+mod random;
 mod rlimit;
 mod stop;
 mod umask;
@@ -12,6 +13,7 @@ mod wait4;
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use poll::{Ready, wait_until};
+pub use random::random;
 pub use rlimit::{nofile_limit, raise_nofile_limit};
 pub use stop::{die_by, die_by_broken_pipe, hear_stop, stop_signal};
 pub use umask::umask;

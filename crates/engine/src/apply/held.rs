@@ -1,0 +1,288 @@
+//! Files that are complete and wait to be secured together, and how each of them gets its name.
+//!
+//! Stable storage takes a whole flush for one file as for a thousand. So with `--durable` finished
+//! files are held, without their names, until there are enough of them: then one flush secures all
+//! of them, and only then do they get their names. A name that outlives a power cut therefore
+//! always has its file's bytes.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_io::Moved;
+use haul_io::quirk::GroupSync;
+use haul_sys::fs::{Follow, Stat, close, fsync, open_directory, syncfs};
+use haul_sys::{CallError, Errno};
+
+use super::Target;
+use super::fill::{Leftover, finish};
+use super::temporary::Placed;
+use crate::error::What;
+use crate::monitor::Shard;
+use crate::request::{Appearance, Existing};
+use crate::run::{Entry, Run};
+use crate::schedule::finish::{release, sync_names};
+use crate::walk::node::Node;
+use crate::worker::Worker;
+
+/// Files that are held at most, where there are descriptors for them: each pins an inode of about
+/// 1 KiB in the kernel, and with 4,096 of them a flush of some milliseconds is a microsecond each.
+const HELD_FILES: usize = 4096;
+
+/// Bytes of held files: beyond that writing them back takes longer than any flush.
+const HELD_BYTES: u64 = 256 << 20;
+
+/// Up to this many files are secured one by one, for that leaves other people's data alone.
+const FEW_FILES: usize = 4;
+
+/// Up to this many directories, likewise.
+const FEW_DIRECTORIES: usize = 4;
+
+/// A complete file that waits.
+pub(super) struct Held {
+    pub(super) node: Arc<Node>,
+    pub(super) source_name: CString,
+    pub(super) target_name: CString,
+    pub(super) stat: Stat,
+    pub(super) target: Target,
+    pub(super) moved: Moved,
+}
+
+impl Held {
+    pub(super) fn entry(&self) -> Entry<'_> {
+        let (source, target) = (&*self.source_name, &*self.target_name);
+        Entry { node: &self.node, source, target, rest: None }
+    }
+
+    fn is_sole_grouped(&self) -> bool {
+        self.node.pair.target.group_sync == GroupSync::Whole
+    }
+}
+
+#[derive(Default)]
+struct Waiting {
+    files: Vec<Held>,
+    bytes: u64,
+}
+
+/// Directories whose names are to be secured, as long as they are few.
+#[derive(Default)]
+struct Names {
+    directories: Vec<Arc<Node>>,
+    many: bool,
+}
+
+/// What a run holds, and what it has to secure at its end.
+#[derive(Default)]
+pub(crate) struct Group {
+    waiting: Mutex<Waiting>,
+    /// A descriptor of each file system that flushes go to, by device. It hears of every error
+    /// since it was opened.
+    anchors: Mutex<Vec<(u64, OwnedFd)>>,
+    names: Mutex<Names>,
+}
+
+impl Group {
+    /// Opens the way to a file system's flush before anything is written that it is to secure.
+    pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
+        let mut anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        if anchors.iter().any(|(dev, _)| *dev == node.pair.target_dev) {
+            return;
+        }
+        // Without one, each file is flushed for itself.
+        if let Ok(anchor) = open_directory(target, c".", Follow::No) {
+            anchors.push((node.pair.target_dev, anchor));
+        }
+    }
+
+    fn is_anchored(&self, dev: u64) -> bool {
+        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        anchors.iter().any(|(of, _)| *of == dev)
+    }
+
+    /// Flushes everything that was written to a file system; `None` if there is no way to.
+    fn flush(&self, dev: u64) -> Option<haul_sys::Result<()>> {
+        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        let anchor = anchors.iter().find(|(of, _)| *of == dev)?.1.try_clone().ok()?;
+        drop(anchors);
+        Some(syncfs(&anchor))
+    }
+}
+
+/// Takes a complete file in, and settles the group if that makes it full.
+pub(super) fn hold(worker: &Worker<'_, '_>, held: Held) {
+    let run = worker.run;
+    held.node.owe();
+    let most = HELD_FILES.min(run.budget.held);
+    let due = {
+        let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.bytes += held.moved.bytes;
+        waiting.files.push(held);
+        let full = waiting.files.len() >= most || waiting.bytes >= HELD_BYTES;
+        if full { std::mem::take(&mut *waiting).files } else { Vec::new() }
+    };
+    settle(worker, due);
+}
+
+/// Settles what is held when no more comes.
+pub(crate) fn settle_all(worker: &Worker<'_, '_>) {
+    let run = worker.run;
+    let due = {
+        let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *waiting).files
+    };
+    settle(worker, due);
+}
+
+/// Secures files, and gives them their names.
+fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
+    if files.is_empty() {
+        return;
+    }
+    let run = worker.run;
+    let secured = secure(run, &files);
+    for (held, secured) in files.into_iter().zip(secured) {
+        let node = Arc::clone(&held.node);
+        match secured {
+            _ if run.stopped() => abandon(run, &held),
+            Ok(()) => land(worker, held),
+            Err(error) => {
+                held.entry().fail(run, What::Sync, Some(error.errno));
+                abandon(run, &held);
+            }
+        }
+        release(run, node);
+    }
+}
+
+/// Brings the bytes of files to stable storage: together where that proves as much as one by one.
+/// A failure is final for its file: after it the kernel takes the pages for clean.
+fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
+    let mut flushed: Vec<u64> = Vec::new();
+    if files.len() > FEW_FILES {
+        for held in files.iter().filter(|held| held.is_sole_grouped()) {
+            let dev = held.node.pair.target_dev;
+            if !flushed.contains(&dev)
+                && !run.stopped()
+                && matches!(run.group.flush(dev), Some(Ok(())))
+            {
+                flushed.push(dev);
+            }
+        }
+    }
+    // Where the flush failed, for whomever, each file says for itself what became of it.
+    let alone = |held: &Held| {
+        if flushed.contains(&held.node.pair.target_dev) && held.is_sole_grouped() {
+            return Ok(());
+        }
+        if run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
+    };
+    files.iter().map(alone).collect()
+}
+
+/// Gives a complete file its name, closes it and counts it.
+pub(super) fn land(worker: &Worker<'_, '_>, held: Held) {
+    let run = worker.run;
+    match name(run, &held) {
+        Ok(Placed::Yes) => {}
+        Ok(Placed::Left) => {
+            Shard::one(&worker.shard.skipped);
+            abandon(run, &held);
+            return;
+        }
+        Ok(Placed::Refused) => {
+            let taken_by_ours = run.policy.existing == Existing::KeepAndFail;
+            let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
+            let errno = (!taken_by_ours).then_some(Errno::EXIST);
+            held.entry().fail(run, what, errno);
+            abandon(run, &held);
+            return;
+        }
+        Err((what, error)) => {
+            held.entry().fail(run, what, Some(error.errno));
+            abandon(run, &held);
+            return;
+        }
+    }
+    let Held { node, source_name, target_name, stat, target, moved } = held;
+    let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
+    let leads_links = target.leads_links;
+    // Every error that closing could tell was asked for before the name was given.
+    if let Err(error) = close(target.fd) {
+        entry.fail(run, What::Close, Some(error.errno));
+    }
+    finish(worker, &entry, &stat, moved, leads_links);
+}
+
+fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
+    let Some(temporary) = &held.target.temporary else { return Ok(Placed::Yes) };
+    if held.node.pair.target.group_sync == GroupSync::Short {
+        // Network file systems, FUSE and quotas tell of the last failed write when a descriptor
+        // is closed; that has to be heard before the name is given.
+        let twin = held.target.fd.try_clone().ok();
+        if let Some(Err(error)) = twin.map(close) {
+            return Err((What::Close, error));
+        }
+    }
+    let handles = run.cache.of(&held.node).map_err(|(_, error)| (What::OpenDirectory, error))?;
+    let placed = temporary
+        .name(run, &held.entry(), handles.target(), held.target.fd.as_fd())
+        .map_err(|error| (What::CreateFile, error))?;
+    if run.policy.appearance == Appearance::Durable
+        && let Some(directory) = temporary.elsewhere()
+    {
+        let synced = open_directory(directory, c".", Follow::No).and_then(|fd| fsync(&fd));
+        if let Err(error) = synced
+            && error.errno != Errno::INVAL
+        {
+            held.entry().fail(run, What::Sync, Some(error.errno));
+        }
+    }
+    Ok(placed)
+}
+
+/// Gives a file up that has not got its name.
+pub(super) fn abandon(run: &Run<'_>, held: &Held) {
+    Leftover::of(&held.entry(), &held.stat, &held.target).take_away(run, None);
+}
+
+/// Books that a directory has got names that are to be on stable storage at the end.
+pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
+    let can_group = node.pair.target.group_sync == GroupSync::Whole
+        && run.group.is_anchored(node.pair.target_dev);
+    if !can_group {
+        return sync_names(run, node);
+    }
+    let mut names = run.group.names.lock().unwrap_or_else(PoisonError::into_inner);
+    if names.many {
+        return;
+    }
+    names.directories.push(Arc::clone(node));
+    if names.directories.len() > FEW_DIRECTORIES {
+        names.directories.clear();
+        names.many = true;
+    }
+}
+
+/// Secures the names, when all of them are given: directory by directory where they are few.
+pub(crate) fn secure_names(run: &Run<'_>) {
+    let names = {
+        let mut names = run.group.names.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *names)
+    };
+    for node in names.directories {
+        sync_names(run, &node);
+    }
+    if !names.many {
+        return;
+    }
+    let anchors = {
+        let mut anchors = run.group.anchors.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *anchors)
+    };
+    for (_, anchor) in anchors {
+        if let Err(error) = syncfs(&anchor) {
+            run.fail_root(What::SyncNames, error.errno);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Temporaries: files on their way, without a name or with a hidden one, and how they get theirs.
+//!
+//! A file without a name (`O_TMPFILE`) leaves nothing behind whatever happens to the process, so
+//! it is the first choice. Where the file system has none, a hidden sibling with the owner's bits
+//! alone stands in; should the process be killed, that is all that is left.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, linkat, name_open,
+    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
+};
+use haul_sys::{Call, CallError, Errno};
+
+use super::Item;
+use super::existing::split;
+use crate::decide;
+use crate::metadata;
+use crate::request::{Consent, Existing, ModePolicy};
+use crate::run::{Entry, Run};
+use crate::walk::node::{Origin, identity};
+use crate::worker::Task;
+
+/// What the names of all our temporaries begin with.
+const PREFIX: &str = ".haul-";
+
+/// Random letters behind it. With 60 bits two runs never meet by accident, and nobody plants a
+/// name before we come to use it.
+const LETTERS: usize = 12;
+
+/// How many random names are tried. Even the second is never needed, unless somebody fills the
+/// directory with all of them.
+const ATTEMPTS: u32 = 8;
+
+/// What the name is to be to the file that gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Onto {
+    /// It was free.
+    Free,
+    /// It is another file's, which was seen, and whose owner and bits the new one takes over.
+    Heir(Stat),
+    /// It is another file's, and the new one has nothing to do with that.
+    Stranger,
+}
+
+/// A directory other than the entry's own, and the name there.
+struct Elsewhere {
+    directory: OwnedFd,
+    name: CString,
+}
+
+/// A file that is on its way to its name.
+pub(crate) struct Temporary {
+    elsewhere: Option<Elsewhere>,
+    /// The name that it has meanwhile, if it has one.
+    hidden: Option<CString>,
+    onto: Onto,
+    origin: Origin,
+}
+
+/// A temporary that was just made.
+pub(super) struct Made {
+    pub(super) fd: OwnedFd,
+    pub(super) temporary: Temporary,
+    /// The mode it was made with; `None` if what it replaces has a say in that.
+    pub(super) mode: Option<u32>,
+}
+
+/// What became of giving a file its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placed {
+    /// It has it.
+    Yes,
+    /// Somebody else's file has it meanwhile, and the policy is to leave that.
+    Left,
+    /// The same, and that is a failure.
+    Refused,
+}
+
+impl Temporary {
+    /// Makes a file that is to get the entry's name, or that of what the name leads to.
+    pub(super) fn make(
+        run: &Run<'_>,
+        task: &Task,
+        entry: &Entry<'_>,
+        item: &Item,
+        onto: Onto,
+        leads_elsewhere: bool,
+    ) -> haul_sys::Result<Made> {
+        let elsewhere = if leads_elsewhere {
+            Some(behind_link(task.handles.target(), entry.target, &onto)?)
+        } else {
+            below(task.handles.target(), entry.target)?
+        };
+        let directory =
+            elsewhere.as_ref().map_or(task.handles.target(), |place| place.directory.as_fd());
+        let inherits_mode = matches!(onto, Onto::Heir(_));
+        let mode = if inherits_mode {
+            0o600
+        } else {
+            metadata::creation_mode(&item.stat, run.policy, task.new_owner)
+        };
+        let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
+        let (fd, hidden, mode) = match unnamed(run, directory, mode, access)? {
+            Some(fd) => (fd, None, mode),
+            None => {
+                // With an inherited list the bits at creation decide what the list allows.
+                let narrow = !metadata::has_default_acl(directory);
+                let mode = if narrow { 0o600 } else { mode };
+                let (fd, hidden) = sibling(run, directory, mode, access)?;
+                (fd, Some(hidden), mode)
+            }
+        };
+        let temporary = Temporary { elsewhere, hidden, onto, origin: task.origin };
+        Ok(Made { fd, temporary, mode: (!inherits_mode).then_some(mode) })
+    }
+
+    /// Returns where the name is to be: in which directory, and what.
+    fn place<'a>(&'a self, own: BorrowedFd<'a>, name: &'a CStr) -> (BorrowedFd<'a>, &'a CStr) {
+        match &self.elsewhere {
+            Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
+            None => (own, name),
+        }
+    }
+
+    /// Returns the directory of the name, if it is not the entry's own.
+    pub(super) fn elsewhere(&self) -> Option<BorrowedFd<'_>> {
+        self.elsewhere.as_ref().map(|place| place.directory.as_fd())
+    }
+
+    /// Returns what is replaced and where it is, if the new file takes over from it.
+    pub(super) fn predecessor<'a>(
+        &'a self,
+        own: BorrowedFd<'a>,
+        name: &'a CStr,
+    ) -> Option<(BorrowedFd<'a>, &'a CStr, &'a Stat)> {
+        let Onto::Heir(stat) = &self.onto else { return None };
+        let (directory, name) = self.place(own, name);
+        Some((directory, name, stat))
+    }
+
+    /// Widens the bits of a hidden sibling to what the file is to have, where nothing else does.
+    pub(super) fn settle_mode(
+        &self,
+        run: &Run<'_>,
+        fd: BorrowedFd<'_>,
+        source: &Stat,
+        made: Option<u32>,
+    ) -> haul_sys::Result<()> {
+        let is_settled = self.hidden.is_none()
+            || metadata::keeps_anything(run.policy)
+            || run.policy.preserve.mode == ModePolicy::Keep;
+        match made {
+            Some(0o600) if !is_settled => {
+                fchmod(fd, decide::usual_mode(source, run.policy) & !run.policy.umask)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the file its name. Its bytes and attributes are complete.
+    pub(super) fn name(
+        &self,
+        run: &Run<'_>,
+        entry: &Entry<'_>,
+        own: BorrowedFd<'_>,
+        fd: BorrowedFd<'_>,
+    ) -> haul_sys::Result<Placed> {
+        let (directory, name) = self.place(own, entry.target);
+        let mut placed = Placed::Yes;
+        let answer = match self.onto {
+            Onto::Free => match self.name_free(directory, name, fd) {
+                Err(error) if error.errno == Errno::EXIST => {
+                    placed = self.met(run, entry, directory, name)?;
+                    if placed == Placed::Yes {
+                        self.name_taken(directory, name, fd)
+                    } else {
+                        Ok(())
+                    }
+                }
+                answer => answer,
+            },
+            Onto::Heir(_) | Onto::Stranger => self.name_taken(directory, name, fd),
+        };
+        answer.map(|()| placed)
+    }
+
+    fn name_free(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        fd: BorrowedFd<'_>,
+    ) -> haul_sys::Result<()> {
+        let Some(hidden) = &self.hidden else { return name_open(fd, directory, name) };
+        match renameat(directory, hidden, directory, name, RenameMode::NoReplace) {
+            // A file system that cannot promise not to replace can do it by two names.
+            Err(error) if error.errno == Errno::INVAL => {
+                linkat(directory, hidden, directory, name, Follow::No)?;
+                unlinkat(directory, hidden)
+            }
+            answer => answer,
+        }
+    }
+
+    fn name_taken(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        fd: BorrowedFd<'_>,
+    ) -> haul_sys::Result<()> {
+        if let Some(hidden) = &self.hidden {
+            return renameat(directory, hidden, directory, name, RenameMode::Replace);
+        }
+        let hidden = under_hidden_name(|hidden| name_open(fd, directory, hidden))?;
+        let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
+        if renamed.is_err() {
+            unlinkat(directory, &hidden)?;
+        }
+        renamed
+    }
+
+    /// Decides about a name that was free when it was looked at and is not any more.
+    fn met(
+        &self,
+        run: &Run<'_>,
+        entry: &Entry<'_>,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> haul_sys::Result<Placed> {
+        let now = match statat(directory, name) {
+            Ok(now) => now,
+            Err(error) if error.errno == Errno::NOENT => return Ok(Placed::Yes),
+            Err(error) => return Err(error),
+        };
+        let policy = run.policy;
+        let stays = policy.existing == Existing::Keep || policy.consent == Consent::Denied;
+        if self.origin == Origin::Found && stays {
+            return Ok(Placed::Left);
+        }
+        // In a directory that this run made it was planted, and so was anything but a file.
+        let may_replace = self.origin == Origin::Found
+            && now.kind() == Kind::Regular
+            && policy.existing == Existing::Overwrite
+            && policy.consent == Consent::NotNeeded
+            && policy.backup.is_none()
+            && !(entry.is_operand() && run.was_made_by_operand(entry.target, identity(&now)));
+        Ok(if may_replace { Placed::Yes } else { Placed::Refused })
+    }
+
+    /// Takes away what is left of a file that did not come about.
+    pub(super) fn discard(&self, own: BorrowedFd<'_>) -> haul_sys::Result<()> {
+        let Some(hidden) = &self.hidden else { return Ok(()) };
+        let (directory, _) = self.place(own, hidden);
+        match unlinkat(directory, hidden) {
+            Err(error) if error.errno == Errno::NOENT => Ok(()),
+            answer => answer,
+        }
+    }
+}
+
+/// Makes a file without a name; `None` where there are none, which is remembered.
+fn unnamed(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    mode: u32,
+    access: Access,
+) -> haul_sys::Result<Option<OwnedFd>> {
+    if !run.unnamed_files.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    match run.with_descriptors(|| open_unnamed(directory, mode, access)) {
+        Ok(fd) => Ok(Some(fd)),
+        // open(2): EOPNOTSUPP from the file system; EISDIR and EINVAL from kernels, and from
+        // drivers, that do not know the flag.
+        Err(error) if matches!(error.errno, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+            run.unnamed_files.store(false, Ordering::Relaxed);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn sibling(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    mode: u32,
+    access: Access,
+) -> haul_sys::Result<(OwnedFd, CString)> {
+    let how = OpenHow { access, create: Create::New(mode), ..OpenHow::WRITE };
+    let mut made = None;
+    let hidden = under_hidden_name(|hidden| {
+        made = Some(run.with_descriptors(|| openat(directory, hidden, how))?);
+        Ok(())
+    })?;
+    let fd = made.ok_or(CallError::new(Call::Openat, Errno::EXIST))?;
+    Ok((fd, hidden))
+}
+
+/// Makes something under a hidden name that nobody has, and returns that name.
+pub(super) fn under_hidden_name(
+    mut make: impl FnMut(&CStr) -> haul_sys::Result<()>,
+) -> haul_sys::Result<CString> {
+    let mut last = CallError::new(Call::Openat, Errno::EXIST);
+    for _ in 0..ATTEMPTS {
+        let hidden = hidden_name()?;
+        match make(&hidden) {
+            Ok(()) => return Ok(hidden),
+            Err(error) if error.errno == Errno::EXIST => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+fn hidden_name() -> haul_sys::Result<CString> {
+    let random: [u8; LETTERS] = haul_sys::process::random()?;
+    let mut name = PREFIX.as_bytes().to_vec();
+    name.extend(random.iter().map(|byte| ALPHABET[usize::from(byte % 32)]));
+    CString::new(name).map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
+}
+
+/// Letters of hidden names: 32, and none that differ only by case.
+const ALPHABET: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
+
+/// Tells whether a name is one that a temporary of ours has.
+#[must_use]
+pub fn is_hidden_name(name: &[u8]) -> bool {
+    name.strip_prefix(PREFIX.as_bytes()).is_some_and(|letters| {
+        letters.len() == LETTERS && letters.iter().all(|letter| ALPHABET.contains(letter))
+    })
+}
+
+/// Finds the directory of a path of several components.
+fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<Elsewhere>> {
+    let (parent, name) = split(path.to_bytes());
+    if path.to_bytes().ends_with(b"/") {
+        // Only a directory could be named so; the kernel says the same of open(2).
+        return Err(CallError::new(Call::Openat, Errno::ISDIR));
+    }
+    if parent.is_empty() {
+        return Ok(None);
+    }
+    let invalid = |_| CallError::new(Call::Openat, Errno::INVAL);
+    let parent = CString::new(parent).map_err(invalid)?;
+    let directory = open_place(own, &parent)?;
+    Ok(Some(Elsewhere { directory, name: CString::new(name).map_err(invalid)? }))
+}
+
+fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
+    openat(own, path, OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ })
+}
+
+/// Finds the directory and name of the file that a link leads to, which has to be the one that was
+/// seen.
+fn behind_link(own: BorrowedFd<'_>, link: &CStr, onto: &Onto) -> haul_sys::Result<Elsewhere> {
+    let stale = CallError::new(Call::Openat, Errno::STALE);
+    let Onto::Heir(seen) = onto else { return Err(stale) };
+    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    let file = openat(own, link, how)?;
+    let proc = open_directory(haul_sys::fs::CWD, c"/proc/self/fd", Follow::Yes)?;
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file).to_string();
+    let number = CString::new(number).map_err(|_| stale)?;
+    let path = readlinkat(&proc, &number)?;
+    let (parent, name) = split(path.to_bytes());
+    let parent = CString::new(parent).map_err(|_| stale)?;
+    let name = CString::new(name).map_err(|_| stale)?;
+    let directory = open_place(own, &parent)?;
+    if statat(&directory, &name).is_ok_and(|now| now.same_file(seen)) {
+        Ok(Elsewhere { directory, name })
+    } else {
+        Err(stale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_names_are_recognised_and_others_are_not() {
+        let name = hidden_name().expect("a name");
+        assert!(is_hidden_name(name.to_bytes()), "{name:?}");
+        assert_ne!(name, hidden_name().expect("another"));
+        for other in [".haul-", ".haul-notes", ".haul-0123456789AB", "x.haul-0123456789ab"] {
+            assert!(!is_hidden_name(other.as_bytes()), "{other}");
+        }
+    }
+}
