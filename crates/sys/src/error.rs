@@ -48,6 +48,7 @@ calls! {
     Fchownat "fchownat",
     Ficlone "ioctl(FICLONE)",
     FicloneRange "ioctl(FICLONERANGE)",
+    Fdatasync "fdatasync",
     Fgetxattr "fgetxattr",
     Flistxattr "flistxattr",
     Fork "fork",

@@ -15,6 +15,7 @@ mod cp_help;
 mod cp_options;
 mod cp_retry;
 mod data_options;
+mod dd;
 mod install_links;
 mod mv;
 mod mv_help;
@@ -69,6 +70,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "write files to standard output, as GNU cat",
         drop_in: true,
         run: cat::run,
+    },
+    Applet {
+        name: "dd",
+        summary: "copy and convert by records, as GNU dd",
+        drop_in: true,
+        run: dd::run,
     },
     Applet {
         name: "read",

@@ -33,3 +33,9 @@ pub fn set_blocking(fd: impl AsFd, blocking: Blocking) -> Result<()> {
 pub fn appends(fd: impl AsFd) -> Result<bool> {
     Ok(fcntl_getfl(&fd).named(Call::Fcntl)?.contains(OFlags::APPEND))
 }
+
+/// Adds flags to those of an open file description (`F_SETFL`).
+pub fn add_flags(fd: impl AsFd, flags: OFlags) -> Result<()> {
+    let now = fcntl_getfl(&fd).named(Call::Fcntl)?;
+    if now.contains(flags) { Ok(()) } else { fcntl_setfl(&fd, now | flags).named(Call::Fcntl) }
+}

@@ -30,7 +30,7 @@ mod xattr;
 
 pub use accessat::{may_read_at, may_write_at};
 pub use birth::birth_at;
-pub use blocking::{Blocking, appends, set_blocking};
+pub use blocking::{Blocking, add_flags, appends, set_blocking};
 pub use by_handle::{chmod_handle, chown_handle, setxattr_handle, utimens_handle};
 pub use chmod::fchmod;
 pub use chown::fchown;
@@ -51,7 +51,7 @@ pub use rustix::fs::{CWD, OFlags};
 pub use stat::{Kind, Stat, Time, fstat, statat, statat_follow};
 pub use statfs::{FileSystem, fstatfs};
 pub use symlinkat::symlinkat;
-pub use sync::{fsync, syncfs};
+pub use sync::{fdatasync, fsync, syncfs};
 pub use unlinkat::{rmdirat, unlinkat};
 pub use unnamed::{name_open, open_unnamed};
 pub use utimens::{TimePair, futimens};

@@ -14,6 +14,11 @@ pub fn fsync(fd: impl AsFd) -> Result<()> {
     rustix::fs::fsync(fd).named(Call::Fsync)
 }
 
+/// Waits until data of an open file, and what is needed to read them, are on stable storage. Blocks.
+pub fn fdatasync(fd: impl AsFd) -> Result<()> {
+    rustix::fs::fdatasync(fd).named(Call::Fdatasync)
+}
+
 /// Waits until everything of the file system that holds `fd` is on stable storage. Blocks.
 pub fn syncfs(fd: impl AsFd) -> Result<()> {
     rustix::fs::syncfs(fd).named(Call::Syncfs)

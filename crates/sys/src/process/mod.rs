@@ -2,6 +2,7 @@
 
 mod heap;
 mod identity;
+mod info;
 mod poll;
 mod random;
 mod rlimit;
@@ -12,6 +13,7 @@ mod wait4;
 
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
+pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{nofile_limit, raise_nofile_limit};

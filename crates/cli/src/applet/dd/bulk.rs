@@ -1,0 +1,146 @@
+//! The bulk of a copy from file to file, by several workers: the same bytes and the same records as
+//! one after the other, for records of a file are counted and not seen.
+//!
+//! Whatever goes wrong here is left to the plain loop, which goes on from the last whole record
+//! before it and says what is to be said.
+
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haul_io::quirk::{Preallocate, SizeTold, of_magic};
+use haul_sys::data::{Allocate, fallocate, ftruncate, pread, pwrite};
+use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::memory::AlignedBuffer;
+
+/// Below this many bytes threads are not worth starting.
+const WORTH_BYTES: u64 = 8 << 20;
+
+/// Bytes that a worker draws at a time.
+const STEP_BYTES: u64 = 2 << 20;
+
+/// Bytes of one call: they stay in a core's second-level cache.
+const CALL_BYTES: usize = 256 << 10;
+
+/// The most workers: they contend for two inodes' locks.
+const WORKERS_MAX: usize = 4;
+
+/// A range of one file that goes to a range of another.
+pub(super) struct Bulk<'a> {
+    pub(super) source: BorrowedFd<'a>,
+    pub(super) target: BorrowedFd<'a>,
+    pub(super) source_offset: u64,
+    pub(super) target_offset: u64,
+    pub(super) bytes: u64,
+    /// Whether the target ends where it is written to.
+    pub(super) cuts: bool,
+}
+
+/// Returns how many bytes from a position of one file to another may go in bulk: 0 where the plain
+/// loop has to do it all.
+pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
+    let (Ok(from), Ok(to)) = (fstat(source), fstat(target)) else { return 0 };
+    let is_true =
+        || fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::True);
+    if from.kind() != Kind::Regular || to.kind() != Kind::Regular || from.same_file(&to) {
+        return 0;
+    }
+    let bytes = from.size.saturating_sub(offset).min(most);
+    if bytes < WORTH_BYTES || !is_true() { 0 } else { bytes }
+}
+
+/// Copies, and returns how many bytes from the start on arrived without a gap. `tick` is called now
+/// and then with how many have arrived, and says whether to go on.
+pub(super) fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
+    let quirk = fstatfs(bulk.target).map(|system| of_magic(system.magic));
+    if bulk.cuts && quirk.is_ok_and(|quirk| quirk.preallocate == Preallocate::Pays) {
+        // Where there is no room for all of it, the writes say so.
+        let _tried = fallocate(bulk.target, bulk.target_offset, bulk.bytes, Allocate::KeepSize);
+    }
+    let shared = Shared {
+        bulk,
+        next: AtomicU64::new(0),
+        // The last range waits for all others: an unfinished target is shorter than its source.
+        end: (bulk.bytes - 1) / STEP_BYTES * STEP_BYTES,
+        broken: AtomicU64::new(u64::MAX),
+        moved: AtomicU64::new(0),
+    };
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 1..processors.min(WORKERS_MAX) {
+            // Fewer workers do the same.
+            let _started = std::thread::Builder::new().spawn_scoped(scope, || {
+                shared.work(&mut |_| true);
+            });
+        }
+        shared.work(tick);
+    });
+    if shared.broken.load(Ordering::Relaxed) == u64::MAX {
+        shared.range(shared.end, bulk.bytes, tick);
+    }
+    let whole = shared.broken.load(Ordering::Relaxed).min(bulk.bytes);
+    if whole < bulk.bytes && bulk.cuts {
+        // What was written behind the gap, and what was reserved. If it stays, it is right anyway.
+        let _cut = ftruncate(bulk.target, bulk.target_offset + whole);
+    }
+    whole
+}
+
+struct Shared<'a> {
+    bulk: &'a Bulk<'a>,
+    next: AtomicU64,
+    end: u64,
+    /// The lowest offset at which something went wrong.
+    broken: AtomicU64,
+    moved: AtomicU64,
+}
+
+impl Shared<'_> {
+    fn work(&self, tick: &mut dyn FnMut(u64) -> bool) {
+        loop {
+            let start = self.next.fetch_add(STEP_BYTES, Ordering::Relaxed);
+            if start >= self.end || self.broken.load(Ordering::Relaxed) < start {
+                return;
+            }
+            if !self.range(start, (start + STEP_BYTES).min(self.end), tick) {
+                return;
+            }
+        }
+    }
+
+    /// Copies a range; `false` when something went wrong, or nobody wants more.
+    fn range(&self, start: u64, end: u64, tick: &mut dyn FnMut(u64) -> bool) -> bool {
+        let Ok(mut buffer) = AlignedBuffer::new(CALL_BYTES) else {
+            self.broken.fetch_min(start, Ordering::Relaxed);
+            return false;
+        };
+        let mut at = start;
+        while at < end {
+            let goes_on = tick(self.moved.load(Ordering::Relaxed));
+            let moved = if goes_on { self.step(&mut buffer, at, end) } else { None };
+            let Some(moved) = moved else {
+                self.broken.fetch_min(at, Ordering::Relaxed);
+                return false;
+            };
+            self.moved.fetch_add(moved, Ordering::Relaxed);
+            at += moved;
+        }
+        true
+    }
+
+    fn step(&self, buffer: &mut AlignedBuffer, at: u64, end: u64) -> Option<u64> {
+        let most = usize::try_from(end - at).unwrap_or(CALL_BYTES).min(CALL_BYTES);
+        let filled = pread(self.bulk.source, buffer.get_mut(..most)?, self.bulk.source_offset + at);
+        let filled = filled.ok().filter(|filled| *filled > 0)?;
+        let mut written = 0;
+        while written < filled {
+            let offset = self.bulk.target_offset + at + written as u64;
+            match pwrite(self.bulk.target, buffer.get(written..filled)?, offset) {
+                Ok(0) => return None,
+                Ok(count) => written += count,
+                Err(error) if error.errno == haul_sys::Errno::INTR => {}
+                Err(_) => return None,
+            }
+        }
+        Some(filled as u64)
+    }
+}

@@ -1,0 +1,325 @@
+//! `haul dd`: GNU dd's command line, record for record; files to files go by several workers.
+
+mod bulk;
+mod convert;
+mod copy;
+mod operands;
+mod report;
+mod side;
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_sys::data::ftruncate;
+use haul_sys::errno_text;
+use haul_sys::fs::{
+    Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
+};
+use haul_sys::process::{die_by, hear_asked, hear_interrupt};
+
+use self::copy::{Dd, Quit, Signals};
+use self::operands::{Conv, LARGEST, Request, Wrong};
+use self::report::Teller;
+use self::side::Side;
+use super::common::{self, usage_error};
+use super::cp_help::version;
+use crate::escape::quote;
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::output::Output;
+
+const PROGRAM: &str = "dd";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    Opt {
+        id: Id::Help,
+        short: "",
+        long: "help",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "display this help and exit",
+    },
+    Opt {
+        id: Id::Version,
+        short: "",
+        long: "version",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "output version information and exit",
+    },
+];
+
+/// Runs `dd` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let mut operands = Vec::new();
+    match parse(arguments, OPTIONS) {
+        Err(usage) => return usage_error(&output, &usage),
+        Ok(words) => {
+            for word in words {
+                match word {
+                    Word::Operand(operand) => operands.push(operand),
+                    Word::Option { id: Id::Help, .. } => {
+                        return common::print_and_end(&output, HELP);
+                    }
+                    Word::Option { id: Id::Version, .. } => {
+                        return common::print_and_end(&output, &version(PROGRAM));
+                    }
+                }
+            }
+        }
+    }
+    // Heard from the first moment on: who is asked may be asked early.
+    let asks = std::env::var_os("POSIXLY_CORRECT").is_none();
+    let signals = Signals {
+        asked: if asks { hear_asked() } else { &haul_sys::process::NOBODY_ASKS },
+        interrupted: hear_interrupt(),
+    };
+    match operands::read(&operands) {
+        Ok(request) => match copy(request, signals) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(text) => {
+                output.error(&text);
+                ExitCode::FAILURE
+            }
+        },
+        Err(Wrong::Usage(text)) => usage_error(&output, &Usage(text)),
+        Err(Wrong::Fatal(text)) => {
+            output.error(&text);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn copy(request: Request, signals: Signals) -> Result<bool, String> {
+    let mut teller = Teller::new(request.status);
+    request.notes.iter().for_each(|note| teller.say(note));
+    let input = open_input(&request)?;
+    let (output, cut) = open_output(&request, &mut teller)?;
+    teller.begin();
+    let interrupted = signals.interrupted;
+    let mut dd = Dd::new(request, input, output, teller, signals);
+    let answer = all(&mut dd, cut);
+    let name = quote(&dd.output.name);
+    let input_name = quote(&dd.input.name);
+    let Dd { input, output, .. } = dd;
+    if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        die_by(INTERRUPT);
+    }
+    close(input.fd)
+        .map_err(|error| format!("closing input file {input_name}: {}", error.text()))?;
+    close(output.fd).map_err(|error| format!("closing output file {name}: {}", error.text()))?;
+    Ok(answer)
+}
+
+/// SIGINT, as every system numbers it.
+const INTERRUPT: i32 = 2;
+
+/// Copies, makes durable, and reports.
+fn all(dd: &mut Dd, cut: bool) -> bool {
+    let Ok(copied) = dd.run() else { return false };
+    let synced = dd.synchronize();
+    let dropped = dd.drop_rest();
+    match dd.finish() {
+        Ok(()) => cut && copied && synced && dropped,
+        Err(Quit) => false,
+    }
+}
+
+fn c_name(name: &OsStr) -> CString {
+    // The kernel hands no argument with a NUL to a program.
+    CString::new(name.as_bytes()).unwrap_or_default()
+}
+
+fn open_input(request: &Request) -> Result<Side, String> {
+    let flags = request.iflags.open;
+    let mut side = match &request.input {
+        Some(name) => {
+            let how = OpenHow { extra: flags, ..OpenHow::READ.following(Follow::Yes).waiting() };
+            Side::new(opened(name, how)?, name.as_bytes().to_vec())
+        }
+        None => {
+            let fd = duplicate(std::io::stdin()).map_err(|error| flags_failed("input", error))?;
+            set_flags(&fd, flags, "input")?;
+            Side::new(fd, b"standard input".to_vec())
+        }
+    };
+    side.nocache = request.iflags.nocache;
+    side.nocache_end = side.nocache && request.count.is_nothing();
+    Ok(side)
+}
+
+fn opened(name: &OsStr, how: OpenHow) -> Result<std::os::fd::OwnedFd, String> {
+    loop {
+        match openat(CWD, &c_name(name), how) {
+            Err(error) if error.errno == haul_sys::Errno::INTR => {}
+            Err(error) => {
+                let name = quote(name.as_bytes());
+                return Err(format!("failed to open {name}: {}", errno_text(error.errno)));
+            }
+            Ok(fd) => return Ok(fd),
+        }
+    }
+}
+
+fn flags_failed(which: &str, error: haul_sys::CallError) -> String {
+    let name = quote(format!("standard {which}").as_bytes());
+    format!("setting flags for {name}: {}", error.text())
+}
+
+fn set_flags(fd: impl AsFd, flags: OFlags, which: &str) -> Result<(), String> {
+    let flags = flags - OFlags::NOCTTY - OFlags::NOFOLLOW;
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let is_directory = fstat(&fd).is_ok_and(|stat| stat.kind() == Kind::Directory);
+    if flags.contains(OFlags::DIRECTORY) && !is_directory {
+        let not = haul_sys::CallError::new(haul_sys::Call::Fcntl, haul_sys::Errno::NOTDIR);
+        return Err(flags_failed(which, not));
+    }
+    add_flags(fd, flags - OFlags::DIRECTORY).map_err(|error| flags_failed(which, error))
+}
+
+/// Opens the output; `false` beside it when it could not be cut to where it is to begin.
+fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), String> {
+    let Some(name) = &request.output else {
+        let fd = duplicate(std::io::stdout()).map_err(|error| flags_failed("output", error))?;
+        set_flags(&fd, request.oflags.open, "output")?;
+        let side = Side::new(fd, b"standard output".to_vec());
+        return Ok((with_cache(side, request), true));
+    };
+    let keeps = request.conv.any(Conv::NOTRUNC);
+    let size = request.seek.total(request.obs);
+    if size.is_none() && !keeps {
+        return Err(format!(
+            "offset too large: cannot truncate to a length of seek={} ({}-byte) blocks",
+            request.seek.records, request.obs
+        ));
+    }
+    let seeks = request.seek.records > 0;
+    let mut extra = request.oflags.open;
+    if request.conv.any(Conv::EXCL) {
+        extra |= OFlags::EXCL;
+    }
+    if !seeks && !keeps {
+        extra |= OFlags::TRUNC;
+    }
+    let create = if request.conv.any(Conv::NOCREAT) { Create::No } else { Create::IfAbsent(0o666) };
+    let how = OpenHow {
+        access: Access::Write,
+        create,
+        extra,
+        ..OpenHow::WRITE.following(Follow::Yes).waiting()
+    };
+    // Reading may be needed to get to where writing begins; where it is not allowed, writing may
+    // do.
+    let both = OpenHow { access: Access::ReadWrite, ..how };
+    let fd = match if seeks { opened(name, both) } else { Err(String::new()) } {
+        Ok(fd) => fd,
+        Err(_) => opened(name, how)?,
+    };
+    let mut is_cut = true;
+    if seeks
+        && !keeps
+        && let Err(error) = ftruncate(&fd, size.unwrap_or(LARGEST))
+    {
+        let kind = fstat(&fd).map(|stat| stat.kind());
+        if matches!(kind, Ok(Kind::Regular | Kind::Directory)) {
+            teller.say(&format!(
+                "failed to truncate to {} bytes in output file {}: {}",
+                size.unwrap_or(LARGEST),
+                quote(name.as_bytes()),
+                error.text()
+            ));
+            is_cut = false;
+        }
+    }
+    Ok((with_cache(Side::new(fd, name.as_bytes().to_vec()), request), is_cut))
+}
+
+fn with_cache(mut side: Side, request: &Request) -> Side {
+    side.nocache = request.oflags.nocache;
+    side.nocache_end = side.nocache && request.count.is_nothing();
+    side
+}
+
+const HELP: &str = "\
+Usage: dd [OPERAND]...
+  or:  dd OPTION
+Copy a file, converting and formatting according to the operands.
+
+  bs=BYTES        read and write up to BYTES bytes at a time (default: 512);
+                  overrides ibs and obs
+  cbs=BYTES       convert BYTES bytes at a time
+  conv=CONVS      convert the file as per the comma separated symbol list
+  count=N         copy only N input blocks
+  ibs=BYTES       read up to BYTES bytes at a time (default: 512)
+  if=FILE         read from FILE instead of stdin
+  iflag=FLAGS     read as per the comma separated symbol list
+  obs=BYTES       write BYTES bytes at a time (default: 512)
+  of=FILE         write to FILE instead of stdout
+  oflag=FLAGS     write as per the comma separated symbol list
+  seek=N          (or oseek=N) skip N obs-sized output blocks
+  skip=N          (or iseek=N) skip N ibs-sized input blocks
+  status=LEVEL    The LEVEL of information to print to stderr;
+                  'none' suppresses everything but error messages,
+                  'noxfer' suppresses the final transfer statistics,
+                  'progress' shows periodic transfer statistics
+
+N and BYTES may be followed by the following multiplicative suffixes:
+c=1, w=2, b=512, kB=1000, K=1024, MB=1000*1000, M=1024*1024, xM=M,
+GB=1000*1000*1000, G=1024*1024*1024, and so on for T, P, E, Z, Y, R, Q.
+Binary prefixes can be used, too: KiB=K, MiB=M, and so on.
+If N ends in 'B', it counts bytes not blocks.
+
+Each CONV symbol may be:
+
+  ascii     from EBCDIC to ASCII
+  ebcdic    from ASCII to EBCDIC
+  ibm       from ASCII to alternate EBCDIC
+  block     pad newline-terminated records with spaces to cbs-size
+  unblock   replace trailing spaces in cbs-size records with newline
+  lcase     change upper case to lower case
+  ucase     change lower case to upper case
+  sparse    try to seek rather than write all-NUL output blocks
+  swab      swap every pair of input bytes
+  sync      pad every input block with NULs to ibs-size; when used
+            with block or unblock, pad with spaces rather than NULs
+  excl      fail if the output file already exists
+  nocreat   do not create the output file
+  notrunc   do not truncate the output file
+  noerror   continue after read errors
+  fdatasync  physically write output file data before finishing
+  fsync     likewise, but also write metadata
+
+Each FLAG symbol may be:
+
+  append    append mode (makes sense only for output; conv=notrunc suggested)
+  direct    use direct I/O for data
+  directory  fail unless a directory
+  dsync     use synchronized I/O for data
+  sync      likewise, but also for metadata
+  fullblock  accumulate full blocks of input (iflag only)
+  nonblock  use non-blocking I/O
+  noatime   do not update access time
+  nocache   Request to drop cache.  See also oflag=sync
+  noctty    do not assign controlling terminal from file
+  nofollow  do not follow symlinks
+
+Sending a USR1 signal to a running 'dd' process makes it
+print I/O statistics to standard error and then resume copying.
+
+Options are:
+
+      --help     display this help and exit
+      --version  output version information and exit
+";

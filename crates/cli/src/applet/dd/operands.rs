@@ -1,0 +1,497 @@
+//! `dd`'s operands: numbers with suffixes, lists of words, and what they come to.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use haul_sys::errno_text;
+use haul_sys::fs::OFlags;
+
+use crate::escape::{quote, quote_word};
+
+/// A set of words that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Conv(u32);
+
+impl Conv {
+    pub(super) const ASCII: Conv = Conv(1);
+    pub(super) const EBCDIC: Conv = Conv(1 << 1);
+    pub(super) const IBM: Conv = Conv(1 << 2);
+    pub(super) const BLOCK: Conv = Conv(1 << 3);
+    pub(super) const UNBLOCK: Conv = Conv(1 << 4);
+    pub(super) const LCASE: Conv = Conv(1 << 5);
+    pub(super) const UCASE: Conv = Conv(1 << 6);
+    pub(super) const SWAB: Conv = Conv(1 << 7);
+    pub(super) const NOERROR: Conv = Conv(1 << 8);
+    pub(super) const NOTRUNC: Conv = Conv(1 << 9);
+    pub(super) const SYNC: Conv = Conv(1 << 10);
+    /// Input and output are blocked by themselves.
+    pub(super) const TWO_BUFFERS: Conv = Conv(1 << 11);
+    pub(super) const NOCREAT: Conv = Conv(1 << 12);
+    pub(super) const EXCL: Conv = Conv(1 << 13);
+    pub(super) const FDATASYNC: Conv = Conv(1 << 14);
+    pub(super) const FSYNC: Conv = Conv(1 << 15);
+    pub(super) const SPARSE: Conv = Conv(1 << 16);
+
+    pub(super) const fn with(self, other: Conv) -> Conv {
+        Conv(self.0 | other.0)
+    }
+
+    pub(super) const fn without(self, other: Conv) -> Conv {
+        Conv(self.0 & !other.0)
+    }
+
+    /// Tells whether any of the others is in it.
+    pub(super) const fn any(self, others: Conv) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    const fn count(self, of: Conv) -> u32 {
+        (self.0 & of.0).count_ones()
+    }
+}
+
+const CONVERSIONS: &[(&str, Conv)] = &[
+    ("ascii", Conv::ASCII.with(Conv::UNBLOCK).with(Conv::TWO_BUFFERS)),
+    ("ebcdic", Conv::EBCDIC.with(Conv::BLOCK).with(Conv::TWO_BUFFERS)),
+    ("ibm", Conv::IBM.with(Conv::BLOCK).with(Conv::TWO_BUFFERS)),
+    ("block", Conv::BLOCK.with(Conv::TWO_BUFFERS)),
+    ("unblock", Conv::UNBLOCK.with(Conv::TWO_BUFFERS)),
+    ("lcase", Conv::LCASE.with(Conv::TWO_BUFFERS)),
+    ("ucase", Conv::UCASE.with(Conv::TWO_BUFFERS)),
+    ("sparse", Conv::SPARSE),
+    ("swab", Conv::SWAB.with(Conv::TWO_BUFFERS)),
+    ("noerror", Conv::NOERROR),
+    ("nocreat", Conv::NOCREAT),
+    ("excl", Conv::EXCL),
+    ("notrunc", Conv::NOTRUNC),
+    ("sync", Conv::SYNC),
+    ("fdatasync", Conv::FDATASYNC),
+    ("fsync", Conv::FSYNC),
+];
+
+/// What `iflag=` and `oflag=` say: flags of the open file, and dd's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub(super) open: OFlags,
+    pub(super) nocache: bool,
+    pub(super) fullblock: bool,
+    pub(super) count_bytes: bool,
+    pub(super) skip_bytes: bool,
+    pub(super) seek_bytes: bool,
+}
+
+impl Flags {
+    const NONE: Flags = Flags {
+        open: OFlags::empty(),
+        nocache: false,
+        fullblock: false,
+        count_bytes: false,
+        skip_bytes: false,
+        seek_bytes: false,
+    };
+
+    /// Tells whether nothing is asked for that concerns how bytes are moved.
+    pub(super) fn are_plain(&self) -> bool {
+        let moving =
+            OFlags::DIRECT | OFlags::DSYNC | OFlags::SYNC | OFlags::NONBLOCK | OFlags::APPEND;
+        !self.nocache && !self.open.intersects(moving)
+    }
+
+    fn add(&mut self, word: &str) -> bool {
+        match word {
+            "append" => self.open |= OFlags::APPEND,
+            "direct" => self.open |= OFlags::DIRECT,
+            "directory" => self.open |= OFlags::DIRECTORY,
+            "dsync" => self.open |= OFlags::DSYNC,
+            "noatime" => self.open |= OFlags::NOATIME,
+            "nocache" => self.nocache = true,
+            "noctty" => self.open |= OFlags::NOCTTY,
+            "nofollow" => self.open |= OFlags::NOFOLLOW,
+            "nonblock" => self.open |= OFlags::NONBLOCK,
+            "sync" => self.open |= OFlags::SYNC,
+            "fullblock" => self.fullblock = true,
+            "count_bytes" => self.count_bytes = true,
+            "skip_bytes" => self.skip_bytes = true,
+            "seek_bytes" => self.seek_bytes = true,
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// How much is told at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    None,
+    NoTransfer,
+    Usual,
+    Progress,
+}
+
+/// Records and bytes beyond them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Amount {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+}
+
+impl Amount {
+    pub(super) const ALL: Amount = Amount { records: LARGEST, bytes: 0 };
+
+    pub(super) fn is_nothing(self) -> bool {
+        self.records == 0 && self.bytes == 0
+    }
+
+    /// Returns all in bytes, `None` if that is more than a file can have.
+    pub(super) fn total(self, block: u64) -> Option<u64> {
+        let total = self.records.checked_mul(block)?.checked_add(self.bytes)?;
+        (total <= LARGEST).then_some(total)
+    }
+}
+
+/// The largest number that GNU's dd counts to.
+pub(super) const LARGEST: u64 = i64::MAX as u64;
+
+const BLOCK_BYTES: u64 = 512;
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) input: Option<OsString>,
+    pub(super) output: Option<OsString>,
+    pub(super) ibs: u64,
+    pub(super) obs: u64,
+    pub(super) cbs: u64,
+    pub(super) skip: Amount,
+    pub(super) seek: Amount,
+    pub(super) count: Amount,
+    pub(super) conv: Conv,
+    pub(super) iflags: Flags,
+    pub(super) oflags: Flags,
+    pub(super) status: Status,
+    /// Whether a partial read is worth a warning.
+    pub(super) warns: bool,
+    /// Warnings about the operands themselves.
+    pub(super) notes: Vec<String>,
+}
+
+/// Why there is nothing to do: a message, and whether help is offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    Usage(String),
+    Fatal(String),
+}
+
+struct Reading {
+    request: Request,
+    bs: u64,
+    numbers: [Option<(u64, bool)>; 3],
+}
+
+/// Reads the operands.
+pub(super) fn read(operands: &[OsString]) -> Result<Request, Wrong> {
+    let request = Request {
+        input: None,
+        output: None,
+        ibs: 0,
+        obs: 0,
+        cbs: 0,
+        skip: Amount::default(),
+        seek: Amount::default(),
+        count: Amount::ALL,
+        conv: Conv::default(),
+        iflags: Flags::NONE,
+        oflags: Flags::NONE,
+        status: Status::Usual,
+        warns: false,
+        notes: Vec::new(),
+    };
+    let mut reading = Reading { request, bs: 0, numbers: [None; 3] };
+    for operand in operands {
+        reading.operand(operand)?;
+    }
+    reading.settle()
+}
+
+impl Reading {
+    fn operand(&mut self, operand: &OsStr) -> Result<(), Wrong> {
+        let bytes = operand.as_bytes();
+        let unknown = || Wrong::Usage(format!("unrecognized operand {}", quote(bytes)));
+        let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(unknown)?;
+        let (name, value) = (bytes.get(..at).unwrap_or(b""), bytes.get(at + 1..).unwrap_or(b""));
+        let request = &mut self.request;
+        match name {
+            b"if" => request.input = Some(OsStr::from_bytes(value).to_owned()),
+            b"of" => request.output = Some(OsStr::from_bytes(value).to_owned()),
+            b"conv" => {
+                for word in words(value) {
+                    let found = CONVERSIONS.iter().find(|(name, _)| name.as_bytes() == word);
+                    let (_, conv) = found.ok_or_else(|| invalid("conversion", word))?;
+                    request.conv = request.conv.with(*conv);
+                }
+            }
+            b"iflag" => add_flags(&mut request.iflags, value, "input flag")?,
+            b"oflag" => add_flags(&mut request.oflags, value, "output flag")?,
+            b"status" => {
+                for word in words(value) {
+                    request.status = match word {
+                        b"none" => Status::None,
+                        b"noxfer" => Status::NoTransfer,
+                        b"progress" => Status::Progress,
+                        _ => return Err(invalid("status level", word)),
+                    };
+                }
+            }
+            _ => return self.number(name, value).unwrap_or_else(|| Err(unknown())),
+        }
+        Ok(())
+    }
+
+    /// Reads an operand that has a number; `None` if there is none of that name.
+    fn number(&mut self, name: &[u8], value: &[u8]) -> Option<Result<(), Wrong>> {
+        let least = match name {
+            b"ibs" | b"obs" | b"bs" | b"cbs" => 1,
+            b"skip" | b"iseek" | b"seek" | b"oseek" | b"count" => 0,
+            _ => return None,
+        };
+        let number = match integer(value, &mut self.request.notes) {
+            Ok(number) if number >= least => number,
+            answer => {
+                let text = match answer {
+                    Err(Bad::Overflow) => {
+                        format!(": {}", errno_text(haul_sys::Errno::OVERFLOW))
+                    }
+                    _ => String::new(),
+                };
+                let value = quote(value);
+                return Some(Err(Wrong::Fatal(format!("invalid number: {value}{text}"))));
+            }
+        };
+        let in_bytes = (number, value.contains(&b'B'));
+        let [skip, seek, count] = &mut self.numbers;
+        match name {
+            b"ibs" => self.request.ibs = number,
+            b"obs" => self.request.obs = number,
+            b"bs" => self.bs = number,
+            b"cbs" => self.request.cbs = number,
+            b"skip" | b"iseek" => *skip = Some(in_bytes),
+            b"seek" | b"oseek" => *seek = Some(in_bytes),
+            _ => *count = Some(in_bytes),
+        }
+        Some(Ok(()))
+    }
+
+    fn settle(mut self) -> Result<Request, Wrong> {
+        let request = &mut self.request;
+        if self.bs > 0 {
+            (request.ibs, request.obs) = (self.bs, self.bs);
+        } else {
+            request.conv = request.conv.with(Conv::TWO_BUFFERS);
+        }
+        for block in [&mut request.ibs, &mut request.obs] {
+            if *block == 0 {
+                *block = BLOCK_BYTES;
+            }
+        }
+        if request.cbs == 0 {
+            request.conv = request.conv.without(Conv::BLOCK.with(Conv::UNBLOCK));
+        }
+        if request.iflags.open.intersects(OFlags::DSYNC | OFlags::SYNC) {
+            request.iflags.open |= OFlags::RSYNC;
+        }
+        if request.oflags.fullblock {
+            return Err(invalid("output flag", b"fullblock"));
+        }
+        let [skip, seek, count] = self.numbers;
+        let split = |number: Option<(u64, bool)>, flag: bool, block: u64, none: Amount| match number
+        {
+            None => none,
+            Some((number, in_bytes)) if in_bytes || flag => {
+                Amount { records: number / block, bytes: number % block }
+            }
+            Some((records, _)) => Amount { records, bytes: 0 },
+        };
+        let nothing = Amount::default();
+        request.skip = split(skip, request.iflags.skip_bytes, request.ibs, nothing);
+        request.seek = split(seek, request.oflags.seek_bytes, request.obs, nothing);
+        request.count = split(count, request.iflags.count_bytes, request.ibs, Amount::ALL);
+        let is_direct = (request.iflags.open | request.oflags.open).contains(OFlags::DIRECT);
+        let is_counted = request.count.records > 0 && request.count.records < LARGEST;
+        request.warns = !request.conv.any(Conv::TWO_BUFFERS)
+            && !request.iflags.fullblock
+            && (request.skip.records > 0 || is_counted || is_direct);
+        check_together(request)?;
+        Ok(self.request)
+    }
+}
+
+fn check_together(request: &Request) -> Result<(), Wrong> {
+    let sets = [
+        (Conv::ASCII.with(Conv::EBCDIC).with(Conv::IBM), "any two of {ascii,ebcdic,ibm}"),
+        (Conv::BLOCK.with(Conv::UNBLOCK), "block and unblock"),
+        (Conv::LCASE.with(Conv::UCASE), "lcase and ucase"),
+        (Conv::EXCL.with(Conv::NOCREAT), "excl and nocreat"),
+    ];
+    for (set, words) in sets {
+        if request.conv.count(set) > 1 {
+            return Err(Wrong::Fatal(format!("cannot combine {words}")));
+        }
+    }
+    for flags in [request.iflags, request.oflags] {
+        if flags.nocache && flags.open.contains(OFlags::DIRECT) {
+            return Err(Wrong::Fatal("cannot combine direct and nocache".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',')
+}
+
+fn invalid(what: &str, word: &[u8]) -> Wrong {
+    Wrong::Usage(format!("invalid {what}: {}", quote_word(word)))
+}
+
+fn add_flags(flags: &mut Flags, value: &[u8], what: &str) -> Result<(), Wrong> {
+    for word in words(value) {
+        let known = std::str::from_utf8(word).is_ok_and(|word| flags.add(word));
+        if !known {
+            return Err(invalid(what, word));
+        }
+    }
+    Ok(())
+}
+
+/// Why a number is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bad {
+    Invalid,
+    Overflow,
+}
+
+/// Reads a product of numbers with suffixes: `2x512`, `1MiB`, `3kB`, `7B`.
+fn integer(text: &[u8], notes: &mut Vec<String>) -> Result<u64, Bad> {
+    let (first, rest) = factor(text)?;
+    let Some(rest) = rest else { return first.ok_or(Bad::Overflow) };
+    let second = match integer(rest, notes) {
+        Ok(number) => Some(number),
+        Err(Bad::Overflow) => None,
+        Err(Bad::Invalid) => return Err(Bad::Invalid),
+    };
+    let product = match (first, second) {
+        (Some(0), _) | (_, Some(0)) => Some(0),
+        (Some(first), Some(second)) => first.checked_mul(second).filter(|all| *all <= LARGEST),
+        _ => None,
+    };
+    if product == Some(0) && text.starts_with(b"0x") {
+        notes.push(format!(
+            "warning: {} is a zero multiplier; use {} if that is intended",
+            quote_word(b"0x"),
+            quote_word(b"00x")
+        ));
+    }
+    product.ok_or(Bad::Overflow)
+}
+
+/// A number, `None` if it is too large, and what stands behind an `x`.
+type Factor<'a> = (Option<u64>, Option<&'a [u8]>);
+
+fn factor(text: &[u8]) -> Result<Factor<'_>, Bad> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, suffix) = text.split_at_checked(digits).ok_or(Bad::Invalid)?;
+    // A suffix alone counts once, so `xM` is M.
+    let is_alone = digits == 0;
+    if is_alone && !suffix.first().is_some_and(|letter| b"bcwkKMGTPEZYRQ".contains(letter)) {
+        return Err(Bad::Invalid);
+    }
+    let number = number
+        .iter()
+        .try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+    let number = if is_alone { Some(1) } else { number };
+    let end = suffix.iter().position(|byte| *byte == b'x').unwrap_or(suffix.len());
+    let (suffix, rest) = match (suffix.get(..end), suffix.get(end + 1..)) {
+        (Some(suffix), Some(rest)) => (suffix, Some(rest)),
+        _ => (suffix, None),
+    };
+    let factor = multiplier(suffix)?;
+    let number = match (number, factor) {
+        (Some(0), _) => Some(0),
+        (Some(number), Some(factor)) => number.checked_mul(factor).filter(|all| *all <= LARGEST),
+        _ => None,
+    };
+    Ok((number, rest))
+}
+
+/// Returns what a suffix multiplies by, `None` if that is more than 64 bits have.
+fn multiplier(suffix: &[u8]) -> Result<Option<u64>, Bad> {
+    const LETTERS: &[u8] = b"KMGTPEZYRQ";
+    let (first, rest) = match suffix {
+        [] | b"B" | b"c" => return Ok(Some(1)),
+        b"w" => return Ok(Some(2)),
+        b"b" => return Ok(Some(512)),
+        [first, rest @ ..] => (first, rest),
+    };
+    let letter = if *first == b'k' { b'K' } else { *first };
+    let power = LETTERS.iter().position(|known| *known == letter).ok_or(Bad::Invalid)?;
+    let power = u32::try_from(power + 1).map_err(|_| Bad::Invalid)?;
+    match rest {
+        b"" | b"iB" => Ok(1024_u64.checked_pow(power)),
+        b"B" => Ok(1000_u64.checked_pow(power)),
+        _ => Err(Bad::Invalid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Result<u64, Bad> {
+        integer(text.as_bytes(), &mut Vec::new())
+    }
+
+    #[test]
+    fn numbers_are_products_with_suffixes() {
+        assert_eq!(number("2x3w"), Ok(12));
+        assert_eq!(number("1kB"), Ok(1000));
+        assert_eq!(number("1kiB"), Ok(1024));
+        assert_eq!(number("8M"), Ok(8 << 20));
+        assert_eq!(number("5B"), Ok(5));
+        assert_eq!(number("2b"), Ok(1024));
+        assert_eq!(number("99999999999999999999"), Err(Bad::Overflow));
+        assert_eq!(number("0x99999999999999999999"), Ok(0));
+        assert_eq!(number("1Y"), Err(Bad::Overflow));
+        assert_eq!(number("0Q"), Ok(0));
+        assert_eq!(number("3xM"), Ok(3 << 20));
+        assert_eq!(number("k"), Ok(1024));
+        for wrong in ["", "x1", "1x", "1xx1", "1KK", "-1", "1BB", "1q"] {
+            assert_eq!(number(wrong), Err(Bad::Invalid), "{wrong}");
+        }
+    }
+
+    fn of(words: &[&str]) -> Result<Request, Wrong> {
+        read(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn amounts_may_be_in_bytes() {
+        let request = of(&["bs=10", "skip=25B", "count=3", "oflag=seek_bytes", "seek=7"]).unwrap();
+        assert_eq!(request.skip, Amount { records: 2, bytes: 5 });
+        assert_eq!(request.seek, Amount { records: 0, bytes: 7 });
+        assert_eq!(request.count, Amount { records: 3, bytes: 0 });
+        assert!(request.warns);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        assert_eq!(
+            of(&["conv=lcase,ucase"]).unwrap_err(),
+            Wrong::Fatal("cannot combine lcase and ucase".to_owned())
+        );
+        assert!(matches!(of(&["oflag=fullblock"]), Err(Wrong::Usage(_))));
+        assert!(matches!(of(&["oflag=direct,nocache"]), Err(Wrong::Fatal(_))));
+        assert!(matches!(of(&["conv=nothing"]), Err(Wrong::Usage(_))));
+        assert!(matches!(of(&["bs=0"]), Err(Wrong::Fatal(_))));
+        assert!(matches!(of(&["file"]), Err(Wrong::Usage(_))));
+    }
+}

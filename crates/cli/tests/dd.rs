@@ -1,0 +1,202 @@
+//! `haul dd` against GNU's: bytes, records, messages; and what is its own, the bulk by several workers.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use super::stream::noise;
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, ignored, which};
+
+fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
+    Call::of(haul()).word("dd").words(words)
+}
+
+/// What was said, without times and rates.
+fn said(done: &Done) -> String {
+    let lines: Vec<String> = done
+        .errors()
+        .lines()
+        .map(|line| match line.split_once(" copied, ") {
+            Some((amounts, _)) => amounts.to_owned(),
+            None => line.to_owned(),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// GNU's, under the name that messages begin with.
+fn named_dd(path: &std::path::Path) -> Call {
+    Call::of("bash").words(["-c", "exec -a dd \"$0\" \"$@\""]).word(path)
+}
+
+/// Operands, of which each is run by both.
+const LINES: &[&str] = &[
+    "if=a of=o",
+    "if=a of=o bs=1000",
+    "if=a of=o bs=7k count=3",
+    "if=a of=o ibs=100 obs=333",
+    "if=a of=o ibs=1M obs=7",
+    "if=a of=o bs=4k skip=3 seek=5",
+    "if=a of=o bs=4k skip=3 seek=5 conv=notrunc",
+    "if=a of=o bs=4k seek=1000 count=0",
+    "if=a of=o bs=1k skip=5000B count=7000B seek=99B",
+    "if=a of=o bs=1k iflag=skip_bytes,count_bytes skip=50 count=77 oflag=seek_bytes seek=3",
+    "if=a of=o bs=1M skip=99",
+    "if=a of=o skip=10000000 bs=1",
+    "if=a of=o bs=1k conv=sync",
+    "if=a of=o bs=1k conv=sparse",
+    "if=zeros of=o bs=1k conv=sparse",
+    "if=zeros of=o obs=1k conv=sparse,notrunc",
+    "if=text of=o conv=ucase",
+    "if=text of=o conv=lcase,swab",
+    "if=text of=o conv=block cbs=10",
+    "if=text of=o conv=block,sync cbs=10 ibs=17",
+    "if=text of=o conv=unblock cbs=7",
+    "if=a of=o conv=ebcdic",
+    "if=a of=o conv=ibm,ucase",
+    "if=a of=o conv=ascii",
+    "if=a of=o conv=ebcdic cbs=32",
+    "if=a of=o conv=swab ibs=3 obs=5",
+    "if=a of=o conv=fdatasync bs=100k",
+    "if=a of=o conv=fsync status=noxfer",
+    "if=a of=o status=none bs=1M",
+    "if=a of=o conv=excl",
+    "if=a of=new conv=excl",
+    "if=a of=new conv=nocreat",
+    "if=a of=o oflag=append conv=notrunc bs=1k",
+    "if=a of=o iflag=nocache oflag=nocache bs=64k",
+    "if=a of=o count=0",
+    "if=a of=o count=1xM",
+    "if=a of=o count=0x5",
+    "if=missing of=o",
+    "if=. of=o",
+    "if=a of=.",
+    "if=a of=o bs=0",
+    "if=a of=o bs=1Y",
+    "if=a of=o count=9q",
+    "if=a of=o conv=wrong",
+    "if=a of=o iflag=wrong",
+    "if=a of=o oflag=fullblock",
+    "if=a of=o status=wrong",
+    "if=a of=o conv=ascii,ebcdic",
+    "if=a of=o iflag=direct,nocache",
+    "if=a of=o seek=9223372036854775807 bs=9",
+    "if=a of=/dev/full bs=1k",
+    "if=a of=/dev/full obs=700",
+    "if=/dev/zero of=o bs=1k count=3",
+    "bs=5 count=3",
+    "bs=5 skip=2",
+    "ibs=5 obs=11 iflag=fullblock",
+    "unknown=3",
+    "words",
+    "--wrong",
+    "if=big of=o bs=1M",
+    "if=big of=o bs=1M count=11 skip=1 seek=1",
+    "if=big of=o bs=3000001",
+    "if=big of=o ibs=70001 obs=4097",
+    "if=big of=o bs=1M seek=2 conv=notrunc",
+    "if=big of=big bs=1M conv=notrunc skip=1",
+];
+
+#[test]
+fn every_line_does_and_says_what_gnus_does() -> Outcome {
+    let named = std::env::var_os("HAUL_GNU_DD").map(std::path::PathBuf::from);
+    let Some(theirs) = named.clone().or_else(|| which("dd")) else { return ignored("GNU dd") };
+    if named.is_none() {
+        ignored("GNU dd 9.7 in HAUL_GNU_DD, to compare messages with")?;
+    }
+    let scratch = Scratch::new()?;
+    let mut wrong = Vec::new();
+    for line in LINES {
+        let mut results = Vec::new();
+        for (folder, call) in [("h", dd([])), ("g", named_dd(&theirs))] {
+            scratch.clear(folder)?;
+            let write =
+                |name: &str, bytes: &[u8]| scratch.write(&format!("{folder}/{name}"), bytes);
+            write("a", &noise(20_481))?;
+            write("o", &[b'o'; 30_000])?;
+            write("zeros", &[0; 10_240])?;
+            write("text", b"short\na line that is long\n\nthe last has no end")?;
+            write("big", &noise(13_000_001))?;
+            let call = call.words(line.split(' ')).in_dir(scratch.at(folder));
+            results.push(call.input("standard input").run()?);
+        }
+        let [ours, theirs] = results.as_slice() else { continue };
+        let of = |name: &str| scratch.at(name);
+        for file in ["o", "new", "big"] {
+            let (one, two) = (fs::read(of("h").join(file)).ok(), fs::read(of("g").join(file)).ok());
+            if one != two {
+                wrong.push(format!("{line}: {file} differs"));
+            }
+        }
+        if ours.stdout != theirs.stdout || ours.code() != theirs.code() {
+            wrong.push(format!("{line}: {ours:?} {theirs:?}"));
+        }
+        if named.is_some() && said(ours) != said(theirs) {
+            wrong.push(format!("{line}:\nH {}\nG {}", said(ours), said(theirs)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
+    for (words, report) in [
+        (&["bs=100"][..], "0+3 records in\n0+3 records out\n"),
+        (&["bs=100", "iflag=fullblock"][..], "0+1 records in\n0+1 records out\n"),
+        (&["ibs=100", "obs=20"][..], "0+3 records in\n1+1 records out\n"),
+        (&["bs=10", "conv=sync"][..], "3+0 records in\n"),
+    ] {
+        let mut child = Command::new(haul())
+            .arg("dd")
+            .args(words)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().ok_or("no pipe")?;
+        for _ in 0..3 {
+            stdin.write_all(b"ten bytes!")?;
+            // Until it is read there is nothing else to see it by.
+            std::thread::sleep(std::time::Duration::from_millis(60));
+        }
+        drop(stdin);
+        let done = child.wait_with_output()?;
+        assert_eq!(done.stdout, b"ten bytes!ten bytes!ten bytes!", "{words:?}");
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(errors.starts_with(report), "{words:?}: {errors}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Outcome {
+    use std::os::unix::process::ExitStatusExt as _;
+    let mut child = Command::new(haul())
+        .args(["dd", "bs=10"])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().ok_or("no pipe")?;
+    let pid = rustix::process::Pid::from_child(&child);
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(100));
+    stdin.write_all(b"ten bytes!")?;
+    pause();
+    rustix::process::kill_process(pid, rustix::process::Signal::USR1)?;
+    pause();
+    stdin.write_all(b"ten bytes!")?;
+    pause();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
+    let done = child.wait_with_output()?;
+    assert_eq!(done.status.signal(), Some(2));
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(errors.starts_with("1+0 records in\n1+0 records out\n10 bytes copied, "), "{errors}");
+    assert!(errors.contains("\n2+0 records in\n2+0 records out\n20 bytes copied, "), "{errors}");
+    Ok(())
+}
