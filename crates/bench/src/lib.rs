@@ -43,11 +43,14 @@ pub use scenario::{
 pub use session::{
     Attempt, BenchOptions, CacheState, CallCounter, Calls, Case, CaseRuns, CaseSpec, Check,
     Environment, Event, FORMAT, Fault, Measurement, Monitor, Overhead, Plan, Quiet, Ranking,
-    Results, Rounds, Run, Runner, Services, ToolFault, run, run_case,
+    Results, Rounds, Run, Runner, Services, ToolFault, kernel_series, run, run_case,
 };
 pub use tool::{
     Command, Found, Group, PEERS, Peer, Template, TemplateError, Tool, Variation, discover,
     haul_methods, version_of,
 };
 pub use trouble::{Result, Trouble};
-pub use tune::{Choice, PROFILE_VERSION, Profile, TuneOptions, profiles, tune, write_profile};
+pub use tune::{
+    Choice, PROFILE_VERSION, Profile, TuneOptions, profile_file_name, profiles, tune, tune_session,
+    write_profile,
+};

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use haul_bench::{Backing, CacheState, GroundSpec, sweep};
+use haul_bench::{Backing, CacheState, GroundSpec};
 
 use crate::support::{names, options, session, tool};
 
@@ -151,62 +150,4 @@ fn a_tool_that_destroys_the_ground_is_survived() {
     assert_eq!(case.runs_of("cp").count(), 2, "{:?} {:?}", case.trouble, case.faults);
     assert_eq!(case.runs_of("busy").count(), 2);
     assert!(ours().is_empty() && loops_of_ours().is_empty());
-}
-
-/// Kills a process in the middle of a session: its mounts go with it, and the next session removes
-/// its images. The example is that process; it is there whenever the tests are built.
-#[test]
-fn what_a_killed_session_left_is_swept() {
-    let _alone = alone();
-    if !can_make("ext4") {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let example = this.parent().unwrap().parent().unwrap().join("examples/bench");
-    if !example.exists() {
-        eprintln!("ignored: the example was not built");
-        return;
-    }
-    let work = tempfile::tempdir().unwrap();
-    let mut child = Command::new(example)
-        .args(["nested-small:files=30,dirs=3", "--only", "none", "--rounds", "1"])
-        .args(["--tool", "hang=sleep 600 {target}"])
-        .env("TMPDIR", work.path())
-        .stderr(std::process::Stdio::null())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let ours = format!("haul-bench-{}-", child.id());
-    let left = || {
-        let all = names(Path::new("/dev/shm"));
-        all.into_iter().filter(|name| name.starts_with(&ours)).collect::<Vec<_>>()
-    };
-    let ready = || {
-        let folder = left().into_iter().next();
-        folder.is_some_and(|name| Path::new("/dev/shm").join(name).join("run.img").exists())
-    };
-    for _ in 0..200 {
-        if ready() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert!(ready(), "the session did not begin");
-    std::thread::sleep(Duration::from_millis(300));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // The command is in a group of its own and outlives its parent; it keeps the namespace.
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let command = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        if command.starts_with("sleep") && command.contains(&ours) {
-            let pid = entry.file_name().into_string().unwrap();
-            Command::new("kill").args(["-9", &pid]).status().unwrap();
-        }
-    }
-    // Sessions of other tests sweep too, so there may be nothing left to do.
-    for swept in sweep(Path::new("/dev/shm")).into_iter().chain(sweep(work.path())) {
-        assert!(swept.trouble.is_none(), "{swept:?}");
-    }
-    assert!(left().is_empty(), "{:?}", left());
-    assert!(names(work.path()).is_empty());
 }

@@ -10,6 +10,7 @@ mod escape;
 mod getopt;
 mod message;
 mod output;
+mod profile;
 mod progress;
 mod report;
 mod sizes;

@@ -21,6 +21,7 @@ mod lint;
 mod messages;
 mod mv;
 mod output;
+mod profile;
 mod races;
 mod rehearse;
 mod rm;

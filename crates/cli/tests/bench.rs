@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::support::run::{Call, Running, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, ignored};
+use super::support::{Outcome, ignored, is_root};
 
 /// A corpus that takes no time.
 const SMALL: &str = "nested-small:files=20,dirs=2";
@@ -188,6 +188,35 @@ fn what_a_killed_session_left_is_removed_by_the_next_one() -> Outcome {
     let done = bench(&scratch, &words).run()?;
     assert!(done.errors().contains("removed what an earlier run left"), "{done:?}");
     assert_eq!(names(scratch.path())?, ["runs"]);
+    Ok(())
+}
+
+#[test]
+fn mounts_that_a_killed_session_left_are_gone_and_its_folders_removed() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let mark = scratch.at("runs");
+    let tool = format!("--tool=stuck=echo $$ >'{}'; exec sleep 600; : {{target}}", mark.display());
+    let words = [SMALL, "--fs=tmpfs", "--only=none", "--rounds=1", &tool];
+    let running = bench(&scratch, &words).start()?;
+    wait_for(&mark)?;
+    let ours = format!("haul-bench-{}-", running.pid().as_raw_nonzero());
+    let left = || -> Outcome<Vec<String>> {
+        let all = names(Path::new("/dev/shm"))?;
+        Ok(all.into_iter().filter(|name| name.starts_with(&ours)).collect())
+    };
+    assert!(!left()?.is_empty());
+    kill_process(running.pid(), Signal::KILL)?;
+    running.wait()?;
+    end_orphan(&scratch)?;
+    let plain = "--tool=plain=cp -R {source} {target}";
+    let next = [SMALL, "--fs=tmpfs", "--only=none", "--rounds=1", "--warm-up=0", plain];
+    let done = bench(&scratch, &next).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    // The mounts went with their namespace; what is left of the folders, this one removed.
+    assert_eq!(left()?, [""; 0]);
     Ok(())
 }
 

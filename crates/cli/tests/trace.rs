@@ -190,6 +190,32 @@ fn signalled(backend: &str, script: &str, send: impl FnOnce(Pid) -> Outcome) -> 
     running.wait()
 }
 
+/// At a terminal too: only a key is told to the whole group, what `kill` sends is for us to pass on.
+#[test]
+fn a_signal_sent_to_us_alone_reaches_the_command_at_a_terminal() -> Outcome {
+    if !has("script")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let script = "trap 'touch heard; exit 7' INT; echo $PPID >pid; mv pid ready; \
+                  while :; do sleep 0.01; done";
+    let line = format!(
+        "{} trace --backend=ptrace --by=total --output=report sh -c \"{}\"",
+        haul().display(),
+        script.replace('$', "\\$")
+    );
+    let words = ["-q", "-e", "-c", &line, "/dev/null"];
+    let running = Call::of("script").words(words).in_dir(scratch.path()).start()?;
+    wait_for(&scratch.at("ready"));
+    let pid = std::fs::read_to_string(scratch.at("ready"))?.trim().parse()?;
+    kill_process(Pid::from_raw(pid).ok_or("no process number")?, Signal::INT)?;
+    let done = running.wait()?;
+    assert!(scratch.at("heard").exists(), "{done:?}");
+    assert_eq!(done.code(), Some(7), "{done:?}");
+    assert!(std::fs::read_to_string(scratch.at("report"))?.contains("exit status 7"));
+    Ok(())
+}
+
 #[test]
 fn an_interrupted_command_ends_as_it_likes_and_is_reported() -> Outcome {
     // As a terminal does it: to the whole group.

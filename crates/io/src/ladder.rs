@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
-use crate::method::{Attempt, Cause, Fit, LADDER, Method, RangeJob};
+use crate::method::{Attempt, Cause, Fit, LADDER, Method, RangeJob, Want};
 use crate::report::{Refusal, Why};
 use crate::sides::Which;
 use crate::{Choice, Kit, Pair, Reflink, Report, Residency};
@@ -108,11 +108,11 @@ pub fn move_range(
     }
     let first = job.offset;
     let must_share = job.want.policy.reflink == Reflink::Always;
-    for (line, method) in LADDER.iter().enumerate() {
+    for (line, method) in in_order(&job.want) {
         if pair.is_refused(line) && !must_share {
             continue;
         }
-        if method.fits(pair, &job.want) != Fit::Yes {
+        if !is_tried(line, *method, pair, &job.want) {
             continue;
         }
         match method.attempt(&job, kit) {
@@ -138,6 +138,32 @@ pub fn move_range(
     }
     // The last line always fits and never passes on, so this is not reached; a failure, if it is.
     Err((job.offset - first, DataError::NoProgress))
+}
+
+/// Returns the lines in the order in which they are tried: what shares blocks, what is preferred for
+/// this size, and then the ladder's own order.
+fn in_order<'a>(
+    want: &Want<'a>,
+) -> impl Iterator<Item = (usize, &'static &'static dyn Method)> + use<'a> {
+    let preferred = want.policy.preferred(want.file_bytes);
+    let lines = std::iter::once(0)
+        .chain(preferred.iter().copied().filter(|line| *line != 0))
+        .chain((1..LADDER.len()).filter(|line| !preferred.contains(line)));
+    lines.filter_map(|line| Some((line, LADDER.get(line)?)))
+}
+
+/// Says whether a method is worth an attempt: it fits, or somebody measured that it is better than
+/// what we would choose, and it does the same to the page cache.
+fn is_tried(line: usize, method: &dyn Method, pair: &Pair, want: &Want<'_>) -> bool {
+    match method.fits(pair, want) {
+        Fit::Yes => true,
+        Fit::Unwise(_) => {
+            line != 0
+                && method.info().way == want.way
+                && want.policy.preferred(want.file_bytes).contains(&line)
+        }
+        Fit::No(_) => false,
+    }
 }
 
 /// Moves a range with one method or not at all.

@@ -28,7 +28,7 @@ pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
 pub use pace::Pace;
 pub use pair::Pair;
-pub use policy::{Cache, Choice, DataPolicy, Reflink, Sparse, Tell};
+pub use policy::{Cache, Choice, DataPolicy, Preference, Reflink, Sparse, Tell};
 pub use quirk::Quirk;
 pub use report::Report;
 pub use residency::Residency;

@@ -51,6 +51,15 @@ pub enum Choice {
     Only(usize),
 }
 
+/// What was measured to be better than the ladder's own order, for files of some sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Preference {
+    /// The smallest file that this is about; it holds up to the next preference's.
+    pub from_bytes: u64,
+    /// Lines of the ladder, the best first; empty for the ladder's own order.
+    pub lines: Vec<usize>,
+}
+
 /// How much is found out for reports, for it costs calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Tell {
@@ -72,6 +81,10 @@ pub struct DataPolicy {
     pub sparse: Sparse,
     /// Which method moves the bytes.
     pub choice: Choice,
+    /// What to try first where [`Choice::Auto`] is left to choose, by rising size. It is advice:
+    /// sharing blocks still comes before it, what becomes of the page cache is not changed by it,
+    /// and what does not fit or is refused is passed over.
+    pub preferences: Vec<Preference>,
     /// What becomes of the page cache.
     pub cache: Cache,
     /// Bytes of one request, a multiple of [`DataPolicy::IO_UNIT`]; `None` is what is best for
@@ -91,6 +104,7 @@ impl DataPolicy {
         reflink: Reflink::Auto,
         sparse: Sparse::Auto,
         choice: Choice::Auto,
+        preferences: Vec::new(),
         cache: Cache::Auto,
         io_bytes: None,
         queue_depth: None,
@@ -108,6 +122,16 @@ impl DataPolicy {
 
     /// The deepest queue: more than any device or server answers at once.
     pub const QUEUE_DEPTH_MAX: usize = 1024;
+
+    /// Returns the lines of the ladder to try first for a file of this size.
+    #[must_use]
+    pub fn preferred(&self, file_bytes: u64) -> &[usize] {
+        if self.choice != Choice::Auto {
+            return &[];
+        }
+        let of_size = self.preferences.iter().rev().find(|one| one.from_bytes <= file_bytes);
+        of_size.map_or(&[], |one| &one.lines)
+    }
 
     /// Returns the size of one request for a method that would choose `usual` by itself.
     #[must_use]
@@ -141,6 +165,18 @@ mod tests {
         policy.worker_bytes = Some(5000);
         assert_eq!(policy.request_bytes(256 << 10), 4096);
         assert_eq!(policy.depth(8, 4096, 1 << 30), 1);
+    }
+
+    #[test]
+    fn preferences_go_by_size_and_only_where_nothing_was_asked_for() {
+        let of = |from_bytes, line| Preference { from_bytes, lines: vec![line] };
+        let mut policy =
+            DataPolicy { preferences: vec![of(10, 6), of(100, 5)], ..DataPolicy::PLAIN };
+        assert_eq!(policy.preferred(9), [0_usize; 0]);
+        assert_eq!(policy.preferred(10), [6]);
+        assert_eq!(policy.preferred(u64::MAX), [5]);
+        policy.choice = Choice::Only(1);
+        assert_eq!(policy.preferred(10), [0_usize; 0]);
     }
 
     #[test]

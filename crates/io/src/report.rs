@@ -20,6 +20,8 @@ pub enum Why {
     RefusedBefore,
     /// Another method was asked for.
     NotAsked,
+    /// Another method is preferred for files of this size.
+    NotPreferred,
 }
 
 /// A line of the ladder that was passed over.

@@ -126,7 +126,16 @@ pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
             LADDER.get(line).is_some_and(|method| method.info().several == Several::Can)
         }
         Choice::Auto => {
-            let is_direct = caching(job.policy, job.stat.size).way == Way::Direct;
+            let way = caching(job.policy, job.stat.size).way;
+            let is_direct = way == Way::Direct;
+            // What was measured to be best is what one worker did alone, if it is such a method.
+            let preferred = job.policy.preferred(job.stat.size).first();
+            let alone = preferred.and_then(|line| LADDER.get(*line)).is_some_and(|method| {
+                method.info().several == Several::Cannot && method.info().way == way
+            });
+            if alone {
+                return false;
+            }
             !(is_direct && shape(job).zeros == Zeros::Write && ring_serves(job.pair))
         }
     }
@@ -463,6 +472,7 @@ impl Transfer {
         let notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let want = self.want(job, true);
         let mut refused: Vec<Refusal> = Vec::new();
+        let prefers = !job.policy.preferred(job.stat.size).is_empty();
         for (other, method) in LADDER.iter().enumerate() {
             if other == line {
                 break;
@@ -473,6 +483,7 @@ impl Transfer {
                 (None, Fit::No(why)) => Why::Unfit(why),
                 (None, Fit::Unwise(why)) => Why::Unwise(why),
                 (None, Fit::Yes) if job.policy.choice != Choice::Auto => Why::NotAsked,
+                (None, Fit::Yes) if prefers && !job.pair.is_refused(other) => Why::NotPreferred,
                 (None, Fit::Yes) => Why::RefusedBefore,
             };
             refused.push(Refusal { line: other, why });

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use haul_sys::process::{Sender, stop_sender};
 use rustix::process::{Signal, getpgrp, pidfd_send_signal};
 use rustix::termios::tcgetpgrp;
 
@@ -64,10 +65,10 @@ impl<'a> Ear<'a> {
     }
 }
 
-/// Sends a signal to the command unless the terminal has.
+/// Sends a signal to the command unless the terminal has: the kernel tells the whole foreground
+/// group of a key or a hang-up, while who sends us a signal with `kill` means the command as well.
 fn pass_on(signal: i32, command: &OwnedFd) {
-    let is_of_terminals = signal == libc::SIGINT || signal == libc::SIGHUP;
-    if is_of_terminals && is_in_foreground() {
+    if stop_sender() == Some(Sender::Kernel) && is_in_foreground() {
         return;
     }
     if let Some(signal) = Signal::from_named_raw(signal) {

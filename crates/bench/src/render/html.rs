@@ -21,7 +21,7 @@ section{margin:1.5rem 0;padding:1rem;background:var(--panel);border-radius:.6rem
 .verdict{font-size:1.1rem;font-weight:600;margin:.6rem 0}.soft{color:var(--muted)}\
 .scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}\
-th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}\
+th,td{padding:.3rem .45rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}\
 th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--panel)}\
 th{color:var(--muted);font-weight:600}tr.base td{color:var(--muted)}tr.first td{font-weight:600}\
 td.bad{color:var(--bad);text-align:left;white-space:normal}\
@@ -34,7 +34,8 @@ svg{display:block;width:100%;max-width:36rem;height:auto}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.5rem 0}\
 dt{color:var(--muted)}dd{margin:0;overflow-wrap:anywhere}code{font:.85em ui-monospace,monospace;\
 overflow-wrap:anywhere}summary{cursor:pointer;color:var(--mark)}ul{padding-left:1.2rem}\
-a{color:var(--mark)}@media print{section{break-inside:avoid}}";
+a{color:var(--mark)}@media(max-width:40rem){table{font-size:.8rem}body{padding:.6rem}\
+section{padding:.6rem}td.bad{max-width:16rem}}@media print{section{break-inside:avoid}}";
 
 /// Returns the page.
 #[must_use]

@@ -29,16 +29,9 @@ impl Environment {
     /// Looks at the machine that this runs on.
     #[must_use]
     pub fn gather() -> Environment {
-        let uname = rustix::system::uname();
-        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Environment {
-            kernel: format!(
-                "{} {} {}",
-                text(uname.sysname()),
-                text(uname.release()),
-                text(uname.machine())
-            ),
+            kernel: Environment::kernel_now(),
             processor: field("/proc/cpuinfo", "model name").unwrap_or_default(),
             cores: available_parallelism().map_or(1, usize::from),
             memory_bytes: field("/proc/meminfo", "MemTotal")
@@ -50,6 +43,14 @@ impl Environment {
         }
     }
 
+    /// Returns the name and release of the kernel that this runs on: `Linux 6.18.5 x86_64`.
+    #[must_use]
+    pub fn kernel_now() -> String {
+        let uname = rustix::system::uname();
+        let parts = [uname.sysname(), uname.release(), uname.machine()];
+        parts.map(std::ffi::CStr::to_string_lossy).join(" ")
+    }
+
     /// Returns the day and time in UTC: `2025-01-31 12:00 UTC`.
     #[must_use]
     pub fn time_text(&self) -> String {
@@ -57,6 +58,15 @@ impl Environment {
         let minutes = self.time_s % 86_400 / 60;
         format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
     }
+}
+
+/// Returns what of a kernel's name its behaviour follows from: `Linux 6.18` of `Linux 6.18.5-2 x86_64`.
+#[must_use]
+pub fn kernel_series(kernel: &str) -> String {
+    let mut words = kernel.split_whitespace();
+    let (system, release) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let numbers: Vec<&str> = release.split('.').take(2).collect();
+    format!("{system} {}", numbers.join("."))
 }
 
 /// Returns the value of a `name : value` line.

@@ -11,7 +11,7 @@ mod runner;
 mod schedule;
 
 pub use calls::{CallCounter, Calls};
-pub use environment::Environment;
+pub use environment::{Environment, kernel_series};
 pub use monitor::{Event, Monitor, Quiet};
 pub use options::{BenchOptions, CacheState, CaseSpec, Ranking, Rounds};
 pub use results::{Case, FORMAT, Fault, Measurement, Overhead, Results, Run, ToolFault};

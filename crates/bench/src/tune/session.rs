@@ -8,7 +8,7 @@ use crate::ground::GroundSpec;
 use crate::scenario::{Scale, parse_scenario};
 use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
 use crate::stats::VALUES_MIN;
-use crate::tool::{Found, Group};
+use crate::tool::{Found, Group, Template, Tool};
 use crate::trouble::{Result, Trouble};
 
 /// What is measured to tune: one kind of files for each decision that haul takes by size. Small
@@ -37,6 +37,21 @@ pub struct TuneOptions {
     pub work: PathBuf,
 }
 
+/// The methods that a profile may prefer. The others change what becomes of the page cache, which
+/// is the user's choice and no matter of speed, or share blocks, which always comes first, or map
+/// sources, which a source that shrinks makes dangerous.
+const METHODS: [&str; 4] = ["copy-range", "sendfile", "splice", "read-write"];
+
+fn may_be_preferred(tool: &Tool) -> bool {
+    tool.method.as_ref().is_none_or(|method| METHODS.contains(&method.as_str()))
+}
+
+/// Has haul's copies made without the profile that there may be.
+fn without_profile(tool: Tool) -> Option<Tool> {
+    let text = tool.template.text().replacen("haul cp ", "haul cp --profile=none ", 1);
+    Some(Tool { template: Template::parse(&text).ok()?, ..tool })
+}
+
 /// Measures haul against itself with each of its methods and several numbers of jobs, and draws
 /// profiles from that.
 ///
@@ -44,6 +59,17 @@ pub struct TuneOptions {
 ///
 /// As [`run`].
 pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Results, Vec<Profile>)> {
+    let results = run(&tune_session(options)?, services)?;
+    let profiles = profiles(&results);
+    Ok((results, profiles))
+}
+
+/// Returns the session that [`tune`] runs.
+///
+/// # Errors
+///
+/// None in practice: its scenarios can be read.
+pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
     let mut cases = Vec::new();
     for text in SCENARIOS {
         let scenario = parse_scenario(text, Scale::Quick, options.seed)
@@ -52,6 +78,9 @@ pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Resul
         for series in [Group::Methods, Group::Jobs] {
             tools.extend(options.haul.tools(scenario.work, series));
         }
+        // Else an earlier profile would be measured, and not haul by itself.
+        let tools: Vec<Tool> =
+            tools.into_iter().filter(may_be_preferred).filter_map(without_profile).collect();
         cases.push(CaseSpec {
             scenario,
             ground: options.ground.clone(),
@@ -60,18 +89,13 @@ pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Resul
             baseline: "haul".to_owned(),
         });
     }
-    let results = run(
-        &BenchOptions {
-            cases,
-            rounds: Rounds { warm_up: 1, counted: options.rounds.max(VALUES_MIN as u32) },
-            ranking: Ranking::Command,
-            seed: options.seed,
-            budget: options.budget,
-            run_limit: Duration::from_secs(120),
-            work: options.work.clone(),
-        },
-        services,
-    )?;
-    let profiles = profiles(&results);
-    Ok((results, profiles))
+    Ok(BenchOptions {
+        cases,
+        rounds: Rounds { warm_up: 1, counted: options.rounds.max(VALUES_MIN as u32) },
+        ranking: Ranking::Command,
+        seed: options.seed,
+        budget: options.budget,
+        run_limit: Duration::from_secs(120),
+        work: options.work.clone(),
+    })
 }

@@ -10,15 +10,21 @@ use super::profile::{Choice, Profile};
 use crate::stats::Ratio;
 use crate::trouble::{Result, Trouble};
 
+/// Returns the name of the profile's file for a pair of file systems: `xfs--ext4.toml`.
+#[must_use]
+pub fn profile_file_name(source: &str, target: &str) -> String {
+    let plain = |name: &str| -> String {
+        let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+        name.chars().map(letter).collect()
+    };
+    format!("{}--{}.toml", plain(source), plain(target))
+}
+
 impl Profile {
     /// Returns the name of the profile's file: `xfs--ext4.toml`.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let plain = |name: &str| -> String {
-            let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-            name.chars().map(letter).collect()
-        };
-        format!("{}--{}.toml", plain(&self.source_file_system), plain(&self.target_file_system))
+        profile_file_name(&self.source_file_system, &self.target_file_system)
     }
 
     /// Returns the profile as TOML.

@@ -90,7 +90,7 @@ fn bench(output: &Output, settings: &Settings) -> ExitCode {
     let done = announce(output, &options, &remarks)
         // Before anything is measured: minutes of work must not be lost for a folder's name.
         .and_then(|()| settings.out.as_deref().map_or(Ok(()), writable))
-        .and_then(|()| session(&options))
+        .and_then(|()| session(PROGRAM, |services| measure(&options, services)))
         .and_then(|results| show(output, settings, &results).map(|()| results));
     end(output, done.map(|results| is_complete(&results)))
 }
@@ -150,17 +150,18 @@ fn writable(folder: &Path) -> haul_bench::Result<()> {
     std::fs::remove_file(&probe).map_err(|error| trouble("remove", &probe, error))
 }
 
-fn session(options: &BenchOptions) -> haul_bench::Result<Results> {
-    let mut progress = Progress::new(PROGRAM);
+/// Does something with a session's services: progress, the calls' tracer, and the flag of Ctrl-C.
+pub(super) fn session<T>(
+    program: &'static str,
+    act: impl FnOnce(&mut Services<'_>) -> haul_bench::Result<T>,
+) -> haul_bench::Result<T> {
+    let mut progress = Progress::new(program);
     let mut tracer = Tracer::new();
-    let done = measure(
-        options,
-        &mut Services {
-            monitor: &mut progress,
-            interrupt: hear_stop(),
-            counter: Some(&mut tracer),
-        },
-    );
+    let done = act(&mut Services {
+        monitor: &mut progress,
+        interrupt: hear_stop(),
+        counter: Some(&mut tracer),
+    });
     progress.clear();
     done
 }

@@ -171,11 +171,11 @@ fn grounds(settings: &Settings, remarks: &mut Vec<String>) -> Result<Vec<GroundS
             let fresh = |name: &String| fresh(name, disk.as_deref(), is_root);
             names.iter().map(fresh).collect()
         }
-        Place::Usual => Ok(vec![usual_ground(is_root, remarks)]),
+        Place::Usual => Ok(vec![usual_ground(Path::new("."), is_root, remarks)]),
     }
 }
 
-fn fresh(name: &str, disk: Option<&Path>, is_root: bool) -> Result<GroundSpec> {
+pub(super) fn fresh(name: &str, disk: Option<&Path>, is_root: bool) -> Result<GroundSpec> {
     let backing = disk.map_or(Backing::Ram, |disk| Backing::Disk(disk.to_owned()));
     let ground = GroundSpec::fresh(name, backing)
         .map_err(|error| Refusal { text: error.to_string(), hint: "as in --fs=ext4,xfs" })?;
@@ -196,11 +196,10 @@ fn fresh(name: &str, disk: Option<&Path>, is_root: bool) -> Result<GroundSpec> {
     Ok(ground)
 }
 
-/// A fresh file system of the current folder's kind where it may, else fresh folders.
-fn usual_ground(is_root: bool, remarks: &mut Vec<String>) -> GroundSpec {
-    let here = Path::new(".");
+/// A fresh file system of a folder's kind where it may, else fresh folders.
+pub(super) fn usual_ground(here: &Path, is_root: bool, remarks: &mut Vec<String>) -> GroundSpec {
     let kind = file_system_of(here).ok().flatten();
-    let folder = || GroundSpec::Folder { path: own_folder(), cold: ColdMeans::Advise };
+    let folder = || GroundSpec::Folder { path: here.join(own_folder()), cold: ColdMeans::Advise };
     let known = kind.as_deref().and_then(|name| name.parse::<FileSystem>().ok());
     let why = match (is_root, known) {
         (false, _) => "only root can make fresh file systems".to_owned(),

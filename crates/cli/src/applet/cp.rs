@@ -13,10 +13,12 @@ use haul_io::{Reflink, Sparse};
 use super::common::{self, ProgressWhen, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
+use super::cp_profile;
 use super::cp_retry;
 use super::data_options::{self, DataId};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::output::Output;
+use crate::profile::Wanted;
 use crate::report::{self, Format};
 
 const PROGRAM: &str = "cp";
@@ -36,6 +38,8 @@ struct Settings {
     suffix: Option<OsString>,
     warnings: Vec<String>,
     jobs: Option<usize>,
+    profile: Wanted,
+    profile_line: Option<String>,
     progress: ProgressWhen,
     format: Format,
     stats: bool,
@@ -169,6 +173,8 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         suffix: None,
         warnings: Vec::new(),
         jobs: None,
+        profile: Wanted::Auto,
+        profile_line: None,
         progress: ProgressWhen::Auto,
         format: Format::Text,
         stats: false,
@@ -199,6 +205,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         }
     }
     settings.settle()?;
+    settings.advise(&operands);
     Ok(Command::Copy(Box::new(settings), operands))
 }
 
@@ -276,6 +283,9 @@ impl Settings {
             Id::HaulPreflight => self.preflight = true,
             Id::HaulErrors => self.errors = value,
             Id::HaulRetryFailed => self.retry_failed = value,
+            Id::HaulProfile => {
+                self.profile = cp_profile::wanted(value.as_deref().unwrap_or_default());
+            }
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
@@ -299,6 +309,15 @@ impl Settings {
             );
         }
         Ok(())
+    }
+
+    /// Takes a profile to heart, as far as nothing else was asked for.
+    fn advise(&mut self, operands: &[OsString]) {
+        let policy = &mut self.policy;
+        let advice = cp_profile::advise(&self.profile, policy, operands, self.into.as_ref());
+        self.jobs = self.jobs.or(advice.jobs);
+        self.warnings.extend(advice.warning);
+        self.profile_line = advice.line.filter(|_| self.debug || self.data.explain);
     }
 
     /// Settles what depends on several options together.
@@ -522,6 +541,10 @@ fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {
 fn how(output: &Output, settings: &Settings, request: &Request) -> report::How {
     for warning in &settings.warnings {
         output.error(warning);
+    }
+    if let Some(line) = settings.profile_line.as_deref().filter(|_| settings.format == Format::Text)
+    {
+        output.line(line);
     }
     report::How {
         format: settings.format,

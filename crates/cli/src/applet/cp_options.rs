@@ -26,6 +26,7 @@ pub(crate) enum Id {
     HaulJson,
     HaulJobs,
     HaulPreflight,
+    HaulProfile,
     HaulProgress,
     HaulRetryFailed,
     HaulStats,
@@ -286,6 +287,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "first look at everything, and copy nothing if not\neverything can be: space, inodes, limits, \
          what\ncannot be read. See below",
+    ),
+    own(
+        Id::HaulProfile,
+        "profile",
+        Required("WHICH"),
+        "take what 'haul tune' measured to heart: auto\n(default: between these two file systems, if\nthere is such a profile), none, or a FILE",
     ),
     own(
         Id::HaulProgress,

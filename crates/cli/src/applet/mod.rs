@@ -13,6 +13,7 @@ mod compare;
 mod cp;
 mod cp_help;
 mod cp_options;
+mod cp_profile;
 mod cp_retry;
 mod data_options;
 mod dd;
@@ -30,6 +31,7 @@ mod trace_help;
 mod trace_options;
 mod trace_sinks;
 mod trace_words;
+mod tune;
 mod write;
 mod write_target;
 
@@ -106,6 +108,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "find out which way of copying is fastest here, with evidence",
         drop_in: false,
         run: bench::run,
+    },
+    Applet {
+        name: "tune",
+        summary: "measure what is fastest here, so that haul cp does it from then on",
+        drop_in: false,
+        run: tune::run,
     },
     Applet {
         name: "install-links",

@@ -54,6 +54,7 @@ fn why_text(why: Why) -> String {
         Why::Refused(error) => format!("refused, {error}"),
         Why::RefusedBefore => "refused before, between these file systems".to_owned(),
         Why::NotAsked => "another method was asked for".to_owned(),
+        Why::NotPreferred => "the profile prefers another for this size".to_owned(),
     }
 }
 

@@ -17,7 +17,7 @@ pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{nofile_limit, raise_nofile_limit};
-pub use stop::{die_by, die_by_broken_pipe, hear_stop, stop_signal};
+pub use stop::{Sender, die_by, die_by_broken_pipe, hear_stop, stop_sender, stop_signal};
 pub use umask::umask;
 pub use unshare::unshare_mounts;
 pub use wait4::{ChildUsage, wait4};

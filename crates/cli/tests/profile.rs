@@ -1,0 +1,220 @@
+//! Profiles: `haul tune` writes one, `haul cp` takes it to heart, and a bad one breaks nothing.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::support::run::{Call, Done, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, is_root};
+
+/// The method that no file system here takes by itself for files of this size.
+const METHOD: &str = "splice";
+
+struct Place {
+    scratch: Scratch,
+    folder: PathBuf,
+    name: String,
+}
+
+/// Makes a source, and finds out how the profile of this place is called.
+fn place() -> Outcome<Place> {
+    let scratch = Scratch::public()?;
+    scratch.write("s", vec![7; 200_000])?;
+    let folder = scratch.at("config/haul/profiles");
+    std::fs::create_dir_all(&folder)?;
+    let kind = haul_bench::file_system_of(scratch.path())?.ok_or("no file system")?;
+    let name = haul_bench::profile_file_name(&kind, &kind);
+    Ok(Place { scratch, folder, name })
+}
+
+/// A profile that prefers what nothing would choose by itself.
+fn good() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "version = 1\ncores = {cores}\nhaul = \"{}\"\nkernel = \"{}\"\nmeasured = \"then\"\n\
+         [[choice]]\nfile_bytes = 100000\nmethod = \"{METHOD}\"\n\
+         method_order = [\"{METHOD}\", \"read-write\"]\njobs = 1\n",
+        env!("CARGO_PKG_VERSION"),
+        haul_bench::Environment::kernel_now(),
+    )
+}
+
+impl Place {
+    fn write(&self, text: &str) -> Outcome {
+        Ok(std::fs::write(self.folder.join(&self.name), text)?)
+    }
+
+    fn copy(&self, words: &[&str]) -> Call {
+        let config = self.scratch.at("config");
+        let config = config.to_string_lossy().into_owned();
+        cp(words).words(["s", "t"]).in_dir(self.scratch.path()).env("XDG_CONFIG_HOME", &config)
+    }
+
+    /// Copies, and demands that the bytes arrived.
+    fn copied(&self, call: &Call) -> Outcome<Done> {
+        self.scratch.clear("t")?;
+        let done = call.run()?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        assert_eq!(std::fs::read(self.scratch.at("t"))?, vec![7; 200_000]);
+        Ok(done)
+    }
+}
+
+fn used_it(done: &Done) -> bool {
+    done.text().contains(&format!("'s' -> 't': {METHOD}"))
+}
+
+#[test]
+fn a_profile_chooses_the_method_and_is_shown() -> Outcome {
+    let place = place()?;
+    let explain = ["--explain", "--reflink=never"];
+    let done = place.copied(&place.copy(&explain))?;
+    assert!(!done.text().contains("profile:") && !used_it(&done), "without one: {done:?}");
+    place.write(&good())?;
+    let done = place.copied(&place.copy(&explain))?;
+    assert!(used_it(&done), "{done:?}");
+    assert!(done.text().contains(&format!("on {METHOD} first")), "{done:?}");
+    assert!(done.text().contains("1 jobs"), "{done:?}");
+    assert_eq!(done.errors(), "");
+    let done = place.copied(&place.copy(&["--debug"]))?;
+    assert!(done.text().contains("profile: "), "{done:?}");
+    let done = place.copied(&place.copy(&[]))?;
+    assert_eq!((done.text(), done.errors()), (String::new(), String::new()), "quiet by itself");
+    Ok(())
+}
+
+#[test]
+fn what_is_asked_for_wins() -> Outcome {
+    let place = place()?;
+    place.write(&good())?;
+    for words in [
+        &["--explain", "--reflink=never", "--profile=none"][..],
+        &["--explain", "--reflink=never", "--method=read-write"],
+    ] {
+        let done = place.copied(&place.copy(words))?;
+        assert!(!used_it(&done), "{words:?}: {done:?}");
+    }
+    let file = place.folder.join(&place.name).to_string_lossy().into_owned();
+    let named = format!("--profile={file}");
+    let call = place.copy(&["--explain", "--reflink=never", &named]);
+    let done = place.copied(&call.env("XDG_CONFIG_HOME", "/nowhere"))?;
+    assert!(used_it(&done), "{done:?}");
+    let done = place.copied(&place.copy(&["--profile=/nowhere/file"]))?;
+    assert!(done.errors().contains("cannot be read"), "who names a file is told: {done:?}");
+    Ok(())
+}
+
+#[test]
+fn a_bad_profile_is_told_once_and_breaks_no_copy() -> Outcome {
+    let place = place()?;
+    place.scratch.write("more/a", "a")?;
+    place.scratch.write("more/b", "b")?;
+    let long = "#".repeat(1 << 20);
+    for (text, why) in [
+        ("", "makes no sense"),
+        ("version = \"one\"", "makes no sense"),
+        ("\u{0}\u{1b}[31m", "makes no sense"),
+        (&long, "makes no sense"),
+        (&good().replace("version = 1", "version = 9"), "has version 9"),
+        (&good().replace("haul = \"", "haul = \"0.0.0-"), "is of haul 0.0.0-"),
+        (&good().replace("kernel = \"Linux ", "kernel = \"Linux 1."), "is of kernel"),
+        (&good().replace(METHOD, "telepathy"), "telepathy"),
+    ] {
+        place.write(text)?;
+        let done = place.copied(&place.copy(&["--explain"]))?;
+        let errors = done.errors();
+        assert!(errors.contains(why), "{why}: {done:?}");
+        assert_eq!(errors.lines().count(), 1, "{done:?}");
+        assert!(!errors.contains('\u{1b}'), "{done:?}");
+        assert!(errors.contains("copying as without a profile"), "{done:?}");
+        assert!(!used_it(&done), "{done:?}");
+    }
+    let call = cp(["-r", "more", "copy"]).in_dir(place.scratch.path());
+    let config = place.scratch.at("config").to_string_lossy().into_owned();
+    let done = call.env("XDG_CONFIG_HOME", &config).run()?;
+    assert_eq!((done.code(), done.errors().lines().count()), (Some(0), 1), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn a_profile_that_is_no_file_neither_hangs_nor_breaks_a_copy() -> Outcome {
+    let place = place()?;
+    let path = place.folder.join(&place.name);
+    mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+    let done = place.copied(&place.copy(&[]))?;
+    assert!(done.errors().contains("no regular file"), "{done:?}");
+    std::fs::remove_file(&path)?;
+    std::fs::create_dir(&path)?;
+    let done = place.copied(&place.copy(&[]))?;
+    assert!(done.errors().contains("no regular file"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn the_folder_may_be_missing_relative_or_unset() -> Outcome {
+    let place = place()?;
+    place.write(&good())?;
+    let explain = ["--explain", "--reflink=never"];
+    for config in ["", "config", "/nowhere"] {
+        let call = place.copy(&explain).env("XDG_CONFIG_HOME", config).env("HOME", "/nowhere");
+        let done = place.copied(&call)?;
+        assert_eq!(done.errors(), "", "{config:?}: {done:?}");
+        assert!(!used_it(&done), "{config:?}: a relative path is no path: {done:?}");
+    }
+    // In the home's folder it is found where the other variable says nothing.
+    let home = place.scratch.at("home");
+    std::fs::create_dir_all(home.join(".config"))?;
+    std::fs::rename(place.scratch.at("config/haul"), home.join(".config/haul"))?;
+    let home = home.to_string_lossy().into_owned();
+    let call = place.copy(&explain).env("XDG_CONFIG_HOME", "").env("HOME", &home);
+    assert!(used_it(&place.copied(&call)?));
+    Ok(())
+}
+
+#[test]
+fn a_profile_that_may_not_be_read_is_told() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let place = place()?;
+    place.write(&good())?;
+    let closed =
+        |path: PathBuf| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000));
+    let copied = |name: &str| -> Outcome {
+        place.scratch.clear(name)?;
+        std::fs::create_dir(place.scratch.at(name))?;
+        std::fs::set_permissions(place.scratch.at(name), std::fs::Permissions::from_mode(0o777))?;
+        let config = place.scratch.at("config").to_string_lossy().into_owned();
+        let call = cp(["s", name]).in_dir(place.scratch.path()).env("XDG_CONFIG_HOME", &config);
+        let done = call.by_user().run()?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        assert!(done.errors().contains("cannot be read: Permission denied"), "{done:?}");
+        Ok(())
+    };
+    closed(place.folder.join(&place.name))?;
+    copied("one")?;
+    closed(place.scratch.at("config"))?;
+    copied("two")
+}
+
+#[test]
+fn tune_refuses_what_makes_no_sense() -> Outcome {
+    let scratch = Scratch::new()?;
+    for (words, message) in [
+        (&["nowhere"][..], "is no folder"),
+        (&["--rounds=2"], "from 5 to"),
+        (&["--fs=fat"], "known are ext4"),
+        (&["a", "b"], "extra operand"),
+    ] {
+        let done = Call::of(haul()).word("tune").words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(2), "{words:?}: {done:?}");
+        assert!(done.errors().contains(message), "{words:?}: {done:?}");
+    }
+    let call = Call::of(haul()).word("tune").in_dir(scratch.path());
+    let done = call.env("XDG_CONFIG_HOME", "relative").env("HOME", "").run()?;
+    assert_eq!(done.code(), Some(2), "{done:?}");
+    assert!(done.errors().contains("no place for profiles"), "{done:?}");
+    Ok(())
+}
