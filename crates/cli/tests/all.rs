@@ -20,6 +20,7 @@ mod links;
 mod lint;
 mod messages;
 mod mv;
+mod mv_crash;
 mod output;
 mod profile;
 mod races;

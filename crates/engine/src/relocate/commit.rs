@@ -55,7 +55,8 @@ impl Batch<'_> {
             for moving in &named {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
-            return;
+            // A rerun must not believe that only the removal is left.
+            return self.discard_notes(ground, &named);
         }
         self.remove(ground, &named, since);
     }
@@ -154,6 +155,10 @@ impl Batch<'_> {
         if run.control.is_stopped() {
             return;
         }
+        self.discard_notes(ground, named);
+    }
+
+    fn discard_notes(&self, ground: &Ground, named: &[Moving]) {
         for moving in named.iter().filter(|moving| moving.is_directory()) {
             if let Err(error) = note::remove(ground.directory.as_fd(), &moving.stage) {
                 self.fail(moving, What::Note, Some(error.errno));

@@ -53,8 +53,15 @@ pub(super) fn write(
     let copy_birth = birth_at(directory, waiting)?;
     let text = text((source, birth), (&copy, copy_birth));
     let name = name(waiting);
-    remove(directory, waiting)?;
-    let fd = openat(directory, &name, OpenHow::new_file(0o600))?;
+    let make = || openat(directory, &name, OpenHow::new_file(0o600));
+    let fd = match make() {
+        // An interrupted run's, on a copy that was not complete after all.
+        Err(error) if error.errno == Errno::EXIST => {
+            remove(directory, waiting)?;
+            make()?
+        }
+        made => made?,
+    };
     let written = haul_sys::data::write(&fd, text.as_bytes())?;
     close(fd)?;
     // A file system that has no room for a hundred bytes.

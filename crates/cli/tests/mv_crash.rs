@@ -1,0 +1,304 @@
+//! A move across file systems that is cut off: by a kill at each of its calls, by a power cut, by a
+//! signal. Every file is whole in one of its two places, and the same command completes the move.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::mv::{Two, leftovers, mv};
+use super::support::run::{Call, Done};
+use super::support::scratch::Scratch;
+use super::support::strace::{Point, Strace, is_usable, points};
+use super::support::{Outcome, has, ignored, is_root};
+
+/// Every file that is moved, and its size.
+const FILES: [(&str, usize); 5] =
+    [("d/one", 1000), ("d/two", 70_000), ("d/e/three", 10), ("d/e/twin", 10), ("f", 5000)];
+
+/// Calls that do nothing to files, so that a kill at the next one is the same.
+const SPARED: [&str; 9] =
+    ["fcntl", "futex", "munmap", "mmap", "brk", "mprotect", "madvise", "sigaltstack", "exit_group"];
+
+/// What a file holds: a byte of its own, again and again.
+fn bytes(name: &str, size: usize) -> Vec<u8> {
+    // The two names of one file hold the same.
+    let name = if name == "d/e/twin" { "d/e/three" } else { name };
+    vec![name.bytes().fold(1, u8::wrapping_add); size]
+}
+
+fn furnish(here: &Scratch, there: &Scratch) -> Outcome {
+    for name in ["d", "f"] {
+        here.clear(name)?;
+    }
+    for entry in fs::read_dir(there.path())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        there.clear(&name)?;
+    }
+    for (name, size) in FILES.into_iter().filter(|(name, _)| *name != "d/e/twin") {
+        here.write(name, bytes(name, size))?;
+    }
+    fs::hard_link(here.at("d/e/three"), here.at("d/e/twin"))?;
+    there.write("f", "old")?;
+    Ok(())
+}
+
+/// Returns what is wrong with where the files are, if anything.
+fn objections(here: &Path, there: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (name, size) in FILES {
+        let whole = bytes(name, size);
+        let (source, target) = (fs::read(here.join(name)).ok(), fs::read(there.join(name)).ok());
+        if source.as_ref() != Some(&whole) && target.as_ref() != Some(&whole) {
+            wrong.push(format!("{name} is in neither place"));
+        }
+        let is_old = name == "f" && target.as_deref() == Some(b"old");
+        if target.is_some_and(|target| target != whole) && !is_old {
+            wrong.push(format!("{name} looks moved and is not whole"));
+        }
+    }
+    wrong
+}
+
+/// Returns what is wrong with a move that is said to be complete, if anything.
+fn incomplete(here: &Path, there: &Path) -> Vec<String> {
+    let mut wrong = objections(here, there);
+    for (name, _) in FILES {
+        if here.join(name).exists() || !there.join(name).exists() {
+            wrong.push(format!("{name} is not moved"));
+        }
+    }
+    wrong
+}
+
+/// Tells whether an exit code and messages fit a rerun that completes a move, some of whose operands
+/// may be complete.
+fn is_fitting(done: &Done) -> bool {
+    let lines = done.errors();
+    lines.lines().all(|line| line.starts_with("mv: cannot stat"))
+        && done.code() == Some(i32::from(!lines.is_empty()))
+}
+
+/// Returns the calls of a run that are worth a kill.
+fn worthwhile(strace: &Strace) -> Outcome<Vec<Point>> {
+    let all = points(&strace.lines()?);
+    Ok(all.into_iter().filter(|point| !SPARED.contains(&point.name.as_str())).collect())
+}
+
+fn killed_at(log: PathBuf, point: &Point, call: Call) -> Outcome {
+    let what = format!("{}:signal=KILL:when={}", point.name, point.occurrence);
+    Strace::new(log).trace(&point.name).inject(&what).wrap(call).run()?;
+    Ok(())
+}
+
+#[test]
+fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    let call = mv(["--jobs=1", "d", "f", &two.far("")]).in_dir(here.path());
+    furnish(here, there)?;
+    let strace = Strace::new(here.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let points = worthwhile(&strace)?;
+    assert!(points.len() > 60, "only {} calls", points.len());
+    let mut wrong = Vec::new();
+    for point in &points {
+        furnish(here, there)?;
+        killed_at(here.at("log"), point, call.clone())?;
+        let mut found = objections(here.path(), there.path());
+        let again = call.run()?;
+        found.extend(incomplete(here.path(), there.path()));
+        // A kill between the last removal and that of its note leaves the note.
+        let left = leftovers(there.path())?;
+        if !is_fitting(&again) || left.iter().any(|name| !name.ends_with(".done")) {
+            found.push(format!("rerun: {again:?}, left {left:?}"));
+        }
+        if !found.is_empty() {
+            wrong.push(format!("{point:?}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_was_renamed_by_its_move_is_known_again() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(two.here.path());
+    // The second removal: the copy has its name and the source is there in part.
+    furnish(&two.here, &two.there)?;
+    let strace = Strace::new(two.here.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let removals = strace.lines()?.into_iter().filter(|line| line.name == "unlinkat").count();
+    furnish(&two.here, &two.there)?;
+    let point = Point { name: "unlinkat".to_owned(), occurrence: removals - 3 };
+    killed_at(two.here.at("log"), &point, call.clone())?;
+    assert!(two.here.at("d").exists() && two.there.at("new").exists());
+    // Whoever has written to what is left is not robbed of it.
+    two.here.write("d/added", "added")?;
+    let done = call.run()?;
+    assert_eq!(done.code(), Some(1), "{}", done.errors());
+    assert!(done.errors().contains("'d/added' changed while it was moved"), "{}", done.errors());
+    assert_eq!(fs::read(two.here.at("d/added"))?, b"added");
+    assert!(!two.there.at("new/d").exists(), "the copy was taken for a directory to move into");
+    Ok(())
+}
+
+#[test]
+fn what_is_added_while_it_is_moved_stays() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    furnish(here, there)?;
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
+    let point = Point { name: "syncfs".to_owned(), occurrence: 1 };
+    let done = super::support::strace::stopped_at(&here.at("log"), &call, &point, || {
+        here.write("d/e/late", "late")?;
+        here.write("d/one", "written again")?;
+        Ok(())
+    })?;
+    let done = done.ok_or("the move never waited")?;
+    assert_eq!(done.code(), Some(1), "{}", done.errors());
+    assert_eq!(fs::read(here.at("d/e/late"))?, b"late");
+    assert_eq!(fs::read(here.at("d/one"))?, b"written again");
+    assert_eq!(fs::read(there.at("d/one"))?, bytes("d/one", 1000));
+    assert!(!here.at("d/two").exists() && !here.at("d/e/three").exists());
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    furnish(here, there)?;
+    for n in 0..50 {
+        here.write(&format!("d/many/{n}"), vec![1; 1000])?;
+    }
+    let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
+    let strace = Strace::new(here.at("log"));
+    let cut = strace.trace("sendfile").inject("sendfile:signal=INT:when=30");
+    let done = cut.wrap(call.clone()).run()?;
+    assert!(done.errors().contains("the same command goes on"), "{}", done.errors());
+    assert_eq!(leftovers(there.path())?.len(), 1);
+    // What somebody has put into the unfinished copy, or spoilt, does not get through.
+    let unfinished = there.at(leftovers(there.path())?.concat());
+    let copied = fs::read_dir(unfinished.join("many"))?.count();
+    assert!(copied > 5, "only {copied} files were copied");
+    let spoilt = fs::read_dir(unfinished.join("many"))?.next().ok_or("no file")??.path();
+    let told = spoilt.metadata()?;
+    fs::write(&spoilt, vec![0; 1000])?;
+    fs::File::open(&spoilt)?.set_modified(told.modified()?)?;
+    fs::write(unfinished.join("planted"), "planted")?;
+    let strace = Strace::new(here.at("log2")).trace("sendfile");
+    strace.wrap(call).succeed()?;
+    let again = strace.lines()?.len();
+    assert!(again < 55 - copied + 5, "{again} files were copied again, {copied} were there");
+    for n in 0..50 {
+        assert_eq!(fs::read(there.at(format!("d/many/{n}")))?, vec![1; 1000], "{n}");
+    }
+    assert!(!there.at("d/planted").exists() && !here.at("d").exists());
+    assert_eq!(leftovers(there.path())?, [""; 0]);
+    Ok(())
+}
+
+/// A file system in a file, mounted.
+struct Image {
+    file: PathBuf,
+    mount: PathBuf,
+}
+
+impl Image {
+    fn new(scratch: &Scratch, kind: &str) -> Outcome<Image> {
+        let (file, mount) = (scratch.at(format!("{kind}.img")), scratch.at(kind));
+        fs::create_dir(&mount)?;
+        fs::File::create(&file)?.set_len(if kind == "xfs" { 320 << 20 } else { 64 << 20 })?;
+        Call::of(format!("mkfs.{kind}")).word("-q").word(&file).succeed()?;
+        let image = Image { file, mount };
+        image.mount()?;
+        Ok(image)
+    }
+
+    fn mount(&self) -> Outcome {
+        Call::of("mount").words(["-o", "loop"]).word(&self.file).word(&self.mount).succeed()?;
+        Ok(())
+    }
+
+    /// Cuts the power: what is not on the disk is lost, the journal's buffer with it.
+    fn cut(&self) -> Outcome {
+        Call::of("xfs_io").words(["-x", "-c", "shutdown"]).word(&self.mount).succeed()?;
+        Call::of("umount").word(&self.mount).succeed()?;
+        self.mount()
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // A failure leaves a mount that the scratch folder's removal will complain of.
+        let _unmounted = Call::of("umount").word(&self.mount).run();
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_step_loses_nothing() -> Outcome {
+    if !is_root()? || !is_usable()? || !has("xfs_io")? {
+        return Ok(());
+    }
+    for kind in ["ext4", "xfs"] {
+        if !has(&format!("mkfs.{kind}"))? {
+            continue;
+        }
+        let scratch = Scratch::new()?;
+        let Ok(image) = Image::new(&scratch, kind) else {
+            ignored("loop devices")?;
+            return Ok(());
+        };
+        power_cuts(&scratch, &image)?;
+    }
+    Ok(())
+}
+
+fn power_cuts(scratch: &Scratch, image: &Image) -> Outcome {
+    let here = Scratch::below(scratch.path())?;
+    let there = Scratch::below(&image.mount)?;
+    let call = mv(["--jobs=1", "d", "f"]).word(there.path()).in_dir(here.path());
+    let steps = ["sendfile", "utimensat", "write", "syncfs", "renameat2", "fsync", "unlinkat"];
+    furnish(&here, &there)?;
+    let strace = Strace::new(here.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let mut points: Vec<Option<Point>> = worthwhile(&strace)?.into_iter().map(Some).collect();
+    points.retain(|point| point.as_ref().is_some_and(|p| steps.contains(&p.name.as_str())));
+    // And after the run has said that all is well.
+    points.push(None);
+    for point in points {
+        furnish(&here, &there)?;
+        Call::of("sync").word("-f").word(there.path()).succeed()?;
+        match &point {
+            Some(point) => killed_at(here.at("log"), point, call.clone())?,
+            None => {
+                call.succeed()?;
+            }
+        }
+        image.cut()?;
+        let mut wrong = objections(here.path(), there.path());
+        if point.is_none() {
+            wrong.extend(incomplete(here.path(), there.path()));
+        } else {
+            let again = call.run()?;
+            wrong.extend(incomplete(here.path(), there.path()));
+            if !is_fitting(&again) {
+                wrong.push(format!("rerun: {again:?}"));
+            }
+        }
+        assert_eq!(wrong, [""; 0], "{point:?} on {}", image.mount.display());
+    }
+    Ok(())
+}
