@@ -37,13 +37,44 @@ pub(crate) fn quote(name: &[u8]) -> String {
     quote_in(name, charset())
 }
 
-/// Quotes a name only where a shell would need it, as GNU does at the start of a message.
+/// Quotes a name only where a shell would need it, as GNU does at the start of a message; a colon
+/// is quoted too, for what follows the name begins with one.
 pub(crate) fn quote_if_needed(name: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"%+,-./:@_".contains(byte);
-    if !name.is_empty() && name.iter().all(is_plain) {
+    quote_if_needed_in(name, charset())
+}
+
+fn quote_if_needed_in(name: &[u8], charset: Charset) -> String {
+    let is_plain = |piece: Piece<'_>| match piece {
+        Piece::Byte(_) => false,
+        Piece::Text(text) => !matches!(
+            text.as_bytes(),
+            [b' '
+                | b'!'
+                | b'"'
+                | b'$'
+                | b'&'
+                | b'\''
+                | b'('
+                | b')'
+                | b'*'
+                | b':'
+                | b';'
+                | b'<'
+                | b'='
+                | b'>'
+                | b'?'
+                | b'['
+                | b'\\'
+                | b'^'
+                | b'`'
+                | b'|']
+        ),
+    };
+    let begins_plain = !matches!(name, [] | [b'#' | b'~', ..] | [b'{' | b'}']);
+    if begins_plain && pieces(name, charset).all(is_plain) {
         return String::from_utf8_lossy(name).into_owned();
     }
-    quote(name)
+    quote_in(name, charset)
 }
 
 /// Quotes a word as the locale does: ‘x’, or 'x' where that is all there is.
@@ -172,6 +203,19 @@ mod tests {
         for (name, quoted) in cases {
             assert_eq!(&quote_in(name, Charset::Utf8), quoted);
         }
+    }
+
+    #[test]
+    fn names_at_the_start_of_a_message_are_quoted_where_a_shell_or_a_reader_needs_it() {
+        let shown = |name: &str| quote_if_needed_in(name.as_bytes(), Charset::Utf8);
+        for plain in ["a", "a#b", "x~", "a]", "a{", "é", "a@", "/n/#b", "-"] {
+            assert_eq!(shown(plain), plain);
+        }
+        for quoted in ["a:b", "a=b", "#b", "~x", "{", "a?", "a^b", "a b", "a*", ""] {
+            assert_eq!(shown(quoted), format!("'{quoted}'"));
+        }
+        assert_eq!(shown("it's"), "\"it's\"");
+        assert_eq!(quote_if_needed_in("é".as_bytes(), Charset::Ascii), "''$'\\303\\251'");
     }
 
     #[test]

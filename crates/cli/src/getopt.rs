@@ -19,6 +19,8 @@ pub(crate) enum Takes {
     Required(&'static str),
     /// `--name[=WHEN]`; never the next word.
     Optional(&'static str),
+    /// A digit, with those right behind it: the `-1000` of old command lines.
+    Digits,
 }
 
 /// Who knows an option.
@@ -166,6 +168,14 @@ fn short_options<'a, I: Copy>(
             .iter()
             .find(|option| option.short.as_bytes().contains(letter))
             .ok_or_else(|| Usage(format!("invalid option -- '{shown}'")))?;
+        if option.takes == Takes::Digits {
+            let count = left.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (digits, behind) = left.split_at(count);
+            let value = Some(OsStr::from_bytes(digits).to_owned());
+            words.push(Word::Option { id: option.id, value });
+            left = behind;
+            continue;
+        }
         if !matches!(option.takes, Takes::Required(_)) {
             words.push(Word::Option { id: option.id, value: None });
             left = behind;
@@ -203,6 +213,7 @@ mod tests {
         opt('t', "t", "target-directory", Takes::Required("DIR"), Origin::Gnu),
         opt('v', "v", "verbose", Takes::Nothing, Origin::Gnu),
         opt('x', "", "verify", Takes::Nothing, Origin::Haul),
+        opt('0', "0123456789", "", Takes::Digits, Origin::Gnu),
     ];
 
     fn read(arguments: &[&str]) -> Result<Vec<Word<char>>, Usage> {
@@ -246,6 +257,19 @@ mod tests {
         assert_eq!(read(&["-v", "ls", "-v", "--"]), expected);
         assert_eq!(read(&["-v", "--", "ls", "-v", "--"]), expected);
         assert_eq!(read(&["--", "-v"]), [operand("-v")]);
+    }
+
+    #[test]
+    fn digits_are_one_number_for_each_word() {
+        assert_eq!(
+            read(&["-v120r", "-3"]).unwrap(),
+            [
+                option('v', None),
+                option('0', Some("120")),
+                option('r', None),
+                option('0', Some("3"))
+            ]
+        );
     }
 
     #[test]

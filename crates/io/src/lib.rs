@@ -7,6 +7,7 @@
 pub mod cache;
 pub mod digest;
 pub mod errno;
+pub mod fan;
 mod in_order;
 mod kit;
 pub mod ladder;
@@ -21,6 +22,7 @@ pub mod residency;
 pub mod segment;
 mod shape;
 pub mod sides;
+pub mod split;
 pub mod stream;
 pub mod transfer;
 

@@ -102,7 +102,7 @@ pub(crate) fn options<I>(options: &[Opt<I>], origin: Origin) -> String {
             left.push_str(if shorts.is_empty() { "" } else { ", " });
             left.push_str(&format!("--{}", option.long));
             match option.takes {
-                Takes::Nothing => {}
+                Takes::Nothing | Takes::Digits => {}
                 Takes::Required(name) => left.push_str(&format!("={name}")),
                 Takes::Optional(name) => left.push_str(&format!("[={name}]")),
             }

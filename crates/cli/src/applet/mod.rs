@@ -25,7 +25,14 @@ mod read;
 mod rm;
 mod rm_help;
 mod rm_options;
+mod split;
+mod split_input;
+mod split_numbers;
+mod split_options;
+mod split_output;
+mod split_turns;
 mod stream_options;
+mod tee;
 mod trace;
 mod trace_help;
 mod trace_options;
@@ -90,6 +97,18 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "write a pipe to files, with many large writes in flight",
         drop_in: false,
         run: write::run,
+    },
+    Applet {
+        name: "tee",
+        summary: "copy standard input to files and standard output, as GNU tee",
+        drop_in: true,
+        run: tee::run,
+    },
+    Applet {
+        name: "split",
+        summary: "cut a file into pieces, as GNU split",
+        drop_in: true,
+        run: split::run,
     },
     Applet {
         name: "compare",

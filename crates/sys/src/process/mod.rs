@@ -2,7 +2,9 @@
 
 mod heap;
 mod identity;
+mod ignore;
 mod info;
+mod input_or_gone;
 mod poll;
 mod random;
 mod rlimit;
@@ -13,7 +15,9 @@ mod wait4;
 
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
+pub use ignore::{Ignorable, ignore};
 pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
+pub use input_or_gone::{Happened, input_or_gone};
 pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{nofile_limit, raise_nofile_limit};

@@ -1,0 +1,191 @@
+//! Ranges of one file, each to a file of its own, by several workers.
+//!
+//! Blocks are shared where the file system can and the range is made of whole ones: then a file of
+//! any size is split in an instant. Elsewhere pages go within the kernel. A piece is named before
+//! the next one, by whichever worker draws it, so that names and messages come in order.
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use haul_sys::data::{Allocate, fallocate, ficlone_range, pread, sendfile};
+use haul_sys::{CallError, Errno};
+
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fan::write_whole;
+use crate::kit::BUFFER_BYTES;
+
+/// From this size on sharing blocks costs less than copying them.
+const SHARE_BYTES: u64 = 32 << 10;
+
+/// From this size on space is reserved before writing, see [`crate::transfer`].
+const PREALLOCATE_BYTES: u64 = 4 << 20;
+
+/// What offsets must be a multiple of for blocks to be shared; larger blocks answer `EINVAL`.
+const BLOCK_BYTES: u64 = 4096;
+
+/// Bytes of one call.
+const STEP_BYTES: u64 = 4 << 20;
+
+/// Below this a second worker is not worth waking.
+const WORTH_BYTES: u64 = 8 << 20;
+
+/// What was learned about moving ranges of this source.
+#[derive(Debug, Default)]
+pub struct Ways {
+    no_sharing: AtomicBool,
+    no_sendfile: AtomicBool,
+    no_allocation: AtomicBool,
+}
+
+/// Why a range did not arrive, as far as it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// All of it did, or all that the source has.
+    All,
+    /// The source could not be read.
+    Unread(Errno),
+    /// The target could not be written.
+    Unwritten(Errno),
+}
+
+/// Moves a range of a file to the beginning of an empty file.
+pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways: &Ways) -> Moved {
+    let (source, target) = (source.as_fd(), target.as_fd());
+    let bytes = range.end - range.start;
+    if share(source, &range, target, ways) {
+        return Moved::All;
+    }
+    if bytes >= PREALLOCATE_BYTES && !ways.no_allocation.load(Ordering::Relaxed) {
+        match fallocate(target, 0, bytes, Allocate::KeepSize) {
+            Err(error) if matches!(error.errno, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
+                return Moved::Unwritten(error.errno);
+            }
+            // Only the speed differs.
+            Err(_) => ways.no_allocation.store(true, Ordering::Relaxed),
+            Ok(()) => {}
+        }
+    }
+    let mut offset = range.start;
+    while offset < range.end && !ways.no_sendfile.load(Ordering::Relaxed) {
+        let step = usize::try_from((range.end - offset).min(STEP_BYTES)).unwrap_or(BUFFER_BYTES);
+        match retrying(|| sendfile(source, offset, target, step)) {
+            Ok(0) => return Moved::All,
+            Ok(count) => offset += count as u64,
+            Err(error) => match verdict(error.call, error.errno) {
+                Verdict::NextMethod(_) => ways.no_sendfile.store(true, Ordering::Relaxed),
+                Verdict::Retry | Verdict::Fail => return blamed(error),
+            },
+        }
+    }
+    through_buffer(source, offset..range.end, target)
+}
+
+/// Tells which side a failed `sendfile` is about, which the kernel does not say.
+fn blamed(error: CallError) -> Moved {
+    match error.errno {
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::PIPE | Errno::ROFS => {
+            Moved::Unwritten(error.errno)
+        }
+        other => Moved::Unread(other),
+    }
+}
+
+fn share(source: BorrowedFd<'_>, range: &Range<u64>, target: BorrowedFd<'_>, ways: &Ways) -> bool {
+    let bytes = range.end - range.start;
+    let is_whole = range.start.is_multiple_of(BLOCK_BYTES) && bytes.is_multiple_of(BLOCK_BYTES);
+    if bytes < SHARE_BYTES || !is_whole || ways.no_sharing.load(Ordering::Relaxed) {
+        return false;
+    }
+    let shared = ficlone_range(source, range.start, bytes, target, 0);
+    // All or nothing; whatever else is wrong shows when the bytes are copied.
+    if shared.is_err() {
+        ways.no_sharing.store(true, Ordering::Relaxed);
+    }
+    shared.is_ok()
+}
+
+fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<'_>) -> Moved {
+    if range.is_empty() {
+        return Moved::All;
+    }
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut offset = range.start;
+    while offset < range.end {
+        let step = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let room = buffer.get_mut(..step).unwrap_or(&mut []);
+        let filled = match retrying(|| pread(source, &mut *room, offset)) {
+            Ok(0) => break,
+            Ok(filled) => filled,
+            Err(error) => return Moved::Unread(error.errno),
+        };
+        if let Err(error) = write_whole(target, room.get(..filled).unwrap_or(&[])) {
+            return Moved::Unwritten(error.errno);
+        }
+        offset += filled as u64;
+    }
+    Moved::All
+}
+
+fn retrying<T>(mut call: impl FnMut() -> haul_sys::Result<T>) -> haul_sys::Result<T> {
+    let mut left = RETRIES;
+    loop {
+        match call() {
+            Err(error) if left > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
+                left -= 1;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Moves ranges to files of their own. `make` names and opens the next one's file, in order, or ends
+/// the run; `done` is told of each file when its bytes are there.
+///
+/// The first failure ends everything; what is being moved is finished.
+pub fn move_ranges<E: Send, T: AsFd + Send>(
+    source: BorrowedFd<'_>,
+    total_bytes: u64,
+    make: &mut (dyn FnMut() -> Result<Option<(Range<u64>, T)>, E> + Send),
+    done: &(dyn Fn(T, Moved) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    let ways = Ways::default();
+    let make = Mutex::new(make);
+    let failure: Mutex<Option<E>> = Mutex::new(None);
+    let ended = AtomicBool::new(false);
+    let fail = |error| {
+        ended.store(true, Ordering::Relaxed);
+        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    };
+    let work = || {
+        while !ended.load(Ordering::Relaxed) {
+            let drawn = (make.lock().unwrap_or_else(PoisonError::into_inner))();
+            let (range, target) = match drawn {
+                Ok(Some(drawn)) => drawn,
+                Ok(None) => break,
+                Err(error) => return fail(error),
+            };
+            let moved = move_range(source, range, &target, &ways);
+            if let Err(error) = done(target, moved) {
+                fail(error);
+            }
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let helpers = if total_bytes < WORTH_BYTES { 0 } else { processors - 1 };
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            // Where no more threads are allowed it goes on with those there are.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
