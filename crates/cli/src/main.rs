@@ -14,6 +14,7 @@ mod profile;
 mod progress;
 mod report;
 mod sizes;
+mod sum_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

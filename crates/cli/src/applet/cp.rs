@@ -159,6 +159,19 @@ fn list_errors(
     }
 }
 
+/// Reads words, does nothing, and says why they make no sense, if they make none.
+#[cfg(test)]
+pub(super) fn refusal(arguments: &[OsString]) -> Option<String> {
+    match read(arguments) {
+        Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
+            Err(Trouble::Usage(Usage(text)) | Trouble::Plain(text)) => Some(text),
+            Ok(_) => None,
+        },
+        Ok(Command::Print(_)) => None,
+        Err(Usage(text)) => Some(text),
+    }
+}
+
 fn read(arguments: &[OsString]) -> Result<Command, Usage> {
     let mut settings = Settings {
         policy: Policy::plain(haul_sys::process::umask()),

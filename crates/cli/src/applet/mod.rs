@@ -17,6 +17,8 @@ mod cp_profile;
 mod cp_retry;
 mod data_options;
 mod dd;
+#[cfg(test)]
+mod fuzz;
 mod install_links;
 mod mv;
 mod mv_help;
@@ -39,6 +41,7 @@ mod trace_options;
 mod trace_sinks;
 mod trace_words;
 mod tune;
+mod verify;
 mod write;
 mod write_target;
 
@@ -115,6 +118,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "compare two trees in everything, and say what differs",
         drop_in: false,
         run: compare::run,
+    },
+    Applet {
+        name: "verify",
+        summary: "say which files of a tree are not what checksums, or another tree, say",
+        drop_in: false,
+        run: verify::run,
     },
     Applet {
         name: "trace",

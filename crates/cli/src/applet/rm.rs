@@ -111,6 +111,15 @@ fn advise(output: &Output, arguments: &[OsString]) {
     }
 }
 
+/// Reads words, does nothing, and says why they make no sense, if they make none.
+#[cfg(test)]
+pub(super) fn refusal(arguments: &[OsString]) -> Option<String> {
+    match read(arguments) {
+        Err(Trouble::Usage(Usage(text)) | Trouble::Plain(text)) => Some(text),
+        Ok(_) => None,
+    }
+}
+
 fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
     let mut settings = Settings {
         policy: Policy { privileged: haul_sys::process::identity().uid == 0, ..Policy::PLAIN },

@@ -11,6 +11,8 @@ use super::scene::{Furnishing, Older};
 pub(super) enum Promise {
     /// A file is written in place: until it is complete it does not look complete.
     NeverLooksComplete,
+    /// A name has what it had before, or all of the new contents.
+    OldOrNew,
     /// Everything below the source goes, and nothing else.
     Gone,
 }
@@ -31,6 +33,15 @@ pub(super) struct Case {
     pub(super) aspects: fn() -> Aspects,
     /// Whether a run after one that was killed completes what that began.
     pub(super) rerun: Rerun,
+    pub(super) input: Input,
+}
+
+/// What the command reads on its standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Nothing,
+    /// What the source holds.
+    Source,
 }
 
 /// What the same command does when it is run once more.
@@ -50,6 +61,7 @@ const COPY: Case = Case {
     promise: Promise::NeverLooksComplete,
     aspects: Aspects::preserved,
     rerun: Rerun::Completes,
+    input: Input::Nothing,
 };
 
 /// Every command that is swept.
@@ -88,6 +100,27 @@ pub(super) const CASES: &[Case] = &[
         words: &["cp", "-ab", "--jobs=1"],
         older: Older::Files,
         rerun: Rerun::MeansSomethingElse,
+        ..COPY
+    },
+    Case {
+        name: "write",
+        words: &["write"],
+        operands: &["t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        aspects: Aspects::contents_only,
+        input: Input::Source,
+        ..COPY
+    },
+    Case {
+        name: "write --atomic",
+        words: &["write", "--atomic"],
+        operands: &["t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        aspects: Aspects::contents_only,
+        input: Input::Source,
         ..COPY
     },
     Case {

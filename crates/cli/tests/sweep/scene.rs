@@ -9,7 +9,7 @@ use crate::support::Outcome;
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
 
-use super::case::Case;
+use super::case::{Case, Input};
 
 /// What the source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const FILES: [(&str, usize); 5] =
 const FILE_BYTES: usize = 300_000;
 
 /// What the older files hold.
-const OLDER: u8 = 9;
+pub(super) const OLDER: u8 = 9;
 const OLDER_BYTES: usize = 100_000;
 
 /// A source, a target and a bystander.
@@ -71,7 +71,11 @@ impl Scene {
     /// The command line.
     pub(super) fn call(&self) -> Call {
         let words = self.case.words.iter().chain(self.case.operands);
-        Call::of(haul()).words(words).in_dir(self.scratch.path())
+        let call = Call::of(haul()).words(words).in_dir(self.scratch.path());
+        match self.case.input {
+            Input::Nothing => call,
+            Input::Source => call.input(contents("large", FILE_BYTES)),
+        }
     }
 
     /// Puts everything back as it was before a run.

@@ -40,6 +40,16 @@ fn cp_archive_with_backups() -> Outcome {
 }
 
 #[test]
+fn write() -> Outcome {
+    sweep("write")
+}
+
+#[test]
+fn write_atomically() -> Outcome {
+    sweep("write --atomic")
+}
+
+#[test]
 fn rm() -> Outcome {
     sweep("rm -r")
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::case::{Case, Promise};
-use super::scene::{Scene, below};
+use super::scene::{OLDER, Scene, below};
 use crate::support::judge::{compared, shown};
 use crate::support::run::Done;
 
@@ -70,6 +70,10 @@ fn names(scene: &Scene, case: &Case) -> Option<String> {
         let target = fs::read(below(&scene.target(), name)).ok();
         let wrong = match case.promise {
             Promise::Gone => false,
+            // The one name that was not there before may be missing.
+            Promise::OldOrNew => target.map_or(name != "d/twin", |target| {
+                Some(&target) != source.as_ref() && !is_older(&target)
+            }),
             Promise::NeverLooksComplete => source
                 .zip(target)
                 .is_some_and(|(source, target)| source.len() == target.len() && source != target),
@@ -79,6 +83,10 @@ fn names(scene: &Scene, case: &Case) -> Option<String> {
         }
     }
     None
+}
+
+fn is_older(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| *byte == OLDER)
 }
 
 /// Names that neither side had before are those that are known, and after an orderly end there are

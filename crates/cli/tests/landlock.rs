@@ -1,0 +1,112 @@
+//! The kernel as a witness: under landlock a run may write below its target and nowhere else, and
+//! does not notice.
+//!
+//! A landlock domain is a thread's own and that of the processes that it starts, so each part of
+//! this runs in a thread that is restricted, while the test that judges is not.
+
+use std::path::{Path, PathBuf};
+
+use haul_manifest::{Aspects, Limits, create_tree, random_tree};
+use landlock::{
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
+};
+
+use super::support::judge::demand_equal;
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, ignored};
+
+/// What the kernel has to know: from the third version on it watches truncation as well.
+const VERSION: ABI = ABI::V3;
+
+fn restrict(writable: &[PathBuf]) -> Result<RulesetStatus, Box<dyn std::error::Error>> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(VERSION))?
+        .create()?
+        .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(VERSION)))?;
+    for path in writable {
+        rules =
+            rules.add_rule(PathBeneath::new(PathFd::new(path)?, AccessFs::from_all(VERSION)))?;
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// Runs haul where only these folders can be written to; `None` where the kernel has no landlock.
+fn restricted(words: &[&str], dir: &Path, writable: &[&str]) -> Outcome<Option<Done>> {
+    let call = Call::of(haul()).words(words).in_dir(dir);
+    let mut paths: Vec<PathBuf> = writable.iter().map(|name| dir.join(name)).collect();
+    // The harness gives the command this as its input.
+    paths.push("/dev/null".into());
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            let status = restrict(&paths).map_err(|error| error.to_string())?;
+            if status != RulesetStatus::FullyEnforced {
+                return Ok(None);
+            }
+            call.run().map(Some).map_err(|error| error.to_string())
+        });
+        thread.join().map_err(|_| "the restricted thread panicked".to_owned())?
+    })
+    .map_err(Into::into)
+}
+
+#[test]
+fn nothing_but_the_target_is_written_to() -> Outcome {
+    for seed in 60..64 {
+        let scratch = Scratch::new()?;
+        create_tree(&scratch.at("s"), random_tree(seed, &Limits::default()))
+            .map_err(|failure| failure.to_string())?;
+        std::fs::create_dir(scratch.at("t"))?;
+        // The second run meets what the first has made.
+        for options in [
+            ["-aT", "--jobs=1"],
+            ["-aT", "--jobs=3"],
+            ["-aT", "--remove-destination"],
+            ["-aT", "--cache=drop"],
+            ["-aT", "--fsync"],
+        ] {
+            let words = ["cp", options[0], options[1], "s", "t/x"];
+            let Some(done) = restricted(&words, scratch.path(), &["t"])? else {
+                return ignored("a kernel with landlock, version 3");
+            };
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{seed} {words:?}");
+            demand_equal(&scratch.at("s"), &scratch.at("t/x"), Aspects::preserved(), "landlock");
+        }
+        let done = restricted(&["rm", "-r", "t/x"], scratch.path(), &["t"])?;
+        assert_eq!(done.and_then(|done| done.code()), Some(0));
+        assert!(!scratch.at("t/x").exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn what_only_looks_writes_nowhere() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/f", "f")?;
+    for words in [
+        ["cp", "-a", "--dry-run", "s", "t"].as_slice(),
+        &["rm", "-r", "--dry-run", "s"],
+        &["compare", "s", "s"],
+    ] {
+        let Some(done) = restricted(words, scratch.path(), &[])? else {
+            return ignored("a kernel with landlock, version 3");
+        };
+        assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_witness_sees_a_write_outside() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s/f", "f")?;
+    std::fs::create_dir(scratch.at("t"))?;
+    let Some(done) = restricted(&["cp", "-r", "s", "elsewhere"], scratch.path(), &["t"])? else {
+        return ignored("a kernel with landlock, version 3");
+    };
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(!scratch.at("elsewhere").exists());
+    Ok(())
+}

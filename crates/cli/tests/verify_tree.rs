@@ -1,0 +1,117 @@
+//! `haul verify TREE --against SUMS|TREE`: what it finds, and what its exit status says.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, has};
+
+fn verify(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
+    Call::of(haul()).word("verify").words(words).in_dir(scratch.path()).run()
+}
+
+fn furnish(scratch: &Scratch) -> Outcome {
+    for name in ["t/a", "t/d/b", "t/d/with space", "t/d/new\nline"] {
+        scratch.write(name, name.repeat(1000))?;
+    }
+    fs::write(scratch.at("t").join(OsStr::from_bytes(b"\xff")), "bytes")?;
+    Ok(())
+}
+
+/// Lets an ordinary program write the sums of the tree.
+fn sums(scratch: &Scratch, program: &str, file: &str) -> Outcome {
+    let script = format!("cd t && find . -type f -exec {program} {{}} + > ../{file}");
+    Call::of("sh").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+#[test]
+fn sums_of_the_ordinary_programs_are_understood() -> Outcome {
+    for (program, file) in [
+        ("sha256sum", "SHA256SUMS"),
+        ("sha256sum --tag", "sums"),
+        ("md5sum -b", "MD5SUMS"),
+        ("sha1sum", "sums"),
+        ("sha512sum", "sha512"),
+        ("b2sum", "B2SUMS.b2"),
+    ] {
+        if !has(program.split(' ').next().unwrap_or_default())? {
+            continue;
+        }
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        sums(&scratch, program, file)?;
+        let done = verify(&scratch, &["t", "--against", file])?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{program}: {done:?}");
+        assert!(done.text().contains("5 files"), "{program}: {done:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_missing_extra_or_different_is_listed() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    sums(&scratch, "sha256sum", "SHA256SUMS")?;
+    // One bit, in the middle, with the same size.
+    let mut bytes = fs::read(scratch.at("t/a"))?;
+    let middle = bytes.len() / 2;
+    bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 1);
+    fs::write(scratch.at("t/a"), bytes)?;
+    fs::remove_file(scratch.at("t/d/b"))?;
+    fs::remove_file(scratch.at("t/d/with space"))?;
+    symlink("../a", scratch.at("t/d/with space"))?;
+    scratch.write("t/extra", "extra")?;
+    let done = verify(&scratch, &["--against=SHA256SUMS", "t"])?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    for line in
+        ["differs: 't/a'", "missing: 'd/b'", "no regular file: 'd/with space'", "extra: 'extra'"]
+    {
+        let line = line.replace("'t/", "'./").replace("'d/", "'./d/");
+        assert!(done.text().contains(&line), "{line}: {done:?}");
+    }
+    let done = verify(&scratch, &["--against=SHA256SUMS", "--ignore-extra", "--json", "t"])?;
+    assert_eq!(done.text().matches("\"event\":\"finding\"").count(), 3, "{done:?}");
+    let done = verify(&scratch, &["--against=SHA256SUMS", "-q", "t"])?;
+    assert_eq!((done.code(), done.text().as_str()), (Some(1), ""));
+    Ok(())
+}
+
+#[test]
+fn trouble_is_not_taken_for_a_difference() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    scratch.write("outside", "outside")?;
+    scratch.write("none", "no checksum here\n")?;
+    let digits = "0".repeat(64);
+    scratch.write("vague", format!("{digits}  a\n"))?;
+    scratch.write("SHA256.out", format!("{digits}  ../outside\n{digits}  a/../../outside\n"))?;
+    for (words, code) in [
+        (["t", "--against=none"], 2),
+        (["t", "--against=vague"], 2),
+        (["t", "--against=missing"], 2),
+        (["nowhere", "--against=SHA256.out"], 2),
+    ] {
+        let done = verify(&scratch, &words)?;
+        assert_eq!(done.code(), Some(code), "{words:?}: {done:?}");
+        assert_ne!(done.errors(), "", "{words:?}");
+    }
+    // What lies outside is never opened, whatever the list says.
+    let done = verify(&scratch, &["t", "--ignore-extra", "--against=SHA256.out"])?;
+    assert_eq!(done.text().matches("missing: ").count(), 2, "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn another_tree_will_do() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    Call::of(haul()).words(["cp", "-r", "t", "u"]).in_dir(scratch.path()).succeed()?;
+    assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(0));
+    scratch.write("u/more", "more")?;
+    assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(1));
+    Ok(())
+}
