@@ -26,6 +26,7 @@ mod output;
 mod profile;
 mod races;
 mod rehearse;
+mod remote;
 mod rm;
 mod rm_races;
 mod signals;

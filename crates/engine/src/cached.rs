@@ -12,6 +12,7 @@ pub struct CachedShard {
     source_after: AtomicU64,
     target_after: AtomicU64,
     measured: AtomicU64,
+    sampled: AtomicU64,
     untold: AtomicU64,
 }
 
@@ -26,8 +27,10 @@ pub struct CachedCounts {
     pub source_after: u64,
     /// Of the targets, after.
     pub target_after: u64,
-    /// Files of which all four are known.
+    /// Files of which all four are known, those included that a sample stands for.
     pub measured: u64,
+    /// Those of them that a sample stands for: small ones, from the second thousand on.
+    pub sampled: u64,
     /// Files of which the kernel does not tell, for they are somebody else's.
     pub untold: u64,
 }
@@ -35,10 +38,13 @@ pub struct CachedCounts {
 impl CachedShard {
     /// Books one file.
     pub(crate) fn add(&self, residency: &Residency) {
-        let Residency { before, after } = residency;
+        let Residency { before, after, files } = residency;
         let add = |sum: &AtomicU64, bytes: u64| {
-            sum.fetch_add(bytes, Ordering::Relaxed);
+            sum.fetch_add(bytes * files, Ordering::Relaxed);
         };
+        if *files > 1 {
+            add(&self.sampled, 1);
+        }
         let all = (before.source, before.target, after.source, after.target);
         if let (Some(one), Some(two), Some(three), Some(four)) = all {
             add(&self.source_before, one);
@@ -59,6 +65,7 @@ impl CachedShard {
         counts.source_after += read(&self.source_after);
         counts.target_after += read(&self.target_after);
         counts.measured += read(&self.measured);
+        counts.sampled += read(&self.sampled);
         counts.untold += read(&self.untold);
     }
 }

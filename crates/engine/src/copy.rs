@@ -26,7 +26,7 @@ use crate::worker::{Job, Task, TaskKind, Worker};
 /// Copies what the request asks for, and returns what was done. Blocks until it is done or
 /// stopped; failures reach the monitor as they happen.
 ///
-/// The control must have been made for at least as many jobs as the request has.
+/// The control must have been made for the request's resources.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     carry_out(request, Plan::resolve(request), monitor, control)
 }
@@ -71,7 +71,8 @@ pub(crate) fn copy_planned(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
-    let budget = Budget::new(resources.jobs, resources.descriptors);
+    let Resources { jobs, waiting_jobs, descriptors } = resources;
+    let budget = Budget::new(jobs, waiting_jobs, descriptors);
     let me = haul_sys::process::identity();
     let shown = plan.shown.clone();
     let run = Run {
@@ -80,7 +81,7 @@ pub(crate) fn copy_planned(
         monitor,
         control,
         budget,
-        pool: Pool::new(budget.workers),
+        pool: Pool::new(budget.workers, budget.waiting_workers),
         cache: Cache::new(budget.directories),
         pairs: Pairs::default(),
         pace: policy.bytes_per_second.map(haul_io::Pace::new),

@@ -168,7 +168,8 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for a run with at most this many workers.
+    /// Makes a control for a run with at most this many workers, those included that it may start
+    /// because others wait.
     #[must_use]
     pub fn new(jobs: usize, stop: &'a AtomicBool) -> Control<'a> {
         Control {

@@ -355,8 +355,11 @@ pub struct Again {
 /// How much of the machine to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// The most workers that run at once, at least 1.
+    /// The most workers that run at once while they keep processors busy, at least 1.
     pub jobs: usize,
+    /// The most workers where they mostly wait for storage that is far away; no more than `jobs`
+    /// if it is less.
+    pub waiting_jobs: usize,
     /// Descriptors that the process may have open, those it has included.
     pub descriptors: u64,
 }

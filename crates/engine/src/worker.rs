@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
+use std::time::{Duration, Instant};
 
 use haul_io::{Kit, Watch};
 use haul_sys::fs::{DirectoryBuffer, Stat};
@@ -12,7 +13,9 @@ use crate::apply::{self, Batch};
 use crate::error::What;
 use crate::monitor::Shard;
 use crate::run::{Joinable, Run};
+use crate::schedule::budget::WAITING_BATCH;
 use crate::schedule::finish::release;
+use crate::schedule::meter::Meter;
 use crate::schedule::pool::{Hunger, Work};
 use crate::walk::handles::Handles;
 use crate::walk::node::{Node, Origin};
@@ -30,6 +33,15 @@ const STACK_BYTES: usize = 256 << 10;
 /// and only one can do that at a time. A third worker makes 100,000 files in one directory slower
 /// by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59 on XFS).
 const DIRECTORY_WORKERS: usize = 2;
+
+/// The same where they mostly wait. A new file then takes about six trips, of which making the name
+/// takes two that no other worker of this directory can make meanwhile, so that three would do;
+/// somebody has to find the next files, too.
+const DIRECTORY_WAITING_WORKERS: usize = 6;
+
+/// A batch is done in this time, or the next is smaller: long enough for 32 small files on a disk of
+/// this machine, and a few trips to another.
+const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// What waits on a worker's stack.
 pub(crate) enum Job {
@@ -77,6 +89,8 @@ pub(crate) struct Task {
     /// here costs less than spinning there.
     pub(crate) create: Mutex<()>,
     workers: AtomicUsize,
+    /// The most of them.
+    room: AtomicUsize,
 }
 
 /// What is known of a target directory, as far as what is made in it is concerned.
@@ -104,6 +118,7 @@ impl Task {
             reader: Mutex::new(reader),
             create: Mutex::new(()),
             workers: AtomicUsize::new(1),
+            room: AtomicUsize::new(DIRECTORY_WORKERS),
         }
     }
 
@@ -113,7 +128,7 @@ impl Task {
 
     /// Tells whether as many work here as can.
     pub(crate) fn is_full(&self) -> bool {
-        self.workers.load(Ordering::Relaxed) >= DIRECTORY_WORKERS
+        self.workers.load(Ordering::Relaxed) >= self.room.load(Ordering::Relaxed)
     }
 
     pub(crate) fn join(&self) {
@@ -143,6 +158,13 @@ pub(crate) struct Worker<'scope, 'env> {
     /// The memory of a directory's entries that were handed out.
     spare: Names,
     handled: u64,
+    /// Entries of the next batch.
+    batch_entries: usize,
+    meter: Option<Meter>,
+    /// Whether it was started because others waited.
+    is_extra: bool,
+    /// Whether it mostly waited when it was looked at last.
+    is_waiting: bool,
 }
 
 impl<'scope, 'env> Worker<'scope, 'env> {
@@ -165,6 +187,10 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             batch: Batch::default(),
             spare: Names::default(),
             handled: 0,
+            batch_entries: 1,
+            meter: None,
+            is_extra: number >= run.budget.workers,
+            is_waiting: number >= run.budget.workers,
         }
     }
 
@@ -218,10 +244,17 @@ impl<'scope, 'env> Worker<'scope, 'env> {
 
     fn draw_batches(&mut self, task: &Arc<Task>, names: &mut Names, batch: &mut Batch) -> Left {
         let mut first_child = self.stack.len();
+        let far = task.node.pair.is_far();
+        self.batch_entries = if far { 1 } else { self.most_entries() };
+        self.watch_out(far);
         loop {
+            let begun = far.then(Instant::now);
             let drawn = self.draw(task, names);
             apply::run(self, task, names, batch);
             self.handled += names.slots.len() as u64;
+            if let Some(begun) = begun {
+                self.learn(begun.elapsed(), names.slots.len());
+            }
             if self.run.stopped() || drawn == Drawn::End {
                 return Left::Done;
             }
@@ -278,7 +311,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             names.clear();
             return Drawn::End;
         }
-        let most = if self.run.is_listed() { 1 } else { self.run.budget.batch };
+        let most = if self.run.is_listed() { 1 } else { self.batch_entries };
         let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let (drawn, trouble) =
             reader.draw(task.handles.source(), (&mut self.buffer, &mut self.spare), names, most);
@@ -296,21 +329,77 @@ impl<'scope, 'env> Worker<'scope, 'env> {
 
     /// Gives work away where somebody wants it. Returns how many jobs left the stack.
     fn share(&mut self, task: &Arc<Task>) -> usize {
-        if self.run.is_listed() || self.handled < ALONE_ENTRIES {
+        if self.run.is_listed() || (self.handled < ALONE_ENTRIES && !self.is_waiting) {
             return 0;
         }
+        let before = self.stack.len();
         match self.run.pool.hunger() {
             Hunger::None => return 0,
             Hunger::Idle => {}
-            Hunger::Unstarted => self.start(),
+            Hunger::Unstarted => self.start_for(before / 2),
         }
-        let before = self.stack.len();
+        if self.is_waiting {
+            task.room.store(DIRECTORY_WAITING_WORKERS, Ordering::Relaxed);
+        }
         if before > 1 {
             self.run.pool.give(&mut self.stack);
         } else if !task.is_full() {
             self.run.pool.offer(&Joinable::Directory(Arc::clone(task)));
         }
         before - self.stack.len()
+    }
+
+    /// Starts a worker for each of so many jobs, or one, as far as the pool allows.
+    fn start_for(&self, jobs: usize) {
+        let count = if self.is_waiting { jobs.max(1) } else { 1 };
+        for _ in 0..count {
+            if self.run.pool.hunger() == Hunger::Unstarted {
+                self.start();
+            }
+        }
+    }
+
+    /// Entries of a batch at most: those that were started because others wait have fewer
+    /// descriptors.
+    fn most_entries(&self) -> usize {
+        let batch = self.run.budget.batch;
+        if self.is_extra { batch.min(WAITING_BATCH) } else { batch }
+    }
+
+    /// Begins to watch whether this worker waits, where that could make a difference.
+    pub(crate) fn watch_out(&mut self, far: bool) {
+        let could_grow = self.run.pool.can_grow() && self.run.pace.is_none();
+        self.meter = (far && could_grow).then(Meter::begin);
+        self.is_waiting &= far;
+    }
+
+    /// Learns from a batch how long the next may be, and whether more workers are wanted.
+    fn learn(&mut self, time: Duration, entries: usize) {
+        if time > BATCH_TIME {
+            self.batch_entries = (self.batch_entries / 2).max(1);
+        } else if entries == self.batch_entries {
+            self.batch_entries = (self.batch_entries * 2).min(self.most_entries());
+        }
+        self.grow_if_waiting(entries);
+    }
+
+    /// Lets the pool grow if this worker has mostly waited for its last steps.
+    pub(crate) fn grow_if_waiting(&mut self, steps: usize) {
+        if let Some(meter) = &mut self.meter
+            && meter.is_waiting(steps as u64)
+        {
+            self.is_waiting = true;
+            self.run.pool.grow();
+        }
+    }
+
+    /// Calls for more workers after a range of a large file, which stands offered, if this one waits.
+    pub(crate) fn company_for_ranges(&mut self) {
+        self.grow_if_waiting(1);
+        // One more after each range: by then it is known that there is more than one to move.
+        if self.run.pool.hunger() == Hunger::Unstarted {
+            self.start_for(self.run.budget.waiting_workers);
+        }
     }
 
     /// Starts another worker; goes on without where threads are refused.

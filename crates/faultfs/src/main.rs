@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_faultfs::{Config, Mode, Mounted, Offload, Rule};
+use haul_faultfs::{Config, Mode, Mounted, Offload, Operation, Rule, Seen};
 
 const HELP: &str = "\
 Usage: faultfs [OPTION]... SOURCE POINT
 Shows the directory SOURCE at the empty directory POINT, slow and faulty, until it is unmounted.
-Prints 'ready' when it is mounted. Killed, it unmounts.
+Prints 'ready' when it is mounted, and when it is unmounted what requests there were. Killed, it
+unmounts.
 
       --data MS        each read, write and range copied takes MS milliseconds
       --metadata MS    every other request does
@@ -38,9 +39,17 @@ fn main() -> ExitCode {
 }
 
 fn serve(config: &Config, source: &Path, point: &Path) -> ExitCode {
-    let ended = Mounted::new(source, point, config).and_then(|mounted| {
+    let ended = Mounted::new(source, point, config).and_then(|mut mounted| {
         println!("ready");
-        mounted.wait()
+        let ended = mounted.wait();
+        for (operation, name) in Operation::all() {
+            let seen = mounted.seen(operation);
+            if seen.requests > 0 {
+                let Seen { requests, bytes, largest, in_flight } = seen;
+                println!("{name} {requests} bytes={bytes} largest={largest} in-flight={in_flight}");
+            }
+        }
+        ended
     });
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -70,7 +70,7 @@ impl Mounted {
     /// # Errors
     ///
     /// If the server failed.
-    pub fn wait(mut self) -> io::Result<()> {
+    pub fn wait(&mut self) -> io::Result<()> {
         self.session.take().map_or(Ok(()), BackgroundSession::join)
     }
 

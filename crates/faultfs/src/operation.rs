@@ -89,6 +89,11 @@ impl Operation {
         matches!(self, Operation::Read | Operation::Write | Operation::CopyRange)
     }
 
+    /// Returns all operations with their names.
+    pub fn all() -> impl Iterator<Item = (Operation, &'static str)> {
+        OPERATIONS.iter().copied()
+    }
+
     /// Returns the operation of a name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Operation> {

@@ -1,8 +1,8 @@
 //! A source and a target file system, and what was learned about moving bytes between them.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use crate::quirk::Quirk;
+use crate::quirk::{Quirk, Trips};
 use crate::sides::Which;
 
 /// One pair of devices. Lives for a run and is shared by its workers.
@@ -20,6 +20,10 @@ pub struct Pair {
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
     uncached_refused: [AtomicBool; 2],
+    /// Whether `copy_file_range` has proved to be done by the server.
+    offloads: AtomicBool,
+    /// Small files so far of which residency could be asked.
+    small_files: AtomicU64,
     /// Whether it was told already that direct I/O is not possible between these two.
     told_not_direct: AtomicBool,
 }
@@ -38,8 +42,33 @@ impl Pair {
             target,
             refused: AtomicU32::new(0),
             uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
+            offloads: AtomicBool::new(false),
+            small_files: AtomicU64::new(0),
             told_not_direct: AtomicBool::new(false),
         }
+    }
+
+    /// Tells whether bytes or names of either side are somewhere else, a trip away.
+    #[must_use]
+    pub fn is_far(&self) -> bool {
+        self.source.trips == Trips::Far || self.target.trips == Trips::Far
+    }
+
+    /// Tells whether a range that was copied by `copy_file_range` has shown that the server does it.
+    #[must_use]
+    pub fn offloads(&self) -> bool {
+        self.offloads.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that the server copies ranges by itself.
+    pub fn prove_offload(&self) {
+        self.offloads.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns for how many small files the next one stands when residency is asked: for itself at
+    /// first, later one for many, and the others for none.
+    pub(crate) fn small_file_stands_for(&self) -> u64 {
+        crate::residency::stands_for(self.small_files.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Tells whether both are the same device.

@@ -28,6 +28,28 @@ pub struct Residency {
     pub before: Cached,
     /// After the last.
     pub after: Cached,
+    /// The files that these figures stand for: one, or many of which this is a sample.
+    pub files: u64,
+}
+
+/// Files below this size are sampled: the questions cost as much as copying them.
+pub(crate) const SAMPLED_BYTES: u64 = 1 << 20;
+
+/// So many small files between two file systems are asked all.
+const ASKED_FILES: u64 = 1024;
+
+/// Of more, one in so many is: 1,000,000 files are 16,000 samples, which tell shares to a percent.
+const SAMPLED_FILES: u64 = 64;
+
+/// Returns for how many files the small file of this number stands.
+pub(crate) const fn stands_for(number: u64) -> u64 {
+    if number < ASKED_FILES {
+        1
+    } else if number.is_multiple_of(SAMPLED_FILES) {
+        SAMPLED_FILES
+    } else {
+        0
+    }
 }
 
 /// A file of which residency is asked, with what its file system is.
@@ -101,5 +123,18 @@ fn search(file: Asked<'_>, range: Range<u64>, left: &mut u32, found: &mut Vec<Ra
             search(file, middle..range.end, left, found);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_stand_for_all() {
+        for files in [1, 1000, 1024, 1088, 102_400] {
+            assert_eq!((0..files).map(stands_for).sum::<u64>(), files);
+        }
+        assert!((0..102_400).filter(|number| stands_for(*number) > 0).count() < 3000);
     }
 }

@@ -19,11 +19,12 @@ use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
 use crate::errno::{Memory, Verdict, verdict};
 use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_range};
 use crate::method::{
-    Attempt, Fit, LADDER, RangeJob, Several, Sharing, Want, Zeros, retrying, ring_serves,
+    Attempt, FAR_REQUEST_BYTES, Fit, LADDER, RangeJob, Several, Sharing, Want, Zeros, retrying,
+    ring_serves,
 };
-use crate::quirk::Preallocate;
+use crate::quirk::{Preallocate, Trips};
 use crate::report::{Refusal, Report, SideReport, Why};
-use crate::residency::{Asked, Cached, Residency, cached_bytes};
+use crate::residency::{Asked, Cached, Residency, SAMPLED_BYTES, cached_bytes};
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, shape};
 use crate::sides::{Way, Which};
@@ -107,6 +108,8 @@ struct Draws {
 
 struct Told {
     started: Instant,
+    /// Files of the run for which this one is asked.
+    files: u64,
     before: Cached,
     ranges: AtomicU64,
     notes: Mutex<Vec<Refusal>>,
@@ -118,7 +121,10 @@ struct Told {
 pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
     /// At 3 GB/s this takes two milliseconds; a worker wakes in a twentieth of one.
     const WORTH_BYTES: u64 = 8 << 20;
-    if job.stat.size < WORTH_BYTES || is_a_stream(job) {
+    /// Two requests to somewhere else take longer than anything else about a file.
+    const WORTH_BYTES_FAR: u64 = 2 * FAR_REQUEST_BYTES as u64;
+    let worth = if job.pair.is_far() { WORTH_BYTES_FAR } else { WORTH_BYTES };
+    if job.stat.size < worth || is_a_stream(job) {
         return false;
     }
     match job.policy.choice {
@@ -146,8 +152,10 @@ impl Transfer {
     #[must_use]
     pub fn new(job: &FileJob<'_>, sharing: Sharing) -> Transfer {
         let shape = shape(job);
-        let told = (job.policy.tell > Tell::Nothing).then(|| Told {
+        let files = stands_for(job);
+        let told = (files > 0).then(|| Told {
             started: Instant::now(),
+            files,
             before: cached(job),
             ranges: AtomicU64::new(0),
             notes: Mutex::default(),
@@ -179,11 +187,15 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
         // A worker alone that draws the whole file meets this method on the ladder.
-        let meets_it = self.sharing == Sharing::Sole && self.draw_bytes(job.policy) == u64::MAX;
+        let meets_it = self.sharing == Sharing::Sole && self.draw_bytes(job) == u64::MAX;
         if self.shape.map == Map::Ask || !meets_it {
             self.share_blocks(job, kit, watch)?;
         }
         let pays = job.pair.target.preallocate == Preallocate::Pays;
+        if self.must_not_extend(job) {
+            self.lock().reserved = true;
+            set_size_below(job, &watch)?;
+        }
         if self.shape == Shape::DENSE
             && pays
             && job.stat.size >= PREALLOCATE_BYTES
@@ -205,11 +217,19 @@ impl Transfer {
     fn reserved(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
         self.lock().reserved = true;
         if self.keeper.sides.way(Which::Target) == Way::Direct {
-            let unit = DataPolicy::IO_UNIT as u64;
-            let size = (job.stat.size - 1) / unit * unit;
-            retrying(watch, || ftruncate(job.target, size))?;
+            set_size_below(job, watch)?;
         }
         Ok(())
+    }
+
+    /// Tells whether writes of several workers would be made one after another because they extend
+    /// the file: a client of a server holds the file's lock while it waits for such a write.
+    fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
+        self.sharing == Sharing::Several
+            && job.pair.target.trips == Trips::Far
+            && self.shape == Shape::DENSE
+            && job.stat.size > 0
+            && !self.ended.load(Ordering::Relaxed)
     }
 
     /// Tells whether the whole file will be tried as a reflink first, for then space that was
@@ -303,6 +323,17 @@ impl Transfer {
     /// Draws ranges and moves them until there are none. Every worker calls it; the failure of
     /// one ends it for all.
     pub fn work(&self, job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) {
+        self.work_and(job, kit, watch, &mut || {});
+    }
+
+    /// The same, and calls `after` after each range.
+    pub fn work_and(
+        &self,
+        job: &FileJob<'_>,
+        kit: &mut Kit,
+        watch: Watch<'_>,
+        after: &mut dyn FnMut(),
+    ) {
         while let Some(range) = self.draw(job) {
             let whole = range.start == 0 && range.end == job.stat.size;
             let ours = range.clone();
@@ -311,6 +342,7 @@ impl Transfer {
             {
                 return;
             }
+            after();
         }
     }
 
@@ -359,9 +391,11 @@ impl Transfer {
     }
 
     /// The most bytes of one draw.
-    fn draw_bytes(&self, policy: &DataPolicy) -> u64 {
-        let request = policy.request_bytes(0) as u64;
+    fn draw_bytes(&self, job: &FileJob<'_>) -> u64 {
+        let request = job.policy.request_bytes(0) as u64;
         match self.sharing {
+            // A draw costs nothing next to a trip, and small ones go round among many.
+            Sharing::Several if job.pair.is_far() => request.max(FAR_REQUEST_BYTES as u64),
             Sharing::Several => DRAW_BYTES.max(request),
             Sharing::Sole if self.keeper.drops_behind() => WINDOW_BYTES.max(request),
             Sharing::Sole => u64::MAX,
@@ -374,7 +408,7 @@ impl Transfer {
         if self.ended.load(Ordering::Relaxed) {
             return None;
         }
-        let most = self.draw_bytes(job.policy);
+        let most = self.draw_bytes(job);
         let mut draws = self.lock();
         match draws.segments.next(job.source, most) {
             Ok(Some(range)) if range.end == job.stat.size && self.sharing == Sharing::Several => {
@@ -435,8 +469,11 @@ impl Transfer {
             (_, Map::Ask, Zeros::Write) => Detection::Holes,
             (_, Map::Ask, Zeros::Skip) => Detection::HolesAndZeros,
         };
-        let residency =
-            self.told.as_ref().map(|told| Residency { before: told.before, after: cached(job) });
+        let residency = self.told.as_ref().map(|told| Residency {
+            before: told.before,
+            after: cached(job),
+            files: told.files,
+        });
         Moved {
             bytes: self.moved.load(Ordering::Relaxed),
             line,
@@ -526,6 +563,15 @@ impl Transfer {
     }
 }
 
+/// Returns for how many files of the run residency is asked of this one.
+fn stands_for(job: &FileJob<'_>) -> u64 {
+    match job.policy.tell {
+        Tell::Nothing => 0,
+        Tell::Residency if job.stat.size < SAMPLED_BYTES => job.pair.small_file_stands_for(),
+        Tell::Residency | Tell::Everything => 1,
+    }
+}
+
 fn cached(job: &FileJob<'_>) -> Cached {
     Cached {
         source: cached_bytes(job.source_pages(), 0, job.stat.size),
@@ -537,6 +583,13 @@ fn has_changed(job: &FileJob<'_>) -> Result<bool, DataError> {
     let now = fstat(job.source)?;
     let was = job.stat;
     Ok(now.size != was.size || now.mtime != was.mtime || now.ctime != was.ctime)
+}
+
+/// Sets the target's size to less than the source's, by the block that comes last.
+fn set_size_below(job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
+    let unit = DataPolicy::IO_UNIT as u64;
+    let size = (job.stat.size - 1) / unit * unit;
+    Ok(retrying(watch, || ftruncate(job.target, size))?)
 }
 
 fn is_full(errno: haul_sys::Errno) -> bool {

@@ -536,9 +536,12 @@ fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
     let descriptors = haul_sys::process::raise_nofile_limit()
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let jobs = settings.jobs.unwrap_or_else(common::default_jobs);
+    // Whoever says how many, or how much memory, means that.
+    let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();
+    let waiting_jobs = if is_bounded { jobs } else { jobs.max(common::WAITING_JOBS) };
     let mut policy = settings.policy.clone();
     policy.data.worker_bytes = settings.data.memory.map(|bytes| bytes / jobs);
-    (policy, Resources { jobs, descriptors })
+    (policy, Resources { jobs, waiting_jobs, descriptors })
 }
 
 fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {

@@ -255,7 +255,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulJobs,
         "jobs",
         Required("N"),
-        "use at most N workers (default: one more than\nthere are processors)",
+        "use at most N workers (default: one more than\nthere are processors, and up to 32 where they\nmostly wait for a server)",
     ),
     own(
         Id::HaulJson,

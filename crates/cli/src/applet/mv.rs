@@ -251,7 +251,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
         target: c_string(target.as_bytes())?,
         form,
         policy: settings.policy()?,
-        resources: Resources { jobs: copiers, descriptors },
-        removing: Resources { jobs: removers, descriptors },
+        resources: Resources { jobs: copiers, waiting_jobs: copiers, descriptors },
+        removing: Resources { jobs: removers, waiting_jobs: removers, descriptors },
     })
 }

@@ -271,7 +271,8 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     // The kernel hands no argument with a NUL to a program.
     let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok()).collect();
     let jobs = settings.jobs.unwrap_or_else(processors);
-    let request = Request { operands, policy, resources: Resources { jobs, descriptors } };
+    let resources = Resources { jobs, waiting_jobs: jobs, descriptors };
+    let request = Request { operands, policy, resources };
     run_removal(output, &settings.how, &request)
 }
 

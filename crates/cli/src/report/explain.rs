@@ -126,6 +126,12 @@ pub(super) fn counts_text(counts: &Counts) -> String {
         sizes::bytes(cached.target_before),
         sizes::bytes(cached.target_after),
     );
+    if cached.sampled > 0 {
+        let (sampled, files) = (cached.sampled, cached.measured);
+        text.push_str(&format!(
+            " (of {sampled} of the {files} files, small ones, a sample was asked)"
+        ));
+    }
     if cached.untold > 0 {
         text.push_str(&format!(" (without {} that the kernel does not tell of)", cached.untold));
     }
@@ -145,6 +151,7 @@ pub(super) fn counts_json(counts: &Counts) -> Value {
         "target_before": cached.target_before,
         "target_after": cached.target_after,
         "files": cached.measured,
+        "sampled": cached.sampled,
         "untold": cached.untold,
     })
 }

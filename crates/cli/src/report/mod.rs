@@ -106,7 +106,8 @@ pub(crate) fn run_with(
     copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
 ) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let control = Control::new(request.resources.jobs, stop);
+    let resources = request.resources;
+    let control = Control::new(resources.jobs.max(resources.waiting_jobs), stop);
     let progress = Progress::new(how.progress, how.verbose);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {

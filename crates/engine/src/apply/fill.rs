@@ -31,7 +31,7 @@ pub(super) fn fill(
     target: Target,
 ) {
     let run = worker.run;
-    if run.budget.workers > 1 && run.policy.make == Make::Copy {
+    if run.budget.waiting_workers > 1 && run.policy.make == Make::Copy {
         let pair = pair_of(run, task, stat, &source, &target);
         let job = job(&source, &target, stat, &pair, run);
         if is_worth_sharing(&job) {

@@ -128,7 +128,10 @@ pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     let run = worker.run;
     let job = file.job(&run.policy.data);
     let watch = worker.watch();
-    file.transfer.work(&job, &mut worker.kit, watch);
+    worker.watch_out(file.pair.is_far());
+    let mut kit = std::mem::take(&mut worker.kit);
+    file.transfer.work_and(&job, &mut kit, watch, &mut || worker.company_for_ranges());
+    worker.kit = kit;
     run.pool.withdraw(&Joinable::File(Arc::clone(file)));
     if file.workers.fetch_sub(1, Ordering::AcqRel) != 1 {
         return;

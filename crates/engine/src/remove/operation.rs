@@ -59,7 +59,7 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         policy,
         monitor,
         control,
-        pool: Pool::new(workers),
+        pool: Pool::new(workers, workers),
         cache: Cache::new(directories),
         grounds: Grounds::default(),
         brake: Brake::new(policy.pace),

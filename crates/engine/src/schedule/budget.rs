@@ -3,8 +3,10 @@
 /// What a run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// Workers, the caller's thread included.
+    /// Workers that keep the processors busy, the caller's thread included.
     pub(crate) workers: usize,
+    /// Workers where they mostly wait for storage.
+    pub(crate) waiting_workers: usize,
     /// Entries that a worker handles at a time; each has up to two descriptors.
     pub(crate) batch: usize,
     /// Directories that stay open without anybody working in them; each has two descriptors.
@@ -28,9 +30,13 @@ const DIRECTORIES: usize = 1024;
 /// Descriptors with which a worker of its own is worth starting.
 const WORKER_DESCRIPTORS: usize = 24;
 
+/// Entries of a batch where each takes a trip or more: then handing batches over costs nothing, and
+/// a long one keeps work from others.
+pub(crate) const WAITING_BATCH: usize = 4;
+
 impl Budget {
     /// Divides what there is. With 20 descriptors: one worker, one file at a time.
-    pub(crate) fn new(jobs: usize, descriptors: u64) -> Budget {
+    pub(crate) fn new(jobs: usize, waiting_jobs: usize, descriptors: u64) -> Budget {
         let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
         let workers = jobs.clamp(1, (all / WORKER_DESCRIPTORS).max(1));
         // Half of a worker's share is for files, a batch of which has two each; four descriptors
@@ -38,10 +44,14 @@ impl Budget {
         let share = all / workers;
         let batch = ((share / 2).saturating_sub(4) / 2).clamp(1, BATCH);
         let rest = all.saturating_sub(workers * (2 * batch + 4));
+        // Up to half of what is left then is for workers that wait.
+        let each = 2 * WAITING_BATCH.min(batch) + 4;
+        let more = waiting_jobs.saturating_sub(workers).min(rest / 2 / each);
+        let rest = rest - more * each;
         let directories = (rest / 2).clamp(2, DIRECTORIES);
         // Half of what even that leaves: a file that is held has a descriptor.
         let held = (rest.saturating_sub(2 * directories) / 2).max(1);
-        Budget { workers, batch, directories, held }
+        Budget { workers, waiting_workers: workers + more, batch, directories, held }
     }
 }
 
@@ -51,18 +61,29 @@ mod tests {
 
     #[test]
     fn twenty_descriptors_are_enough() {
-        let budget = Budget::new(8, 20);
-        assert_eq!(budget, Budget { workers: 1, batch: 1, directories: 2, held: 1 });
-        assert_eq!(budget.held, 1);
+        let budget = Budget::new(8, 32, 20);
+        let least = Budget { workers: 1, waiting_workers: 1, batch: 1, directories: 2, held: 1 };
+        assert_eq!(budget, least);
         assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20);
     }
 
     #[test]
     fn plenty_is_capped() {
-        let budget = Budget::new(2, 20_000);
-        assert_eq!(
-            budget,
-            Budget { held: budget.held, workers: 2, batch: BATCH, directories: DIRECTORIES }
-        );
+        let budget = Budget::new(2, 32, 20_000);
+        let all = Budget {
+            workers: 2,
+            waiting_workers: 32,
+            batch: BATCH,
+            directories: DIRECTORIES,
+            held: budget.held,
+        };
+        assert_eq!(budget, all);
+    }
+
+    #[test]
+    fn those_who_wait_leave_the_others_their_share() {
+        let budget = Budget::new(2, 32, 256);
+        assert_eq!((budget.workers, budget.batch), (2, Budget::new(2, 2, 256).batch));
+        assert!(budget.waiting_workers > 2 && budget.directories >= 2);
     }
 }

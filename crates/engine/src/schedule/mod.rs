@@ -2,4 +2,5 @@
 
 pub(crate) mod budget;
 pub(crate) mod finish;
+pub(crate) mod meter;
 pub(crate) mod pool;

@@ -5,6 +5,9 @@
 //! its stack, the largest subtrees; so a busy pool takes no lock at all. Work that cannot be split
 //! into jobs, a flat directory or a large file, is *offered*: whoever is idle joins its owner and
 //! draws from the same source.
+//!
+//! It starts with as many workers as keep the processors busy. Where workers find that they mostly
+//! wait for storage (see `meter`), it may [grow](Pool::grow) beyond that, in steps and up to a bound.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,10 +38,18 @@ struct State<J, O> {
     workers: usize,
     idle: usize,
     done: bool,
+    /// Whether a thread could not be started.
+    is_refused: bool,
 }
 
+/// How many times as many workers there may be after a step of growth: two steps lead from two or
+/// three to the bound, and one that was too many costs no more than idle threads do.
+const GROWTH: usize = 4;
+
 pub(crate) struct Pool<J, O> {
-    most: usize,
+    /// Workers that may be started now, and ever.
+    most: AtomicUsize,
+    bound: usize,
     state: Mutex<State<J, O>>,
     wake: Condvar,
     /// Workers that could be had at once: idle ones, and those not started yet.
@@ -58,15 +69,17 @@ pub(crate) enum Hunger {
 }
 
 impl<J, O: Offer> Pool<J, O> {
-    pub(crate) fn new(most: usize) -> Pool<J, O> {
+    pub(crate) fn new(most: usize, bound: usize) -> Pool<J, O> {
         Pool {
-            most,
+            most: AtomicUsize::new(most),
+            bound,
             state: Mutex::new(State {
                 jobs: Vec::new(),
                 offers: Vec::new(),
                 workers: 1,
                 idle: 0,
                 done: false,
+                is_refused: false,
             }),
             wake: Condvar::new(),
             idle: AtomicUsize::new(0),
@@ -92,12 +105,13 @@ impl<J, O: Offer> Pool<J, O> {
     /// Reserves the place of a new worker and returns its number, unless all have started.
     pub(crate) fn enlist(&self) -> Option<usize> {
         let mut state = self.lock();
-        if state.workers >= self.most || state.done {
+        let most = self.most.load(Ordering::Relaxed);
+        if state.workers >= most || state.done {
             return None;
         }
         let number = state.workers;
         state.workers += 1;
-        self.unstarted.store(self.most - state.workers, Ordering::Relaxed);
+        self.unstarted.store(most - state.workers, Ordering::Relaxed);
         Some(number)
     }
 
@@ -105,9 +119,28 @@ impl<J, O: Offer> Pool<J, O> {
     pub(crate) fn cancel(&self) {
         let mut state = self.lock();
         state.workers -= 1;
+        self.most.store(state.workers, Ordering::Relaxed);
+        state.is_refused = true;
         self.unstarted.store(0, Ordering::Relaxed);
         drop(state);
         self.wake.notify_all();
+    }
+
+    /// Tells whether more workers could be allowed than are.
+    pub(crate) fn can_grow(&self) -> bool {
+        self.most.load(Ordering::Relaxed) < self.bound
+    }
+
+    /// Allows for more workers, once those that are allowed have all started.
+    pub(crate) fn grow(&self) {
+        let state = self.lock();
+        let most = self.most.load(Ordering::Relaxed);
+        if state.workers < most || state.is_refused {
+            return;
+        }
+        let more = (most * GROWTH).min(self.bound).max(most);
+        self.most.store(more, Ordering::Relaxed);
+        self.unstarted.store(more - state.workers, Ordering::Relaxed);
     }
 
     /// Gives away the oldest half of a stack.
@@ -186,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_oldest_half_is_given_away() {
-        let pool: Pool<u32, u32> = Pool::new(2);
+        let pool: Pool<u32, u32> = Pool::new(2, 2);
         let mut stack = vec![1, 2, 3, 4, 5];
         pool.give(&mut stack);
         assert_eq!(stack, [3, 4, 5]);
@@ -197,14 +230,40 @@ mod tests {
 
     #[test]
     fn a_pool_of_one_starts_nobody() {
-        let pool: Pool<u32, u32> = Pool::new(1);
+        let pool: Pool<u32, u32> = Pool::new(1, 1);
         assert_eq!(pool.hunger(), Hunger::None);
         assert!(pool.enlist().is_none());
     }
 
     #[test]
+    fn growth_comes_after_all_have_started_and_ends_at_the_bound() {
+        let pool: Pool<u32, u32> = Pool::new(2, 20);
+        pool.grow();
+        assert!(pool.enlist().is_some());
+        assert!(pool.enlist().is_none(), "it grew before the second had started");
+        pool.grow();
+        assert_eq!(pool.hunger(), Hunger::Unstarted);
+        for _ in 2..8 {
+            assert!(pool.enlist().is_some());
+        }
+        assert!(pool.enlist().is_none());
+        pool.grow();
+        assert!(!pool.can_grow());
+        assert_eq!((8..100).filter_map(|_| pool.enlist()).count(), 12);
+    }
+
+    #[test]
+    fn where_threads_are_refused_nothing_grows() {
+        let pool: Pool<u32, u32> = Pool::new(2, 20);
+        assert!(pool.enlist().is_some());
+        pool.cancel();
+        pool.grow();
+        assert!(pool.enlist().is_none());
+    }
+
+    #[test]
     fn offers_stand_until_withdrawn() {
-        let pool: Pool<u32, u32> = Pool::new(2);
+        let pool: Pool<u32, u32> = Pool::new(2, 2);
         pool.offer(&7);
         pool.offer(&7);
         assert!(matches!(pool.take(), Work::Join(7)));
@@ -214,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_full_is_joined_by_nobody() {
-        let pool: Pool<u32, u32> = Pool::new(2);
+        let pool: Pool<u32, u32> = Pool::new(2, 2);
         pool.offer(&7);
         pool.offer(&FULL);
         assert!(matches!(pool.take(), Work::Join(7)));
@@ -224,7 +283,7 @@ mod tests {
 
     #[test]
     fn many_threads_do_all_jobs_and_end() {
-        let pool: Pool<u32, u32> = Pool::new(4);
+        let pool: Pool<u32, u32> = Pool::new(4, 4);
         let done = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..3 {

@@ -1,7 +1,13 @@
 //! `copy-range`: the kernel, or the server behind it, copies the range by itself.
 
+use std::sync::PoisonError;
+
+use haul_sys::process::thread_usage;
+use haul_sys::{Call, CallError, Errno};
+
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
 use crate::quirk::{CopyRange as Who, SizeTold};
+use crate::report::{Refusal, Why};
 use crate::sides::Way;
 use crate::{Kit, Pair, Reflink, Sparse};
 
@@ -9,6 +15,49 @@ pub(super) struct CopyRange;
 
 /// Bytes of one call: at 10 MB/s, a slow server, a stop is heard within two seconds.
 const STEP_BYTES: usize = 16 << 20;
+
+/// Bytes of the call by which a server is tried.
+const TRIAL_BYTES: usize = 1 << 20;
+
+/// Fewer than these tell nothing.
+const TRIAL_BYTES_LEAST: usize = 256 << 10;
+
+/// A server that copies by itself is waited for once, and a second and third time if something else
+/// comes in between. The kernel in its stead reads and writes 64 KiB at a time, and waits for each.
+const TRIAL_WAITS_MAX: u64 = 3;
+
+/// Finds out who really copies. Where a FUSE, NFS or SMB server does not know the request, the kernel
+/// says nothing of it and moves the bytes here and back by itself, 64 KiB at a time (`fs/fuse/file.c`,
+/// `fs/nfs/nfs4file.c`, since 5.3): at a few milliseconds a trip that is the slowest way there is.
+struct Trial {
+    waits: u64,
+}
+
+impl Trial {
+    /// Begins one if nobody knows yet and the call is long enough to tell.
+    fn begin(pair: &Pair, bytes: usize) -> Option<Trial> {
+        let is_due = pair.is_far() && !pair.offloads() && bytes >= TRIAL_BYTES_LEAST;
+        is_due.then(|| Trial { waits: thread_usage().waits })
+    }
+
+    /// Judges the call, and says so where somebody wants to know.
+    fn end(self, job: &RangeJob<'_>, bytes: usize) -> Who {
+        if bytes < TRIAL_BYTES_LEAST {
+            return Who::Offloads;
+        }
+        if thread_usage().waits - self.waits <= TRIAL_WAITS_MAX {
+            job.pair.prove_offload();
+            return Who::Offloads;
+        }
+        if let Some(notes) = job.want.notes {
+            let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
+            let why = Why::Unwise("the server does not copy, and the kernel would by 64 KiB");
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            notes.extend(line.map(|line| Refusal { line, why }));
+        }
+        Who::Splices
+    }
+}
 
 static INFO: Info = Info {
     name: "copy-range",
@@ -55,21 +104,26 @@ impl Method for CopyRange {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
             let step = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(most);
+            let trial = Trial::begin(job.pair, step);
+            let step = trial.as_ref().map_or(step, |_| step.min(TRIAL_BYTES));
             let copied = retrying(&job.watch, || {
                 haul_sys::data::copy_file_range(job.source, offset, job.target, offset, step)
             });
             match copied {
                 // Either the end, or a file that only reading shows; reading finds out.
                 Ok(0) => {
-                    let cause = haul_sys::CallError::new(
-                        haul_sys::Call::CopyFileRange,
-                        haul_sys::Errno::INVAL,
-                    );
+                    let cause = CallError::new(Call::CopyFileRange, Errno::INVAL);
                     return Attempt::NextMethod { written, cause };
                 }
                 Ok(bytes) => {
                     offset += bytes as u64;
                     job.watch.moved(bytes as u64);
+                    if let Some(trial) = trial
+                        && trial.end(job, bytes) == Who::Splices
+                    {
+                        let cause = CallError::new(Call::CopyFileRange, Errno::OPNOTSUPP);
+                        return Attempt::NextMethod { written: offset - job.offset, cause };
+                    }
                 }
                 Err(error) => return ended(written, error),
             }

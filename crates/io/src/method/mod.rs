@@ -37,6 +37,10 @@ pub static LADDER: &[&dyn Method] = &[
     &read_write::ReadWrite,
 ];
 
+/// Bytes of one request where each is a trip to somewhere else: what FUSE and common NFS servers take
+/// at once. Larger ones are cut by the kernel and go one after another.
+pub(crate) const FAR_REQUEST_BYTES: usize = 1 << 20;
+
 /// What a method is called, and where it is documented.
 #[derive(Debug)]
 pub struct Info {

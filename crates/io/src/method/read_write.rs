@@ -5,7 +5,10 @@
 
 use haul_sys::data::{pread, pwrite};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use super::{
+    Attempt, Cause, FAR_REQUEST_BYTES, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended,
+    retrying,
+};
 use crate::segment::zero_runs;
 use crate::sides::Way;
 use crate::{Kit, Pair};
@@ -30,7 +33,8 @@ impl Method for ReadWrite {
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let range = usize::try_from(job.end - job.offset).unwrap_or(usize::MAX);
-        let bytes = job.want.policy.request_bytes(crate::kit::BUFFER_BYTES);
+        let usual = if job.pair.is_far() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
+        let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
         let buffer = match kit.buffer(bytes) {
             Ok(buffer) => buffer.get_mut(..bytes).unwrap_or(&mut []),

@@ -45,7 +45,7 @@ impl Method for Ring {
         &INFO
     }
 
-    fn fits(&self, _pair: &Pair, want: &Want<'_>) -> Fit {
+    fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
         if want.way != Way::Direct {
             return Fit::No("the page cache is to be used");
         }
@@ -54,6 +54,11 @@ impl Method for Ring {
         }
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
+        }
+        if pair.is_far() {
+            return Fit::Unwise(
+                "requests to a server wait in threads, of which the kernel has one for a file's writes",
+            );
         }
         if want.sides.way(Which::Source) != Way::Direct {
             return Fit::Unwise(
@@ -100,7 +105,8 @@ impl Method for Ring {
 pub(crate) fn ring_serves(pair: &Pair) -> bool {
     static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
     let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
-    !line.is_some_and(|line| pair.is_refused(line))
+    !pair.is_far()
+        && !line.is_some_and(|line| pair.is_refused(line))
         && *IS_ALLOWED.get_or_init(haul_sys::uring::is_allowed)
 }
 

@@ -16,6 +16,9 @@ pub(super) struct Sendfile;
 /// Bytes of one call, so that progress and a stop are seen often enough on slow storage.
 const STEP_BYTES: usize = 4 << 20;
 
+/// Bytes that the kernel moves at a time within one call: the pipe of `splice_direct_to_actor`.
+const PIPE_BYTES: u64 = 64 << 10;
+
 static INFO: Info = Info {
     name: "sendfile",
     summary: "moves pages within the kernel, sendfile(2)",
@@ -37,6 +40,9 @@ impl Method for Sendfile {
         }
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
+        }
+        if pair.is_far() && want.file_bytes > PIPE_BYTES {
+            return Fit::Unwise("every 64 KiB, the kernel's pipe, would be a trip to the server");
         }
         if pair.source.size_told == SizeTold::Guessed {
             return Fit::No("the kernel makes these files up as they are read");

@@ -1,0 +1,136 @@
+//! Storage that is far away: requests are counted, and how many were on their way at once.
+//!
+//! No clock is read here. What a pool that grows is for, time, is for the benchmark.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use haul_faultfs::{Config, Mode, Mounted, Offload, Operation};
+
+use super::support::run::cp;
+use super::support::scratch::Scratch;
+use super::support::{Outcome, ignored};
+
+const MIB: usize = 1 << 20;
+
+/// Far longer than anything that a processor does for a request, also on a busy machine.
+const TRIP: Duration = Duration::from_millis(20);
+
+/// A directory that is shown at another place.
+struct Far {
+    /// Goes first, for what is below it is removed with the folder.
+    mounted: Mounted,
+    scratch: Scratch,
+}
+
+impl Far {
+    /// Makes one with a source in it; `None`, and says so, where nothing can be mounted.
+    fn new(config: &Config, make: impl Fn(PathBuf) -> Outcome) -> Outcome<Option<Far>> {
+        if !rustix::process::geteuid().is_root() || !PathBuf::from("/dev/fuse").exists() {
+            ignored("root and /dev/fuse")?;
+            return Ok(None);
+        }
+        let scratch = Scratch::new()?;
+        fs::create_dir(scratch.at("below"))?;
+        fs::create_dir(scratch.at("far"))?;
+        make(scratch.at("below").join("s"))?;
+        let mounted = Mounted::new(&scratch.at("below"), &scratch.at("far"), config)?;
+        Ok(Some(Far { scratch, mounted }))
+    }
+
+    fn copy(&self, options: &[&str]) -> Outcome {
+        cp(options).words(["s", "t"]).in_dir(self.mounted.path()).succeed()?;
+        Ok(())
+    }
+
+    fn in_flight(&self, operation: Operation) -> u64 {
+        self.mounted.seen(operation).in_flight
+    }
+}
+
+fn large(bytes: usize) -> impl Fn(PathBuf) -> Outcome {
+    move |path| Ok(fs::write(path, (0..bytes).map(|at| (at / 7) as u8).collect::<Vec<_>>())?)
+}
+
+fn tree(root: PathBuf) -> Outcome {
+    for directory in 0..8 {
+        let path = root.join(format!("d{directory}"));
+        fs::create_dir_all(&path)?;
+        for file in 0..12 {
+            fs::write(path.join(format!("f{file}")), [file; 4096])?;
+        }
+    }
+    Ok(())
+}
+
+fn direct() -> Config {
+    Config { data_delay: TRIP, mode: Mode::Direct, ..Config::default() }
+}
+
+#[test]
+fn a_large_file_has_many_requests_on_their_way() -> Outcome {
+    let Some(far) = Far::new(&direct(), large(64 * MIB + 1001))? else { return Ok(()) };
+    far.copy(&[])?;
+    let (read, written) = (far.mounted.seen(Operation::Read), far.mounted.seen(Operation::Write));
+    assert!(far.in_flight(Operation::Write) >= 8, "{written:?}");
+    assert_eq!((read.largest, written.largest), (MIB as u64, MIB as u64));
+    // Three requests may be the kernel's, to see whether the server copies by itself.
+    assert!(written.requests <= 64 + 3 * 20, "{written:?}");
+    let at = |name| far.scratch.at("below").join(name);
+    assert!(fs::read(at("s"))? == fs::read(at("t"))?);
+    Ok(())
+}
+
+#[test]
+fn whoever_says_how_many_gets_no_more() -> Outcome {
+    let Some(far) = Far::new(&direct(), large(16 * MIB))? else { return Ok(()) };
+    far.copy(&["--jobs=2", "--reflink=never"])?;
+    assert_eq!(far.in_flight(Operation::Write), 2);
+    assert!(far.in_flight(Operation::Read) <= 2);
+    Ok(())
+}
+
+#[test]
+fn a_tree_of_small_files_has_many_requests_on_their_way() -> Outcome {
+    let config = Config { metadata_delay: TRIP, ..Config::default() };
+    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
+    far.copy(&["-r"])?;
+    let most = [Operation::Lookup, Operation::Open, Operation::Create, Operation::Flush]
+        .map(|operation| far.in_flight(operation));
+    assert!(most.iter().sum::<u64>() >= 12, "{most:?}");
+    // Names are made in one directory one after another, and in several at once.
+    assert!((2..=8).contains(&most[2]), "{most:?}");
+    super::support::judge::demand_equal(
+        &far.scratch.at("below").join("s"),
+        &far.scratch.at("below").join("t"),
+        haul_manifest::Aspects::contents_only(),
+        "a tree over there",
+    );
+    Ok(())
+}
+
+#[test]
+fn a_server_that_copies_by_itself_is_let_to() -> Outcome {
+    let config = Config { offload: Offload::Yes, ..direct() };
+    let Some(far) = Far::new(&config, large(40 * MIB))? else { return Ok(()) };
+    far.copy(&[])?;
+    assert_eq!(far.mounted.seen(Operation::Write).requests, 0);
+    assert!(far.mounted.seen(Operation::CopyRange).requests > 0);
+    let at = |name| far.scratch.at("below").join(name);
+    assert!(fs::read(at("s"))? == fs::read(at("t"))?);
+    Ok(())
+}
+
+#[test]
+fn a_full_server_leaves_no_file_that_looks_complete() -> Outcome {
+    let rules = vec!["write:t@after=20M=ENOSPC".parse()?];
+    let Some(far) = Far::new(&Config { rules, ..direct() }, large(32 * MIB))? else {
+        return Ok(());
+    };
+    let done = cp(["s", "t"]).in_dir(far.mounted.path()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("No space left on device"), "{done:?}");
+    assert!(!far.scratch.at("below").join("t").exists());
+    Ok(())
+}
