@@ -9,6 +9,19 @@ fn of_data(what: What, source: &str, target: &str) -> String {
     match what {
         What::Sync => format!("error syncing {target}"),
         What::SyncNames => format!("error syncing the directories in {target}"),
+        What::ReadBack => format!("error reading {target} again"),
+        What::Differs { bytes, offset } => format!(
+            "{target} differs from what was read of {source}: {bytes} bytes from byte {offset} on"
+        ),
+        What::Repaired(rounds) => format!(
+            "warning: {target} differed from what was read of {source}, and was repaired \
+             (attempt {rounds})"
+        ),
+        What::ProvedFromCache => format!(
+            "warning: {target} and what else is on its file system could only be compared in \
+             the page cache"
+        ),
+        What::NotProved => format!("warning: {target} is no file, and was not verified"),
         What::NewOwner => {
             format!("warning: {target} was replaced, and could not get the owner it had")
         }

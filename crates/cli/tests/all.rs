@@ -37,5 +37,6 @@ mod support;
 mod sweep;
 mod syscalls;
 mod trace;
+mod verify;
 mod verify_tree;
 mod window;

@@ -394,3 +394,32 @@ fn the_power_goes_and_every_name_has_its_bytes() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn leftovers_of_dead_runs_are_removed_and_nothing_else() -> Outcome {
+    let scratch = Scratch::new()?;
+    let hidden = |letters: &str| format!("d/.haul-{letters}");
+    scratch.write(&hidden("0123456789ab"), "dead")?;
+    scratch.write(&hidden("0123456789av"), "at work")?;
+    symlink("x", scratch.at(hidden("vvvvvvvvvvvv")))?;
+    for name in ["d/.haul-notes", "d/.haul-0123456789ABC", "d/e/file", ".haul-0123456789ab.txt"] {
+        scratch.write(name, "a person's")?;
+    }
+    let clean = |words: &[&str]| Call::of(haul()).word("clean").words(words).in_dir(scratch.path());
+    // Nothing is a leftover that was touched a moment ago.
+    let young = clean(&["."]).succeed()?;
+    assert_eq!(young.text().matches("younger than").count(), 3, "{young:?}");
+    if has("flock")? {
+        let script = "exec 9<d/.haul-0123456789av; flock -n 9; exec \"$0\" clean \"$@\" .";
+        let call = Call::of("bash").words(["-c", script]).word(haul()).in_dir(scratch.path());
+        let told = call.clone().words(["-n", "--older-than=0"]).succeed()?;
+        assert_eq!(told.text().matches("would remove").count(), 2, "{told:?}");
+        let old = call.word("--older-than=0").succeed()?;
+        assert_eq!(old.text().matches("removed").count(), 2, "{old:?}");
+        assert!(scratch.at(hidden("0123456789av")).exists());
+    }
+    assert!(scratch.at("d/.haul-notes").exists() && scratch.at("d/e/file").exists());
+    let missing = clean(&["nowhere"]).run()?;
+    assert_eq!(missing.code(), Some(1), "{missing:?}");
+    Ok(())
+}

@@ -93,6 +93,7 @@ pub(crate) fn copy_planned(
         several_names: Mutex::new(()),
         group: Group::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
+        told_of_cache: AtomicBool::new(false),
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),

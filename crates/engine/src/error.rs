@@ -116,6 +116,22 @@ pub enum What {
     RestoreBackup,
     /// A leading directory of an operand is no directory; the source.
     NotADirectory,
+    /// Reading the target again.
+    ReadBack,
+    /// The target, read again, is not what was read of the source: how many bytes are in the
+    /// pieces that differ, and where the first begins; both.
+    Differs {
+        /// Bytes.
+        bytes: u64,
+        /// The first one's place.
+        offset: u64,
+    },
+    /// It was not, and was copied again so often until it was; both.
+    Repaired(u32),
+    /// There is no storage to read the target from, or no way past the cache.
+    ProvedFromCache,
+    /// A target that cannot be read again.
+    NotProved,
     /// The file that was replaced belonged to somebody else, and the new one does not; the target.
     NewOwner,
     /// Memory, threads or descriptors ran out.

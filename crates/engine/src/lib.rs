@@ -11,6 +11,7 @@ mod copy;
 mod decide;
 pub mod error;
 mod facts;
+pub mod leftover;
 mod metadata;
 pub mod monitor;
 mod plan;
@@ -24,5 +25,4 @@ mod schedule;
 mod walk;
 mod worker;
 
-pub use apply::temporary::is_hidden_name;
 pub use copy::{copy, copy_again};

@@ -48,6 +48,15 @@ pub struct MovedFile {
     pub moved: haul_io::Moved,
 }
 
+/// A file that is complete, and its digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashedFile {
+    /// The target's path for people.
+    pub target: Vec<u8>,
+    /// The digest of its bytes.
+    pub digest: Vec<u8>,
+}
+
 /// A question for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -77,6 +86,9 @@ pub trait Monitor: Sync {
 
     /// Hears how the bytes of a file were moved, once they are.
     fn moved(&self, _moved: &MovedFile) {}
+
+    /// Hears the digest of a file, once it has its name.
+    fn hashed(&self, _hashed: &HashedFile) {}
 
     /// Asks a person; `true` is yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 
 use haul_io::DataPolicy;
+use haul_io::digest::Algorithm;
 
 /// Which symbolic links of the source are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +230,37 @@ pub enum Appearance {
     Durable,
 }
 
+/// What is done about a target that is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prove {
+    /// It is not read again.
+    No,
+    /// If it is not what was read of the source, that is a failure (`--verify`).
+    Compare,
+    /// What differs is copied again, a few times (`--repair`).
+    Repair,
+}
+
+/// Whether somebody wants a digest of each file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WholeDigest {
+    /// Nobody does.
+    No,
+    /// It is told to the monitor (`--sum-file`).
+    Tell,
+}
+
+/// What is remembered of the bytes, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashing {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// Whether targets are read again.
+    pub prove: Prove,
+    /// Whether digests are told.
+    pub whole: WholeDigest,
+}
+
 /// How everything is to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -258,6 +290,10 @@ pub struct Policy {
     pub borders: Borders,
     /// The bytes.
     pub data: DataPolicy,
+    /// What is remembered of them.
+    pub hashing: Option<Hashing>,
+    /// How often a file is copied again that changed meanwhile.
+    pub changed_retries: u32,
     /// How they appear under their names.
     pub appearance: Appearance,
     /// Whether they are on stable storage before the run ends.
@@ -290,6 +326,8 @@ impl Policy {
             target_links: TargetLinks::Strict,
             borders: Borders::Cross,
             data: DataPolicy::PLAIN,
+            hashing: None,
+            changed_retries: 0,
             appearance: Appearance::Gradual,
             sync: Sync::No,
             bytes_per_second: None,
@@ -303,6 +341,12 @@ impl Policy {
     #[must_use]
     pub fn appears_whole(&self) -> bool {
         self.appearance != Appearance::Gradual && self.make == Make::Copy
+    }
+
+    /// Tells what is done about targets once they are written.
+    #[must_use]
+    pub fn prove(&self) -> Prove {
+        self.hashing.map_or(Prove::No, |hashing| hashing.prove)
     }
 
     /// Tells whether each name is on stable storage before the run ends.

@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haul_io::witness::{Remember, Witness};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
@@ -14,7 +15,7 @@ use crate::apply::shared::SharedFile;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
 use crate::monitor::{Control, Event, Monitor, Outcome};
-use crate::request::{Order, Policy};
+use crate::request::{Make, Order, Policy, Prove};
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::{Offer, Pool};
 use crate::walk::handles::Cache;
@@ -82,6 +83,8 @@ pub(crate) struct Run<'r> {
     pub(crate) group: Group,
     /// Whether files without names can be made, as far as anybody knows.
     pub(crate) unnamed_files: AtomicBool,
+    /// Whether it was told already that a comparison was with the page cache.
+    pub(crate) told_of_cache: AtomicBool,
     /// Our own user and group.
     pub(crate) me: (u32, u32),
     /// Whether entries are told to the monitor.
@@ -172,7 +175,14 @@ impl Run<'_> {
 
     /// Tells whether targets are read again once they are written.
     pub(crate) fn reads_targets(&self) -> bool {
-        false
+        self.policy.prove() != Prove::No
+    }
+
+    /// Makes who remembers a file's bytes, if the policy wants that.
+    pub(crate) fn witness(&self) -> Option<Arc<Witness>> {
+        let hashing = self.policy.hashing.filter(|_| self.policy.make == Make::Copy)?;
+        let remember = if hashing.prove == Prove::No { Remember::Whole } else { Remember::Pieces };
+        Some(Arc::new(Witness::new(hashing.algorithm, remember)))
     }
 
     /// Reports a failure of the target as a whole.

@@ -39,6 +39,9 @@ pub(crate) fn move_in_order(
             return Ok(Moved { bytes: total, line: LINE, detection, ..Moved::default() });
         }
         let mut left = buffer.get(..filled).unwrap_or(&[]);
+        if let Some(witness) = job.witness {
+            witness.book(total, left, filled as u64, witness.look(left));
+        }
         while !left.is_empty() {
             let written = retrying(&watch, || write(job.target, left))?;
             if written == 0 {

@@ -112,7 +112,7 @@ pub fn move_range(
         if pair.is_refused(line) && !must_share {
             continue;
         }
-        if !is_tried(line, *method, pair, &job.want) {
+        if is_blind(*method, &job) || !is_tried(line, *method, pair, &job.want) {
             continue;
         }
         match method.attempt(&job, kit) {
@@ -174,6 +174,10 @@ fn move_by(
     kit: &mut Kit,
 ) -> Result<Progress, (u64, DataError)> {
     let Some(method) = LADDER.get(line) else { return Err((0, DataError::NoProgress)) };
+    if is_blind(*method, job) {
+        let why = "the bytes are to be hashed, and this method does not show them";
+        return Err((0, DataError::Unfit { line, why }));
+    }
     if let Fit::No(why) = method.fits(pair, &job.want) {
         return Err((0, DataError::Unfit { line, why }));
     }
@@ -184,6 +188,11 @@ fn move_by(
         }
         Attempt::Failed { written, cause } => Err((written, data_error(cause))),
     }
+}
+
+/// Tells whether somebody is to see the bytes and the method does not show them.
+fn is_blind(method: &dyn Method, job: &RangeJob<'_>) -> bool {
+    job.want.witness.is_some() && !method.shows_bytes()
 }
 
 fn note(job: &RangeJob<'_>, line: usize, cause: CallError) {

@@ -15,6 +15,7 @@ pub mod method;
 pub mod pace;
 mod pair;
 mod policy;
+pub mod proof;
 mod pump;
 pub mod quirk;
 pub mod report;
@@ -25,6 +26,7 @@ pub mod sides;
 pub mod split;
 pub mod stream;
 pub mod transfer;
+pub mod witness;
 
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};

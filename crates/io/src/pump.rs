@@ -44,7 +44,12 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
             Ok(filled) => filled.min(left),
             Err(error) => return ended(written, error),
         };
+        let seen = room.get(..filled).unwrap_or(&[]);
+        let look = job.want.witness.map(|witness| (witness, witness.look(seen)));
         let (arrived, trouble) = put(job, room, filled, offset);
+        if let Some((witness, look)) = look {
+            witness.book(offset, room.get(..filled).unwrap_or(&[]), arrived, look);
+        }
         offset += arrived;
         if let Some(cause) = trouble {
             return Attempt::Failed { written: offset - job.offset, cause };

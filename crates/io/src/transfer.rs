@@ -28,6 +28,7 @@ use crate::residency::{Asked, Cached, Residency, SAMPLED_BYTES, cached_bytes};
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, shape};
 use crate::sides::{Way, Which};
+use crate::witness::Witness;
 use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Tell, Watch};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
@@ -60,6 +61,8 @@ pub struct FileJob<'a> {
     pub pair: &'a Pair,
     /// The run's policy.
     pub policy: &'a DataPolicy,
+    /// Who is to see the bytes, if anybody.
+    pub witness: Option<&'a Witness>,
 }
 
 impl<'a> FileJob<'a> {
@@ -123,8 +126,9 @@ pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
     const WORTH_BYTES: u64 = 8 << 20;
     /// Two requests to somewhere else take longer than anything else about a file.
     const WORTH_BYTES_FAR: u64 = 2 * FAR_REQUEST_BYTES as u64;
+    let needs_order = job.witness.is_some_and(Witness::needs_order);
     let worth = if job.pair.is_far() { WORTH_BYTES_FAR } else { WORTH_BYTES };
-    if job.stat.size < worth || is_a_stream(job) {
+    if job.stat.size < worth || is_a_stream(job) || needs_order {
         return false;
     }
     match job.policy.choice {
@@ -238,6 +242,7 @@ impl Transfer {
         let want = self.want(job, true);
         self.sharing == Sharing::Sole
             && !job.pair.is_refused(REFLINK_LINE)
+            && job.witness.is_none()
             && matches!(job.policy.choice, Choice::Auto | Choice::Only(REFLINK_LINE))
             && LADDER.first().is_some_and(|method| method.fits(job.pair, &want) == Fit::Yes)
     }
@@ -249,6 +254,10 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
         let Some(reflink) = LADDER.first() else { return Ok(()) };
+        if job.witness.is_some() && job.policy.reflink != Reflink::Always {
+            // Shared blocks show nobody their bytes.
+            return Ok(());
+        }
         let must = match job.policy.choice {
             Choice::Only(REFLINK_LINE) => true,
             Choice::Only(_) => return Ok(()),
@@ -292,6 +301,7 @@ impl Transfer {
             zeros: self.shape.zeros,
             way: self.keeper.caching.way,
             sides: &self.keeper.sides,
+            witness: job.witness,
             notes: self.told.as_ref().map(|told| &told.notes),
         }
     }

@@ -31,6 +31,7 @@ fn attempt(
         zeros,
         way,
         sides: &sides,
+        witness: None,
         notes: None,
     };
     let desk = Desk::default();
@@ -243,6 +244,7 @@ fn a_stop_is_heard() -> Outcome {
             zeros: Zeros::Write,
             way,
             sides: &sides,
+            witness: None,
             notes: None,
         };
         let job = RangeJob {

@@ -51,6 +51,7 @@ calls! {
     Fdatasync "fdatasync",
     Fgetxattr "fgetxattr",
     Flistxattr "flistxattr",
+    Flock "flock",
     Fork "fork",
     Fremovexattr "fremovexattr",
     Fsetxattr "fsetxattr",

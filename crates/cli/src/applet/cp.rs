@@ -4,6 +4,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_engine::monitor::{Control, Monitor};
 use haul_engine::request::{
     Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Order, Parents,
     Policy, Preserve, Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
@@ -16,9 +17,11 @@ use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
 use super::cp_retry;
 use super::data_options::{self, DataId};
+use super::trust_options;
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::output::Output;
 use crate::profile::Wanted;
+use crate::report::sums::SumFile;
 use crate::report::{self, Format};
 
 const PROGRAM: &str = "cp";
@@ -43,6 +46,7 @@ struct Settings {
     progress: ProgressWhen,
     format: Format,
     stats: bool,
+    trust: trust_options::Trust,
     data: data_options::Further,
     dry_run: bool,
     preflight: bool,
@@ -97,7 +101,21 @@ fn begin(
     {
         return Ok(code);
     }
-    Ok(report::run_copy(output, &how, &request))
+    let Some(sums) = sum_file(&settings.trust)? else {
+        return Ok(report::run_copy(output, &how, &request));
+    };
+    Ok(report::run_with(output, &how, &request, |monitor, control| {
+        sums.fill(output, monitor, |monitor| haul_engine::copy(&request, monitor, control))
+    }))
+}
+
+/// Makes the sum file that is wanted.
+fn sum_file(trust: &trust_options::Trust) -> Result<Option<SumFile>, Trouble> {
+    let Some(name) = &trust.sum_file else { return Ok(None) };
+    SumFile::create(name, trust.algorithm()).map(Some).map_err(|error| {
+        let name = crate::escape::quote(name.as_bytes());
+        Trouble::Plain(format!("cannot create {name}: {}", crate::output::describe(&error)))
+    })
 }
 
 /// Copies again what a list says, with the options of that run and those given now.
@@ -131,12 +149,17 @@ fn retry(
     let target = CString::default();
     let request = Request { sources, target, form: TargetForm::Name, policy, resources };
     let how = how(output, &settings, &request);
-    Ok(report::run_with(output, &how, &request, |monitor, control| {
+    let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, monitor, control);
         let linking = cp_retry::linking(&request);
         haul_engine::copy_again(&linking, &retry.links, monitor, control);
         // What was made in them changed the times of these.
         haul_engine::copy_again(&request, &retry.parents, monitor, control)
+    };
+    let sums = sum_file(&settings.trust)?;
+    Ok(report::run_with(output, &how, &request, |monitor, control| match &sums {
+        Some(sums) => sums.fill(output, monitor, |monitor| again(monitor, control)),
+        None => again(monitor, control),
     }))
 }
 
@@ -191,6 +214,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         progress: ProgressWhen::Auto,
         format: Format::Text,
         stats: false,
+        trust: trust_options::Trust::default(),
         data: data_options::Further::default(),
         dry_run: false,
         preflight: false,
@@ -302,6 +326,7 @@ impl Settings {
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
+            Id::Trust(id) => self.trust.set(policy, id, value)?,
             Id::Data(_) | Id::Help | Id::Version => {}
         }
         Ok(())
@@ -344,6 +369,7 @@ impl Settings {
             (Recursion::Yes, _) => Dereference::Never,
         };
         policy.dereference = self.dereference.unwrap_or(by_default);
+        self.trust.settle(policy)?;
         policy.data.tell = self.data.tell(self.stats);
         policy.privileged = haul_sys::process::identity().uid == 0;
         if self.wants_backup {

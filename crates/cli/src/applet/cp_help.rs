@@ -81,6 +81,9 @@ links of what it replaces keep the old contents; where DEST is a symbolic link,
 what that leads to is replaced and the link stays; FIFOs and devices are written
 to. A file that may not be written to is not replaced without -f.
 --durable flushes whole file systems (syncfs) where many files are copied.
+--verify says so where it could only compare what is in the page cache. The names
+in a sum file are those of the targets, as messages give them; further hard links
+and files that were left as they are are not in it.
 
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made

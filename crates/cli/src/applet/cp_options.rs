@@ -1,6 +1,7 @@
 //! The options of `cp`: one table, from which arguments are read and `--help` is written.
 
 use super::data_options::DataId;
+use super::trust_options::TrustId;
 use crate::getopt::{Opt, Origin, Takes};
 
 /// An option of `cp`.
@@ -30,6 +31,7 @@ pub(crate) enum Id {
     HaulProgress,
     HaulRetryFailed,
     HaulStats,
+    Trust(TrustId),
     Interactive,
     KeepDirectorySymlink,
     Link,
@@ -317,5 +319,35 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "stats",
         Nothing,
         "print a summary on standard error: files, bytes,\ntime, rate, methods, and what was cached before\nand after",
+    ),
+    own(
+        Id::Trust(TrustId::Hash),
+        "hash",
+        Required("ALGO"),
+        "use ALGO for --verify and --sum-file: blake3\n(default), xxh3-64, xxh3-128, blake2b, sha512,\nsha384, sha256, sha224, sha1 or md5",
+    ),
+    own(
+        Id::Trust(TrustId::Repair),
+        "repair",
+        Nothing,
+        "--verify, and copy what differs again, up to\nthree times",
+    ),
+    own(
+        Id::Trust(TrustId::RetryChanged),
+        "retry-changed",
+        Required("N"),
+        "copy a file that changed meanwhile again, up to\nN times",
+    ),
+    own(
+        Id::Trust(TrustId::SumFile),
+        "sum-file",
+        Required("FILE"),
+        "write the digest of each file that is copied to\nFILE, as b3sum -c, sha256sum -c and so on read it",
+    ),
+    own(
+        Id::Trust(TrustId::Verify),
+        "verify",
+        Optional("ALGO"),
+        "read each file again from storage before it gets\nits name, and compare it with what was read of\nSOURCE; implies --atomic",
     ),
 ];

@@ -8,6 +8,7 @@ mod bench_plan;
 mod bench_watch;
 mod cat;
 mod cat_format;
+mod clean;
 pub(crate) mod common;
 mod compare;
 mod cp;
@@ -40,6 +41,7 @@ mod trace_help;
 mod trace_options;
 mod trace_sinks;
 mod trace_words;
+mod trust_options;
 mod tune;
 mod verify;
 mod write;
@@ -142,6 +144,12 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "measure what is fastest here, so that haul cp does it from then on",
         drop_in: false,
         run: tune::run,
+    },
+    Applet {
+        name: "clean",
+        summary: "remove the hidden files that runs which were killed have left",
+        drop_in: false,
+        run: clean::run,
     },
     Applet {
         name: "install-links",

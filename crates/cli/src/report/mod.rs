@@ -6,6 +6,7 @@ pub(crate) mod rehearse;
 pub(crate) mod relocate;
 pub(crate) mod remove;
 mod stats;
+pub(crate) mod sums;
 mod text;
 
 use std::process::ExitCode;

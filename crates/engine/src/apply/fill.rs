@@ -3,11 +3,13 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use haul_io::sides::Which;
 use haul_io::transfer::{FileJob, is_worth_sharing, move_file};
 use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
+use haul_sys::data::{ftruncate, seek_set};
 use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
 use super::held::{self, Held};
@@ -15,10 +17,10 @@ use super::temporary::Temporary;
 use super::{Target, existing, hardlink, heir, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
-use crate::monitor::{MovedFile, Shard};
-use crate::request::{Appearance, Make, Sync};
+use crate::monitor::{HashedFile, MovedFile, Shard};
+use crate::request::{Appearance, Make, Prove, Sync, WholeDigest};
 use crate::run::{Entry, Run};
-use crate::walk::node::identity;
+use crate::walk::node::{Node, identity};
 use crate::worker::{Task, Worker};
 
 /// Fills a target, with others where the file is large.
@@ -84,6 +86,7 @@ fn job<'a>(
         target_kind: target.before.map_or(Kind::Regular, |before| before.kind()),
         pair,
         policy: &run.policy.data,
+        witness: target.witness.as_deref(),
     }
 }
 
@@ -103,6 +106,18 @@ fn pair_of(
     run.pairs.of((stat.dev, source.as_fd()), (target_dev, target.fd.as_fd()))
 }
 
+/// The same once more for a file that gets its name in another directory than the entry's.
+fn pair_at_last(run: &Run<'_>, file: &Finished<'_>) -> Arc<Pair> {
+    let Finished { source, stat, target, .. } = file;
+    let node: &Arc<Node> = file.entry.node;
+    let is_elsewhere = target.temporary.as_ref().is_some_and(|file| file.elsewhere().is_some());
+    let dev = if is_elsewhere { fstat(&target.fd).map_or(0, |now| now.dev) } else { 0 };
+    if !is_elsewhere || dev == node.pair.target_dev {
+        return Arc::clone(&node.pair);
+    }
+    run.pairs.of((stat.dev, source.as_fd()), (dev, target.fd.as_fd()))
+}
+
 /// A file whose bytes were moved, or not.
 pub(super) struct Finished<'a> {
     pub(super) entry: &'a Entry<'a>,
@@ -115,11 +130,17 @@ pub(super) struct Finished<'a> {
 
 /// Applies attributes and closes, or takes an unfinished target away again.
 pub(super) fn complete(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     file: Finished<'_>,
     moved: Result<Moved, DataError>,
 ) {
     let run = worker.run;
+    let mut stat = *file.stat;
+    let moved = match moved {
+        Err(DataError::Changed) => move_again(worker, &file, &mut stat),
+        moved => moved,
+    };
+    let file = Finished { stat: &stat, ..file };
     let moved = match moved {
         Ok(moved) => moved,
         Err(error) => {
@@ -139,10 +160,14 @@ pub(super) fn complete(
     }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
+    let pair = pair_at_last(run, &file);
     let Finished { entry, source, stat, target, .. } = file;
-    drop(source);
+    let source = (run.policy.prove() == Prove::Repair).then_some(source);
     if target.temporary.is_some() {
         let held = Held {
+            pair,
+            source,
+            digest: None,
             node: Arc::clone(entry.node),
             source_name: entry.source.to_owned(),
             target_name: entry.target.to_owned(),
@@ -150,7 +175,7 @@ pub(super) fn complete(
             target,
             moved,
         };
-        if run.policy.appearance == Appearance::Durable {
+        if run.policy.appearance == Appearance::Durable || run.reads_targets() {
             held::hold(worker, held);
         } else {
             held::land(worker, held);
@@ -169,6 +194,9 @@ fn close_named(
     moved: Moved,
 ) {
     let run = worker.run;
+    if run.reads_targets() && run.policy.make == Make::Copy {
+        entry.report(run, What::NotProved, None, Severity::Warning);
+    }
     // A device or FIFO that is written to has no name to wait for.
     let synced = match (run.policy.sync, run.policy.appearance) {
         (Sync::Files, _) => fsync(&target.fd).map_err(|error| (What::Sync, error)),
@@ -177,6 +205,7 @@ fn close_named(
         }
         (Sync::No, _) => Ok(()),
     };
+    let digest = whole_digest(run, &target, stat);
     let Target { fd, mode, leads_links, backup, .. } = target;
     // Network file systems, FUSE and quotas tell of the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
@@ -193,7 +222,7 @@ fn close_named(
         lost.take_away(run, None);
         return;
     }
-    finish(worker, entry, stat, moved, leads_links);
+    finish(worker, entry, stat, Complete { moved, leads_links, digest });
 }
 
 /// FIFOs and terminals cannot be synced (`EINVAL`), and have nothing that could be lost.
@@ -203,15 +232,29 @@ fn is_stream(target: &Target) -> bool {
         .is_some_and(|before| matches!(before.kind(), Kind::Fifo | Kind::Socket | Kind::CharDevice))
 }
 
+/// Returns the digest of all bytes that were written, if somebody wants it and they came in order.
+pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Option<Vec<u8>> {
+    run.policy.hashing.filter(|hashing| hashing.whole == WholeDigest::Tell)?;
+    let witness = target.witness.as_ref().filter(|witness| witness.needs_order())?;
+    // What is behind the last byte that was seen is a hole; a stream has its size from its bytes.
+    let now = fstat(&target.fd).map_or(stat.size, |now| now.size);
+    witness.whole(now)
+}
+
+/// What is known of a file that is complete and has its name.
+pub(super) struct Complete {
+    pub(super) moved: Moved,
+    pub(super) leads_links: bool,
+    pub(super) digest: Option<Vec<u8>>,
+}
+
 /// Counts a file that is complete and has its name, and links what waits for that.
-pub(super) fn finish(
-    worker: &Worker<'_, '_>,
-    entry: &Entry<'_>,
-    stat: &Stat,
-    moved: Moved,
-    leads_links: bool,
-) {
+pub(super) fn finish(worker: &Worker<'_, '_>, entry: &Entry<'_>, stat: &Stat, complete: Complete) {
     let run = worker.run;
+    let Complete { moved, leads_links, digest } = complete;
+    if let Some(digest) = digest {
+        run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
+    }
     Shard::one(&worker.shard.files);
     if let Some(count) = worker.shard.methods.get(moved.line) {
         Shard::one(count);
@@ -242,6 +285,42 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
     temporary
         .settle_mode(run, fd, file.stat, file.target.mode)
         .map_err(|error| (What::Permissions, error.errno))
+}
+
+/// How long a file that changed is left alone before it is copied again: a writer that is at work
+/// gets a chance to be done.
+const CHANGED_WAIT: Duration = Duration::from_millis(50);
+
+/// Copies a file again that changed while it was copied, as often as the policy says.
+fn move_again(
+    worker: &mut Worker<'_, '_>,
+    file: &Finished<'_>,
+    stat: &mut Stat,
+) -> Result<Moved, DataError> {
+    let run = worker.run;
+    let target = &file.target;
+    for _ in 0..run.policy.changed_retries {
+        if run.stopped() || !target.before.is_none_or(|before| before.kind() == Kind::Regular) {
+            break;
+        }
+        std::thread::sleep(CHANGED_WAIT);
+        *stat = fstat(&file.source)?;
+        if let Some(witness) = &target.witness {
+            witness.forget();
+        }
+        ftruncate(&target.fd, 0)?;
+        seek_set(&target.fd, 0)?;
+        seek_set(&file.source, 0)?;
+        let target_dev = fstat(&target.fd)?.dev;
+        let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
+        let watch = worker.watch();
+        let job = job(&file.source, target, stat, &pair, run);
+        match move_file(&job, &mut worker.kit, watch) {
+            Err(DataError::Changed) => {}
+            moved => return moved,
+        }
+    }
+    Err(DataError::Changed)
 }
 
 /// Books what was cached, and says where direct I/O was promised and not possible.

@@ -9,14 +9,14 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haul_io::Moved;
 use haul_io::quirk::GroupSync;
+use haul_io::{Moved, Pair};
 use haul_sys::fs::{Follow, Stat, close, fsync, open_directory, syncfs};
 use haul_sys::{CallError, Errno};
 
-use super::Target;
-use super::fill::{Leftover, finish};
+use super::fill::{Complete, Leftover, finish, whole_digest};
 use super::temporary::Placed;
+use super::{Target, proved};
 use crate::error::What;
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
@@ -41,11 +41,17 @@ const FEW_DIRECTORIES: usize = 4;
 /// A complete file that waits.
 pub(super) struct Held {
     pub(super) node: Arc<Node>,
+    /// The file systems of its two sides; the target's may not be the directory's.
+    pub(super) pair: Arc<Pair>,
     pub(super) source_name: CString,
     pub(super) target_name: CString,
     pub(super) stat: Stat,
     pub(super) target: Target,
     pub(super) moved: Moved,
+    /// Its source, where parts of it may have to be copied again.
+    pub(super) source: Option<OwnedFd>,
+    /// The digest of its bytes, once it is known.
+    pub(super) digest: Option<Vec<u8>>,
 }
 
 impl Held {
@@ -55,7 +61,7 @@ impl Held {
     }
 
     fn is_sole_grouped(&self) -> bool {
-        self.node.pair.target.group_sync == GroupSync::Whole
+        self.pair.target.group_sync == GroupSync::Whole
     }
 }
 
@@ -113,7 +119,9 @@ impl Group {
 pub(super) fn hold(worker: &Worker<'_, '_>, held: Held) {
     let run = worker.run;
     held.node.owe();
-    let most = HELD_FILES.min(run.budget.held);
+    // Where parts may have to be copied again, the source is held as well.
+    let each = if held.source.is_some() { 2 } else { 1 };
+    let most = HELD_FILES.min(run.budget.held / each).max(1);
     let due = {
         let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.bytes += held.moved.bytes;
@@ -141,10 +149,13 @@ fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
     }
     let run = worker.run;
     let secured = secure(run, &files);
-    for (held, secured) in files.into_iter().zip(secured) {
+    for (mut held, secured) in files.into_iter().zip(secured) {
         let node = Arc::clone(&held.node);
         match secured {
             _ if run.stopped() => abandon(run, &held),
+            Ok(()) if run.reads_targets() && !proved::is_proved(worker, &mut held) => {
+                abandon(run, &held);
+            }
             Ok(()) => land(worker, held),
             Err(error) => {
                 held.entry().fail(run, What::Sync, Some(error.errno));
@@ -161,7 +172,7 @@ fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
     let mut flushed: Vec<u64> = Vec::new();
     if files.len() > FEW_FILES {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
-            let dev = held.node.pair.target_dev;
+            let dev = held.pair.target_dev;
             if !flushed.contains(&dev)
                 && !run.stopped()
                 && matches!(run.group.flush(dev), Some(Ok(())))
@@ -172,7 +183,7 @@ fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
     }
     // Where the flush failed, for whomever, each file says for itself what became of it.
     let alone = |held: &Held| {
-        if flushed.contains(&held.node.pair.target_dev) && held.is_sole_grouped() {
+        if flushed.contains(&held.pair.target_dev) && held.is_sole_grouped() {
             return Ok(());
         }
         if run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
@@ -181,8 +192,11 @@ fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
 }
 
 /// Gives a complete file its name, closes it and counts it.
-pub(super) fn land(worker: &Worker<'_, '_>, held: Held) {
+pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
     let run = worker.run;
+    if held.digest.is_none() {
+        held.digest = whole_digest(run, &held.target, &held.stat);
+    }
     match name(run, &held) {
         Ok(Placed::Yes) => {}
         Ok(Placed::Left) => {
@@ -204,19 +218,19 @@ pub(super) fn land(worker: &Worker<'_, '_>, held: Held) {
             return;
         }
     }
-    let Held { node, source_name, target_name, stat, target, moved } = held;
+    let Held { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let leads_links = target.leads_links;
     // Every error that closing could tell was asked for before the name was given.
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
     }
-    finish(worker, &entry, &stat, moved, leads_links);
+    finish(worker, &entry, &stat, Complete { moved, leads_links, digest });
 }
 
 fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
     let Some(temporary) = &held.target.temporary else { return Ok(Placed::Yes) };
-    if held.node.pair.target.group_sync == GroupSync::Short {
+    if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas tell of the last failed write when a descriptor
         // is closed; that has to be heard before the name is given.
         let twin = held.target.fd.try_clone().ok();

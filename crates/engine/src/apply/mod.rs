@@ -14,6 +14,7 @@ pub(crate) mod hardlink;
 mod heir;
 pub(crate) mod held;
 mod make;
+mod proved;
 mod regular;
 pub(crate) mod shared;
 mod special;
@@ -24,6 +25,7 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
+use haul_io::witness::Witness;
 use haul_sys::fs::Stat;
 
 use crate::run::Entry;
@@ -68,6 +70,8 @@ pub(crate) struct Target {
     pub(crate) leads_links: bool,
     /// The name that what was there got, to be given back if this does not come about.
     pub(crate) backup: Option<CString>,
+    /// Who remembers its bytes, if anybody.
+    pub(crate) witness: Option<Arc<Witness>>,
     /// How it gets its name, if it has not got it yet.
     pub(crate) temporary: Option<Box<temporary::Temporary>>,
 }

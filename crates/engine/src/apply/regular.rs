@@ -115,6 +115,7 @@ fn create(
         before: None,
         leads_links: false,
         backup: item.backup.take(),
+        witness: run.witness(),
         temporary: None,
     });
     Ok(())
@@ -141,6 +142,7 @@ fn create_unseen(
         before: None,
         leads_links: false,
         backup: item.backup.take(),
+        witness: run.witness(),
         temporary: Some(Box::new(made.temporary)),
     });
     Ok(())
@@ -240,6 +242,7 @@ fn overwrite(
         before: Some(before),
         leads_links: false,
         backup: None,
+        witness: run.witness(),
         temporary: None,
     };
     if several {
@@ -280,6 +283,7 @@ fn overwrite_dangling(
                 before,
                 leads_links: false,
                 backup: None,
+                witness: run.witness(),
                 temporary: None,
             });
             Made::Yes

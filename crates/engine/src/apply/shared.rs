@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::method::Sharing;
 use haul_io::transfer::{FileJob, Transfer};
+use haul_io::witness::Witness;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Kind, Stat};
 
@@ -28,6 +29,7 @@ pub(crate) struct SharedFile {
     stat: Stat,
     pair: Arc<Pair>,
     transfer: Transfer,
+    witness: Option<Arc<Witness>>,
     /// What completing needs; taken by the worker that completes.
     rest: Mutex<Option<Rest>>,
     workers: AtomicUsize,
@@ -53,6 +55,7 @@ impl SharedFile {
             target_kind: Kind::Regular,
             pair: &self.pair,
             policy,
+            witness: self.witness.as_deref(),
         }
     }
 }
@@ -84,6 +87,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         target_kind: Kind::Regular,
         pair: &pair,
         policy,
+        witness: target.witness.as_deref(),
     };
     let transfer = Transfer::new(&job, Sharing::Several);
     let watch = worker.watch();
@@ -108,6 +112,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         stat: *stat,
         pair,
         transfer,
+        witness: target.witness.clone(),
         rest: Mutex::new(Some(Rest {
             target,
             source,

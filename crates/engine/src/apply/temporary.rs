@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, linkat, name_open,
-    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
+    open_directory, open_unnamed, openat, readlinkat, renameat, statat, try_lock, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -295,6 +295,9 @@ fn sibling(
         Ok(())
     })?;
     let fd = made.ok_or(CallError::new(Call::Openat, Errno::EXIST))?;
+    // It tells `leftover` that somebody is at work on it; a file system without locks has to do
+    // with the name's age.
+    let _locked = try_lock(&fd);
     Ok((fd, hidden))
 }
 
@@ -326,7 +329,7 @@ const ALPHABET: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
 
 /// Tells whether a name is one that a temporary of ours has.
 #[must_use]
-pub fn is_hidden_name(name: &[u8]) -> bool {
+pub(crate) fn is_hidden_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes()).is_some_and(|letters| {
         letters.len() == LETTERS && letters.iter().all(|letter| ALPHABET.contains(letter))
     })

@@ -436,6 +436,8 @@ impl<'r> Batch<'r> {
             appearance: Appearance::Gradual,
             borders: Borders::Cross,
             data: policy.data.clone(),
+            hashing: None,
+            changed_retries: 0,
             sync: if trust == Trust::Each { Sync::Files } else { Sync::No },
             bytes_per_second: policy.bytes_per_second,
             order: policy.order,

@@ -79,6 +79,15 @@ const ALIASES: &[(&str, &str)] = &[
     ("sha-512", "sha512"),
 ];
 
+/// Names are unique, and stand for everything else.
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Algorithm) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Algorithm {}
+
 impl Algorithm {
     /// Finds an algorithm by its name, in any case.
     #[must_use]

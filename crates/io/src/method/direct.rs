@@ -32,6 +32,10 @@ impl Method for Direct {
         }
     }
 
+    fn shows_bytes(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         pump(job, kit, job.want.policy.request_bytes(REQUEST_BYTES), Way::Direct)
     }

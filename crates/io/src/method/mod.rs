@@ -19,6 +19,7 @@ use haul_sys::CallError;
 
 use crate::report::Refusal;
 use crate::sides::{Sides, Way};
+use crate::witness::Witness;
 use crate::{DataPolicy, Kit, Pair, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
@@ -109,6 +110,8 @@ pub struct Want<'a> {
     pub way: Way,
     /// The way that they do take on each side.
     pub sides: &'a Sides,
+    /// Who is to see the bytes, if anybody.
+    pub witness: Option<&'a Witness>,
     /// Where refusals are noted, if anybody wants to know.
     pub notes: Option<&'a Mutex<Vec<Refusal>>>,
 }
@@ -171,6 +174,11 @@ pub trait Method: Sync {
     /// Tells whether the method can serve, without any system call.
     fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit;
 
+    /// Tells whether the bytes pass through a buffer of ours, so that they can be seen.
+    fn shows_bytes(&self) -> bool {
+        false
+    }
+
     /// Moves the range. Blocks until it is moved, refused, failed or stopped.
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt;
 }
@@ -228,6 +236,7 @@ mod tests {
             zeros: Zeros::Skip,
             way: Way::Cached,
             sides: &Sides::default(),
+            witness: None,
             notes: None,
         };
         assert_eq!(LADDER.last().map(|method| method.fits(&pair, &want)), Some(Fit::Yes));

@@ -31,6 +31,10 @@ impl Method for ReadWrite {
         Fit::Yes
     }
 
+    fn shows_bytes(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let range = usize::try_from(job.end - job.offset).unwrap_or(usize::MAX);
         let usual = if job.pair.is_far() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
@@ -54,7 +58,11 @@ impl Method for ReadWrite {
                 Err(error) => return ended(written, error),
             };
             let bytes = room.get(..filled).unwrap_or(&[]);
+            let look = job.want.witness.map(|witness| (witness, witness.look(bytes)));
             let (arrived, trouble) = put(job, bytes, offset);
+            if let Some((witness, look)) = look {
+                witness.book(offset, bytes, arrived, look);
+            }
             offset += arrived;
             if let Some(cause) = trouble {
                 return Attempt::Failed { written: offset - job.offset, cause };

@@ -29,6 +29,10 @@ impl Method for Uncached {
         }
     }
 
+    fn shows_bytes(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         pump(job, kit, job.want.policy.request_bytes(crate::kit::BUFFER_BYTES), Way::Uncached)
     }

@@ -1,0 +1,119 @@
+//! `haul clean DIR`: removes the hidden files that runs which were killed have left.
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use haul_engine::leftover::{AGE_SECONDS, Deed, Found, clean};
+
+use super::common::{print_and_end, usage_error};
+use crate::escape::quote;
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::output::Output;
+
+const PROGRAM: &str = "haul clean";
+
+const HELP: &str = "Usage: haul clean [-n] DIRECTORY...\n\
+    Remove the hidden files (.haul- and twelve letters) that runs which were killed\n\
+    have left in DIRECTORY and below it, on its file system, and name each of them.\n\
+    What a run is at work on, what is younger than a minute and what belongs to\n\
+    others is left alone.\n\n  \
+    -n, --dry-run              only name what would be removed\n      \
+    --older-than=SECONDS   leave what is younger alone (default: 60)\n      \
+    --help                 display this help and exit\n";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    DryRun,
+    Help,
+    OlderThan,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    Opt {
+        id: Id::DryRun,
+        short: "n",
+        long: "dry-run",
+        takes: Takes::Nothing,
+        origin: Origin::Haul,
+        help: "only name what would be removed",
+    },
+    Opt {
+        id: Id::OlderThan,
+        short: "",
+        long: "older-than",
+        takes: Takes::Required("SECONDS"),
+        origin: Origin::Haul,
+        help: "leave what is younger alone (default: 60)",
+    },
+    Opt {
+        id: Id::Help,
+        short: "",
+        long: "help",
+        takes: Takes::Nothing,
+        origin: Origin::Haul,
+        help: "display this help and exit",
+    },
+];
+
+/// Runs `clean` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    let (mut deed, mut age_seconds, mut directories) = (Deed::Remove, AGE_SECONDS, Vec::new());
+    for word in words {
+        match word {
+            Word::Operand(operand) => directories.push(operand),
+            Word::Option { id: Id::DryRun, .. } => deed = Deed::Tell,
+            Word::Option { id: Id::OlderThan, value } => {
+                let word = value.unwrap_or_default();
+                let seconds = word.to_str().and_then(|text| text.parse().ok());
+                match seconds.filter(|seconds: &i64| *seconds >= 0) {
+                    Some(seconds) => age_seconds = seconds,
+                    None => {
+                        let word = crate::escape::quote_word(word.as_encoded_bytes());
+                        let text = format!("invalid --older-than {word}: give a number of seconds");
+                        return usage_error(&output, &Usage(text));
+                    }
+                }
+            }
+            Word::Option { id: Id::Help, .. } => return print_and_end(&output, HELP),
+        }
+    }
+    if directories.is_empty() {
+        return usage_error(&output, &Usage("missing directory operand".to_owned()));
+    }
+    sweep(&output, &directories, (deed, age_seconds))
+}
+
+fn sweep(output: &Output, directories: &[OsString], (deed, age): (Deed, i64)) -> ExitCode {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age);
+    let mut failed = false;
+    for directory in directories {
+        let Ok(directory) = CString::new(directory.as_bytes()) else { continue };
+        clean(&directory, latest, deed, &mut |path, found| {
+            let shown = quote(path);
+            match (found, deed) {
+                (Found::Leftover, Deed::Remove) => output.line(&format!("removed {shown}")),
+                (Found::Leftover, Deed::Tell) => output.line(&format!("would remove {shown}")),
+                (Found::InUse, _) => {
+                    output.line(&format!("left {shown}: in use, or younger than {age} seconds"))
+                }
+                (Found::Foreign, _) => {
+                    output.line(&format!("left {shown}: somebody else's, or a directory"));
+                }
+                (Found::Failed(error), _) => {
+                    failed = true;
+                    output.error(&format!("cannot clean {shown}: {}", error.text()));
+                }
+            }
+        });
+    }
+    let told = output.finish();
+    if failed || !told { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

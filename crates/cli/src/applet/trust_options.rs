@@ -1,0 +1,118 @@
+//! The options about trusting a copy: digests, reading targets again, sources that change.
+
+use std::ffi::{OsStr, OsString};
+
+use haul_engine::request::{Appearance, Hashing, Policy, Prove, WholeDigest};
+use haul_io::Reflink;
+use haul_io::digest::{Algorithm, TABLE};
+
+use crate::escape::quote_word;
+use crate::getopt::{Usage, choose};
+
+/// An option about trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrustId {
+    Hash,
+    Repair,
+    RetryChanged,
+    SumFile,
+    Verify,
+}
+
+/// What these options say, taken together at the end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trust {
+    algorithm: Option<&'static Algorithm>,
+    verify: bool,
+    repair: bool,
+    /// Where digests are written.
+    pub(super) sum_file: Option<OsString>,
+}
+
+impl Trust {
+    /// Sets what an option says.
+    pub(super) fn set(
+        &mut self,
+        policy: &mut Policy,
+        id: TrustId,
+        value: Option<OsString>,
+    ) -> Result<(), Usage> {
+        let word = value.as_deref();
+        match id {
+            TrustId::Hash => {
+                self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?);
+            }
+            TrustId::Repair => {
+                self.verify = true;
+                self.repair = true;
+            }
+            TrustId::RetryChanged => {
+                policy.changed_retries = count(word.unwrap_or_default())?;
+            }
+            TrustId::SumFile => self.sum_file = value,
+            TrustId::Verify => {
+                self.verify = true;
+                if let Some(word) = word {
+                    self.algorithm = Some(algorithm("--verify", word)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the algorithm that was asked for, or the default.
+    pub(super) fn algorithm(&self) -> &'static Algorithm {
+        self.algorithm.unwrap_or(&TABLE[0])
+    }
+
+    /// Puts into the policy what the options say together.
+    pub(super) fn settle(&self, policy: &mut Policy) -> Result<(), Usage> {
+        if !self.verify && self.sum_file.is_none() {
+            if self.algorithm.is_some() {
+                return Err(Usage("--hash needs --verify or --sum-file".to_owned()));
+            }
+            return Ok(());
+        }
+        if policy.data.reflink == Reflink::Always {
+            let option = if self.verify { "--verify" } else { "--sum-file" };
+            return Err(Usage(format!(
+                "{option} hashes every byte that is copied, and --reflink=always copies none"
+            )));
+        }
+        let prove = match (self.verify, self.repair) {
+            (false, _) => Prove::No,
+            (true, false) => Prove::Compare,
+            (true, true) => Prove::Repair,
+        };
+        let whole = match self.sum_file {
+            Some(_) => WholeDigest::Tell,
+            None => WholeDigest::No,
+        };
+        policy.hashing = Some(Hashing { algorithm: self.algorithm(), prove, whole });
+        // What is not proved gets no name.
+        if self.verify && policy.appearance == Appearance::Gradual {
+            policy.appearance = Appearance::Whole;
+        }
+        Ok(())
+    }
+}
+
+fn algorithm(option: &str, word: &OsStr) -> Result<&'static Algorithm, Usage> {
+    if let Some(found) = word.to_str().and_then(Algorithm::find) {
+        return Ok(found);
+    }
+    let names: Vec<(&str, &Algorithm)> = TABLE.iter().map(|of| (of.name, of)).collect();
+    choose(option, word, &names)
+}
+
+fn count(word: &OsStr) -> Result<u32, Usage> {
+    /// With a pause of 50 ms each this is a minute; a file that changes all that time always does.
+    const MOST: u32 = 1000;
+    match word.to_str().and_then(|text| text.parse().ok()) {
+        Some(count) if count <= MOST => Ok(count),
+        _ => Err(Usage(format!(
+            "invalid --retry-changed {}: give a number up to {MOST}",
+            quote_word(word.as_encoded_bytes())
+        ))),
+    }
+}

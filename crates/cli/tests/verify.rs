@@ -1,0 +1,179 @@
+//! `--verify`, `--repair`, `--sum-file`, `--retry-changed`: what was written is read again, what is
+//! false is found and never gets its name, and digests are what the ordinary programs say.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+
+use haul_manifest::Aspects;
+
+use super::support::judge::demand_equal;
+use super::support::run::{Call, Done, cp};
+use super::support::scratch::Scratch;
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
+use super::support::{Outcome, has};
+
+const MIB: usize = 1 << 20;
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n % 251) as u8).collect()
+}
+
+/// Files of every manner: empty, small, large enough for two workers, with holes.
+fn furnish(scratch: &Scratch) -> Outcome {
+    scratch.write("s/empty", "")?;
+    scratch.write("s/small", "small")?;
+    scratch.write("s/large", bytes(9 * MIB + 13))?;
+    let holes = fs::File::create(scratch.at("s/holes"))?;
+    holes.set_len(12 * MIB as u64)?;
+    holes.write_all_at(&bytes(MIB), 3 * MIB as u64)?;
+    holes.write_all_at(b"near the end", 11 * MIB as u64)?;
+    Ok(())
+}
+
+#[test]
+fn a_true_copy_is_verified_whatever_it_is() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    let ways: [&[&str]; 7] = [
+        &["-a", "--verify", "--jobs=1"],
+        &["-a", "--verify=sha256", "--jobs=4"],
+        &["-a", "--repair", "--durable"],
+        &["-a", "--verify=xxh3", "--sparse=always"],
+        &["-a", "--verify=md5", "--sparse=never", "--jobs=4"],
+        &["-a", "--verify", "--cache=direct"],
+        &["-a", "--verify", "--method=read-write", "--hash=blake2b"],
+    ];
+    for options in ways {
+        scratch.clear("t")?;
+        let done = cp(options).words(["-T", "s", "t"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(0), "{options:?}: {done:?}");
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "verified");
+    }
+    let proc = cp(["--verify", "/proc/cpuinfo", "c"]).in_dir(scratch.path()).run()?;
+    assert_eq!((proc.code(), fs::read(scratch.at("c"))?.is_empty()), (Some(0), false));
+    let blind =
+        cp(["--verify", "--method=sendfile", "s/large", "x"]).in_dir(scratch.path()).run()?;
+    assert!(blind.errors().contains("the bytes are to be hashed"), "{blind:?}");
+    Ok(())
+}
+
+/// Copies with the first bytes of a write changed on their way to the kernel.
+fn corrupted(scratch: &Scratch, options: &[&str], which: &str) -> Outcome<Done> {
+    let call = cp(options).words(["s/large", "t"]).in_dir(scratch.path());
+    let poke = format!("pwrite64:poke_enter=@arg2=ffeeddcc:when={which}");
+    let strace = Strace::new(scratch.at("log")).trace("pwrite64").inject(&poke);
+    let done = strace.wrap(call).run()?;
+    assert!(strace.text()?.contains("INJECTED"), "{}", strace.text()?);
+    Ok(done)
+}
+
+#[test]
+fn a_false_byte_is_found_and_the_old_file_stays() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    for which in ["1", "3", "11"] {
+        scratch.write("t", "old")?;
+        // Without it nobody would know.
+        let unseen = corrupted(&scratch, &["--jobs=1", "--sum-file=sums"], which)?;
+        assert_eq!(unseen.code(), Some(0), "{unseen:?}");
+        assert_ne!(fs::read(scratch.at("t"))?, fs::read(scratch.at("s/large"))?);
+        scratch.write("t", "old")?;
+        let found = corrupted(&scratch, &["--jobs=1", "--verify"], which)?;
+        assert_eq!(found.code(), Some(1), "{found:?}");
+        assert!(
+            found.errors().contains("'t' differs from what was read of 's/large'"),
+            "{found:?}"
+        );
+        assert_eq!(fs::read(scratch.at("t"))?, b"old");
+        let repaired = corrupted(&scratch, &["--jobs=1", "--repair"], which)?;
+        assert_eq!(repaired.code(), Some(0), "{repaired:?}");
+        assert!(repaired.errors().contains("was repaired (attempt 1)"), "{repaired:?}");
+        assert_eq!(fs::read(scratch.at("t"))?, fs::read(scratch.at("s/large"))?);
+    }
+    // What is false again and again is given up.
+    scratch.write("t", "old")?;
+    let hopeless = corrupted(&scratch, &["--jobs=1", "--repair"], "1+")?;
+    assert_eq!(hopeless.code(), Some(1), "{hopeless:?}");
+    assert_eq!(fs::read(scratch.at("t"))?, b"old");
+    assert_eq!(
+        fs::read_dir(scratch.path())?
+            .filter_map(Result::ok)
+            .filter(|entry| { entry.file_name().to_string_lossy().starts_with(".haul-") })
+            .count(),
+        0
+    );
+    Ok(())
+}
+
+#[test]
+fn a_file_system_without_storage_is_told() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("small", "small")?;
+    let target = tempfile::Builder::new().prefix("haul-test-").tempfile_in("/dev/shm")?;
+    let path = target.path().display().to_string();
+    let done = cp(["--verify", "small", &path]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert!(done.errors().contains("could only be compared in the page cache"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn sum_files_are_what_the_ordinary_programs_read() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    for name in ["with space", "new\nline", "back\\slash", "\u{fc}", "-dash"] {
+        scratch.write(&format!("s/{name}"), name)?;
+    }
+    for (algorithm, program) in
+        [("sha256", "sha256sum"), ("md5", "md5sum"), ("sha1", "sha1sum"), ("blake2b", "b2sum")]
+    {
+        if !has(program)? {
+            continue;
+        }
+        for options in [vec![], vec!["--verify"], vec!["--durable", "--jobs=1"]] {
+            scratch.clear("t")?;
+            let call = cp(["-r", "--sum-file=sums", "--hash", algorithm]).words(options);
+            let done = call.words(["-T", "s", "t"]).in_dir(scratch.path()).run()?;
+            assert_eq!(done.code(), Some(0), "{done:?}");
+            let checked = Call::of(program).words(["--strict", "-c", "sums"]);
+            let checked = checked.in_dir(scratch.path()).run()?;
+            assert_eq!(checked.code(), Some(0), "{algorithm}: {checked:?}");
+            assert_eq!(checked.text().lines().count(), 9, "{checked:?}");
+        }
+    }
+    let full = cp(["--sum-file=/dev/full", "s/small", "t2"]).in_dir(scratch.path()).run()?;
+    assert_eq!(full.code(), Some(1), "{full:?}");
+    let bad = cp(["--hash=crc9", "--verify", "s/small", "t3"]).in_dir(scratch.path()).run()?;
+    assert!(bad.errors().contains("crc9"), "{bad:?}");
+    Ok(())
+}
+
+#[test]
+fn a_file_that_changes_is_copied_again_if_that_is_wanted() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for options in [["--jobs=1", "--atomic"], ["--jobs=1", "--verify"], ["--jobs=1", "--stats"]] {
+        let scratch = Scratch::new()?;
+        let source = scratch.write("s", bytes(3 * MIB))?;
+        let grow = || -> Outcome {
+            Ok(fs::OpenOptions::new().append(true).open(&source)?.write_all(b"more")?)
+        };
+        let name = if options[1] == "--verify" { "pwrite64" } else { "sendfile" };
+        let point = Point { name: name.to_owned(), occurrence: 1 };
+        let once = cp(options).words(["s", "t"]).in_dir(scratch.path());
+        let done = stopped_at(&scratch.at("log"), &once, &point, grow)?.ok_or("no such call")?;
+        assert_eq!(done.code(), Some(1), "{options:?}: {done:?}");
+        assert!(done.errors().contains("'s' changed while it was copied"), "{done:?}");
+        assert!(!scratch.at("t").exists());
+        let again = cp(options).words(["--retry-changed=3", "s", "t"]).in_dir(scratch.path());
+        let done = stopped_at(&scratch.at("log"), &again, &point, grow)?.ok_or("no such call")?;
+        assert_eq!(done.code(), Some(0), "{options:?}: {done:?}");
+        assert_eq!(fs::read(scratch.at("t"))?, fs::read(&source)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Proving: a complete file is read again before it gets its name, and repaired where it differs.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use haul_io::DataError;
+use haul_io::proof::{Evidence, Proof, Suspect, prove, repair};
+use haul_io::witness::Witness;
+use haul_sys::fs::{fstat, fsync};
+
+use super::held::Held;
+use crate::error::{Severity, What};
+use crate::request::WholeDigest;
+use crate::run::Run;
+use crate::worker::Worker;
+
+/// How often a file is repaired. What differs a third time is no accident of one transfer, but a
+/// device or memory that does not keep what it is given.
+const REPAIRS: u32 = 3;
+
+/// Compares a file with what was read of its source, and repairs it where that is wanted; whatever
+/// speaks against it is reported. Its bytes are written back already.
+pub(super) fn is_proved(worker: &Worker<'_, '_>, held: &mut Held) -> bool {
+    let run = worker.run;
+    let Some(witness) = held.target.witness.clone() else { return true };
+    let mut rounds = 0;
+    loop {
+        let proof = match look(worker, held, &witness) {
+            Ok(proof) => proof,
+            Err(error) => return failed(run, held, What::ReadBack, error),
+        };
+        if proof.evidence == Evidence::Cache && !run.told_of_cache.swap(true, Ordering::Relaxed) {
+            held.entry().report(run, What::ProvedFromCache, None, Severity::Warning);
+        }
+        if proof.differing.is_empty() {
+            if rounds > 0 {
+                held.entry().report(run, What::Repaired(rounds), None, Severity::Warning);
+            }
+            let wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
+            held.digest = wanted.then_some(proof.whole);
+            return true;
+        }
+        if held.source.is_none() || rounds == REPAIRS {
+            let bytes = proof.differing.iter().map(|range| range.end - range.start).sum();
+            let offset = proof.differing.first().map_or(0, |range| range.start);
+            held.entry().fail(run, What::Differs { bytes, offset }, None);
+            return false;
+        }
+        rounds += 1;
+        if let Err(error) = mend(worker, held, &witness, &proof) {
+            return failed(run, held, What::Write, error);
+        }
+    }
+}
+
+fn failed(run: &Run<'_>, held: &Held, what: What, error: DataError) -> bool {
+    match error {
+        DataError::Stopped => {}
+        DataError::Call(error) => held.entry().fail(run, what, Some(error.errno)),
+        DataError::Changed => held.entry().fail(run, What::Changed, None),
+        _ => held.entry().fail(run, what, None),
+    }
+    false
+}
+
+fn suspect<'a>(held: &'a Held, witness: &'a Witness) -> haul_sys::Result<Suspect<'a>> {
+    Ok(Suspect {
+        fd: held.target.fd.as_fd(),
+        quirk: held.pair.target,
+        bytes: fstat(&held.target.fd)?.size,
+        witness,
+    })
+}
+
+fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof, DataError> {
+    prove(&suspect(held, witness)?, &worker.watch())
+}
+
+/// Copies what differs again. The error of an earlier flush was the end of the file, so what is
+/// flushed here was never refused before.
+fn mend(
+    worker: &Worker<'_, '_>,
+    held: &Held,
+    witness: &Witness,
+    proof: &Proof,
+) -> Result<(), DataError> {
+    let Some(source) = &held.source else { return Ok(()) };
+    repair(source.as_fd(), &suspect(held, witness)?, &proof.differing, &worker.watch())?;
+    fsync(&held.target.fd)?;
+    Ok(())
+}

@@ -1,0 +1,315 @@
+//! Proving a target: reads it again, past the page cache, and holds it against a witness.
+//!
+//! What was just written is still cached, and reading that would only prove that memory works. So
+//! the bytes come by direct I/O, or from a cache that was emptied of them, which `cachestat` has to
+//! confirm; where neither can be had (a file system in memory) the answer says so.
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+use haul_sys::data::{Advice, Way, fadvise, pread, pwrite, seek_data, set_way};
+use haul_sys::memory::AlignedBuffer;
+use haul_sys::{CallError, Errno};
+
+use crate::digest::{Algorithm, Digest};
+use crate::ladder::DataError;
+use crate::method::retrying;
+use crate::quirk::DirectIo;
+use crate::residency::{Asked, cached_bytes};
+use crate::witness::{Piece, Witness};
+use crate::{Quirk, Watch};
+
+/// Bytes of one request: with direct I/O each is a trip to the device, and 1 MiB is where more
+/// brings nothing.
+const REQUEST_BYTES: usize = 1 << 20;
+
+/// What a request's offset and length are multiples of.
+const UNIT: u64 = 4096;
+
+/// Where the bytes came from that were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// From storage.
+    Storage,
+    /// From the page cache, at least in part.
+    Cache,
+}
+
+/// A file to be proved. It has to be open for reading, and written back.
+#[derive(Clone, Copy)]
+pub struct Suspect<'a> {
+    /// The file.
+    pub fd: BorrowedFd<'a>,
+    /// Its file system.
+    pub quirk: &'static Quirk,
+    /// The size that it ought to have.
+    pub bytes: u64,
+    /// What was read of its source.
+    pub witness: &'a Witness,
+}
+
+/// What came of proving a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Where the bytes came from.
+    pub evidence: Evidence,
+    /// Ranges that are not what they ought to be.
+    pub differing: Vec<Range<u64>>,
+    /// The digest of the whole file as it is.
+    pub whole: Vec<u8>,
+}
+
+/// Reads a file again and compares it. Blocks until it is read or the run is stopped.
+pub fn prove(suspect: &Suspect<'_>, watch: &Watch<'_>) -> Result<Proof, DataError> {
+    let evidence = pass_the_cache(suspect);
+    let read = read_all(suspect, watch);
+    // The descriptor goes on as it was; where that fails, only its last use was to come.
+    let _back = set_way(suspect.fd, Way::Cached);
+    let (differing, whole) = read?;
+    Ok(Proof { evidence, differing, whole })
+}
+
+/// Makes sure that reading asks the storage, as far as that is possible.
+fn pass_the_cache(suspect: &Suspect<'_>) -> Evidence {
+    if suspect.bytes == 0 {
+        return Evidence::Storage;
+    }
+    if suspect.quirk.direct_io == DirectIo::Real && set_way(suspect.fd, Way::Direct).is_ok() {
+        return Evidence::Storage;
+    }
+    let asked = Asked { fd: suspect.fd, quirk: suspect.quirk };
+    let dropped = fadvise(suspect.fd, 0, 0, Advice::DontNeed).is_ok()
+        && suspect.quirk.direct_io == DirectIo::Real
+        && cached_bytes(asked, 0, suspect.bytes) == Some(0);
+    if dropped { Evidence::Storage } else { Evidence::Cache }
+}
+
+fn read_all(
+    suspect: &Suspect<'_>,
+    watch: &Watch<'_>,
+) -> Result<(Vec<Range<u64>>, Vec<u8>), DataError> {
+    let mut checker = Checker::new(suspect.witness.algorithm, suspect.witness.pieces());
+    let unit = UNIT as usize;
+    let wanted = usize::try_from(suspect.bytes).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
+    let mut buffer = AlignedBuffer::new(wanted.next_multiple_of(unit).max(unit))?;
+    let mut at = 0;
+    while at < suspect.bytes {
+        if watch.stopped() {
+            return Err(DataError::Stopped);
+        }
+        let data = next_data(suspect, at);
+        if data > at {
+            checker.zeros(data - at);
+            at = data;
+            continue;
+        }
+        let filled = read_at(suspect, &mut buffer, at, watch)?;
+        let filled = filled.min(usize::try_from(suspect.bytes - at).unwrap_or(usize::MAX));
+        if filled == 0 {
+            break;
+        }
+        checker.bytes(buffer.get(..filled).unwrap_or(&[]));
+        at += filled as u64;
+    }
+    let whole_size = haul_sys::fs::fstat(suspect.fd)?.size == suspect.bytes && at == suspect.bytes;
+    Ok(checker.finish(suspect.bytes, whole_size))
+}
+
+/// Returns where the next data is, so that holes are not read; here, where nobody knows.
+fn next_data(suspect: &Suspect<'_>, at: u64) -> u64 {
+    match seek_data(suspect.fd, at) {
+        Ok(data) => (data / UNIT * UNIT).clamp(at, suspect.bytes),
+        Err(error) if error.errno == Errno::NXIO => suspect.bytes,
+        Err(_) => at,
+    }
+}
+
+fn read_at(
+    suspect: &Suspect<'_>,
+    buffer: &mut AlignedBuffer,
+    at: u64,
+    watch: &Watch<'_>,
+) -> Result<usize, CallError> {
+    match retrying(watch, || pread(suspect.fd, buffer, at)) {
+        // An offset or file that direct I/O does not take after all: the cache was not asked before.
+        Err(error) if error.errno == Errno::INVAL => {
+            set_way(suspect.fd, Way::Cached)?;
+            retrying(watch, || pread(suspect.fd, buffer, at))
+        }
+        answer => answer,
+    }
+}
+
+/// Compares a file's bytes, which come in order, with its pieces.
+struct Checker {
+    algorithm: &'static Algorithm,
+    pieces: std::iter::Peekable<std::vec::IntoIter<Piece>>,
+    at: u64,
+    /// The digest of the piece that `at` lies in, as far as it was seen.
+    piece: Digest,
+    whole: Digest,
+    differing: Vec<Range<u64>>,
+}
+
+impl Checker {
+    fn new(algorithm: &'static Algorithm, pieces: Vec<Piece>) -> Checker {
+        Checker {
+            algorithm,
+            pieces: pieces.into_iter().peekable(),
+            at: 0,
+            piece: algorithm.start(),
+            whole: algorithm.start(),
+            differing: Vec::new(),
+        }
+    }
+
+    fn bytes(&mut self, mut bytes: &[u8]) {
+        self.whole.update(bytes);
+        while !bytes.is_empty() {
+            let (length, in_piece) = self.step(bytes.len() as u64);
+            let (now, rest) = bytes.split_at(usize::try_from(length).unwrap_or(bytes.len()));
+            if in_piece {
+                self.piece.update(now);
+            } else if now.iter().any(|byte| *byte != 0) {
+                // Between pieces there was a hole.
+                self.differ(self.at..self.at + length);
+            }
+            self.advance(length);
+            bytes = rest;
+        }
+    }
+
+    fn zeros(&mut self, mut count: u64) {
+        self.whole.update_zeros(count);
+        while count > 0 {
+            let (length, in_piece) = self.step(count);
+            if in_piece {
+                self.piece.update_zeros(length);
+            }
+            self.advance(length);
+            count -= length;
+        }
+    }
+
+    /// Returns how far it is to the next border of a piece, at most `most`, and whether that is
+    /// within one.
+    fn step(&mut self, most: u64) -> (u64, bool) {
+        match self.pieces.peek() {
+            None => (most, false),
+            Some(piece) if self.at < piece.offset => (most.min(piece.offset - self.at), false),
+            Some(piece) => (most.min(piece.offset + piece.bytes - self.at).max(1), true),
+        }
+    }
+
+    fn advance(&mut self, length: u64) {
+        self.at += length;
+        let at = self.at;
+        if let Some(piece) = self.pieces.next_if(|piece| piece.offset + piece.bytes <= at) {
+            let digest = std::mem::replace(&mut self.piece, self.algorithm.start());
+            if !piece.is(digest) {
+                self.differ(piece.offset..piece.offset + piece.bytes);
+            }
+        }
+    }
+
+    fn differ(&mut self, range: Range<u64>) {
+        match self.differing.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ => self.differing.push(range),
+        }
+    }
+
+    fn finish(mut self, bytes: u64, whole_size: bool) -> (Vec<Range<u64>>, Vec<u8>) {
+        if let Some(missing) = self.pieces.next() {
+            self.differ(missing.offset..missing.offset + missing.bytes);
+        }
+        if !whole_size {
+            // What is missing, or too much, is no range that could be copied again.
+            let end = bytes.max(self.at + 1);
+            self.differ(self.at.min(bytes)..end);
+        }
+        (self.differing, self.whole.finish())
+    }
+}
+
+/// Copies ranges again, from a source that has to be what the witness saw.
+pub fn repair(
+    source: BorrowedFd<'_>,
+    suspect: &Suspect<'_>,
+    ranges: &[Range<u64>],
+    watch: &Watch<'_>,
+) -> Result<(), DataError> {
+    let pieces = suspect.witness.pieces();
+    for range in ranges {
+        let mut hole_from = range.start;
+        for piece in pieces
+            .iter()
+            .filter(|piece| piece.offset < range.end && range.start < piece.offset + piece.bytes)
+        {
+            fill_zeros(suspect, hole_from..piece.offset, watch)?;
+            copy_piece(source, suspect, piece, watch)?;
+            hole_from = piece.offset + piece.bytes;
+        }
+        fill_zeros(suspect, hole_from..range.end.min(suspect.bytes), watch)?;
+    }
+    retrying(watch, || haul_sys::data::ftruncate(suspect.fd, suspect.bytes))?;
+    Ok(())
+}
+
+fn copy_piece(
+    source: BorrowedFd<'_>,
+    suspect: &Suspect<'_>,
+    piece: &Piece,
+    watch: &Watch<'_>,
+) -> Result<(), DataError> {
+    let length = usize::try_from(piece.bytes).map_err(|_| DataError::NoProgress)?;
+    let mut buffer = AlignedBuffer::new(length)?;
+    let mut filled = 0;
+    while filled < length {
+        let room = buffer.get_mut(filled..length).unwrap_or(&mut []);
+        match retrying(watch, || pread(source, room, piece.offset + filled as u64))? {
+            0 => return Err(DataError::Changed),
+            count => filled += count,
+        }
+    }
+    let bytes = buffer.get(..length).unwrap_or(&[]);
+    let mut digest = suspect.witness.algorithm.start();
+    digest.update(bytes);
+    if !piece.is(digest) {
+        return Err(DataError::Changed);
+    }
+    write_all(suspect, bytes, piece.offset, watch)
+}
+
+fn fill_zeros(
+    suspect: &Suspect<'_>,
+    range: Range<u64>,
+    watch: &Watch<'_>,
+) -> Result<(), DataError> {
+    static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+    let mut at = range.start;
+    while at < range.end {
+        let length = usize::try_from(range.end - at).unwrap_or(ZEROS.len()).min(ZEROS.len());
+        write_all(suspect, ZEROS.get(..length).unwrap_or(&ZEROS), at, watch)?;
+        at += length as u64;
+    }
+    Ok(())
+}
+
+fn write_all(
+    suspect: &Suspect<'_>,
+    mut bytes: &[u8],
+    mut at: u64,
+    watch: &Watch<'_>,
+) -> Result<(), DataError> {
+    while !bytes.is_empty() {
+        match retrying(watch, || pwrite(suspect.fd, bytes, at))? {
+            0 => return Err(DataError::NoProgress),
+            count => {
+                bytes = bytes.get(count..).unwrap_or(&[]);
+                at += count as u64;
+            }
+        }
+    }
+    Ok(())
+}

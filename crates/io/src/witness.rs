@@ -1,0 +1,150 @@
+//! A witness: remembers in short what was read from a source, so that the target can be held
+//! against it later.
+//!
+//! Each request's bytes are hashed between being read and being written, in whatever order workers
+//! move them; so a witness knows not only whether a target differs but where. One digest of all
+//! bytes needs them in order, which is what a sum file wants where nothing is read a second time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::digest::{Algorithm, Digest};
+
+/// What is remembered of a request's digest. Longer ones are cut: 256 bits are beyond any accident
+/// and any forger.
+const KEPT_BYTES: usize = 32;
+
+/// Bytes that were read and written, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where they begin.
+    pub offset: u64,
+    /// How many there are.
+    pub bytes: u64,
+    digest: [u8; KEPT_BYTES],
+}
+
+impl Piece {
+    /// Tells whether bytes with this digest are the same.
+    pub(crate) fn is(&self, digest: Digest) -> bool {
+        self.digest == cut(digest)
+    }
+}
+
+/// What a witness remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remember {
+    /// A digest of each request.
+    Pieces,
+    /// One digest of all bytes, which therefore have to come in order.
+    Whole,
+}
+
+#[derive(Debug)]
+enum Memory {
+    Pieces(Vec<Piece>),
+    Whole(Digest),
+}
+
+/// Remembers what was read of one file.
+#[derive(Debug)]
+pub struct Witness {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    memory: Mutex<Memory>,
+}
+
+/// What a witness made of bytes that are about to be written.
+pub(crate) struct Look(Option<[u8; KEPT_BYTES]>);
+
+impl Witness {
+    /// Makes a witness that has seen nothing.
+    #[must_use]
+    pub fn new(algorithm: &'static Algorithm, remember: Remember) -> Witness {
+        let memory = match remember {
+            Remember::Pieces => Memory::Pieces(Vec::new()),
+            Remember::Whole => Memory::Whole(algorithm.start()),
+        };
+        Witness { algorithm, memory: Mutex::new(memory) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether the bytes have to come in order.
+    #[must_use]
+    pub fn needs_order(&self) -> bool {
+        matches!(*self.lock(), Memory::Whole(_))
+    }
+
+    /// Forgets everything, for the file is copied again.
+    pub fn forget(&self) {
+        let mut memory = self.lock();
+        *memory = match *memory {
+            Memory::Pieces(_) => Memory::Pieces(Vec::new()),
+            Memory::Whole(_) => Memory::Whole(self.algorithm.start()),
+        };
+    }
+
+    /// Looks at bytes that were read, before they are written.
+    pub(crate) fn look(&self, bytes: &[u8]) -> Look {
+        if self.needs_order() {
+            return Look(None);
+        }
+        let mut digest = self.algorithm.start();
+        digest.update(bytes);
+        Look(Some(cut(digest)))
+    }
+
+    /// Books bytes that were looked at and of which these first ones arrived.
+    pub(crate) fn book(&self, offset: u64, bytes: &[u8], arrived: u64, look: Look) {
+        let whole = arrived == bytes.len() as u64;
+        let arrived_bytes = bytes.get(..usize::try_from(arrived).unwrap_or(0)).unwrap_or(bytes);
+        if arrived == 0 {
+            return;
+        }
+        let look = if whole { look } else { self.look(arrived_bytes) };
+        match (&mut *self.lock(), look.0) {
+            (Memory::Pieces(pieces), Some(digest)) => {
+                pieces.push(Piece { offset, bytes: arrived, digest });
+            }
+            (Memory::Whole(digest), _) => {
+                digest.update_zeros(offset.saturating_sub(digest.taken_bytes()));
+                digest.update(arrived_bytes);
+            }
+            (Memory::Pieces(_), None) => {}
+        }
+    }
+
+    /// Returns the pieces in the file's order.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<Piece> {
+        match &*self.lock() {
+            Memory::Pieces(pieces) => {
+                let mut pieces = pieces.clone();
+                pieces.sort_unstable_by_key(|piece| piece.offset);
+                pieces
+            }
+            Memory::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the digest of all bytes of a file of this size, if it was taken.
+    #[must_use]
+    pub fn whole(&self, file_bytes: u64) -> Option<Vec<u8>> {
+        let mut memory = self.lock();
+        let Memory::Whole(digest) = &mut *memory else { return None };
+        digest.update_zeros(file_bytes.saturating_sub(digest.taken_bytes()));
+        let digest = std::mem::replace(digest, self.algorithm.start());
+        Some(digest.finish())
+    }
+}
+
+fn cut(digest: Digest) -> [u8; KEPT_BYTES] {
+    let digest = digest.finish();
+    let mut kept = [0; KEPT_BYTES];
+    for (to, from) in kept.iter_mut().zip(digest) {
+        *to = from;
+    }
+    kept
+}

@@ -1,0 +1,17 @@
+//! `flock` — a lock on an open file that ends with its last descriptor:
+//! <https://man7.org/linux/man-pages/man2/flock.2.html>
+
+use std::os::fd::AsFd;
+
+use rustix::fs::FlockOperation;
+
+use crate::error::Named;
+use crate::{Call, Errno, Result};
+
+/// Locks a file for this process alone, without waiting; `false` where somebody else has it.
+pub fn try_lock(fd: impl AsFd) -> Result<bool> {
+    match rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        answer => answer.map(|()| true).named(Call::Flock),
+    }
+}
