@@ -9,7 +9,7 @@ mod choose;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-pub(crate) use choose::choose;
+pub(crate) use choose::{choose, choose_exactly};
 
 /// Whether an option has an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,6 +70,15 @@ impl Output {
         }
     }
 
+    /// Prints bytes on standard output, which hold whole lines.
+    pub(crate) fn bytes(&self, bytes: &[u8]) {
+        let mut inner = self.lock();
+        inner.buffer.extend_from_slice(bytes);
+        if self.live || inner.buffer.len() >= BUFFER_BYTES {
+            inner.flush();
+        }
+    }
+
     /// Writes out what was gathered, before a person is asked something.
     pub(crate) fn flush(&self) {
         self.lock().flush();

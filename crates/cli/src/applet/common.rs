@@ -32,7 +32,7 @@ pub(crate) fn progress_when(value: Option<&OsStr>) -> Result<ProgressWhen, Usage
 
 /// The most workers that may be asked for: far more than any storage answers at once, and few
 /// enough that their stacks fit into an address space.
-const JOBS_MAX: usize = 4096;
+pub(crate) const JOBS_MAX: usize = 4096;
 
 /// Reads the value of `--jobs`.
 pub(crate) fn jobs(value: Option<&OsStr>) -> Result<usize, Usage> {

@@ -82,6 +82,7 @@ pub(super) fn list_methods() -> String {
         .collect()
 }
 
+/// Reads the value of `--cache`.
 pub(super) fn cache(word: &OsStr) -> Result<Cache, Usage> {
     choose(
         "--cache",

@@ -35,6 +35,7 @@ mod split_options;
 mod split_output;
 mod split_turns;
 mod stream_options;
+mod sums;
 mod tee;
 mod trace;
 mod trace_help;
@@ -114,6 +115,72 @@ pub(crate) static APPLETS: &[Applet] = &[
         summary: "cut a file into pieces, as GNU split",
         drop_in: true,
         run: split::run,
+    },
+    Applet {
+        name: "md5sum",
+        summary: "print or check MD5 sums, as GNU md5sum",
+        drop_in: true,
+        run: sums::md5sum,
+    },
+    Applet {
+        name: "sha1sum",
+        summary: "print or check SHA-1 sums, as GNU sha1sum",
+        drop_in: true,
+        run: sums::sha1sum,
+    },
+    Applet {
+        name: "sha224sum",
+        summary: "print or check SHA-224 sums, as GNU sha224sum",
+        drop_in: true,
+        run: sums::sha224sum,
+    },
+    Applet {
+        name: "sha256sum",
+        summary: "print or check SHA-256 sums, as GNU sha256sum",
+        drop_in: true,
+        run: sums::sha256sum,
+    },
+    Applet {
+        name: "sha384sum",
+        summary: "print or check SHA-384 sums, as GNU sha384sum",
+        drop_in: true,
+        run: sums::sha384sum,
+    },
+    Applet {
+        name: "sha512sum",
+        summary: "print or check SHA-512 sums, as GNU sha512sum",
+        drop_in: true,
+        run: sums::sha512sum,
+    },
+    Applet {
+        name: "b2sum",
+        summary: "print or check BLAKE2b sums, as GNU b2sum",
+        drop_in: true,
+        run: sums::b2sum,
+    },
+    Applet {
+        name: "cksum",
+        summary: "print or check sums of any of GNU cksum's kinds",
+        drop_in: true,
+        run: sums::cksum,
+    },
+    Applet {
+        name: "b3sum",
+        summary: "print or check BLAKE3 sums, on all processors",
+        drop_in: true,
+        run: sums::b3sum,
+    },
+    Applet {
+        name: "xxhsum",
+        summary: "print or check xxHash sums",
+        drop_in: true,
+        run: sums::xxhsum,
+    },
+    Applet {
+        name: "sum",
+        summary: "print or check sums of any kind, BLAKE3 unless told otherwise",
+        drop_in: false,
+        run: sums::sum,
     },
     Applet {
         name: "compare",

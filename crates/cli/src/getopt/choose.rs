@@ -16,7 +16,6 @@ pub(crate) fn choose<V: Copy + PartialEq>(
         return Ok(*value);
     }
     let mut begins = values.iter().filter(|(name, _)| name.as_bytes().starts_with(bytes));
-    let quoted = crate::escape::quote_word;
     let trouble = match (begins.next(), begins.next()) {
         (Some((_, one)), None) => return Ok(*one),
         (Some((_, one)), Some((_, two))) if one == two && begins.all(|(_, other)| other == one) => {
@@ -25,6 +24,27 @@ pub(crate) fn choose<V: Copy + PartialEq>(
         (Some(_), Some(_)) => "ambiguous",
         _ => "invalid",
     };
+    Err(refused(trouble, option, bytes, values))
+}
+
+/// The same, but the word has to be whole.
+pub(crate) fn choose_exactly<V: Copy + PartialEq>(
+    option: &str,
+    word: &OsStr,
+    values: &[(&str, V)],
+) -> Result<V, Usage> {
+    let bytes = word.as_bytes();
+    let exact = values.iter().find(|(name, _)| name.as_bytes() == bytes);
+    exact.map(|(_, value)| *value).ok_or_else(|| refused("invalid", option, bytes, values))
+}
+
+fn refused<V: Copy + PartialEq>(
+    trouble: &str,
+    option: &str,
+    bytes: &[u8],
+    values: &[(&str, V)],
+) -> Usage {
+    let quoted = crate::escape::quote_word;
     let mut text = format!(
         "{trouble} argument {} for {}\nValid arguments are:",
         quoted(bytes),
@@ -38,7 +58,7 @@ pub(crate) fn choose<V: Copy + PartialEq>(
         text.push_str(&quoted(name.as_bytes()));
         last = Some(*value);
     }
-    Err(Usage(text))
+    Usage(text)
 }
 
 #[cfg(test)]

@@ -4,15 +4,26 @@
 //! that is verified, sum files, the sum applets, a journal) goes through [`Digest`], so that a name
 //! means the same algorithm everywhere.
 
+mod additive;
 mod blake2b;
 mod blake3;
+mod crc;
+mod file;
+mod many;
 mod md5;
 mod sha1;
 mod sha2;
+mod sm3;
 mod stream;
+mod tree;
+mod xxh;
 mod xxh3;
 
+pub use ::blake3::OutputReader;
+pub use file::{FileHash, Take, hash_file};
+pub use many::{Turn, in_order};
 pub use stream::{Digest, hex};
+pub use tree::{Keying, hash_tree, is_worth_a_tree};
 
 /// Takes bytes in pieces, and tells their digest at the end.
 pub trait Hasher: Send {
@@ -64,7 +75,14 @@ pub static TABLE: &[Algorithm] = &[
     sha2::SHA224,
     sha1::SHA1,
     md5::MD5,
+    sm3::SM3,
+    xxh::XXH64,
+    xxh::XXH32,
 ];
+
+/// Checksums that are too short to tell files apart, which `cksum` and `sum` have: never found by
+/// [`Algorithm::find`], so that nobody verifies a copy with them.
+pub static CHECKSUMS: &[Algorithm] = &[crc::CRC, crc::CRC32B, additive::BSD, additive::SYSV];
 
 /// Other spellings of names in [`TABLE`].
 const ALIASES: &[(&str, &str)] = &[

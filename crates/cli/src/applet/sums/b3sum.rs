@@ -1,0 +1,385 @@
+//! `b3sum`: the command line of BLAKE3's reference program, and its check files.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use haul_io::Cache;
+use haul_io::digest::{Algorithm, Keying, Turn, hex, in_order};
+use haul_sys::errno_text;
+
+use super::format::{escaped, needs_escape, shown};
+use super::gnu::print_all;
+use super::hash::{Hashed, Hashing, Method};
+use super::lines::{Line, Reader};
+use crate::applet::common::{self, print_and_end, usage_error};
+use crate::applet::cp_help::{options, version};
+use crate::applet::data_options;
+use crate::escape::quote_word;
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::output::{Output, describe};
+
+const PROGRAM: &str = "b3sum";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Cache,
+    Check,
+    DeriveKey,
+    Help,
+    Jobs,
+    Keyed,
+    Length,
+    NoMmap,
+    NoNames,
+    Quiet,
+    Raw,
+    Seek,
+    Tag,
+    Version,
+}
+
+const fn opt(
+    id: Id,
+    (short, long): (&'static str, &'static str),
+    takes: Takes,
+    help: &'static str,
+) -> Opt<Id> {
+    Opt { id, short, long, takes, origin: Origin::Gnu, help }
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(
+        Id::Keyed,
+        ("", "keyed"),
+        Nothing,
+        "use the keyed mode, reading the 32-byte key from\nstdin",
+    ),
+    opt(
+        Id::DeriveKey,
+        ("", "derive-key"),
+        Required("CONTEXT"),
+        "use the key derivation mode, with this context",
+    ),
+    opt(
+        Id::Length,
+        ("l", "length"),
+        Required("LEN"),
+        "the number of output bytes, before hex encoding\n(default 32)",
+    ),
+    opt(
+        Id::Seek,
+        ("", "seek"),
+        Required("SEEK"),
+        "the starting output byte offset, before hex\nencoding (default 0)",
+    ),
+    opt(
+        Id::Jobs,
+        ("", "num-threads"),
+        Required("NUM"),
+        "the maximum number of threads to use; 0 is one\nfor each processor (default)",
+    ),
+    opt(
+        Id::NoMmap,
+        ("", "no-mmap"),
+        Nothing,
+        "use one thread for each file; this b3sum never\nmaps files",
+    ),
+    opt(Id::NoNames, ("", "no-names"), Nothing, "omit filenames in the output"),
+    opt(
+        Id::Raw,
+        ("", "raw"),
+        Nothing,
+        "write raw output bytes to stdout, rather than hex;\nonly a single input is allowed",
+    ),
+    opt(Id::Tag, ("", "tag"), Nothing, "output BSD-style checksums: BLAKE3 (FILE) = HASH"),
+    opt(Id::Check, ("c", "check"), Nothing, "read BLAKE3 sums from the FILEs and check them"),
+    opt(Id::Quiet, ("", "quiet"), Nothing, "skip printing OK for each checked file"),
+    opt(Id::Help, ("h", "help"), Nothing, "print help"),
+    opt(Id::Version, ("V", "version"), Nothing, "print version"),
+    Opt {
+        id: Id::Cache,
+        short: "",
+        long: "cache",
+        takes: Required("WHEN"),
+        origin: Origin::Haul,
+        help: "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
+    },
+];
+
+#[derive(Debug)]
+struct Settings {
+    keying: Keying,
+    keyed: bool,
+    bytes: usize,
+    seek: u64,
+    jobs: Option<usize>,
+    names: bool,
+    raw: bool,
+    tag: bool,
+    check: bool,
+    quiet: bool,
+    cache: Cache,
+}
+
+/// Runs `b3sum` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    let mut settings = Settings {
+        keying: Keying::None,
+        keyed: false,
+        bytes: 32,
+        seek: 0,
+        jobs: None,
+        names: true,
+        raw: false,
+        tag: false,
+        check: false,
+        quiet: false,
+        cache: Cache::Auto,
+    };
+    let mut operands = Vec::new();
+    for word in words {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return print_and_end(&output, &help()),
+            Word::Option { id: Id::Version, .. } => {
+                return print_and_end(&output, &version(PROGRAM));
+            }
+            Word::Option { id, value } => {
+                if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {
+                    return usage_error(&output, &usage);
+                }
+            }
+        }
+    }
+    match settings.run(&output, operands) {
+        Ok(ok) => {
+            let written = output.finish();
+            if ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... [FILE]...\nPrint or check BLAKE3 checksums.\n\n\
+         With no FILE, or when FILE is -, read standard input.\n\n{}\n\
+         Options that the reference program does not have:\n{}",
+        options(OPTIONS, Origin::Gnu),
+        options(OPTIONS, Origin::Haul)
+    )
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, word: &OsStr) -> Result<(), Usage> {
+        /// More than anybody wants at once, and still a buffer that can be had.
+        const LENGTH_MAX: u64 = 1 << 30;
+        match id {
+            Id::Keyed => self.keyed = true,
+            Id::DeriveKey => {
+                let context = word.to_str().ok_or_else(|| {
+                    Usage(format!("the context {} is no UTF-8", quote_word(word.as_bytes())))
+                })?;
+                self.keying = Keying::Context(context.to_owned());
+            }
+            Id::Length => {
+                let bytes = number(id, word)?;
+                let fits = usize::try_from(bytes).ok().filter(|_| bytes <= LENGTH_MAX);
+                self.bytes = fits.ok_or_else(|| {
+                    Usage(format!("a length of {bytes} is too much: give at most {LENGTH_MAX}"))
+                })?;
+            }
+            Id::Seek => self.seek = number(id, word)?,
+            Id::Jobs => {
+                let jobs = number(id, word)?;
+                let jobs = usize::try_from(jobs).ok().filter(|jobs| *jobs > 0);
+                self.jobs = jobs.map(|jobs| jobs.min(common::JOBS_MAX));
+            }
+            Id::NoMmap => self.jobs = Some(1),
+            Id::NoNames => self.names = false,
+            Id::Raw => self.raw = true,
+            Id::Tag => self.tag = true,
+            Id::Check => self.check = true,
+            Id::Quiet => self.quiet = true,
+            Id::Cache => self.cache = data_options::cache(word)?,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    fn run(mut self, output: &Output, mut operands: Vec<OsString>) -> Result<bool, Usage> {
+        self.validate(&operands)?;
+        if self.keyed {
+            self.keying = Keying::Key(read_key()?);
+        }
+        if operands.is_empty() {
+            operands.push("-".into());
+        }
+        let hashing = Hashing::new(self.cache, self.jobs);
+        if self.check {
+            return Ok(self.check_all(output, &hashing, &operands));
+        }
+        let method = self.method(self.bytes);
+        Ok(print_all(output, &hashing, &method, &operands, &|name, hashed| self.line(name, hashed)))
+    }
+
+    fn validate(&self, operands: &[OsString]) -> Result<(), Usage> {
+        let conflict = |one: &str, other: &str| {
+            Err(Usage(format!("the argument '{one}' cannot be used with '{other}'")))
+        };
+        if self.keyed && self.keying != Keying::None {
+            return conflict("--keyed", "--derive-key <CONTEXT>");
+        }
+        let not_checking = [
+            (self.bytes != 32, "--length <LEN>"),
+            (self.raw, "--raw"),
+            (self.tag, "--tag"),
+            (!self.names, "--no-names"),
+        ];
+        for (given, name) in not_checking {
+            if self.check && given {
+                return conflict("--check", name);
+            }
+        }
+        if self.tag && self.raw {
+            return conflict("--tag", "--raw");
+        }
+        if self.quiet && !self.check {
+            return Err(Usage("--quiet must be used with --check".to_owned()));
+        }
+        if self.raw && operands.len() > 1 {
+            return Err(Usage("Only one filename can be provided when using --raw".to_owned()));
+        }
+        if self.keyed && (operands.is_empty() || operands.iter().any(|name| name == "-")) {
+            return Err(Usage(
+                "Cannot open `-` in keyed mode: the key is read from standard input".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn method(&self, bytes: usize) -> Method {
+        Method::Blake3 { keying: Arc::new(self.keying.clone()), seek: self.seek, bytes }
+    }
+
+    fn line(&self, name: &[u8], hashed: &Hashed) -> Vec<u8> {
+        if self.raw {
+            return hashed.digest.clone();
+        }
+        let digits = hex(&hashed.digest).into_bytes();
+        if !self.names {
+            return [&digits, b"\n".as_slice()].concat();
+        }
+        let mark: &[u8] = if needs_escape(name) { b"\\" } else { b"" };
+        let name = escaped(name);
+        if self.tag {
+            return [mark, b"BLAKE3 (", &name, b") = ", &digits, b"\n"].concat();
+        }
+        [mark, &digits, b"  ", &name, b"\n"].concat()
+    }
+
+    fn check_all(&self, output: &Output, hashing: &Hashing, operands: &[OsString]) -> bool {
+        let (mut failed, mut read) = (0_u64, true);
+        for operand in operands {
+            match self.check_file(output, hashing, operand.as_bytes()) {
+                Some(count) => failed += count,
+                None => read = false,
+            }
+        }
+        if failed > 0 {
+            let noun = if failed == 1 { "checksum" } else { "checksums" };
+            output.error(&format!("WARNING: {failed} computed {noun} did NOT match"));
+        }
+        failed == 0 && read
+    }
+
+    /// Verifies what a check file lists; returns how much of it is not well, or `None` if there is
+    /// no such file.
+    fn check_file(&self, output: &Output, hashing: &Hashing, name: &[u8]) -> Option<u64> {
+        let source: Box<dyn Read + Send> = if name == b"-" {
+            Box::new(std::io::stdin())
+        } else {
+            match File::open(Path::new(OsStr::from_bytes(name))) {
+                Ok(file) => Box::new(file),
+                Err(error) => {
+                    let shown = crate::escape::quote_if_needed(name);
+                    output.error(&format!("{shown}: {}", describe(&error)));
+                    return None;
+                }
+            }
+        };
+        let blake3 = Algorithm::find("blake3");
+        let mut reader = Reader::new(blake3.into_iter().collect(), blake3, false, "BLAKE3");
+        let lines = BufReader::new(source).split(b'\n');
+        let mut jobs = lines.map(move |line| {
+            let line = line.map_err(|error| describe(&error))?;
+            let line = line.strip_suffix(b"\r").unwrap_or(&line).to_vec();
+            let known = reader.read(&line).filter(|line| line.bytes == 32);
+            known.ok_or_else(|| "Invalid check line format".to_owned())
+        });
+        let work = |job: Result<Line, String>, turn: &Turn<'_>| {
+            let line = job?;
+            let hashed = hashing.of_name(&line.name, &self.method(line.bytes), turn);
+            Ok((line, hashed))
+        };
+        let mut failed = 0;
+        in_order(hashing.workers, &mut jobs, &work, &mut |verdict: Result<_, String>| {
+            let (line, hashed) = match verdict {
+                Ok(both) => both,
+                Err(why) => {
+                    failed += 1;
+                    output.error(&why);
+                    return ControlFlow::Continue(());
+                }
+            };
+            let verdict = match hashed {
+                Ok(hashed) if line.expected.is(&hashed.digest) => None,
+                Ok(_) => Some("FAILED".to_owned()),
+                Err(errno) => Some(format!("FAILED ({})", errno_text(errno))),
+            };
+            failed += u64::from(verdict.is_some());
+            if verdict.is_some() || !self.quiet {
+                let mut text = shown(&line.name);
+                let verdict = verdict.as_deref().unwrap_or("OK");
+                text.extend_from_slice(format!(": {verdict}\n").as_bytes());
+                output.bytes(&text);
+                output.flush();
+            }
+            ControlFlow::Continue(())
+        });
+        Some(failed)
+    }
+}
+
+fn number(id: Id, word: &OsStr) -> Result<u64, Usage> {
+    let name = match id {
+        Id::Length => "--length <LEN>",
+        Id::Seek => "--seek <SEEK>",
+        _ => "--num-threads <NUM>",
+    };
+    word.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        let shown = word.to_string_lossy();
+        Usage(format!("invalid value '{shown}' for '{name}': give a number"))
+    })
+}
+
+fn read_key() -> Result<[u8; 32], Usage> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(33).read_to_end(&mut bytes);
+    read.map_err(|error| Usage(format!("cannot read the key: {}", describe(&error))))?;
+    <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| {
+        Usage(format!("expected 32 key bytes from standard input, found {}", bytes.len()))
+    })
+}

@@ -1,0 +1,351 @@
+//! `xxhsum`: the command line of xxHash's own program, and its check files.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use haul_io::Cache;
+use haul_io::digest::{Algorithm, Turn, hex, in_order};
+use haul_sys::errno_text;
+
+use super::format::{escaped, needs_escape, shown};
+use super::gnu::print_all;
+use super::hash::{Hashed, Hashing, Method};
+use super::lines::{Expected, Line, Reader};
+use crate::applet::common::{self, print_and_end, usage_error};
+use crate::applet::cp_help::{options, version};
+use crate::applet::data_options;
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::output::{Output, describe};
+
+const PROGRAM: &str = "xxhsum";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Cache,
+    Check,
+    Hash,
+    Help,
+    Jobs,
+    LittleEndian,
+    Quiet,
+    Status,
+    Strict,
+    Tag,
+    Version,
+    Warn,
+}
+
+const fn opt(
+    id: Id,
+    (short, long): (&'static str, &'static str),
+    takes: Takes,
+    help: &'static str,
+) -> Opt<Id> {
+    Opt { id, short, long, takes, origin: Origin::Gnu, help }
+}
+
+const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
+    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(
+        Id::Hash,
+        ("H", ""),
+        Required("#"),
+        "algorithm selection: 0,1,2,3 or 32,64,128\n(default: 1, which is XXH64; 3 is XXH3)",
+    ),
+    opt(Id::Check, ("c", "check"), Nothing, "read xxHash checksums from the FILEs and check them"),
+    opt(Id::Tag, ("", "tag"), Nothing, "produce BSD-style checksum lines"),
+    opt(
+        Id::LittleEndian,
+        ("", "little-endian"),
+        Nothing,
+        "checksum values use little endian convention\n(default: big endian)",
+    ),
+    opt(Id::Quiet, ("q", "quiet"), Nothing, "don't print OK for each successfully verified file"),
+    opt(Id::Status, ("", "status"), Nothing, "don't output anything, status code shows success"),
+    opt(
+        Id::Strict,
+        ("", "strict"),
+        Nothing,
+        "exit non-zero for improperly formatted checksum\nlines",
+    ),
+    opt(Id::Warn, ("", "warn"), Nothing, "warn about improperly formatted checksum lines"),
+    opt(Id::Help, ("h", "help"), Nothing, "display this help and exit"),
+    opt(Id::Version, ("V", "version"), Nothing, "output version information and exit"),
+    own(
+        Id::Cache,
+        "cache",
+        Required("WHEN"),
+        "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
+    ),
+    own(
+        Id::Jobs,
+        "jobs",
+        Required("N"),
+        "use at most N workers (default: one for each\nprocessor)",
+    ),
+];
+
+#[derive(Debug)]
+struct Settings {
+    algorithm: &'static Algorithm,
+    check: bool,
+    tag: bool,
+    little_endian: bool,
+    quiet: bool,
+    status: bool,
+    strict: bool,
+    warn: bool,
+    cache: Cache,
+    jobs: Option<usize>,
+}
+
+/// Runs `xxhsum` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Err(usage) => usage_error(&output, &usage),
+        Ok(Command::Print(text)) => print_and_end(&output, &text),
+        Ok(Command::Sum(settings, operands)) => {
+            let ok = settings.run(&output, operands);
+            let written = output.finish();
+            if ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+enum Command {
+    Print(String),
+    Sum(Settings, Vec<OsString>),
+}
+
+fn read(arguments: &[OsString]) -> Result<Command, Usage> {
+    let mut settings = Settings {
+        algorithm: hash(OsStr::new("1"))?,
+        check: false,
+        tag: false,
+        little_endian: false,
+        quiet: false,
+        status: false,
+        strict: false,
+        warn: false,
+        cache: Cache::Auto,
+        jobs: None,
+    };
+    let mut operands = Vec::new();
+    for word in parse(arguments, OPTIONS)? {
+        let (id, value) = match word {
+            Word::Operand(operand) => {
+                operands.push(operand);
+                continue;
+            }
+            Word::Option { id, value } => (id, value),
+        };
+        match id {
+            Id::Help => return Ok(Command::Print(help())),
+            Id::Version => return Ok(Command::Print(version(PROGRAM))),
+            Id::Hash => settings.algorithm = hash(value.as_deref().unwrap_or_default())?,
+            Id::Check => settings.check = true,
+            Id::Tag => settings.tag = true,
+            Id::LittleEndian => settings.little_endian = true,
+            Id::Quiet => settings.quiet = true,
+            Id::Status => settings.status = true,
+            Id::Strict => settings.strict = true,
+            Id::Warn => settings.warn = true,
+            Id::Cache => {
+                settings.cache = data_options::cache(value.as_deref().unwrap_or_default())?;
+            }
+            Id::Jobs => settings.jobs = Some(common::jobs(value.as_deref())?),
+        }
+    }
+    Ok(Command::Sum(settings, operands))
+}
+
+fn hash(word: &OsStr) -> Result<&'static Algorithm, Usage> {
+    let name = match word.to_str() {
+        Some("0" | "32") => "xxh32",
+        Some("1" | "64") => "xxh64",
+        Some("2" | "128") => "xxh3-128",
+        Some("3") => "xxh3-64",
+        _ => "",
+    };
+    Algorithm::find(name).ok_or_else(|| {
+        let shown = crate::escape::quote_word(word.as_bytes());
+        Usage(format!("no algorithm {shown}: give 0, 1, 2, 3, 32, 64 or 128"))
+    })
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
+         Print or verify checksums using fast non-cryptographic algorithm xxHash.\n\n\
+         With no FILE, or when FILE is -, read standard input.\n\n{}\n\
+         The options -q, --status, --strict and --warn are useful only when verifying.\n\n\
+         Options that xxHash's own program does not have (which has -b and -i, a benchmark):\n{}",
+        options(OPTIONS, Origin::Gnu),
+        options(OPTIONS, Origin::Haul)
+    )
+}
+
+/// What stands behind a tag where the digits are turned round.
+const LITTLE: &str = "_LE";
+
+impl Settings {
+    fn run(&self, output: &Output, mut operands: Vec<OsString>) -> bool {
+        if operands.is_empty() {
+            operands.push("-".into());
+        }
+        let hashing = Hashing::new(self.cache, self.jobs);
+        if self.check {
+            let mut ok = true;
+            for name in &operands {
+                ok &= self.check_file(output, &hashing, name.as_bytes());
+            }
+            return ok;
+        }
+        let method = Method::of(self.algorithm, self.algorithm.bytes);
+        print_all(output, &hashing, &method, &operands, &|name, hashed| self.line(name, hashed))
+    }
+
+    fn line(&self, name: &[u8], hashed: &Hashed) -> Vec<u8> {
+        let mut digest = hashed.digest.clone();
+        if self.little_endian {
+            digest.reverse();
+        }
+        let digits = hex(&digest).into_bytes();
+        let name: &[u8] = if name == b"-" { b"stdin" } else { name };
+        // Later versions of xxhsum escape names as GNU's programs do, and all read plain ones.
+        let mark: &[u8] = if needs_escape(name) { b"\\" } else { b"" };
+        let name = escaped(name);
+        // XXH3 has a tag always, for without one every version but the latest takes it for XXH64.
+        if self.tag || self.algorithm.name == "xxh3-64" {
+            let little = if self.little_endian { LITTLE } else { "" };
+            let tag = format!("{}{little} (", self.algorithm.tag);
+            return [mark, tag.as_bytes(), &name, b") = ", &digits, b"\n"].concat();
+        }
+        [mark, &digits, b"  ", &name, b"\n"].concat()
+    }
+
+    fn check_file(&self, output: &Output, hashing: &Hashing, name: &[u8]) -> bool {
+        let shown_name = crate::escape::quote_if_needed(name);
+        let source: Box<dyn Read + Send> = if name == b"-" {
+            Box::new(std::io::stdin())
+        } else {
+            match File::open(Path::new(OsStr::from_bytes(name))) {
+                Ok(file) => Box::new(file),
+                Err(error) => {
+                    output.error(&format!("{shown_name}: {}", describe(&error)));
+                    return false;
+                }
+            }
+        };
+        let mut lines = Lines::new();
+        let mut jobs = BufReader::new(source).split(b'\n').filter_map(move |line| match line {
+            Ok(line) => {
+                let line = line.strip_suffix(b"\r").unwrap_or(&line);
+                (!line.is_empty() && !line.starts_with(b"#")).then(|| lines.read(line))
+            }
+            Err(_) => Some(None),
+        });
+        let work = |job: Option<Line>, turn: &Turn<'_>| {
+            job.map(|line| {
+                let from: &[u8] = if line.name == b"stdin" { b"-" } else { &line.name };
+                let hashed = hashing.of_name(from, &Method::of(line.algorithm, line.bytes), turn);
+                (line, hashed)
+            })
+        };
+        let (mut good, mut bad, mut unread, mut malformed, mut number) =
+            (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
+        in_order(hashing.workers, &mut jobs, &work, &mut |verdict| {
+            number += 1;
+            let Some((line, hashed)) = verdict else {
+                malformed += 1;
+                if self.warn {
+                    let text = format!(
+                        "{shown_name}:{number}: Error: Improperly formatted checksum line."
+                    );
+                    output.error(&text);
+                }
+                return ControlFlow::Continue(());
+            };
+            let verdict = match hashed {
+                Ok(hashed) if line.expected.is(&hashed.digest) => {
+                    good += 1;
+                    "OK".to_owned()
+                }
+                Ok(_) => {
+                    bad += 1;
+                    "FAILED".to_owned()
+                }
+                Err(errno) => {
+                    unread += 1;
+                    format!("FAILED open or read: {}", errno_text(errno))
+                }
+            };
+            if !self.status && (verdict != "OK" || !self.quiet) {
+                let mut text = shown(&line.name);
+                text.extend_from_slice(format!(": {verdict}\n").as_bytes());
+                output.bytes(&text);
+                output.flush();
+            }
+            ControlFlow::Continue(())
+        });
+        if good + bad + unread == 0 {
+            output
+                .error(&format!("{shown_name}: no properly formatted xxHash checksum lines found"));
+            return false;
+        }
+        if !self.status {
+            let tell = |count: u64, one: &str, several: &str| {
+                if count > 0 {
+                    let noun = if count == 1 { one } else { several };
+                    output.error(&format!("WARNING: {count} {noun}"));
+                }
+            };
+            tell(malformed, "line is improperly formatted", "lines are improperly formatted");
+            tell(unread, "listed file could not be read", "listed files could not be read");
+            tell(bad, "computed checksum did NOT match", "computed checksums did NOT match");
+        }
+        bad == 0 && unread == 0 && (!self.strict || malformed == 0)
+    }
+}
+
+/// Reads lines of any of xxHash's algorithms, which their length or tag tells.
+struct Lines {
+    of: Vec<(usize, Reader)>,
+}
+
+impl Lines {
+    fn new() -> Lines {
+        let known: Vec<&'static Algorithm> = ["xxh32", "xxh64", "xxh3-128", "xxh3-64"]
+            .into_iter()
+            .filter_map(Algorithm::find)
+            .collect();
+        let untagged = known.iter().filter(|algorithm| algorithm.name != "xxh3-64");
+        let reader = |algorithm: &&'static Algorithm| {
+            (algorithm.bytes, Reader::new(known.clone(), Some(algorithm), false, "xxHash"))
+        };
+        Lines { of: untagged.map(reader).collect() }
+    }
+
+    fn read(&mut self, line: &[u8]) -> Option<Line> {
+        let at = line.windows(LITTLE.len() + 2).position(|piece| piece == b"_LE (");
+        if let Some(at) = at.filter(|at| line.starts_with(b"XXH") && *at <= b"XXH128".len()) {
+            let big = [line.get(..at)?, line.get(at + LITTLE.len()..)?].concat();
+            let mut line = self.read(&big)?;
+            if let Expected::Hex(digest) = &mut line.expected {
+                digest.reverse();
+            }
+            return Some(line);
+        }
+        self.of.iter_mut().find_map(|(_, reader)| reader.read(line))
+    }
+}

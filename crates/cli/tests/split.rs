@@ -1,0 +1,216 @@
+//! `haul split`: the pieces join to the whole, are cut where GNU cuts them, and failures are heard.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::volume::volumes;
+use super::support::{Outcome, has, which};
+
+fn split<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
+    Call::of(haul()).word("split").words(words)
+}
+
+/// Lines of very different lengths, some of them empty, and no end on the last.
+fn lines(bytes: usize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes + 5000);
+    let mut state = 1_u32;
+    while text.len() < bytes {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let length = [0, 1, 7, 60, 300, 4500][(state >> 16) as usize % 6];
+        text.extend(std::iter::repeat_n(b'a' + (state >> 24) as u8 % 26, length));
+        text.push(b'\n');
+    }
+    text.truncate(bytes);
+    text
+}
+
+const WAYS: [&[&str]; 15] = [
+    &["-b", "1000"],
+    &["-b", "4096"],
+    &["-b", "1K", "--additional-suffix=.part"],
+    &["-l", "3"],
+    &["-l", "100", "-d"],
+    &["-C", "2000"],
+    &["-C", "10000", "-x"],
+    &["-n", "1"],
+    &["-n", "7"],
+    &["-n", "300", "-e"],
+    &["-n", "l/7"],
+    &["-n", "l/300", "--numeric-suffixes=5"],
+    &["-n", "r/7"],
+    &["-n", "r/30", "-t", "a"],
+    &["-17", "-a", "4"],
+];
+
+/// The pieces in a folder.
+fn pieces(scratch: &Scratch, dir: &str) -> Outcome<BTreeMap<String, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(scratch.at(dir))? {
+        let entry = entry?;
+        found.insert(entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())?);
+    }
+    Ok(found)
+}
+
+#[test]
+fn pieces_are_what_gnu_makes_of_files_and_of_pipes() -> Outcome {
+    let gnu = which("split");
+    if !has("split")? {
+        return Ok(());
+    }
+    let version = Call::of(gnu.clone().unwrap_or_default()).word("--version").succeed()?.text();
+    // Before 9.5 the last chunk had all that does not divide.
+    let minor = version.split_whitespace().find_map(|word| word.strip_prefix("9.")?.parse().ok());
+    let is_reference = minor.is_some_and(|minor: u32| minor >= 5);
+    let scratch = Scratch::new()?;
+    for bytes in [0, 1, 5000, 300_000] {
+        let text = lines(bytes);
+        scratch.write("in", &text)?;
+        for way in WAYS {
+            let mut made = Vec::new();
+            for (dir, is_ours, is_pipe) in
+                [("gnu", false, false), ("file", true, false), ("pipe", true, true)]
+            {
+                scratch.clear(dir)?;
+                fs::create_dir(scratch.at(dir))?;
+                let call =
+                    if is_ours { split([]) } else { Call::of(gnu.clone().unwrap_or_default()) };
+                let call = call.words(way).in_dir(scratch.at(dir));
+                let done =
+                    if is_pipe { call.input(text.clone()) } else { call.word("../in") }.run()?;
+                made.push((done.code(), pieces(&scratch, dir)?));
+            }
+            let cuts_chunks = way[0] == "-n" && !way[1].starts_with("r/");
+            assert!(
+                made[0] == made[1] || (cuts_chunks && !is_reference),
+                "{way:?} of a file of {bytes}: {:?} {:?}",
+                made[0].0,
+                made[1].0
+            );
+            // An empty input is no pipe here, so that nothing is cut.
+            assert!(made[1] == made[2] || bytes == 0, "{way:?} of a pipe of {bytes}");
+            if !way.contains(&"r/7") && !way.contains(&"r/30") {
+                let joined: Vec<u8> = made[1].1.values().flatten().copied().collect();
+                assert!(joined == text, "{way:?} of {bytes}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn large_files_are_cut_by_several_workers_on_every_file_system() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        let text = lines((20 << 20) + 12_345);
+        scratch.write("in", &text)?;
+        for way in [["-n", "3"], ["-n", "l/5"], ["-b", "4M"], ["-b", "3000001"]] {
+            scratch.clear("out")?;
+            fs::create_dir(scratch.at("out"))?;
+            split(way).words(["--verbose", "../in"]).in_dir(scratch.at("out")).succeed()?;
+            let made = pieces(&scratch, "out")?;
+            let joined: Vec<u8> = made.values().flatten().copied().collect();
+            assert!(joined == text, "{} {way:?}", volume.name);
+            assert!(made.len() >= 3);
+        }
+        // One of the chunks by itself.
+        let chunk = split(["-n", "2/3", "in"]).in_dir(scratch.path()).succeed()?;
+        let third = text.len() / 3;
+        assert!(chunk.stdout == text[third..2 * third] || chunk.stdout.len() == third + 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_input_is_never_a_piece_of_itself() -> Outcome {
+    let scratch = Scratch::new()?;
+    for words in [["-C", "6", "xaa"], ["-n", "2", "xaa"], ["-b", "6", "link"], ["-l", "1", "xaa"]] {
+        scratch.write("xaa", "1\n2\n3\n4\n5\n6\n")?;
+        scratch.clear("link")?;
+        symlink("xaa", scratch.at("link"))?;
+        let done = split(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1));
+        assert_eq!(done.errors(), "split: 'xaa' would overwrite input; aborting\n");
+        assert_eq!(fs::read(scratch.at("xaa"))?, b"1\n2\n3\n4\n5\n6\n");
+    }
+    Ok(())
+}
+
+#[test]
+fn failures_are_heard() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("in", lines(300_000))?;
+    symlink("/dev/full", scratch.at("xab"))?;
+    for way in [["-n", "3"], ["-b", "100000"], ["-C", "100000"], ["-n", "r/3"], ["-n", "l/3"]] {
+        let done = split(way).word("in").in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{way:?}");
+        assert_eq!(done.errors(), "split: xab: No space left on device\n", "{way:?}");
+    }
+    let cases: [(&[&str], &str); 7] = [
+        (&["gone"], "split: cannot open 'gone' for reading: No such file or directory"),
+        (&["."], "split: .: Is a directory"),
+        (&["-b", "1", "-a", "1", "in"], "split: output file suffixes exhausted"),
+        (&["-b", "x"], "split: invalid number of bytes: 'x'"),
+        (&["-n", "3/2"], "split: invalid chunk number: '3'"),
+        (&["-b", "1", "-l", "1"], "split: cannot split in more than one way"),
+        (&["-n", "1000", "-a", "2", "in"], "split: the suffix length needs to be at least 3"),
+    ];
+    for (words, first) in cases {
+        scratch.clear("xab")?;
+        let done = split(words.iter().copied()).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}");
+        assert_eq!(done.errors().lines().next(), Some(first));
+    }
+    Ok(())
+}
+
+#[test]
+fn commands_take_pieces_and_their_ends_are_told() -> Outcome {
+    let scratch = Scratch::new()?;
+    let text = lines(300_000);
+    scratch.write("in", &text)?;
+    for way in [["-n", "3"], ["-n", "l/3"], ["-b", "100000"], ["-C", "100000"], ["-l", "200"]] {
+        scratch.clear("out")?;
+        fs::create_dir(scratch.at("out"))?;
+        let filter = "--filter=cat > \"$FILE.f\"";
+        split(way).words([filter, "../in"]).in_dir(scratch.at("out")).succeed()?;
+        let joined: Vec<u8> = pieces(&scratch, "out")?.values().flatten().copied().collect();
+        assert!(joined == text, "{way:?}");
+    }
+    let run = |filter: &'static str| split(["-n", "3", filter, "in"]).in_dir(scratch.path()).run();
+    let done = run("--filter=exit 3")?;
+    assert_eq!(done.code(), Some(3));
+    assert_eq!(done.errors(), "split: with FILE=xaa, exit 3 from command: exit 3\n");
+    let done = run("--filter=kill -9 $$")?;
+    assert_eq!(done.code(), Some(137));
+    assert_eq!(done.errors(), "split: with FILE=xaa, signal KILL from command: kill -9 $$\n");
+    // A command that reads no more is content.
+    let done = run("--filter=head -c1 > /dev/null")?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    Ok(())
+}
+
+#[test]
+fn more_pieces_than_descriptors_are_written_in_turns() -> Outcome {
+    if !has("prlimit")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let text: Vec<u8> = (0..90_000).flat_map(|line| format!("{line}\n").into_bytes()).collect();
+    split(["-n", "r/60"])
+        .in_dir(scratch.path())
+        .input(text)
+        .under(["prlimit", "--nofile=20"])
+        .succeed()?;
+    let made = pieces(&scratch, ".")?;
+    assert_eq!(made.len(), 60);
+    for (piece, bytes) in made.values().enumerate() {
+        let expected: Vec<u8> =
+            (piece..90_000).step_by(60).flat_map(|line| format!("{line}\n").into_bytes()).collect();
+        assert!(*bytes == expected, "{piece}");
+    }
+    Ok(())
+}

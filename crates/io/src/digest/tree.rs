@@ -1,0 +1,218 @@
+//! BLAKE3 of one file on several cores.
+//!
+//! BLAKE3 is a tree, so that parts of a file can be hashed by anybody and joined later. Each worker
+//! draws a subtree and reads it into a buffer of its own that stays in its core's cache: no mapping,
+//! whose faults cost as much as the copy, and no thread that reads for the others.
+
+use std::num::NonZero;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use blake3::hazmat::{
+    ChainingValue, HasherExt, Mode, hash_derive_key_context, left_subtree_len,
+    merge_subtrees_non_root, merge_subtrees_root_xof,
+};
+use blake3::{Hasher, OutputReader};
+use haul_sys::data::pread;
+use haul_sys::{CallError, Errno};
+
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::kit::BUFFER_BYTES;
+
+/// Bytes of a subtree: a millisecond's work, and a power of two as it has to be.
+const SUBTREE_BYTES: u64 = 4 << 20;
+
+/// What BLAKE3 is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Keying {
+    /// Hash.
+    #[default]
+    None,
+    /// Authenticate with a key.
+    Key([u8; 32]),
+    /// Derive a key for this context.
+    Context(String),
+}
+
+impl Keying {
+    /// Starts a hasher.
+    #[must_use]
+    pub fn hasher(&self) -> Hasher {
+        match self {
+            Keying::None => Hasher::new(),
+            Keying::Key(key) => Hasher::new_keyed(key),
+            Keying::Context(context) => Hasher::new_derive_key(context),
+        }
+    }
+}
+
+/// Tells whether a file of this size is worth several workers.
+#[must_use]
+pub const fn is_worth_a_tree(file_bytes: u64) -> bool {
+    file_bytes >= 2 * SUBTREE_BYTES
+}
+
+/// Hashes a file of this size with so many workers. `None` if it has another size by now, or is one
+/// that answers in odd pieces: then it has to be read in order.
+pub fn hash_tree(
+    file: BorrowedFd<'_>,
+    file_bytes: u64,
+    keying: &Keying,
+    workers: NonZero<usize>,
+) -> Result<Option<OutputReader>, CallError> {
+    let count = usize::try_from(file_bytes.div_ceil(SUBTREE_BYTES)).unwrap_or(usize::MAX);
+    let values: Mutex<Vec<ChainingValue>> = Mutex::new(vec![[0; 32]; count]);
+    let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let trouble: Mutex<Option<CallError>> = Mutex::new(None);
+    let work = || {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        while !ended.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                break;
+            }
+            let start = index as u64 * SUBTREE_BYTES;
+            let end = file_bytes.min(start + SUBTREE_BYTES);
+            match subtree(file, start..end, keying, &mut buffer) {
+                Ok(Some(value)) => {
+                    let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(place) = values.get_mut(index) {
+                        *place = value;
+                    }
+                }
+                Ok(None) => ended.store(true, Ordering::Relaxed),
+                Err(error) => {
+                    ended.store(true, Ordering::Relaxed);
+                    *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers.get().min(count) {
+            // Where no more threads are allowed it goes on with those there are.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    if let Some(error) = trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let grown = read_fully(file, &mut [0; 1], file_bytes)? > 0;
+    if ended.into_inner() || grown || count < 2 {
+        return Ok(None);
+    }
+    let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let context;
+    let mode = match keying {
+        Keying::None => Mode::Hash,
+        Keying::Key(key) => Mode::KeyedHash(key),
+        Keying::Context(text) => {
+            context = hash_derive_key_context(text);
+            Mode::DeriveKeyMaterial(&context)
+        }
+    };
+    let (left, right) = halves(&values, file_bytes);
+    let left_bytes = left.len() as u64 * SUBTREE_BYTES;
+    let (left, right) = (join(left, left_bytes, mode), join(right, file_bytes - left_bytes, mode));
+    Ok(Some(merge_subtrees_root_xof(&left, &right, mode)))
+}
+
+/// Cuts the subtrees of so many bytes where their common root has its two children.
+fn halves(values: &[ChainingValue], bytes: u64) -> (&[ChainingValue], &[ChainingValue]) {
+    let left = usize::try_from(left_subtree_len(bytes) / SUBTREE_BYTES).unwrap_or(values.len());
+    values.split_at(left.min(values.len()))
+}
+
+fn join(values: &[ChainingValue], bytes: u64, mode: Mode<'_>) -> ChainingValue {
+    if let [one] = values {
+        return *one;
+    }
+    let (left, right) = halves(values, bytes);
+    let left_bytes = left.len() as u64 * SUBTREE_BYTES;
+    let (left, right) = (join(left, left_bytes, mode), join(right, bytes - left_bytes, mode));
+    merge_subtrees_non_root(&left, &right, mode)
+}
+
+/// Hashes a subtree; `None` if the file ends before it.
+fn subtree(
+    file: BorrowedFd<'_>,
+    range: std::ops::Range<u64>,
+    keying: &Keying,
+    buffer: &mut [u8],
+) -> Result<Option<ChainingValue>, CallError> {
+    let mut hasher = keying.hasher();
+    hasher.set_input_offset(range.start);
+    let mut offset = range.start;
+    while offset < range.end {
+        let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let room = buffer.get_mut(..most).unwrap_or(&mut []);
+        let filled = read_fully(file, room, offset)?;
+        if filled < room.len() {
+            return Ok(None);
+        }
+        hasher.update(room);
+        offset += filled as u64;
+    }
+    Ok(Some(hasher.finalize_non_root()))
+}
+
+/// Reads until the buffer is full or the file ends.
+fn read_fully(file: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Result<usize, CallError> {
+    let mut filled = 0;
+    let mut retries = RETRIES;
+    while filled < buffer.len() {
+        let room = buffer.get_mut(filled..).unwrap_or(&mut []);
+        match pread(file, room, offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(CallError { call, errno })
+                if retries > 0 && verdict(call, errno) == Verdict::Retry =>
+            {
+                debug_assert_eq!(errno, Errno::INTR);
+                retries -= 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_is_the_hash_whatever_the_size_and_the_workers() {
+        let unit = SUBTREE_BYTES as usize;
+        let whole: Vec<u8> = (0..5 * unit + 4097).map(|at| (at * 31 + at / 977) as u8).collect();
+        for bytes in [unit + 1, 2 * unit, 2 * unit + 1, 3 * unit - 1, 5 * unit + 4097] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&whole[..bytes]).unwrap();
+            for keying in
+                [Keying::None, Keying::Key([7; 32]), Keying::Context("haul test".to_owned())]
+            {
+                let mut expected = [0; 100];
+                keying.hasher().update(&whole[..bytes]).finalize_xof().fill(&mut expected);
+                for workers in [1, 3] {
+                    let workers = NonZero::new(workers).unwrap();
+                    let tree = hash_tree(file.as_fd(), bytes as u64, &keying, workers).unwrap();
+                    let mut digest = [0; 100];
+                    tree.unwrap().fill(&mut digest);
+                    assert_eq!(digest, expected, "{bytes} {keying:?}");
+                }
+            }
+            let workers = NonZero::new(2).unwrap();
+            for told in [bytes as u64 - 1, bytes as u64 + 1] {
+                let tree = hash_tree(file.as_fd(), told, &Keying::None, workers).unwrap();
+                assert!(tree.is_none(), "{bytes} told as {told}");
+            }
+        }
+    }
+}

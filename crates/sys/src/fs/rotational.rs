@@ -1,0 +1,53 @@
+//! `/sys/dev/block/*/queue/rotational` — whether a device spins:
+//! <https://docs.kernel.org/block/queue-sysfs.html>
+
+use std::ffi::CString;
+
+use rustix::fs::{major, minor};
+
+use crate::data::read;
+use crate::fs::{CWD, Follow, OpenHow, openat};
+
+/// Tells whether the kernel says that a block device spins; a partition is asked through the disk
+/// that it is on, a loop device through the file behind it. Devices that are no block devices (of
+/// tmpfs, overlayfs, btrfs, network file systems) do not spin.
+#[must_use]
+pub fn is_rotational(device: u64) -> bool {
+    /// Loop devices may lie on one another; nobody stacks more.
+    const DEPTH_MAX: u32 = 4;
+    let mut device = device;
+    for _ in 0..DEPTH_MAX {
+        let base = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+        let flag = |name: &str| text(&format!("{base}{name}"));
+        if let Some(backing) = flag("/loop/backing_file").or_else(|| flag("/../loop/backing_file"))
+            && let Ok(path) = CString::new(backing.trim_end_matches('\n'))
+            && let Ok(stat) = super::statat_follow(CWD, &path)
+        {
+            device = stat.dev;
+            continue;
+        }
+        let told = flag("/queue/rotational").or_else(|| flag("/../queue/rotational"));
+        return told.is_some_and(|told| told.starts_with('1'));
+    }
+    false
+}
+
+fn text(path: &str) -> Option<String> {
+    let path = CString::new(path).ok()?;
+    let file = openat(CWD, &path, OpenHow::READ.following(Follow::Yes)).ok()?;
+    let mut buffer = [0; 4096];
+    let filled = read(&file, &mut buffer).ok()?;
+    String::from_utf8(buffer.get(..filled)?.to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_block_device_does_not_spin() {
+        // 0:x are the devices of file systems without one.
+        assert!(!is_rotational(0));
+        assert!(!is_rotational(u64::MAX));
+    }
+}
