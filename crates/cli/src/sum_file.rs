@@ -98,7 +98,7 @@ fn unescape(name: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
-    if digits.is_empty() || digits.len() % 2 != 0 {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return None;
     }
     let value =

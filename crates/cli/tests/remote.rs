@@ -3,7 +3,7 @@
 //! No clock is read here. What a pool that grows is for, time, is for the benchmark.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haul_faultfs::{Config, Mode, Mounted, Offload, Operation};
@@ -26,7 +26,7 @@ struct Far {
 
 impl Far {
     /// Makes one with a source in it; `None`, and says so, where nothing can be mounted.
-    fn new(config: &Config, make: impl Fn(PathBuf) -> Outcome) -> Outcome<Option<Far>> {
+    fn new(config: &Config, make: impl Fn(&Path) -> Outcome) -> Outcome<Option<Far>> {
         if !rustix::process::geteuid().is_root() || !PathBuf::from("/dev/fuse").exists() {
             ignored("root and /dev/fuse")?;
             return Ok(None);
@@ -34,7 +34,7 @@ impl Far {
         let scratch = Scratch::new()?;
         fs::create_dir(scratch.at("below"))?;
         fs::create_dir(scratch.at("far"))?;
-        make(scratch.at("below").join("s"))?;
+        make(&scratch.at("below").join("s"))?;
         let mounted = Mounted::new(&scratch.at("below"), &scratch.at("far"), config)?;
         Ok(Some(Far { scratch, mounted }))
     }
@@ -49,11 +49,11 @@ impl Far {
     }
 }
 
-fn large(bytes: usize) -> impl Fn(PathBuf) -> Outcome {
+fn large(bytes: usize) -> impl Fn(&Path) -> Outcome {
     move |path| Ok(fs::write(path, (0..bytes).map(|at| (at / 7) as u8).collect::<Vec<_>>())?)
 }
 
-fn tree(root: PathBuf) -> Outcome {
+fn tree(root: &Path) -> Outcome {
     for directory in 0..8 {
         let path = root.join(format!("d{directory}"));
         fs::create_dir_all(&path)?;

@@ -320,9 +320,7 @@ impl Settings {
             Id::HaulPreflight => self.preflight = true,
             Id::HaulErrors => self.errors = value,
             Id::HaulRetryFailed => self.retry_failed = value,
-            Id::HaulProfile => {
-                self.profile = cp_profile::wanted(value.as_deref().unwrap_or_default());
-            }
+            Id::HaulProfile => self.profile = cp_profile::wanted(value.as_deref()),
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,

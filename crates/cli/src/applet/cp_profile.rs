@@ -19,7 +19,8 @@ pub(super) struct Advice {
 }
 
 /// Reads the value of `--profile`: a word, or the path of a file.
-pub(super) fn wanted(value: &OsStr) -> Wanted {
+pub(super) fn wanted(value: Option<&OsStr>) -> Wanted {
+    let value = value.unwrap_or_default();
     match value.to_str() {
         Some("auto") => Wanted::Auto,
         Some("none") => Wanted::None,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use haul_sys::data::{Way, ftruncate, read, seek_end, seek_set, seek_tell, set_way, write};
+use haul_sys::data::{Way, ftruncate, read, seek_set, seek_tell, set_way, write};
 use haul_sys::fs::{Kind, OFlags, fdatasync, fstat, fsync};
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::{Errno, errno_text};
@@ -33,7 +33,7 @@ pub(super) struct Dd {
     pub(super) signals: Signals,
     answered: u32,
     converter: Converter,
-    buffer: Option<AlignedBuffer>,
+    pub(super) buffer: Option<AlignedBuffer>,
     /// What is gathered for the output, where that is blocked by itself.
     gathered: Vec<u8>,
     before: usize,
@@ -42,7 +42,7 @@ pub(super) struct Dd {
     input_seeks: Result<(), Errno>,
 }
 
-fn bytes_of(number: u64) -> usize {
+pub(super) fn bytes_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
@@ -73,11 +73,11 @@ impl Dd {
         }
     }
 
-    fn has(&self, conv: Conv) -> bool {
+    pub(super) fn has(&self, conv: Conv) -> bool {
         self.request.conv.any(conv)
     }
 
-    fn say(&mut self, text: &str, errno: Option<Errno>) {
+    pub(super) fn say(&mut self, text: &str, errno: Option<Errno>) {
         match errno {
             Some(errno) => self.teller.say(&format!("{text}: {}", errno_text(errno))),
             None => self.teller.say(text),
@@ -85,7 +85,7 @@ impl Dd {
     }
 
     /// Answers the signals that have come.
-    fn heed(&mut self) -> Result<(), Quit> {
+    pub(super) fn heed(&mut self) -> Result<(), Quit> {
         self.counts.truncated = self.converter.truncated;
         let asked = self.signals.asked.load(Ordering::Relaxed);
         while self.answered != asked {
@@ -213,7 +213,7 @@ impl Dd {
         if self.has(Conv::BLOCK.with(Conv::UNBLOCK)) { b' ' } else { 0 }
     }
 
-    fn take_buffer(&mut self) -> Result<AlignedBuffer, Quit> {
+    pub(super) fn take_buffer(&mut self) -> Result<AlignedBuffer, Quit> {
         match self.buffer.take() {
             Some(buffer) => Ok(buffer),
             None => AlignedBuffer::new(bytes_of(self.request.ibs)).map_err(|_| {
@@ -349,7 +349,7 @@ impl Dd {
     }
 
     /// Ends the run in the middle, with a report.
-    fn quit(&mut self) -> Quit {
+    pub(super) fn quit(&mut self) -> Quit {
         let _synced = self.synchronize();
         self.counts.truncated = self.converter.truncated;
         self.teller.report(&self.counts);
@@ -398,7 +398,7 @@ impl Dd {
     }
 
     /// Reads once, or until a whole record is there.
-    fn read_record(
+    pub(super) fn read_record(
         &mut self,
         buffer: &mut AlignedBuffer,
         wanted: usize,
@@ -418,7 +418,7 @@ impl Dd {
         }
     }
 
-    fn read_once(&mut self, room: &mut [u8]) -> Result<Result<usize, Errno>, Quit> {
+    pub(super) fn read_once(&mut self, room: &mut [u8]) -> Result<Result<usize, Errno>, Quit> {
         let size = room.len();
         let is_direct = self.request.iflags.open.contains(OFlags::DIRECT);
         let was_partial = self.before > 0 && self.before < size;
@@ -454,7 +454,7 @@ impl Dd {
     }
 
     /// Writes all of it. Returns how much arrived, and why no more did.
-    fn write_all(&mut self, bytes: &[u8]) -> Result<(usize, Option<Errno>), Quit> {
+    pub(super) fn write_all(&mut self, bytes: &[u8]) -> Result<(usize, Option<Errno>), Quit> {
         let is_direct = self.request.oflags.open.contains(OFlags::DIRECT);
         if is_direct && (bytes.len() as u64) < self.request.obs {
             self.leave_direct();
@@ -515,146 +515,6 @@ impl Dd {
         sought.is_ok()
     }
 
-    fn skip_input(&mut self) -> Result<(), Quit> {
-        let Amount { records, bytes } = self.request.skip;
-        let ibs = self.request.ibs;
-        let total = self.request.skip.total(ibs);
-        let mut is_short = false;
-        let sought = match (total, self.input.offset) {
-            (Some(total), Some(at)) => at
-                .checked_add(total)
-                .filter(|to| *to <= LARGEST)
-                .ok_or(Errno::OVERFLOW)
-                .and_then(|to| seek_set(self.input.fd(), to).map_err(|error| error.errno)),
-            (Some(_), None) => Err(Errno::SPIPE),
-            (None, _) => Err(Errno::OVERFLOW),
-        };
-        match sought {
-            Ok(to) => {
-                let stat = fstat(self.input.fd());
-                let size = stat.ok().filter(|stat| stat.kind() == Kind::Regular && stat.size > 0);
-                is_short = size.is_some_and(|stat| stat.size < to);
-                self.input.offset = Some(size.map_or(to, |stat| to.min(stat.size)));
-            }
-            Err(errno) => {
-                if seek_end(self.input.fd(), 0).is_ok() {
-                    let name = quote_if_needed(&self.input.name);
-                    self.say(&format!("{name}: cannot skip"), Some(errno));
-                    return Err(self.quit());
-                }
-                is_short |= !self.read_over(records, bytes)?;
-            }
-        }
-        if is_short && self.teller.status() != Status::None {
-            let name = quote_if_needed(&self.input.name);
-            self.say(&format!("{name}: cannot skip to specified offset"), None);
-        }
-        Ok(())
-    }
-
-    /// Skips by reading; `false` if the input ended before.
-    fn read_over(&mut self, records: u64, bytes: u64) -> Result<bool, Quit> {
-        let mut buffer = self.take_buffer()?;
-        let (mut records, mut bytes) = (records, bytes);
-        let mut is_whole = true;
-        while records > 0 || bytes > 0 {
-            let wanted = if records > 0 { self.request.ibs } else { bytes };
-            match self.read_record(&mut buffer, bytes_of(wanted))? {
-                Ok(0) => {
-                    is_whole = false;
-                    break;
-                }
-                Ok(count) => {
-                    self.input.advance(count as u64);
-                    is_whole &= count as u64 == wanted;
-                }
-                Err(errno) => {
-                    let name = quote(&self.input.name);
-                    self.say(&format!("error reading {name}"), Some(errno));
-                    if self.has(Conv::NOERROR) {
-                        self.teller.report(&self.counts);
-                    }
-                    return Err(self.quit());
-                }
-            }
-            if records > 0 {
-                records -= 1;
-            } else {
-                bytes = 0;
-            }
-        }
-        self.buffer = Some(buffer);
-        Ok(is_whole)
-    }
-
-    fn seek_output(&mut self) -> Result<(), Quit> {
-        let total = self.request.seek.total(self.request.obs);
-        let target = total.zip(self.output.offset);
-        let sought = match target {
-            Some((total, at)) => at
-                .checked_add(total)
-                .filter(|to| *to <= LARGEST)
-                .ok_or(Errno::OVERFLOW)
-                .and_then(|to| seek_set(self.output.fd(), to).map_err(|error| error.errno)),
-            None if total.is_none() => Err(Errno::OVERFLOW),
-            None => Err(Errno::SPIPE),
-        };
-        match sought {
-            Ok(to) => {
-                self.output.offset = Some(to);
-                Ok(())
-            }
-            Err(errno) if seek_end(self.output.fd(), 0).is_ok() => {
-                let name = quote_if_needed(&self.output.name);
-                self.say(&format!("{name}: cannot seek"), Some(errno));
-                Err(self.quit())
-            }
-            Err(errno) => self.read_output_over(errno),
-        }
-    }
-
-    /// Moves an output on that cannot be sought in: by reading it, and behind its end with zeros.
-    fn read_output_over(&mut self, errno: Errno) -> Result<(), Quit> {
-        let mut buffer = vec![0; bytes_of(self.request.obs)];
-        let Amount { mut records, mut bytes } = self.request.seek;
-        let mut reads = true;
-        while records > 0 || bytes > 0 {
-            let size = bytes_of(if records > 0 { self.request.obs } else { bytes });
-            let room = buffer.get_mut(..size).unwrap_or(&mut []);
-            if reads {
-                self.heed()?;
-                match read(self.output.fd(), &mut *room) {
-                    Ok(0) => {
-                        reads = false;
-                        continue;
-                    }
-                    Ok(_) => {}
-                    Err(error) if error.errno == Errno::INTR => continue,
-                    Err(_) => {
-                        let name = quote_if_needed(&self.output.name);
-                        self.say(&format!("{name}: cannot seek"), Some(errno));
-                        return Err(self.quit());
-                    }
-                }
-            } else {
-                room.fill(0);
-                let zeros = vec![0; size];
-                let (written, why) = self.write_all(&zeros)?;
-                if written != size {
-                    let name = quote(&self.output.name);
-                    self.say(&format!("writing to {name}"), why);
-                    return Err(self.quit());
-                }
-            }
-            if records > 0 {
-                records -= 1;
-            } else {
-                bytes = 0;
-            }
-        }
-        Ok(())
-    }
-
     /// Makes the output durable as far as that is asked for; once.
     pub(super) fn synchronize(&mut self) -> bool {
         let mut is_good = true;
@@ -677,7 +537,7 @@ impl Dd {
         is_good
     }
 
-    fn again(&self, call: impl Fn(&Side) -> haul_sys::Result<()>) -> Result<(), Errno> {
+    pub(super) fn again(&self, call: impl Fn(&Side) -> haul_sys::Result<()>) -> Result<(), Errno> {
         loop {
             match call(&self.output) {
                 Err(error) if error.errno == Errno::INTR => {}
@@ -716,7 +576,7 @@ impl Dd {
 }
 
 /// What became of a record.
-enum Step {
+pub(super) enum Step {
     Next,
     Ended,
     Failed,

@@ -4,6 +4,7 @@ mod bulk;
 mod convert;
 mod copy;
 mod operands;
+mod place;
 mod report;
 mod side;
 

@@ -1,0 +1,151 @@
+//! Where `dd` begins: `skip` in its input and `seek` in its output, by seeking or by reading over.
+
+use haul_sys::Errno;
+use haul_sys::data::{read, seek_end, seek_set};
+use haul_sys::fs::{Kind, fstat};
+
+use super::copy::{Dd, Quit, bytes_of};
+use super::operands::{Amount, Conv, LARGEST, Status};
+use crate::escape::{quote, quote_if_needed};
+
+impl Dd {
+    pub(super) fn skip_input(&mut self) -> Result<(), Quit> {
+        let Amount { records, bytes } = self.request.skip;
+        let ibs = self.request.ibs;
+        let total = self.request.skip.total(ibs);
+        let mut is_short = false;
+        let sought = match (total, self.input.offset) {
+            (Some(total), Some(at)) => at
+                .checked_add(total)
+                .filter(|to| *to <= LARGEST)
+                .ok_or(Errno::OVERFLOW)
+                .and_then(|to| seek_set(self.input.fd(), to).map_err(|error| error.errno)),
+            (Some(_), None) => Err(Errno::SPIPE),
+            (None, _) => Err(Errno::OVERFLOW),
+        };
+        match sought {
+            Ok(to) => {
+                let stat = fstat(self.input.fd());
+                let size = stat.ok().filter(|stat| stat.kind() == Kind::Regular && stat.size > 0);
+                is_short = size.is_some_and(|stat| stat.size < to);
+                self.input.offset = Some(size.map_or(to, |stat| to.min(stat.size)));
+            }
+            Err(errno) => {
+                if seek_end(self.input.fd(), 0).is_ok() {
+                    let name = quote_if_needed(&self.input.name);
+                    self.say(&format!("{name}: cannot skip"), Some(errno));
+                    return Err(self.quit());
+                }
+                is_short |= !self.read_over(records, bytes)?;
+            }
+        }
+        if is_short && self.teller.status() != Status::None {
+            let name = quote_if_needed(&self.input.name);
+            self.say(&format!("{name}: cannot skip to specified offset"), None);
+        }
+        Ok(())
+    }
+
+    /// Skips by reading; `false` if the input ended before.
+    fn read_over(&mut self, records: u64, bytes: u64) -> Result<bool, Quit> {
+        let mut buffer = self.take_buffer()?;
+        let (mut records, mut bytes) = (records, bytes);
+        let mut is_whole = true;
+        while records > 0 || bytes > 0 {
+            let wanted = if records > 0 { self.request.ibs } else { bytes };
+            match self.read_record(&mut buffer, bytes_of(wanted))? {
+                Ok(0) => {
+                    is_whole = false;
+                    break;
+                }
+                Ok(count) => {
+                    self.input.advance(count as u64);
+                    is_whole &= count as u64 == wanted;
+                }
+                Err(errno) => {
+                    let name = quote(&self.input.name);
+                    self.say(&format!("error reading {name}"), Some(errno));
+                    if self.has(Conv::NOERROR) {
+                        self.teller.report(&self.counts);
+                    }
+                    return Err(self.quit());
+                }
+            }
+            if records > 0 {
+                records -= 1;
+            } else {
+                bytes = 0;
+            }
+        }
+        self.buffer = Some(buffer);
+        Ok(is_whole)
+    }
+
+    pub(super) fn seek_output(&mut self) -> Result<(), Quit> {
+        let total = self.request.seek.total(self.request.obs);
+        let target = total.zip(self.output.offset);
+        let sought = match target {
+            Some((total, at)) => at
+                .checked_add(total)
+                .filter(|to| *to <= LARGEST)
+                .ok_or(Errno::OVERFLOW)
+                .and_then(|to| seek_set(self.output.fd(), to).map_err(|error| error.errno)),
+            None if total.is_none() => Err(Errno::OVERFLOW),
+            None => Err(Errno::SPIPE),
+        };
+        match sought {
+            Ok(to) => {
+                self.output.offset = Some(to);
+                Ok(())
+            }
+            Err(errno) if seek_end(self.output.fd(), 0).is_ok() => {
+                let name = quote_if_needed(&self.output.name);
+                self.say(&format!("{name}: cannot seek"), Some(errno));
+                Err(self.quit())
+            }
+            Err(errno) => self.read_output_over(errno),
+        }
+    }
+
+    /// Moves an output on that cannot be sought in: by reading it, and behind its end with zeros.
+    fn read_output_over(&mut self, errno: Errno) -> Result<(), Quit> {
+        let mut buffer = vec![0; bytes_of(self.request.obs)];
+        let Amount { mut records, mut bytes } = self.request.seek;
+        let mut reads = true;
+        while records > 0 || bytes > 0 {
+            let size = bytes_of(if records > 0 { self.request.obs } else { bytes });
+            let room = buffer.get_mut(..size).unwrap_or(&mut []);
+            if reads {
+                self.heed()?;
+                match read(self.output.fd(), &mut *room) {
+                    Ok(0) => {
+                        reads = false;
+                        continue;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.errno == Errno::INTR => continue,
+                    Err(_) => {
+                        let name = quote_if_needed(&self.output.name);
+                        self.say(&format!("{name}: cannot seek"), Some(errno));
+                        return Err(self.quit());
+                    }
+                }
+            } else {
+                room.fill(0);
+                let zeros = vec![0; size];
+                let (written, why) = self.write_all(&zeros)?;
+                if written != size {
+                    let name = quote(&self.output.name);
+                    self.say(&format!("writing to {name}"), why);
+                    return Err(self.quit());
+                }
+            }
+            if records > 0 {
+                records -= 1;
+            } else {
+                bytes = 0;
+            }
+        }
+        Ok(())
+    }
+}
