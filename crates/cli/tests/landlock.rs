@@ -27,8 +27,10 @@ fn restrict(writable: &[PathBuf]) -> Result<RulesetStatus, Box<dyn std::error::E
         .create()?
         .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(VERSION)))?;
     for path in writable {
-        rules =
-            rules.add_rule(PathBeneath::new(PathFd::new(path)?, AccessFs::from_all(VERSION)))?;
+        // Rights to what is in a directory cannot be given to a file.
+        let all = AccessFs::from_all(VERSION);
+        let access = if path.is_dir() { all } else { AccessFs::from_file(VERSION) };
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, access))?;
     }
     Ok(rules.restrict_self()?.ruleset)
 }

@@ -12,7 +12,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{FileSystem, Follow, Kind, Stat, fgetxattr, fstat, fstatfs, open_directory};
 
 use crate::rehearse::Intent;
-use crate::request::{Keep, Make, Policy};
+use crate::request::{Appearance, Keep, Make, Policy};
 use crate::walk::node::Identity;
 
 /// The magic number of FAT, which has neither owners, links nor files of 4 GiB.
@@ -136,7 +136,11 @@ impl Needs {
             self.shareable += needed;
             return;
         }
-        let freed = old.map_or(0, |old| old.blocks * 512);
+        // With --atomic the old file stays until the new one is there.
+        let freed = match old {
+            Some(old) if policy.appearance == Appearance::Gradual => old.blocks * 512,
+            _ => 0,
+        };
         self.allocated += needed.saturating_sub(freed);
     }
 
