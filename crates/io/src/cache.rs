@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 use haul_sys::data::{Advice, Writeback, fadvise, write_back};
 use haul_sys::fs::fsync;
 
+use crate::job::FileJob;
 use crate::ladder::DataError;
 use crate::method::{LADDER, retrying};
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::sides::{Sides, Way, Which};
-use crate::transfer::FileJob;
 use crate::{Cache, Choice, DataPolicy, Watch};
 
 /// What becomes of a file's pages when the copy is done.

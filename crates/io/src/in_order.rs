@@ -2,11 +2,11 @@
 
 use haul_sys::data::{read, write};
 
+use crate::job::FileJob;
 use crate::kit::BUFFER_BYTES;
 use crate::ladder::{DataError, Detection, Moved};
 use crate::method::{LADDER, retrying};
 use crate::shape::is_surely_a_stream;
-use crate::transfer::FileJob;
 use crate::{Choice, Kit, Watch};
 
 /// The last line of the ladder is what this does, but for the offsets.

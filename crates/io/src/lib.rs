@@ -9,6 +9,7 @@ pub mod digest;
 pub mod errno;
 pub mod fan;
 mod in_order;
+mod job;
 mod kit;
 pub mod ladder;
 pub mod method;
@@ -28,6 +29,7 @@ pub mod stream;
 pub mod transfer;
 pub mod witness;
 
+pub use job::FileJob;
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
 pub use pace::Pace;

@@ -4,10 +4,10 @@
 use haul_sys::fs::Kind;
 
 use crate::Sparse;
+use crate::job::FileJob;
 use crate::method::Zeros;
 use crate::quirk::{HolesTold, SizeTold};
 use crate::segment::Map;
-use crate::transfer::FileJob;
 
 /// What is to be done with a file's zeros and holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

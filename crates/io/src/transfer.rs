@@ -7,16 +7,15 @@
 //! leaves a file that looks complete and is not.
 
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use haul_sys::data::{Allocate, fallocate, ftruncate};
-use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
 use crate::errno::{Memory, Verdict, verdict};
+use crate::job::FileJob;
 use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_range};
 use crate::method::{
     Attempt, FAR_REQUEST_BYTES, Fit, LADDER, RangeJob, Several, Sharing, Want, Zeros, retrying,
@@ -24,12 +23,12 @@ use crate::method::{
 };
 use crate::quirk::{Preallocate, Trips};
 use crate::report::{Refusal, Report, SideReport, Why};
-use crate::residency::{Asked, Cached, Residency, SAMPLED_BYTES, cached_bytes};
+use crate::residency::{Cached, Residency, SAMPLED_BYTES};
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, shape};
 use crate::sides::{Way, Which};
 use crate::witness::Witness;
-use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Tell, Watch};
+use crate::{Cache, Choice, DataPolicy, Kit, Reflink, Tell, Watch};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
@@ -45,35 +44,6 @@ const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
 
 /// The line of the ladder that shares blocks.
 const REFLINK_LINE: usize = 0;
-
-/// Everything about one file that moving its bytes needs.
-#[derive(Clone, Copy)]
-pub struct FileJob<'a> {
-    /// Where the bytes come from.
-    pub source: BorrowedFd<'a>,
-    /// Where they go: empty, and open for writing.
-    pub target: BorrowedFd<'a>,
-    /// What the source was when it was opened.
-    pub stat: &'a Stat,
-    /// What kind of file the target is.
-    pub target_kind: Kind,
-    /// The two file systems.
-    pub pair: &'a Pair,
-    /// The run's policy.
-    pub policy: &'a DataPolicy,
-    /// Who is to see the bytes, if anybody.
-    pub witness: Option<&'a Witness>,
-}
-
-impl<'a> FileJob<'a> {
-    pub(crate) fn source_pages(&self) -> Asked<'a> {
-        Asked { fd: self.source, quirk: self.pair.source }
-    }
-
-    pub(crate) fn target_pages(&self) -> Asked<'a> {
-        Asked { fd: self.target, quirk: self.pair.target }
-    }
-}
 
 /// Moves all bytes of a file with this worker alone.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
@@ -160,7 +130,7 @@ impl Transfer {
         let told = (files > 0).then(|| Told {
             started: Instant::now(),
             files,
-            before: cached(job),
+            before: job.cached(),
             ranges: AtomicU64::new(0),
             notes: Mutex::default(),
         });
@@ -460,7 +430,7 @@ impl Transfer {
         if self.shape.map == Map::Ask || self.shape.zeros == Zeros::Skip {
             retrying(&watch, || ftruncate(job.target, job.stat.size))?;
         }
-        if job.stat.size > SNAPSHOT_BYTES && has_changed(job)? {
+        if job.stat.size > SNAPSHOT_BYTES && job.has_changed()? {
             return Err(DataError::Changed);
         }
         if self.line.load(Ordering::Relaxed) != REFLINK_LINE {
@@ -481,7 +451,7 @@ impl Transfer {
         };
         let residency = self.told.as_ref().map(|told| Residency {
             before: told.before,
-            after: cached(job),
+            after: job.cached(),
             files: told.files,
         });
         Moved {
@@ -559,7 +529,7 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let bytes = self.moved.load(Ordering::Relaxed);
-        if error != DataError::Changed || has_changed(job)? {
+        if error != DataError::Changed || job.has_changed()? {
             return Err(error);
         }
         if self.sharing == Sharing::Sole && self.shape.map == Map::Dense {
@@ -580,19 +550,6 @@ fn stands_for(job: &FileJob<'_>) -> u64 {
         Tell::Residency if job.stat.size < SAMPLED_BYTES => job.pair.small_file_stands_for(),
         Tell::Residency | Tell::Everything => 1,
     }
-}
-
-fn cached(job: &FileJob<'_>) -> Cached {
-    Cached {
-        source: cached_bytes(job.source_pages(), 0, job.stat.size),
-        target: cached_bytes(job.target_pages(), 0, job.stat.size),
-    }
-}
-
-fn has_changed(job: &FileJob<'_>) -> Result<bool, DataError> {
-    let now = fstat(job.source)?;
-    let was = job.stat;
-    Ok(now.size != was.size || now.mtime != was.mtime || now.ctime != was.ctime)
 }
 
 /// Sets the target's size to less than the source's, by the block that comes last.

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use haul_io::transfer::FileJob;
+use haul_io::FileJob;
 use haul_io::{DataPolicy, Pair, Watch};
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 

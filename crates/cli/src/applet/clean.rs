@@ -102,7 +102,7 @@ fn sweep(output: &Output, directories: &[OsString], (deed, age): (Deed, i64)) ->
                 (Found::Leftover, Deed::Remove) => output.line(&format!("removed {shown}")),
                 (Found::Leftover, Deed::Tell) => output.line(&format!("would remove {shown}")),
                 (Found::InUse, _) => {
-                    output.line(&format!("left {shown}: in use, or younger than {age} seconds"))
+                    output.line(&format!("left {shown}: in use, or younger than {age} seconds"));
                 }
                 (Found::Foreign, _) => {
                     output.line(&format!("left {shown}: somebody else's, or a directory"));

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use haul_io::FileJob;
 use haul_io::sides::Which;
-use haul_io::transfer::{FileJob, is_worth_sharing, move_file};
+use haul_io::transfer::{is_worth_sharing, move_file};
 use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
 use haul_sys::data::{ftruncate, seek_set};

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haul_io::FileJob;
 use haul_io::method::Sharing;
-use haul_io::transfer::{FileJob, Transfer};
+use haul_io::transfer::Transfer;
 use haul_io::witness::Witness;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Kind, Stat};

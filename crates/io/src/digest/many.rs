@@ -220,7 +220,7 @@ mod tests {
         let done = AtomicU64::new(0);
         let work = |job: u64, turn: &Turn<'_>| {
             let mut seen = job;
-            if job % 3 == 0 {
+            if job.is_multiple_of(3) {
                 turn.wait();
                 seen = done.load(Ordering::SeqCst);
             }

@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use haul_io::FileJob;
 use haul_io::method::{LADDER, Sharing};
-use haul_io::transfer::{FileJob, Transfer, is_worth_sharing, move_file};
+use haul_io::transfer::{Transfer, is_worth_sharing, move_file};
 use haul_io::{DataError, DataPolicy, Kit, Moved, Pair, Quirk, Watch, quirk};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 

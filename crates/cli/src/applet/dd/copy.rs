@@ -148,8 +148,8 @@ impl Dd {
         let cuts = !self.has(Conv::NOTRUNC) && self.request.output.is_some();
         let whole = {
             let bulk = Bulk {
-                source: self.input.fd.as_fd_ref(),
-                target: self.output.fd.as_fd_ref(),
+                source: self.input.fd(),
+                target: self.output.fd(),
                 source_offset: from,
                 target_offset: to,
                 bytes,
@@ -169,7 +169,8 @@ impl Dd {
             })
         };
         // What is not a whole record for both sides is read again, and told by the plain loop.
-        let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
+        let unit =
+            if self.has(Conv::TWO_BUFFERS) { bulk::common_multiple(ibs, obs) } else { Some(ibs) };
         let sound = unit.map_or(0, |unit| whole / unit * unit);
         self.counts = counted(self.counts, sound, ibs, obs);
         for (side, at) in [(&mut self.input, from), (&mut self.output, to)] {
@@ -589,24 +590,5 @@ fn counted(counts: Counts, moved: u64, ibs: u64, obs: u64) -> Counts {
         written_full: counts.written_full + moved / obs,
         bytes: counts.bytes + moved,
         ..counts
-    }
-}
-
-/// Returns the least number that both divide.
-fn common_multiple(one: u64, other: u64) -> Option<u64> {
-    let (mut a, mut b) = (one, other);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    (one / a).checked_mul(other)
-}
-
-trait AsFdRef {
-    fn as_fd_ref(&self) -> std::os::fd::BorrowedFd<'_>;
-}
-
-impl AsFdRef for std::os::fd::OwnedFd {
-    fn as_fd_ref(&self) -> std::os::fd::BorrowedFd<'_> {
-        std::os::fd::AsFd::as_fd(self)
     }
 }
