@@ -9,7 +9,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use haul_sys::Errno;
 use haul_sys::fs::{
     Access, Kind, OpenHow, Stat, chmod_handle, chown_handle, fstat, lgetxattr_at, llistxattr_at,
-    openat, setxattr_handle, utimens_handle,
+    openat, removexattr_handle, setxattr_handle, utimens_handle,
 };
 
 use super::{Lost, keeps_anything, owner, times_of};
@@ -60,6 +60,9 @@ pub(crate) fn keep(
     if kept.xattr.wanted() || kept.mode == ModePolicy::Keep {
         attributes(source, &target, policy, &mut lost);
     }
+    if kept.mode == ModePolicy::Keep && !is_link {
+        without_inherited_list(source, &target, &mut lost);
+    }
     if !is_link
         && mode != now.permissions()
         && let Err(error) = chmod_handle(&target, mode)
@@ -83,6 +86,20 @@ fn pin(target: Place<'_>, stat: &Stat) -> Result<(OwnedFd, Stat), Errno> {
         Ok((pinned, now))
     } else {
         Err(Errno::STALE)
+    }
+}
+
+/// Takes away the access-control list that the directory handed down, where the source has none:
+/// it would let others in whom the source keeps out.
+fn without_inherited_list(source: Place<'_>, target: &OwnedFd, lost: &mut Vec<Lost>) {
+    if lgetxattr_at(source.directory, source.name, super::acl::ACCESS).is_ok() {
+        return;
+    }
+    match removexattr_handle(target, super::acl::ACCESS) {
+        Ok(()) => {}
+        // There was none; or there is no /proc, and then none could be given either.
+        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => {}
+        Err(error) => lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno)),
     }
 }
 

@@ -42,3 +42,9 @@ pub fn setxattr_handle(fd: impl AsFd, attribute: &CStr, value: &[u8]) -> Result<
     let path = entry(fd.as_fd(), Call::Lsetxattr)?;
     rustix::fs::setxattr(&path, attribute, value, XattrFlags::empty()).named(Call::Lsetxattr)
 }
+
+/// Removes an attribute of what the descriptor stands for; `ENODATA` when it has no such attribute.
+pub fn removexattr_handle(fd: impl AsFd, attribute: &CStr) -> Result<()> {
+    let path = entry(fd.as_fd(), Call::Fremovexattr)?;
+    rustix::fs::removexattr(&path, attribute).named(Call::Fremovexattr)
+}
