@@ -22,9 +22,10 @@ const TRIAL_BYTES: usize = 1 << 20;
 /// Fewer than these tell nothing.
 const TRIAL_BYTES_LEAST: usize = 256 << 10;
 
-/// A server that copies by itself is waited for once, and a second and third time if something else
-/// comes in between. The kernel in its stead reads and writes 64 KiB at a time, and waits for each.
-const TRIAL_WAITS_MAX: u64 = 3;
+/// A server that copies by itself is waited for once, and a few times more for the target's lock where
+/// other workers are at it. The kernel in its stead reads and writes 64 KiB at a time, and waits at
+/// least once for each; so more than one wait in twice that many bytes tells.
+const TRIAL_WAIT_BYTES: u64 = 128 << 10;
 
 /// Finds out who really copies. Where a FUSE, NFS or SMB server does not know the request, the kernel
 /// says nothing of it and moves the bytes here and back by itself, 64 KiB at a time (`fs/fuse/file.c`,
@@ -45,7 +46,7 @@ impl Trial {
         if bytes < TRIAL_BYTES_LEAST {
             return Who::Offloads;
         }
-        if thread_usage().waits - self.waits <= TRIAL_WAITS_MAX {
+        if thread_usage().waits - self.waits <= bytes as u64 / TRIAL_WAIT_BYTES {
             job.pair.prove_offload();
             return Who::Offloads;
         }
