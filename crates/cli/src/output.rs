@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use haul_sys::process::{Standard, was_closed};
+
 use crate::error_list::ErrorList;
 
 /// Where an applet writes. Shared by the workers of a run; a line is never torn.
@@ -128,7 +130,12 @@ impl Inner {
     fn flush(&mut self) {
         if !self.buffer.is_empty() && self.failed.is_none() {
             let mut stdout = io::stdout().lock();
-            let written = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
+            // Where it was closed, the standard library writes to /dev/null instead.
+            let written = if was_closed(Standard::Output) {
+                Err(haul_sys::Errno::BADF.into())
+            } else {
+                stdout.write_all(&self.buffer).and_then(|()| stdout.flush())
+            };
             self.failed = written.err();
         }
         self.buffer.clear();

@@ -96,6 +96,8 @@ fn path_for(source: &Path, target: &Path) -> Result<Option<PathBuf>, String> {
     let Some(folder) = folder() else { return Ok(None) };
     match std::fs::metadata(&folder) {
         Ok(found) if found.is_dir() => {}
+        // Whoever works as another user has that one's HOME, and no business there.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let shown = quote(folder.as_os_str().as_encoded_bytes());
             return Err(format!("the profiles in {shown} cannot be read: {}", describe(&error)));

@@ -30,6 +30,20 @@ fn fsync_waits_for_each_file_and_each_directory_once() -> Outcome {
     Ok(())
 }
 
+/// The name of a file that was given as a path is in a directory that the run does not walk.
+#[test]
+fn fsync_waits_for_the_directory_that_the_name_is_in() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = with_source(100)?;
+    std::fs::create_dir_all(scratch.at("else/where"))?;
+    let strace = Strace::new(scratch.at("log")).trace("fsync").showing_paths();
+    strace.wrap(cp(["--fsync", "s", "else/where/t"]).in_dir(scratch.path())).succeed()?;
+    assert!(strace.text()?.contains("else/where>"), "{}", strace.text()?);
+    Ok(())
+}
+
 #[test]
 fn an_fsync_that_fails_is_told_and_counts() -> Outcome {
     if !is_usable()? {

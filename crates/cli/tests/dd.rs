@@ -174,6 +174,19 @@ fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
 }
 
 #[test]
+fn a_report_that_nobody_gets_is_a_failure() -> Outcome {
+    for to in ["2>&-", "2>/dev/full"] {
+        let line = format!(": | '{}' dd {to}", haul().display());
+        let done = Call::of("bash").words(["-c", &line]).run()?;
+        assert_eq!(done.code(), Some(1), "{to}");
+    }
+    let line = format!("echo x | '{}' cat >&-", haul().display());
+    let done = Call::of("bash").words(["-c", &line]).run()?;
+    assert_eq!(done.errors(), "cat: standard output: Bad file descriptor\n");
+    Ok(())
+}
+
+#[test]
 fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Outcome {
     use std::os::unix::process::ExitStatusExt as _;
     let mut child = Command::new(haul())

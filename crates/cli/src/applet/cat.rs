@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use haul_io::stream::{NEVER, Passing, Side, Trouble, pass, write_all};
 use haul_sys::data::{read, seek_end, seek_tell};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
+use haul_sys::process::{Standard, was_closed};
+use haul_sys::{Errno, errno_text};
 
 use super::cat_format::{Blank, Format, Formatter, Number, Shown};
 use super::common::{self, usage_error};
@@ -124,6 +126,10 @@ enum Failed {
 
 fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode {
     let stdout = std::io::stdout();
+    if was_closed(Standard::Output) {
+        output.error(&format!("standard output: {}", errno_text(Errno::BADF)));
+        return ExitCode::FAILURE;
+    }
     let target = match fstat(&stdout) {
         Ok(stat) => Target { fd: stdout.as_fd(), stat },
         Err(error) => {

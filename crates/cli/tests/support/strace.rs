@@ -60,6 +60,12 @@ impl Strace {
         self
     }
 
+    /// Prints descriptors with the paths that they are open at.
+    pub(crate) fn showing_paths(mut self) -> Strace {
+        self.options.push("-y".to_owned());
+        self
+    }
+
     /// Runs a call under strace.
     pub(crate) fn wrap(&self, call: Call) -> Call {
         let mut words = vec!["strace".to_owned(), "-f".to_owned(), "-qqq".to_owned()];

@@ -21,6 +21,7 @@ use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
 use crate::request::{Appearance, Make, Prove, Sync, WholeDigest};
 use crate::run::{Entry, Run};
+use crate::schedule::finish::sync_place;
 use crate::walk::node::{Node, identity};
 use crate::worker::{Task, Worker};
 
@@ -222,6 +223,9 @@ fn close_named(
         };
         lost.take_away(run, None);
         return;
+    }
+    if run.policy.sync == Sync::Files {
+        sync_place(run, entry);
     }
     finish(worker, entry, stat, Complete { moved, leads_links, digest });
 }

@@ -3,6 +3,7 @@
 //! No barrier between phases and nothing in `Drop`: whoever does the last piece of work in a
 //! directory applies its attributes, and then has done a piece of the parent's work.
 
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,7 +13,7 @@ use haul_sys::{Call, Errno};
 use crate::apply::held;
 use crate::error::What;
 use crate::request::{Appearance, Sync};
-use crate::run::Run;
+use crate::run::{Entry, Run};
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_node};
 
@@ -55,7 +56,9 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
         let readable = open_directory(handles.target(), c".", Follow::No)?;
         fsync(&readable)?;
         // An operand's own name may be in a directory that is no node of ours.
-        if node.parent.as_ref().is_some_and(|parent| parent.lists_operands) {
+        let name = node.target_name.as_ref().unwrap_or(&node.source_name);
+        let is_elsewhere = is_path(name);
+        if is_elsewhere && node.parent.as_ref().is_some_and(|parent| parent.lists_operands) {
             fsync(open_directory(handles.target(), c"..", Follow::No)?)?;
         }
         Ok(())
@@ -66,6 +69,31 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
         Err(error) if error.call == Call::Fsync && error.errno == Errno::INVAL => {}
         Err(error) => run.fail_node(node, What::Sync, Some(error.errno)),
     }
+}
+
+/// Waits until the name of a file is on stable storage that was given as a path: the directory that
+/// it is in is no node of ours.
+pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
+    if !entry.node.lists_operands || !is_path(entry.target) {
+        return;
+    }
+    let path = entry.target.to_bytes();
+    let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    let Ok(parent) = CString::new(path.get(..behind).unwrap_or_default()) else { return };
+    let synced = run
+        .cache
+        .of(entry.node)
+        .map_err(|(_, error)| error)
+        .and_then(|handles| fsync(&open_directory(handles.target(), &parent, Follow::Yes)?));
+    match synced {
+        Ok(()) => {}
+        Err(error) if error.call == Call::Fsync && error.errno == Errno::INVAL => {}
+        Err(error) => entry.fail(run, What::Sync, Some(error.errno)),
+    }
+}
+
+fn is_path(name: &CStr) -> bool {
+    name.to_bytes().contains(&b'/')
 }
 
 fn finish(run: &Run<'_>, node: &Arc<Node>) {

@@ -1,5 +1,6 @@
 //! Calls about this process: its limits, its mask, its identity.
 
+mod closed;
 mod heap;
 mod identity;
 mod ignore;
@@ -14,6 +15,7 @@ mod umask;
 mod unshare;
 mod wait4;
 
+pub use closed::{Standard, was_closed};
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};

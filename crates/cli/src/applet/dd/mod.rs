@@ -131,7 +131,7 @@ fn all(dd: &mut Dd, cut: bool) -> bool {
     let synced = dd.synchronize();
     let dropped = dd.drop_rest();
     match dd.finish() {
-        Ok(()) => cut && copied && synced && dropped,
+        Ok(()) => cut && copied && synced && dropped && !dd.teller.is_mute,
         Err(Quit) => false,
     }
 }

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::time::Instant;
 
+use haul_sys::process::{Standard, was_closed};
+
 use super::operands::Status;
 
 /// What was done so far.
@@ -26,11 +28,20 @@ pub(super) struct Teller {
     /// Seconds after the beginning at which the next line of progress is due.
     next: u64,
     told_bytes: Option<u64>,
+    /// Whether something could not be told.
+    pub(super) is_mute: bool,
 }
 
 impl Teller {
     pub(super) fn new(status: Status) -> Teller {
-        Teller { status, begun: Instant::now(), progress_length: 0, next: 1, told_bytes: None }
+        Teller {
+            status,
+            begun: Instant::now(),
+            progress_length: 0,
+            next: 1,
+            told_bytes: None,
+            is_mute: false,
+        }
     }
 
     /// Starts the clock.
@@ -42,9 +53,9 @@ impl Teller {
         self.status
     }
 
-    fn put(&self, text: &str) {
-        // There is nowhere to tell that this failed.
-        let _nowhere_to_tell = std::io::stderr().write_all(text.as_bytes());
+    fn put(&mut self, text: &str) {
+        let is_closed = was_closed(Standard::Error);
+        self.is_mute |= is_closed || std::io::stderr().write_all(text.as_bytes()).is_err();
     }
 
     fn end_progress(&mut self) {
