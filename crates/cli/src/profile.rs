@@ -293,7 +293,7 @@ mod tests {
             ]
         );
         assert_eq!((profile.jobs(0), profile.jobs(1 << 20)), (Some(2), None));
-        assert!(profile.line().contains("from 32 KiB on splice first"), "{}", profile.line());
+        assert!(profile.line().contains("from 32.0 KiB on splice first"), "{}", profile.line());
     }
 
     #[test]

@@ -67,14 +67,15 @@ fn everything_crosses_file_systems_with_everything_kept() -> Outcome {
             let (here, there) = (Scratch::on(&from)?, Scratch::on(&to)?);
             generate(&here.at("t"), "random:entries=300")?;
             generate(&here.at("t/n"), "nested:files=1000,dirs=20,size=300")?;
-            Call::of("cp").words(["-a", "t", "kept"]).in_dir(here.path()).succeed()?;
+            // What GNU's cp can keep there, and no more: ext4 has no times before 1901, say.
+            let kept = there.at("kept");
+            Call::of("cp").words(["-a", "t"]).word(&kept).in_dir(here.path()).succeed()?;
             let target = there.path().display().to_string();
             mv([jobs, "t", &target]).in_dir(here.path()).succeed()?;
             let context = format!("{} to {}", from.name, to.name);
             assert!(!here.at("t").exists(), "{context}");
-            // What GNU's cp could keep on the source's file system can the target's, too.
             let aspects = Aspects::preserved().without(Aspect::Blocks);
-            demand_equal(&here.at("kept"), &there.at("t"), aspects, &context);
+            demand_equal(&kept, &there.at("t"), aspects, &context);
             assert_eq!(leftovers(there.path())?, [""; 0], "{context}");
         }
     }
