@@ -6,6 +6,7 @@ use super::support::Outcome;
 use super::support::run::cp;
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
+use super::support::volume::volumes;
 
 /// Makes a folder with a source of so many bytes.
 fn with_source(bytes: usize) -> Outcome<Scratch> {
@@ -158,5 +159,24 @@ fn sizes_that_make_no_sense_are_refused() -> Outcome {
         assert_eq!(done.code(), Some(1), "{words}");
         assert!(done.errors().contains("invalid"), "{words}: {}", done.errors());
     }
+    Ok(())
+}
+
+/// What is done for a new file goes by its own file system, not by the current directory's: tmpfs
+/// gets no space reserved, ext4 does.
+#[test]
+fn a_new_name_is_judged_by_the_file_system_that_it_leads_to() -> Outcome {
+    let volumes = volumes()?;
+    let on = |name: &str| volumes.iter().find(|volume| volume.name == name).map(Scratch::on);
+    let (Some(here), Some(there)) = (on("tmpfs"), on("ext4")) else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (here?, there?);
+    here.write("s", vec![7; 16 << 20])?;
+    let strace = Strace::new(here.at("log")).trace("fallocate");
+    let call = cp(["--jobs=1", "s"]).word(there.at("t"));
+    strace.wrap(call.in_dir(here.path())).succeed()?;
+    assert_eq!(strace.lines()?.len(), 1, "{}", strace.text()?);
     Ok(())
 }

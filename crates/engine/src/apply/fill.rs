@@ -101,7 +101,15 @@ fn pair_of(
     target: &Target,
 ) -> Arc<Pair> {
     let pair = &task.node.pair;
-    let target_dev = target.before.map_or(pair.target_dev, |before| before.dev);
+    // Where the target is a name and no directory, what the operands' node knows is the file system
+    // of the current directory, from which the name may lead elsewhere.
+    let is_elsewhere = task.node.lists_operands
+        && task.node.target_name.as_ref().is_some_and(|name| name.is_empty());
+    let target_dev = match target.before {
+        Some(before) => before.dev,
+        None if is_elsewhere => fstat(&target.fd).map_or(0, |now| now.dev),
+        None => pair.target_dev,
+    };
     if stat.dev == pair.source_dev && target_dev == pair.target_dev {
         return Arc::clone(pair);
     }
