@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, Trouble, WritePlan, Writer, Zeros, fill,
+    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, Trouble, WritePlan, Writer, Zeros,
+    fill_while,
 };
 use haul_sys::data::widen_pipe;
 
@@ -245,10 +246,16 @@ impl Pump<'_> {
     }
 
     /// Reads a block, full but for the last.
-    fn read(&self, pool: &Arc<Pool>) -> Result<Option<Block>, Trouble> {
+    fn read(
+        &self,
+        pool: &Arc<Pool>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Option<Block>, Trouble> {
         let Some(mut block) = pool.take(self.stop)? else { return Err(Trouble::Stopped) };
         let stdin = std::io::stdin();
-        self.tally.waiting(Waiting::Input, || fill(stdin.as_fd(), &mut block, self.stop))?;
+        self.tally.waiting(Waiting::Input, || {
+            fill_while(stdin.as_fd(), &mut block, self.stop, is_wanted)
+        })?;
         Ok((!block.is_empty()).then_some(block))
     }
 
@@ -271,7 +278,7 @@ impl Pump<'_> {
         pool: &Arc<Pool>,
         pace: Option<&Pace>,
     ) -> Result<(), Trouble> {
-        while let Some(block) = self.read(pool)? {
+        while let Some(block) = self.read(pool, || true)? {
             if !self.put(writer, block, pace)? {
                 break;
             }
@@ -296,7 +303,7 @@ impl Pump<'_> {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let ended = loop {
-                    match self.read(pool) {
+                    match self.read(pool, || !gate.has_ended()) {
                         Ok(Some(block)) => {
                             if !gate.put(block, self.stop) {
                                 break Ok(());

@@ -91,6 +91,11 @@ impl Gate {
         true
     }
 
+    /// Tells whether one of the two sides has ended.
+    pub fn has_ended(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
     /// Says that nothing more comes, and why; or, from the other side, that nothing more is wanted.
     pub fn end(&self, why: Result<(), Trouble>) {
         let mut inner = self.lock();

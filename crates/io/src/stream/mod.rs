@@ -22,7 +22,7 @@ mod trouble;
 mod writer;
 
 pub use block::{Block, Pool};
-pub use fill::fill;
+pub use fill::{fill, fill_while};
 pub use gate::{Gate, Marks};
 pub use pass::{PIPE_BYTES, PassError, Passing, Side, pass, write_all};
 pub use reader::Reader;
