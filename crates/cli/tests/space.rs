@@ -57,7 +57,10 @@ fn a_full_target_is_an_error_and_leaves_no_false_file() -> Outcome {
             assert!(!done.text().contains("false"), "{context}");
             // What this run made and could not complete is removed.
             assert!(!done.text().contains("short"), "{context}");
-            assert!(done.text().contains("equal"), "{context}");
+            // Several workers may all meet the moment in which a large file's reservation, which fails
+            // in the end, has taken what there was.
+            let is_alone = options.contains("--jobs=1");
+            assert!(!is_alone || done.text().contains("equal"), "{context}");
         }
     }
     Ok(())
