@@ -42,6 +42,26 @@ pub(crate) struct Opt<I> {
     pub(crate) help: &'static str,
 }
 
+/// Makes an option that GNU's program has, or whose name stands for itself in a program of ours.
+pub(crate) const fn opt<I>(
+    id: I,
+    (short, long): (&'static str, &'static str),
+    takes: Takes,
+    help: &'static str,
+) -> Opt<I> {
+    Opt { id, short, long, takes, origin: Origin::Gnu, help }
+}
+
+/// Makes such an option that has no letter.
+pub(crate) const fn long<I>(id: I, long: &'static str, takes: Takes, help: &'static str) -> Opt<I> {
+    opt(id, ("", long), takes, help)
+}
+
+/// Makes an option that only haul has: it never makes an abbreviation of GNU's ambiguous.
+pub(crate) const fn own<I>(id: I, long: &'static str, takes: Takes, help: &'static str) -> Opt<I> {
+    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
+}
+
 /// A word of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Word<I> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
 
 use crate::escape::quote_word;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, parse};
+use crate::getopt::{Opt, Takes, Usage, Word, choose, long, parse};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
@@ -37,91 +37,87 @@ pub(super) enum Id {
     Version,
 }
 
-const fn opt(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Gnu, help }
-}
-
 use Takes::{Nothing, Optional, Required};
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
-    opt(
+    long(
         Id::List,
         "list",
         Nothing,
         "list the scenarios, and the tools that are\ninstalled, and exit",
     ),
-    opt(
+    long(
         Id::Tool,
         "tool",
         Required("NAME='COMMAND'"),
         "measure COMMAND, which has {source} and {target}\nin it, as NAME; may be given often",
     ),
-    opt(
+    long(
         Id::Only,
         "only",
         Required("NAMES"),
         "of the known tools take these alone (none: no\nknown tool)",
     ),
-    opt(
+    long(
         Id::Add,
         "add",
         Required("NAMES"),
         "take these as well, which do not usually take\npart, such as cp-noreflink or dd-direct",
     ),
-    opt(
+    long(
         Id::Series,
         "series",
         Required("LIST"),
         "which series take part: methods, jobs, io-sizes,\ndepths, all (the default) or none",
     ),
-    opt(
+    long(
         Id::Baseline,
         "baseline",
         Required("NAME"),
         "relate the others to this tool (default: cp; rm\nfor deleting)",
     ),
-    opt(Id::Haul, "haul", Required("FILE"), "measure this haul (default: the one that runs)"),
-    opt(
+    long(Id::Haul, "haul", Required("FILE"), "measure this haul (default: the one that runs)"),
+    long(
         Id::FileSystems,
         "fs",
         Required("LIST"),
         "on fresh file systems, as root: ext4, xfs, btrfs,\ntmpfs, or pairs of source and target: xfs:ext4;\ntheir images are held in memory",
     ),
-    opt(
+    long(
         Id::Disk,
         "disk",
         Required("DIR"),
         "hold the images in DIR, past its page cache, so\nthat its device is measured",
     ),
-    opt(
+    long(
         Id::Here,
         "here",
         Optional("DIR"),
         "in fresh folders of a scratch folder: DIR, which\nis new or empty, or one in this folder",
     ),
-    opt(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
-    opt(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
-    opt(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
-    opt(
+    long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
+    long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
+    long(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
+    long(
         Id::Cold,
         "cold",
         Nothing,
         "have nothing of the sources in the page cache;\nwith --warm: both, one after the other",
     ),
-    opt(
+    long(
         Id::DropCaches,
         "drop-caches",
         Nothing,
         "with --here and --cold: drop the whole machine's\npage cache, as root, rather than advise the kernel\nabout each file",
     ),
-    opt(Id::Fsync, "fsync", Nothing, "rank by the time until all is on the device"),
-    opt(Id::NoFsync, "no-fsync", Nothing, "rank by the command's time (the default)"),
-    opt(Id::Full, "full", Nothing, "take the full corpora, not the quick ones"),
-    opt(Id::Seed, "seed", Required("N"), "what contents and order follow from (default: 1)"),
-    opt(Id::Minutes, "minutes", Required("N"), "leave rounds out after this time, but for five"),
-    opt(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
-    opt(Id::Help, "help", Nothing, "display this help and exit"),
-    opt(Id::Version, "version", Nothing, "output version information and exit"),
+    long(Id::Fsync, "fsync", Nothing, "rank by the time until all is on the device"),
+    long(Id::NoFsync, "no-fsync", Nothing, "rank by the command's time (the default)"),
+    long(Id::Full, "full", Nothing, "take the full corpora, not the quick ones"),
+    long(Id::Seed, "seed", Required("N"), "what contents and order follow from (default: 1)"),
+    long(Id::Minutes, "minutes", Required("N"), "leave rounds out after this time, but for five"),
+    long(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
+    long(Id::Help, "help", Nothing, "display this help and exit"),
+    long(Id::Version, "version", Nothing, "output version information and exit"),
 ];
 
 /// Where runs take place.

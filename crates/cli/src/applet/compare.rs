@@ -9,7 +9,7 @@ use haul_manifest::{Aspect, Aspects, CompareOptions, Finding, Verdict, compare_w
 
 use super::common;
 use super::cp_help::{options, version};
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, opt, parse};
 use crate::output::Output;
 
 const PROGRAM: &str = "haul compare";
@@ -23,15 +23,6 @@ enum Id {
     Quiet,
     Help,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 const OPTIONS: &[Opt<Id>] = &[

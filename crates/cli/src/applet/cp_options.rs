@@ -2,7 +2,7 @@
 
 use super::data_options::DataId;
 use super::trust_options::TrustId;
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, Takes, opt, own};
 
 /// An option of `cp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,19 +54,6 @@ pub(crate) enum Id {
     UpdateOlder,
     Verbose,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
-}
-
-const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
 }
 
 use Takes::{Nothing, Optional, Required};

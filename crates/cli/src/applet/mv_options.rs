@@ -1,7 +1,7 @@
 //! The options of `mv`: one table, from which arguments are read and `--help` is written.
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, opt, own};
 
 /// An option of `mv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +28,6 @@ pub(crate) enum Id {
     UpdateOlder,
     Verbose,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
-}
-
-const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
 }
 
 /// Every option, in the order of `--help`.

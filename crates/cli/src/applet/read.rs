@@ -17,10 +17,10 @@ use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 use super::common::{self, usage_error};
 use super::cp_help::{options, version};
 use super::data_options::size_or_zero;
-use super::stream_options::{Settings, StreamId, Tally, Waiting, must_be_direct, own, shared};
+use super::stream_options::{Settings, StreamId, Tally, Waiting, must_be_direct, shared};
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Required;
-use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Usage, Word, own, parse};
 use crate::output::Output;
 use crate::progress::Progress;
 

@@ -1,7 +1,7 @@
 //! The options of `rm`: one table, from which arguments are read and `--help` is written.
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, opt, own};
 
 /// An option of `rm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +27,6 @@ pub(crate) enum Id {
     Recursive,
     Verbose,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
-}
-
-const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
 }
 
 /// GNU's option for its tests, which nobody documents: standard input counts as a terminal.

@@ -2,7 +2,7 @@
 
 use super::cp_help::options;
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, Origin, opt};
 
 /// An option of `split`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +24,6 @@ pub(super) enum Id {
     Unbuffered,
     Verbose,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 /// What GNU understands and does not document: the old form of `-l`, and for its tests the size of

@@ -11,7 +11,7 @@ use super::common::ProgressWhen;
 use super::data_options::{cache, io_size, queue_depth, size};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, Usage};
+use crate::getopt::{Opt, Usage, own};
 use crate::sizes;
 
 /// An option that both have.
@@ -69,16 +69,6 @@ fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
         let word = quote_word(word.as_encoded_bytes());
         Usage(format!("there is no sum {word}: give one of {}", names.join(", ")))
     })
-}
-
-/// Makes an option of an applet.
-pub(super) const fn own<I>(
-    id: I,
-    long: &'static str,
-    takes: crate::getopt::Takes,
-    help: &'static str,
-) -> Opt<I> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
 }
 
 /// The options that both have, in terms of an applet's own.

@@ -14,7 +14,7 @@ use haul_sys::{Errno, errno_text};
 use super::common::{print_and_end, usage_error};
 use super::cp_help::{options, version};
 use crate::escape::quote_if_needed;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, parse};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, opt, parse};
 use crate::output::{Output, describe};
 
 const PROGRAM: &str = "tee";
@@ -41,15 +41,6 @@ enum Id {
     IgnoreInterrupts,
     OutputError,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 const OPTIONS: &[Opt<Id>] = &[

@@ -7,7 +7,7 @@ use std::time::Duration;
 use haul_trace::{Backend, Files, Grouping, TraceOptions};
 
 use super::trace_words;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, parse_before_command};
+use crate::getopt::{Opt, Takes, Usage, Word, choose, opt, parse_before_command};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
@@ -23,15 +23,6 @@ pub(super) enum Id {
     Backend,
     Help,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[

@@ -15,7 +15,7 @@ use super::bench_plan::{Refusal, fresh, search_path, usual_ground};
 use super::common;
 use super::cp_help::{options, version};
 use crate::escape::{quote, quote_word};
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
 use crate::output::Output;
 use crate::{profile, sizes};
 
@@ -32,28 +32,29 @@ enum Id {
     Version,
 }
 
-const fn opt(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Gnu, help }
-}
-
 const OPTIONS: &[Opt<Id>] = &[
-    opt(
+    long(
         Id::FileSystems,
         "fs",
         Takes::Required("NAME"),
         "tune for this fresh file system, or pair of source\nand target such as xfs:ext4, held as images in\nPATH (as root)",
     ),
-    opt(Id::Rounds, "rounds", Takes::Required("N"), "count N rounds, 5 at least (default: 7)"),
-    opt(
+    long(Id::Rounds, "rounds", Takes::Required("N"), "count N rounds, 5 at least (default: 7)"),
+    long(
         Id::Minutes,
         "minutes",
         Takes::Required("N"),
         "leave rounds out after this time, but for five",
     ),
-    opt(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
-    opt(Id::Seed, "seed", Takes::Required("N"), "what contents and order follow from (default: 1)"),
-    opt(Id::Help, "help", Takes::Nothing, "display this help and exit"),
-    opt(Id::Version, "version", Takes::Nothing, "output version information and exit"),
+    long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
+    long(
+        Id::Seed,
+        "seed",
+        Takes::Required("N"),
+        "what contents and order follow from (default: 1)",
+    ),
+    long(Id::Help, "help", Takes::Nothing, "display this help and exit"),
+    long(Id::Version, "version", Takes::Nothing, "output version information and exit"),
 ];
 
 const NOTES: &str = "

@@ -23,7 +23,7 @@ use super::common;
 use super::compare;
 use super::cp_help::{options, version};
 use crate::escape::{quote, quote_word};
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
 use crate::output::Output;
 use crate::report::lossless;
 use crate::sum_file::{self, Line};
@@ -42,29 +42,25 @@ enum Id {
     Version,
 }
 
-const fn opt(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Gnu, help }
-}
-
 const OPTIONS: &[Opt<Id>] = &[
-    opt(
+    long(
         Id::Against,
         "against",
         Takes::Required("WHAT"),
         "a file of checksums, as sha256sum, b3sum and\nthe like write them, or another tree",
     ),
-    opt(
+    long(
         Id::Algorithm,
         "algorithm",
         Takes::Required("NAME"),
         "what the checksums are, where neither the lines\nnor the file's name say it",
     ),
-    opt(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
-    opt(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
-    opt(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),
-    Opt { short: "q", ..opt(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
-    opt(Id::Help, "help", Takes::Nothing, "display this help and exit"),
-    opt(Id::Version, "version", Takes::Nothing, "output version information and exit"),
+    long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
+    long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
+    long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),
+    Opt { short: "q", ..long(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
+    long(Id::Help, "help", Takes::Nothing, "display this help and exit"),
+    long(Id::Version, "version", Takes::Nothing, "output version information and exit"),
 ];
 
 /// Trouble, as with cmp and diff: 1 means that something differs.

@@ -19,11 +19,11 @@ use super::common::{self, usage_error};
 use super::cp_help::{options, version};
 use super::data_options::{size, size_or_zero};
 use super::read::sum_line_of;
-use super::stream_options::{Settings, StreamId, Tally, Waiting, own, shared};
+use super::stream_options::{Settings, StreamId, Tally, Waiting, shared};
 use super::write_target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Usage, Word, own, parse};
 use crate::output::Output;
 use crate::progress::Progress;
 

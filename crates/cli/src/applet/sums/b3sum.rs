@@ -22,7 +22,7 @@ use crate::applet::cp_help::{options, version};
 use crate::applet::data_options;
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
 
 const PROGRAM: &str = "b3sum";
@@ -43,15 +43,6 @@ enum Id {
     Seek,
     Tag,
     Version,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 const OPTIONS: &[Opt<Id>] = &[

@@ -2,7 +2,7 @@
 
 use crate::applet::cp_help::options;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, Origin, opt, own};
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,15 +58,6 @@ impl Program {
     pub(super) fn options(self) -> Vec<Opt<Id>> {
         OPTIONS.iter().filter(|option| self.has(option.id)).copied().collect()
     }
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
 }
 
 const OPTIONS: &[Opt<Id>] = &[
@@ -131,10 +122,6 @@ const OPTIONS: &[Opt<Id>] = &[
         "use at most N workers (default: one for each\nprocessor)",
     ),
 ];
-
-const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
-}
 
 const DIGESTS: &str = "
 DIGEST determines the digest algorithm and default output format:

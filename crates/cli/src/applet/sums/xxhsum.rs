@@ -20,7 +20,7 @@ use crate::applet::common::{self, print_and_end, usage_error};
 use crate::applet::cp_help::{options, version};
 use crate::applet::data_options;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Opt, Origin, Usage, Word, opt, own, parse};
 use crate::output::{Output, describe};
 
 const PROGRAM: &str = "xxhsum";
@@ -39,19 +39,6 @@ enum Id {
     Tag,
     Version,
     Warn,
-}
-
-const fn opt(
-    id: Id,
-    (short, long): (&'static str, &'static str),
-    takes: Takes,
-    help: &'static str,
-) -> Opt<Id> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
-}
-
-const fn own(id: Id, long: &'static str, takes: Takes, help: &'static str) -> Opt<Id> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
 }
 
 const OPTIONS: &[Opt<Id>] = &[
