@@ -48,8 +48,16 @@ fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
 
 /// Looks for tools; haul itself is the one that runs, unless another is named.
 fn tools(settings: &Settings) -> Vec<Found> {
+    match &settings.haul {
+        Some(haul) => discover(&search_path(), Some(haul)),
+        None => tools_with_this_haul(),
+    }
+}
+
+/// Looks for tools, with the haul that runs; where /proc does not tell which, the one of PATH.
+pub(super) fn tools_with_this_haul() -> Vec<Found> {
     let own = std::env::current_exe().ok();
-    discover(&search_path(), settings.haul.as_deref().or(own.as_deref()))
+    discover(&search_path(), own.as_deref())
 }
 
 fn compare(output: &Output, old: &OsStr, new: &OsStr) -> ExitCode {

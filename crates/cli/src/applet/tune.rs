@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_bench::{
-    Choice, GroundSpec, Profile, TuneOptions, discover, tune, tune_session, write_profile,
-};
+use haul_bench::{Choice, GroundSpec, Profile, TuneOptions, tune, tune_session, write_profile};
 use haul_sys::process::stop_signal;
 
-use super::bench::{announce, end, session};
-use super::bench_plan::{Refusal, fresh, search_path, usual_ground};
+use super::bench::{announce, end, session, tools_with_this_haul};
+use super::bench_plan::{Refusal, fresh, usual_ground};
 use super::common;
 use super::cp_help::{options, version};
 use crate::escape::{quote, quote_word};
@@ -188,9 +186,8 @@ fn measure(output: &Output, settings: &Settings) -> ExitCode {
         Ok(ground) => ground,
         Err(Refusal { text, hint }) => return refuse(output, &text, hint),
     };
-    let own = std::env::current_exe().ok();
-    let found = discover(&search_path(), own.as_deref());
-    let Some(haul) = found.into_iter().find(|program| program.program == "haul") else {
+    let mut found = tools_with_this_haul().into_iter();
+    let Some(haul) = found.find(|program| program.program == "haul") else {
         return refuse(output, "this haul cannot be found", "put it into a folder of PATH");
     };
     let tuning = TuneOptions {

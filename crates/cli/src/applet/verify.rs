@@ -261,6 +261,7 @@ fn check(
         }
     }
     read_all(&check, &wanted);
+    // Sums that come through a pipe are no file of the tree.
     let sums_file = std::fs::canonicalize(against).ok();
     for (name, (kind, path, seen)) in &files {
         let is_file = *kind == Kind::Regular && !seen && !settings.ignores_extra;

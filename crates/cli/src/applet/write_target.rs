@@ -1,12 +1,13 @@
 //! A file that `write` writes: opened only when it is safe to, and put in its place at the end.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use haul_io::stream::{Durable, End, Place, Staged, Target};
+use haul_sys::Errno;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, open_directory,
@@ -47,14 +48,24 @@ fn c_name(name: &OsStr) -> CString {
 
 /// Standard input, where it is a file that writing could destroy.
 fn input() -> Option<Stat> {
+    // Closed, it is none.
     fstat(std::io::stdin())
         .ok()
         .filter(|stat| matches!(stat.kind(), Kind::Regular | Kind::BlockDevice))
 }
 
+/// Describes what a name leads to; nothing where there is nothing.
+fn present(path: &CStr) -> Result<Option<Stat>, String> {
+    match statat_follow(CWD, path) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(error) if error.errno == Errno::NOENT => Ok(None),
+        Err(error) => Err(error.text()),
+    }
+}
+
 fn open_in_place(name: &OsStr) -> Result<How, String> {
     let path = c_name(name);
-    let before = statat_follow(CWD, &path).ok();
+    let before = present(&path)?;
     let is_device = before.is_some_and(|stat| stat.kind() == Kind::BlockDevice);
     // With O_EXCL the kernel refuses a device that is mounted, see open(2).
     let extra = if is_device { OFlags::EXCL } else { OFlags::empty() };
@@ -83,7 +94,7 @@ fn open_staged(name: &OsStr) -> Result<How, String> {
         _ => Path::new("."),
     };
     let Some(file_name) = path.file_name() else { return Err("Is a directory".to_owned()) };
-    let before = statat_follow(CWD, &c_name(path.as_os_str())).ok();
+    let before = present(&c_name(path.as_os_str()))?;
     let mode = match before {
         Some(stat) if stat.kind() != Kind::Regular => {
             return Err("only regular files can be replaced with --atomic".to_owned());

@@ -158,6 +158,7 @@ pub(super) fn complete(
                 let (what, errno) = told(error);
                 file.entry.fail(run, what, errno);
             }
+            // Without a description it goes by its name alone: what is unfinished must not stay.
             let ours = fstat(&file.target.fd).ok();
             take_away(run, &file, ours.as_ref());
             return;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::quirk::GroupSync;
 use haul_io::{Moved, Pair};
-use haul_sys::fs::{Follow, Stat, close, fsync, open_directory, syncfs};
+use haul_sys::fs::{Follow, Stat, close, duplicate, fsync, open_directory, syncfs};
 use haul_sys::{CallError, Errno};
 
 use super::fill::{Complete, Leftover, finish, whole_digest};
@@ -233,10 +233,8 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
     if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas tell of the last failed write when a descriptor
         // is closed; that has to be heard before the name is given.
-        let twin = held.target.fd.try_clone().ok();
-        if let Some(Err(error)) = twin.map(close) {
-            return Err((What::Close, error));
-        }
+        let twin = duplicate(&held.target.fd).map_err(|error| (What::Close, error))?;
+        close(twin).map_err(|error| (What::Close, error))?;
     }
     let handles = run.cache.of(&held.node).map_err(|(_, error)| (What::OpenDirectory, error))?;
     let placed = temporary

@@ -24,6 +24,7 @@ pub(super) struct Side {
 
 impl Side {
     pub(super) fn new(fd: OwnedFd, name: Vec<u8>) -> Side {
+        // What has no offset is never told where it is.
         let offset = seek_tell(&fd).ok();
         Side { fd, name, nocache: false, nocache_end: false, pending: 0, offset }
     }
