@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use haul_faultfs::{Config, Mounted};
+
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::volume::volumes;
@@ -372,5 +374,45 @@ fn cat_is_gnus_in_every_option() -> Outcome {
     assert_eq!(done.errors(), "cat: .: Is a directory\n");
     let done = applet("cat", ["b"]).in_dir(scratch.path()).output_to("/dev/full").run()?;
     assert_eq!(done.errors(), "cat: write error: No space left on device\n");
+    Ok(())
+}
+
+#[test]
+fn what_a_killed_write_leaves_is_cleaned_and_what_one_at_work_holds_is_not() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    if !Path::new("/dev/fuse").exists() {
+        return ignored("/dev/fuse");
+    }
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("below"))?;
+    fs::create_dir(scratch.at("far"))?;
+    // This file system has no files without names, so what is on its way has a hidden one.
+    let mounted = Mounted::new(&scratch.at("below"), &scratch.at("far"), &Config::default())?;
+    let begin = || -> Outcome<std::process::Child> {
+        let mut child = Command::new(haul())
+            .args(["write", "--atomic", "f"])
+            .current_dir(mounted.path())
+            .stdin(Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().ok_or("no pipe")?;
+        // More than a pipe holds: when it is taken the file has been made.
+        stdin.write_all(&noise(4 << 20))?;
+        child.stdin = Some(stdin);
+        Ok(child)
+    };
+    let clean = || applet("clean", ["--older-than=0", "."]).in_dir(mounted.path()).succeed();
+    let mut dead = begin()?;
+    dead.kill()?;
+    dead.wait()?;
+    let mut living = begin()?;
+    let told = clean()?.text();
+    assert_eq!((told.matches("removed").count(), told.matches("left").count()), (1, 1), "{told}");
+    drop(living.stdin.take());
+    assert!(living.wait()?.success());
+    assert_eq!(fs::read(mounted.path().join("f"))?, noise(4 << 20));
+    assert_eq!(fs::read_dir(mounted.path())?.count(), 1, "the name is all there is");
+    assert_eq!(clean()?.text(), "");
     Ok(())
 }

@@ -8,12 +8,12 @@ use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
+use haul_io::hidden::is_hidden_name;
 use haul_sys::fs::{
     CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, for_each_entry, fstat, open_directory,
     openat, statat, try_lock, unlinkat,
 };
 
-use crate::apply::temporary::is_hidden_name;
 use crate::walk::path::join;
 
 /// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.

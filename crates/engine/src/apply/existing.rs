@@ -3,13 +3,13 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
+use haul_io::hidden::under_hidden_name;
 use haul_sys::fs::{
     Follow, Kind, RenameMode, fstat, may_write_at, open_directory, renameat, statat, statat_follow,
     unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::temporary::under_hidden_name;
 use super::{Item, backup, find};
 use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::What;

@@ -8,9 +8,10 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
+use haul_io::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, linkat, name_open,
-    open_directory, open_unnamed, openat, readlinkat, renameat, statat, try_lock, unlinkat,
+    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -22,17 +23,6 @@ use crate::request::{Consent, Existing, ModePolicy};
 use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
 use crate::worker::Task;
-
-/// What the names of all our temporaries begin with.
-const PREFIX: &str = ".haul-";
-
-/// Random letters behind it. With 60 bits two runs never meet by accident, and nobody plants a
-/// name before we come to use it.
-const LETTERS: usize = 12;
-
-/// How many random names are tried. Even the second is never needed, unless somebody fills the
-/// directory with all of them.
-const ATTEMPTS: u32 = 8;
 
 /// What the name is to be to the file that gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +203,7 @@ impl Temporary {
         if let Some(hidden) = &self.hidden {
             return renameat(directory, hidden, directory, name, RenameMode::Replace);
         }
-        let hidden = under_hidden_name(|hidden| name_open(fd, directory, hidden))?;
+        let ((), hidden) = under_hidden_name(|hidden| name_open(fd, directory, hidden))?;
         let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
         if renamed.is_err() {
             unlinkat(directory, &hidden)?;
@@ -272,9 +262,7 @@ fn unnamed(
     }
     match run.with_descriptors(|| open_unnamed(directory, mode, access)) {
         Ok(fd) => Ok(Some(fd)),
-        // open(2): EOPNOTSUPP from the file system; EISDIR and EINVAL from kernels, and from
-        // drivers, that do not know the flag.
-        Err(error) if matches!(error.errno, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+        Err(error) if has_no_unnamed(error.errno) => {
             run.unnamed_files.store(false, Ordering::Relaxed);
             Ok(None)
         }
@@ -289,50 +277,7 @@ fn sibling(
     access: Access,
 ) -> haul_sys::Result<(OwnedFd, CString)> {
     let how = OpenHow { access, create: Create::New(mode), ..OpenHow::WRITE };
-    let mut made = None;
-    let hidden = under_hidden_name(|hidden| {
-        made = Some(run.with_descriptors(|| openat(directory, hidden, how))?);
-        Ok(())
-    })?;
-    let fd = made.ok_or(CallError::new(Call::Openat, Errno::EXIST))?;
-    // It tells `leftover` that somebody is at work on it; a file system without locks has to do
-    // with the name's age.
-    let _locked = try_lock(&fd);
-    Ok((fd, hidden))
-}
-
-/// Makes something under a hidden name that nobody has, and returns that name.
-pub(super) fn under_hidden_name(
-    mut make: impl FnMut(&CStr) -> haul_sys::Result<()>,
-) -> haul_sys::Result<CString> {
-    let mut last = CallError::new(Call::Openat, Errno::EXIST);
-    for _ in 0..ATTEMPTS {
-        let hidden = hidden_name()?;
-        match make(&hidden) {
-            Ok(()) => return Ok(hidden),
-            Err(error) if error.errno == Errno::EXIST => last = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
-}
-
-fn hidden_name() -> haul_sys::Result<CString> {
-    let random: [u8; LETTERS] = haul_sys::process::random()?;
-    let mut name = PREFIX.as_bytes().to_vec();
-    name.extend(random.iter().map(|byte| ALPHABET[usize::from(byte % 32)]));
-    CString::new(name).map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
-}
-
-/// Letters of hidden names: 32, and none that differ only by case.
-const ALPHABET: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
-
-/// Tells whether a name is one that a temporary of ours has.
-#[must_use]
-pub(crate) fn is_hidden_name(name: &[u8]) -> bool {
-    name.strip_prefix(PREFIX.as_bytes()).is_some_and(|letters| {
-        letters.len() == LETTERS && letters.iter().all(|letter| ALPHABET.contains(letter))
-    })
+    make_hidden(|hidden| run.with_descriptors(|| openat(directory, hidden, how)))
 }
 
 /// Finds the directory of a path of several components.
@@ -374,20 +319,5 @@ fn behind_link(own: BorrowedFd<'_>, link: &CStr, onto: &Onto) -> haul_sys::Resul
         Ok(Elsewhere { directory, name })
     } else {
         Err(stale)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn our_names_are_recognised_and_others_are_not() {
-        let name = hidden_name().expect("a name");
-        assert!(is_hidden_name(name.to_bytes()), "{name:?}");
-        assert_ne!(name, hidden_name().expect("another"));
-        for other in [".haul-", ".haul-notes", ".haul-0123456789AB", "x.haul-0123456789ab"] {
-            assert!(!is_hidden_name(other.as_bytes()), "{other}");
-        }
     }
 }

@@ -2,24 +2,20 @@
 //! put in its place at the end.
 //!
 //! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
-//! has no such files the name is `.haul-XXXXXX`, beside where the file will be.
+//! has no such files it has a hidden one, beside where the file will be.
 
 use std::ffi::{CStr, CString};
-use std::hash::{BuildHasher, Hasher};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use haul_sys::fs::{
-    CWD, Create, Follow, OFlags, OpenHow, RenameMode, fchmod, fsync, linkat, openat, renameat,
+    Access, Create, OpenHow, RenameMode, fchmod, fsync, name_open, open_unnamed, openat, renameat,
     unlinkat,
 };
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{Errno, Result};
 
 use super::writer::Durable;
-
-/// How many names are tried: with 32⁶ of them, one that is taken is bad luck and a hundred are
-/// something else.
-const TRIES: u32 = 100;
+use crate::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
 
 /// A file on its way to its name.
 #[derive(Debug)]
@@ -34,12 +30,11 @@ pub struct Staged {
 impl Staged {
     /// Makes an empty file in a directory, to which nobody else has a way.
     pub fn begin(directory: OwnedFd, name: CString) -> Result<Staged> {
-        let nameless = OpenHow { extra: OFlags::TMPFILE, ..OpenHow::WRITE.following(Follow::Yes) };
-        let (file, hidden) = match openat(&directory, c".", nameless) {
+        let (file, hidden) = match open_unnamed(&directory, 0o600, Access::Write) {
             Ok(file) => (file, None),
-            Err(error) if has_no_nameless(error.errno) => {
+            Err(error) if has_no_unnamed(error.errno) => {
                 let how = OpenHow { create: Create::New(0o600), ..OpenHow::WRITE };
-                let (file, hidden) = with_hidden_name(|hidden| openat(&directory, hidden, how))?;
+                let (file, hidden) = make_hidden(|hidden| openat(&directory, hidden, how))?;
                 (file, Some(hidden))
             }
             Err(error) => return Err(error),
@@ -71,11 +66,9 @@ impl Staged {
         let hidden = match self.hidden.take() {
             Some(hidden) => hidden,
             None => {
-                let path = format!("/proc/self/fd/{}", self.file.as_fd().as_raw_fd());
-                let path = CString::new(path).unwrap_or_default();
-                let link = |name: &CStr| linkat(CWD, &path, &self.directory, name, Follow::Yes);
+                let link = |name: &CStr| name_open(&*self.file, &self.directory, name);
                 match link(&self.name) {
-                    Err(error) if error.errno == Errno::EXIST => with_hidden_name(link)?.1,
+                    Err(error) if error.errno == Errno::EXIST => under_hidden_name(link)?.1,
                     answer => return answer.and_then(|()| self.sync_directory(durable)),
                 }
             }
@@ -106,44 +99,11 @@ impl Staged {
     }
 }
 
-/// Tells whether an answer means that there are no files without names here: see open(2) for
-/// `EOPNOTSUPP`, and `EISDIR` from kernels and layers that do not know the flag.
-fn has_no_nameless(errno: Errno) -> bool {
-    matches!(errno, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS)
-}
-
-fn with_hidden_name<T>(mut make: impl FnMut(&CStr) -> Result<T>) -> Result<(T, CString)> {
-    for turn in 0..TRIES {
-        let name = hidden_name(turn);
-        match make(&name) {
-            Ok(made) => return Ok((made, name)),
-            Err(error) if error.errno == Errno::EXIST => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(CallError::new(Call::Openat, Errno::EXIST))
-}
-
-fn hidden_name(turn: u32) -> CString {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    // The keys of the standard library's hash are random, and new for each.
-    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u32(turn);
-    let mut number = hasher.finish();
-    let mut name = b".haul-".to_vec();
-    for _ in 0..6 {
-        let letter = usize::try_from(number % 32).unwrap_or(0);
-        name.push(LETTERS.get(letter).copied().unwrap_or(b'a'));
-        number /= 32;
-    }
-    CString::new(name).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
 
-    use haul_sys::fs::open_directory;
+    use haul_sys::fs::{CWD, Follow, open_directory};
 
     use super::*;
 
