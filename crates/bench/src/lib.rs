@@ -51,6 +51,6 @@ pub use tool::{
 };
 pub use trouble::{Result, Trouble};
 pub use tune::{
-    Choice, PROFILE_VERSION, Profile, TuneOptions, profile_file_name, profiles, tune, tune_session,
-    write_profile,
+    Choice, PROFILE_VERSION, Profile, TUNE_SCENARIOS, TuneOptions, profile_file_name, profiles,
+    tune, tune_session, write_profile,
 };

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use crate::escape::quote;
 use crate::output::describe;
+use crate::report::plural;
 
 /// The most of a profile that is read: one of ours has two thousand bytes.
 const PROFILE_BYTES_MAX: u64 = 64 << 10;
@@ -249,7 +250,7 @@ impl Profile {
                 says_something = true;
             }
             if let Some(jobs) = jobs {
-                text += &format!("; from {from} on {jobs} jobs");
+                text += &format!("; from {from} on {}", plural(*jobs as u64, "job", "jobs"));
                 says_something = true;
             }
         }

@@ -76,7 +76,7 @@ fn a_profile_chooses_the_method_and_is_shown() -> Outcome {
     let done = place.copied(&place.copy(&explain))?;
     assert!(used_it(&done), "{done:?}");
     assert!(done.text().contains(&format!("on {METHOD} first")), "{done:?}");
-    assert!(done.text().contains("1 jobs"), "{done:?}");
+    assert!(done.text().contains("on 1 job"), "{done:?}");
     assert_eq!(done.errors(), "");
     let done = place.copied(&place.copy(&["--debug"]))?;
     assert!(done.text().contains("profile: "), "{done:?}");
@@ -218,5 +218,46 @@ fn tune_refuses_what_makes_no_sense() -> Outcome {
     let done = call.env("XDG_CONFIG_HOME", "relative").env("HOME", "").run()?;
     assert_eq!(done.code(), Some(2), "{done:?}");
     assert!(done.errors().contains("no place for profiles"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn what_tune_measured_is_what_cp_uses_from_then_on() -> Outcome {
+    let place = place()?;
+    let config = place.scratch.at("config").to_string_lossy().into_owned();
+    let tune = |words: &[&str]| {
+        let call = Call::of(haul()).word("tune").words(words).in_dir(place.scratch.path());
+        call.env("XDG_CONFIG_HOME", &config).run()
+    };
+    let small = "--scenario=nested-small:files=10,dirs=1";
+    let done = tune(&[small, "--rounds=5"])?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert!(done.text().contains("The profile is "), "{done:?}");
+    let path = place.folder.join(&place.name);
+    let profile = std::fs::read_to_string(&path)?;
+    assert_eq!(profile.matches("[[choice]]").count(), 1, "{profile}");
+    assert!(profile.contains("rounds = 5"), "the evidence: {profile}");
+    let order = profile.lines().find(|line| line.starts_with("method_order = [")).unwrap_or("");
+    for method in ["copy-range", "sendfile", "splice", "read-write"] {
+        assert!(order.contains(method), "{method} was measured: {profile}");
+    }
+    let copied = place.copied(&place.copy(&["--debug"]))?;
+    assert!(copied.text().contains("profile: "), "{copied:?}");
+    assert_eq!(copied.errors(), "");
+    // Printed, none is written; and of neither is anything left.
+    std::fs::remove_file(&path)?;
+    let done = tune(&[small, "--rounds=5", "--print"])?;
+    assert!(done.text().contains("[[choice]]") && !path.exists(), "{done:?}");
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir(place.scratch.path())? {
+        left.push(entry?.file_name());
+    }
+    left.sort();
+    assert_eq!(left, ["config", "s", "t"]);
+    for (word, why) in [("delete-flat", "copies nothing"), ("nonsense", "known are")] {
+        let done = tune(&["--scenario", word])?;
+        assert_eq!(done.code(), Some(2), "{done:?}");
+        assert!(done.errors().contains(why), "{done:?}");
+    }
     Ok(())
 }

@@ -5,5 +5,5 @@ mod session;
 mod toml;
 
 pub use profile::{Choice, PROFILE_VERSION, Profile, profiles};
-pub use session::{TuneOptions, tune, tune_session};
+pub use session::{TUNE_SCENARIOS, TuneOptions, tune, tune_session};
 pub use toml::{profile_file_name, write_profile};

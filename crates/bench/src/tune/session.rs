@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::profile::{Profile, profiles};
 use crate::ground::GroundSpec;
-use crate::scenario::{Scale, parse_scenario};
+use crate::scenario::{Scenario, Work};
 use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
 use crate::stats::VALUES_MIN;
 use crate::tool::{Found, Group, Template, Tool};
 use crate::trouble::{Result, Trouble};
 
-/// What is measured to tune: one kind of files for each decision that haul takes by size. Small
-/// enough for any scratch folder.
-const SCENARIOS: [&str; 4] = [
+/// What is measured to tune unless somebody says what: one kind of files for each decision that
+/// haul takes by size. Small enough for any scratch folder.
+pub const TUNE_SCENARIOS: [&str; 4] = [
     "nested-small:files=6000,dirs=30",
     "medium:files=96,dirs=4",
     "large:files=4",
@@ -27,6 +27,8 @@ pub struct TuneOptions {
     pub ground: GroundSpec,
     /// The haul to be tuned, as [`crate::discover`] found it.
     pub haul: Found,
+    /// What is copied: a choice is made for each; usually [`TUNE_SCENARIOS`].
+    pub scenarios: Vec<Scenario>,
     /// How often everything is run; at least five rounds are, since fewer show nothing.
     pub rounds: u32,
     /// What the order of the runs follows from.
@@ -68,12 +70,13 @@ pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Resul
 ///
 /// # Errors
 ///
-/// None in practice: its scenarios can be read.
+/// There is a scenario that copies nothing.
 pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
     let mut cases = Vec::new();
-    for text in SCENARIOS {
-        let scenario = parse_scenario(text, Scale::Quick, options.seed)
-            .map_err(|_| Trouble::Unfit("a scenario for tuning cannot be read"))?;
+    for scenario in &options.scenarios {
+        if scenario.work == Work::Delete {
+            return Err(Trouble::Unfit("deleting has nothing that a profile could say"));
+        }
         let mut tools = options.haul.tools(scenario.work, Group::Usual);
         for series in [Group::Methods, Group::Jobs] {
             tools.extend(options.haul.tools(scenario.work, series));
@@ -82,7 +85,7 @@ pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
         let tools: Vec<Tool> =
             tools.into_iter().filter(may_be_preferred).filter_map(without_profile).collect();
         cases.push(CaseSpec {
-            scenario,
+            scenario: scenario.clone(),
             ground: options.ground.clone(),
             cache: CacheState::Warm,
             tools,

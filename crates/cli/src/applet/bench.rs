@@ -22,6 +22,7 @@ use super::cp_help::version;
 use crate::escape::quote;
 use crate::getopt::Usage;
 use crate::output::{Output, describe};
+use crate::report::plural;
 
 const PROGRAM: &str = "haul bench";
 
@@ -139,8 +140,9 @@ pub(super) fn announce(
     let rounds = options.rounds.warm_up + options.rounds.counted;
     let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds as usize).sum();
     output.error(&format!(
-        "{} cases, {runs} runs; up to {} of {} are used meanwhile ({} are free)",
-        options.cases.len(),
+        "{}, {}; up to {} of {} are used meanwhile ({} are free)",
+        plural(options.cases.len() as u64, "case", "cases"),
+        plural(runs as u64, "run", "runs"),
         crate::sizes::bytes(space.needed_bytes),
         quote(space.path.as_os_str().as_encoded_bytes()),
         crate::sizes::bytes(space.available_bytes),

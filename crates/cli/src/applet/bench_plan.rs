@@ -126,7 +126,7 @@ fn wishes(settings: &Settings) -> Result<Vec<Wish>> {
     let mut wishes = Vec::new();
     for text in &settings.scenarios {
         for cache in caches {
-            let scenario = scenario(settings, text)?;
+            let scenario = scenario(text, settings.scale, settings.seed)?;
             wishes.push(Wish { scenario, cache: *cache, series: settings.series.clone() });
         }
     }
@@ -143,11 +143,12 @@ fn stop_wish(settings: &Settings, (text, cache, worth): &Stop) -> Result<Wish> {
         }
         Scale::Full => text.split(':').next().unwrap_or(text),
     };
-    Ok(Wish { scenario: scenario(settings, text)?, cache: *cache, series })
+    Ok(Wish { scenario: scenario(text, settings.scale, settings.seed)?, cache: *cache, series })
 }
 
-fn scenario(settings: &Settings, text: &str) -> Result<Scenario> {
-    parse_scenario(text, settings.scale, settings.seed).map_err(|error| Refusal {
+/// Reads a scenario as somebody wrote it.
+pub(super) fn scenario(text: &str, scale: Scale, seed: u64) -> Result<Scenario> {
+    parse_scenario(text, scale, seed).map_err(|error| Refusal {
         text: format!("scenario {}: {error}", quote_word(text.as_bytes())),
         hint: "haul bench --list shows the scenarios",
     })

@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_bench::{Choice, GroundSpec, Profile, TuneOptions, tune, tune_session, write_profile};
+use haul_bench::{
+    Choice, GroundSpec, Profile, Scale, Scenario, TUNE_SCENARIOS, TuneOptions, Work, tune,
+    tune_session, write_profile,
+};
 use haul_sys::process::stop_signal;
 
 use super::bench::{announce, end, session, tools_with_this_haul};
-use super::bench_plan::{Refusal, fresh, usual_ground};
+use super::bench_plan::{Refusal, fresh, scenario, usual_ground};
 use super::common;
 use super::cp_help::{options, version};
 use crate::escape::{quote, quote_word};
 use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
 use crate::output::Output;
+use crate::report::plural;
 use crate::{profile, sizes};
 
 const PROGRAM: &str = "haul tune";
@@ -25,6 +29,7 @@ enum Id {
     Minutes,
     Print,
     Rounds,
+    Scenario,
     Seed,
     Help,
     Version,
@@ -46,6 +51,12 @@ const OPTIONS: &[Opt<Id>] = &[
     ),
     long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
     long(
+        Id::Scenario,
+        "scenario",
+        Takes::Required("SCENARIO"),
+        "copy this, a name of 'haul bench --list' with changes\nbehind a colon, rather than the four below; may be\ngiven often",
+    ),
+    long(
         Id::Seed,
         "seed",
         Takes::Required("N"),
@@ -60,7 +71,8 @@ PATH is a folder on the file system in question (default: the current one). Ther
 is made, and for root fresh file systems of its kind in that; all is taken away at the end.
 
 haul is measured against itself: with each copy method that uses the page cache as usual, and with
-several numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB. The profile names a method
+several numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB, or for what --scenario asks
+for, as in --scenario=huge:size=8G. The profile names a method
 or a number of jobs only where it was shown to save a twentieth of the time; it is a file that can
 be read and changed, haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one
 for each pair of file systems. 'haul cp --debug' shows the one that it uses, --profile=none uses
@@ -73,6 +85,7 @@ The exit status is 0 if a profile was written, 1 if not, 2 if the command line m
 struct Settings {
     path: PathBuf,
     file_systems: Option<String>,
+    scenarios: Vec<String>,
     rounds: u32,
     budget: Option<Duration>,
     print: bool,
@@ -115,6 +128,7 @@ fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
     let mut settings = Settings {
         path: PathBuf::from("."),
         file_systems: None,
+        scenarios: Vec::new(),
         rounds: 7,
         budget: None,
         print: false,
@@ -158,6 +172,7 @@ impl Settings {
             Id::Minutes => {
                 self.budget = Some(Duration::from_secs(60 * number("--minutes", word, 1, 10_000)?));
             }
+            Id::Scenario => self.scenarios.push(word.to_string_lossy().into_owned()),
             Id::Seed => self.seed = number("--seed", word, 0, u64::MAX)?,
             Id::Print => self.print = true,
             Id::Help | Id::Version => {}
@@ -186,6 +201,10 @@ fn measure(output: &Output, settings: &Settings) -> ExitCode {
         Ok(ground) => ground,
         Err(Refusal { text, hint }) => return refuse(output, &text, hint),
     };
+    let scenarios = match scenarios(settings) {
+        Ok(scenarios) => scenarios,
+        Err(Refusal { text, hint }) => return refuse(output, &text, hint),
+    };
     let mut found = tools_with_this_haul().into_iter();
     let Some(haul) = found.find(|program| program.program == "haul") else {
         return refuse(output, "this haul cannot be found", "put it into a folder of PATH");
@@ -193,6 +212,7 @@ fn measure(output: &Output, settings: &Settings) -> ExitCode {
     let tuning = TuneOptions {
         ground,
         haul,
+        scenarios,
         rounds: settings.rounds,
         seed: settings.seed,
         budget: settings.budget,
@@ -210,6 +230,23 @@ fn measure(output: &Output, settings: &Settings) -> ExitCode {
             deliver(output, settings, folder.as_deref(), &profiles)
         });
     end(output, done)
+}
+
+fn scenarios(settings: &Settings) -> Result<Vec<Scenario>, Refusal> {
+    let asked: Vec<&str> = if settings.scenarios.is_empty() {
+        TUNE_SCENARIOS.to_vec()
+    } else {
+        settings.scenarios.iter().map(String::as_str).collect()
+    };
+    let read = |text| scenario(text, Scale::Quick, settings.seed);
+    let scenarios: Vec<Scenario> = asked.into_iter().map(read).collect::<Result<_, _>>()?;
+    match scenarios.iter().find(|scenario| scenario.work == Work::Delete) {
+        Some(scenario) => Err(Refusal {
+            text: format!("scenario {} copies nothing", quote_word(scenario.name.as_bytes())),
+            hint: "a profile is about copying; haul bench --list shows the scenarios",
+        }),
+        None => Ok(scenarios),
+    }
 }
 
 fn ground(settings: &Settings, remarks: &mut Vec<String>) -> Result<GroundSpec, Refusal> {
@@ -270,7 +307,7 @@ fn choice_line(choice: &Choice) -> String {
         found.push(format!("{method} first{}", share(&choice.method_ratio)));
     }
     if let Some(jobs) = choice.jobs {
-        found.push(format!("{jobs} jobs{}", share(&choice.jobs_ratio)));
+        found.push(format!("{}{}", plural(jobs, "job", "jobs"), share(&choice.jobs_ratio)));
     }
     if found.is_empty() {
         found.push("nothing was shown to be better".to_owned());

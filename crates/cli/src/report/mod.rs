@@ -9,6 +9,8 @@ mod stats;
 pub(crate) mod sums;
 mod text;
 
+pub(crate) use stats::plural;
+
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -53,6 +53,6 @@ pub(super) fn stopped(counts: &Counts) -> String {
 }
 
 /// Formats a count with its noun.
-pub(super) fn plural(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
