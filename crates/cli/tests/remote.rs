@@ -3,12 +3,13 @@
 //! No clock is read here. What a pool that grows is for, time, is for the benchmark.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haul_faultfs::{Config, Mode, Mounted, Offload, Operation};
 
-use super::support::run::cp;
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, ignored};
 
@@ -132,5 +133,52 @@ fn a_full_server_leaves_no_file_that_looks_complete() -> Outcome {
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.errors().contains("No space left on device"), "{done:?}");
     assert!(!far.scratch.at("below").join("t").exists());
+    Ok(())
+}
+
+#[test]
+fn both_ends_of_a_pipe_have_many_requests_on_their_way() -> Outcome {
+    for size in ["", "--size=67109865"] {
+        let Some(far) = Far::new(&direct(), large(64 * MIB + 1001))? else { return Ok(()) };
+        let line = format!("set -o pipefail; \"$0\" read s | \"$0\" write {size} t");
+        let done = Call::of("bash").words(["-c", &line]).word(haul()).in_dir(far.mounted.path());
+        done.succeed()?;
+        let seen = |operation| far.mounted.seen(operation);
+        let (read, written) = (seen(Operation::Read), seen(Operation::Write));
+        assert!(read.in_flight >= 8 && written.in_flight >= 8, "{read:?} {written:?}");
+        assert!(read.requests <= 66 && written.requests <= 66, "{read:?} {written:?}");
+        let at = |name| far.scratch.at("below").join(name);
+        assert!(fs::read(at("s"))? == fs::read(at("t"))?);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_write_that_is_killed_leaves_no_length_that_looks_whole() -> Outcome {
+    let Some(far) = Far::new(&direct(), large(MIB))? else { return Ok(()) };
+    for (size, most) in [("", u64::MAX), ("--size=40M", (40 << 20) - 1)] {
+        let mut child = std::process::Command::new(haul())
+            .args(["write", "t"])
+            .args(Some(size).filter(|size| !size.is_empty()))
+            .current_dir(far.mounted.path())
+            .stdin(std::process::Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().ok_or("no pipe")?;
+        stdin.write_all(&vec![7; 20 * MIB])?;
+        child.kill()?;
+        child.wait()?;
+        let length = fs::metadata(far.scratch.at("below").join("t"))?.len();
+        assert!(!length.is_multiple_of(512) && length <= most, "{length}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_met_only_by_bytes() -> Outcome {
+    let Some(far) = Far::new(&direct(), large(MIB))? else { return Ok(()) };
+    let line = "ulimit -f 10240; head -c 8M /dev/zero | \"$0\" write t";
+    let call = Call::of("bash").words(["-c", line]).word(haul()).in_dir(far.mounted.path());
+    call.succeed()?;
+    assert_eq!(fs::metadata(far.scratch.at("below").join("t"))?.len(), 8 << 20);
     Ok(())
 }

@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use haul_sys::data::{self, Advice, Allocate, Writeback, fadvise, fallocate, set_way, write_back};
 use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::trouble::Trouble;
+use super::writer::Zeros;
 use crate::cache::Behind;
 use crate::quirk::{DirectIo, Preallocate, Trips, of_magic};
 use crate::sides::{Way, go_direct};
 use crate::{Cache, Quirk};
 
-/// The first piece of space that is reserved ahead of a stream of unknown length; each further one
-/// is as large as all before it.
-const RESERVE_BYTES_MIN: u64 = 64 << 20;
+/// The first piece of space that is reserved, or of length that is set, ahead of a stream of unknown
+/// length; each further one is as large as all before it.
+const AHEAD_BYTES_MIN: u64 = 64 << 20;
 
 /// The largest piece: what is reserved too much is given back at the end, and until then nobody
 /// else can have it.
-const RESERVE_BYTES_MAX: u64 = 1 << 30;
+const AHEAD_BYTES_MAX: u64 = 1 << 30;
 
 /// A file to be written.
 #[derive(Clone, Debug)]
@@ -52,6 +54,16 @@ pub enum Place {
     Position,
 }
 
+/// What is done to a file before bytes get there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    Nothing,
+    /// Space is reserved, so that writes past the cache need not wait for each other.
+    Space,
+    /// It is made longer: to a server, a write that does that is made alone.
+    Length,
+}
+
 /// A target at work.
 pub(super) struct Lane {
     pub(super) target: Target,
@@ -62,8 +74,9 @@ pub(super) struct Lane {
     pub(super) way: Way,
     pub(super) align: u64,
     drops: bool,
-    reserved: u64,
-    may_reserve: bool,
+    ahead: Ahead,
+    /// How far that has been done.
+    ahead_bytes: u64,
     behind: Behind,
     pub(super) trouble: Option<Trouble>,
     /// The lowest offset of the stream of which the write failed.
@@ -84,10 +97,13 @@ impl Lane {
             way: Way::Cached,
             align: 1,
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
-            reserved: 0,
-            may_reserve: is_regular
-                && target.end == End::Exact
-                && quirk.preallocate == Preallocate::Pays,
+            ahead: match quirk.trips {
+                _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
+                Trips::Far => Ahead::Length,
+                Trips::Near if quirk.preallocate == Preallocate::Pays => Ahead::Space,
+                Trips::Near => Ahead::Nothing,
+            },
+            ahead_bytes: 0,
             behind: Behind::default(),
             trouble: None,
             broken_at: u64::MAX,
@@ -128,18 +144,32 @@ impl Lane {
         self.align = 1;
     }
 
-    /// Reserves space up to this byte of the stream, and more, for more is likely to come.
-    pub(super) fn reserve(&mut self, upto: u64, size: Option<u64>) {
-        if !self.may_reserve || upto <= self.reserved {
+    /// Makes ready for bytes up to this one of the stream, and for more, for more is to come.
+    pub(super) fn go_ahead(&mut self, upto: u64, size: Option<u64>, zeros: Zeros) {
+        if self.ahead == Ahead::Nothing || upto <= self.ahead_bytes {
             return;
         }
-        let step = self.reserved.clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX);
-        let wanted = size.unwrap_or(0).max(upto.max(self.reserved + step));
-        let (start, bytes) = (self.target.base + self.reserved, wanted - self.reserved);
-        match fallocate(&self.target.file, start, bytes, Allocate::KeepSize) {
-            Ok(()) => self.reserved = wanted,
+        let step = self.ahead_bytes.clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX);
+        let wanted = match size {
+            Some(size) if size >= upto => size,
+            _ => upto.max(self.ahead_bytes + step),
+        };
+        let (base, done) = (self.target.base, self.ahead_bytes);
+        let answer = match self.ahead {
+            Ahead::Space if zeros == Zeros::Write => {
+                fallocate(&self.target.file, base + done, wanted - done, Allocate::KeepSize)
+            }
+            // A byte less than it will have, and an odd length where nobody knows: should the run
+            // be killed, no such file looks whole. Above the limit the kernel would kill it.
+            Ahead::Length if base + wanted <= file_size_limit() => {
+                data::ftruncate(&self.target.file, base + wanted - 1)
+            }
+            Ahead::Nothing | Ahead::Space | Ahead::Length => return self.ahead = Ahead::Nothing,
+        };
+        match answer {
+            Ok(()) => self.ahead_bytes = wanted,
             // Not here, or not as much: the writes find out how much there is.
-            Err(_) => self.may_reserve = false,
+            Err(_) => self.ahead = Ahead::Nothing,
         }
     }
 

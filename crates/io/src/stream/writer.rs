@@ -225,8 +225,8 @@ impl Writer {
                 self.write_in_order(index, block);
                 continue;
             }
-            if self.plan.zeros == Zeros::Write {
-                lane.reserve(upto, self.plan.size);
+            if self.held.is_some() {
+                lane.go_ahead(upto, self.plan.size, self.plan.zeros);
             }
             let fits = block.filled().start == 0
                 && self.position.is_multiple_of(lane.align)

@@ -23,7 +23,7 @@ pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use input_or_gone::{Happened, input_or_gone};
 pub use poll::{Ready, wait_until};
 pub use random::random;
-pub use rlimit::{nofile_limit, raise_nofile_limit};
+pub use rlimit::{file_size_limit, nofile_limit, raise_nofile_limit};
 pub use stop::{Sender, die_by, die_by_broken_pipe, hear_stop, stop_sender, stop_signal};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::umask;

@@ -1,4 +1,4 @@
-//! `prlimit` — how many descriptors this process may have:
+//! `prlimit` — how many descriptors this process may have, and how large its files:
 //! <https://man7.org/linux/man-pages/man2/getrlimit.2.html>
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -20,4 +20,10 @@ pub fn raise_nofile_limit() -> Result<u64> {
             .named(Call::Prlimit)?;
     }
     Ok(limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// Returns the size in bytes that no file may grow past; whoever tries gets `SIGXFSZ`.
+#[must_use]
+pub fn file_size_limit() -> u64 {
+    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
