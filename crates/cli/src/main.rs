@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    haul_sys::process::die_by_broken_pipe();
+    haul_sys::process::inherit_broken_pipe();
     haul_sys::process::share_one_heap();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     applet::dispatch(&arguments)

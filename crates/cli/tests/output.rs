@@ -264,3 +264,20 @@ fn one_bad_entry_among_many_is_told_once() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_pipe_that_nobody_reads_ends_it_quietly_unless_the_parent_ignores_the_signal() -> Outcome {
+    let scratch = Scratch::new()?;
+    // More than fits into any pipe that an ordinary user may have.
+    scratch.write("big", vec![7; 4 << 20])?;
+    let run = |trap: &str| -> Outcome<(String, String)> {
+        let script = format!("{trap}{{ \"$0\" cat big; echo $? >code; }} 2>errors | true");
+        Call::of("sh").word("-c").word(&script).word(haul()).in_dir(scratch.path()).succeed()?;
+        let read = |name: &str| fs::read_to_string(scratch.at(name));
+        Ok((read("code")?, read("errors")?))
+    };
+    assert_eq!(run("")?, ("141\n".to_owned(), String::new()));
+    let told = ("1\n".to_owned(), "cat: write error: Broken pipe\n".to_owned());
+    assert_eq!(run("trap '' PIPE; ")?, told);
+    Ok(())
+}

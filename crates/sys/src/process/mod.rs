@@ -1,6 +1,6 @@
 //! Calls about this process: its limits, its mask, its identity.
 
-mod closed;
+mod at_start;
 mod heap;
 mod identity;
 mod ignore;
@@ -15,7 +15,7 @@ mod umask;
 mod unshare;
 mod wait4;
 
-pub use closed::{Standard, was_closed};
+pub use at_start::{Standard, inherit_broken_pipe, was_closed};
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};
@@ -24,7 +24,7 @@ pub use input_or_gone::{Happened, input_or_gone};
 pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{file_size_limit, nofile_limit, raise_nofile_limit};
-pub use stop::{Sender, die_by, die_by_broken_pipe, hear_stop, stop_sender, stop_signal};
+pub use stop::{Sender, die_by, hear_stop, stop_sender, stop_signal};
 pub use thread_usage::{ThreadUsage, thread_usage};
 pub use umask::umask;
 pub use unshare::unshare_mounts;

@@ -87,12 +87,3 @@ pub fn die_by(signal: i32) {
         libc::raise(signal);
     }
 }
-
-/// Lets a write to a pipe that nobody reads end the process quietly, which Rust's start-up code
-/// turns off.
-pub fn die_by_broken_pipe() {
-    // SAFETY: setting a signal's default action touches no memory.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-    }
-}

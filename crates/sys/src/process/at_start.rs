@@ -1,0 +1,72 @@
+//! What the process was given when it began, and the standard library changes before `main`.
+//!
+//! It opens `/dev/null` in place of standard descriptors that are closed, which keeps files that are
+//! opened later from becoming standard output by accident; but whoever closed them is owed an error
+//! where something was to be written. And it ignores `SIGPIPE`, which is for the parent to say. So
+//! this looks before.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// A bit for each of the three.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// Whether the parent had `SIGPIPE` ignored.
+static IGNORES_BROKEN_PIPE: AtomicBool = AtomicBool::new(false);
+
+/// A standard descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standard {
+    /// Descriptor 0.
+    Input,
+    /// Descriptor 1.
+    Output,
+    /// Descriptor 2.
+    Error,
+}
+
+extern "C" fn look() {
+    for fd in 0..3 {
+        // SAFETY: asking for the flags of a descriptor touches no memory; nothing of the library is
+        // used before it is set up.
+        let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
+        if !is_open {
+            CLOSED.fetch_or(1 << fd, Ordering::Relaxed);
+        }
+    }
+    // SAFETY: zeros are a valid value of this plain structure, which the kernel fills in.
+    let ignores = unsafe {
+        let mut found: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut found) == 0
+            && found.sa_sigaction == libc::SIG_IGN
+    };
+    IGNORES_BROKEN_PIPE.store(ignores, Ordering::Relaxed);
+}
+
+// SAFETY: the section holds addresses of functions that the loader calls before `main`, and `look`
+// is one that needs nothing.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
+
+/// Tells whether a standard descriptor was closed when the process began.
+#[must_use]
+pub fn was_closed(which: Standard) -> bool {
+    let bit = match which {
+        Standard::Input => 1,
+        Standard::Output => 2,
+        Standard::Error => 4,
+    };
+    CLOSED.load(Ordering::Relaxed) & bit != 0
+}
+
+/// Lets a write to a pipe that nobody reads end the process quietly, unless the parent had the
+/// signal ignored (`SIGPIPE`, signal(7)): then the write fails with `EPIPE`, which is to be told.
+pub fn inherit_broken_pipe() {
+    if IGNORES_BROKEN_PIPE.load(Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: setting a signal's default action touches no memory.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}
