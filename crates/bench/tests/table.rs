@@ -5,8 +5,8 @@ use haul_bench::{Ranking, render};
 use crate::samples::{measured, results};
 
 const TABLE: &str = "\
-huge, warm, ext4 in RAM
-  flat:files=1,size=67108864,seed=1: 1 entries, 64 MiB
+huge, 64 MiB, warm, ext4 in RAM
+  flat:files=1,size=67108864,seed=1: 1 entry, 64 MiB
   tool     time  95 % interval                ratio     user  system    sync  memory  calls
   haul   200 ms   190 – 210 ms  0.50 (0.47 to 0.51)  10.0 ms  180 ms  100 ms   4 MiB  1,234
   cp     400 ms   390 – 410 ms  1.00 (1.00 to 1.00)  10.0 ms  360 ms  100 ms   4 MiB
@@ -35,7 +35,7 @@ fn the_table_is_what_it_was() {
     assert!(!columns.is_empty());
     for note in [
         "note: a <warning> & more",
-        "note: Runs lie apart from the others; was the machine busy? haul, cp, dd-1M, dd-4K.",
+        "note: Runs lie apart from the others; was the machine busy? all of them.",
         "note: The times scatter; take more rounds before believing them: dd-4K.",
         "note: <evil> \"&\" tool: run by sh -c",
         "`true` takes 350 µs",
@@ -43,6 +43,20 @@ fn the_table_is_what_it_was() {
     ] {
         assert!(text.contains(note), "{note} in {text}");
     }
+}
+
+#[test]
+fn what_is_noted_of_all_cases_stands_once_at_the_end() {
+    let mut results = results();
+    results.cases.push(results.cases[0].clone());
+    results.cases[1].ground.warnings = vec!["only here".to_owned()];
+    let text = render::text(&results);
+    let count = |note: &str| text.matches(note).count();
+    assert_eq!(count("note: Times end with the command"), 1, "{text}");
+    assert_eq!(count("  note: only here"), 1, "{text}");
+    assert_eq!(count("  note: a <warning> & more"), 1, "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("note: Times end with the command"), "{text}");
 }
 
 #[test]

@@ -87,9 +87,10 @@ pub fn summarise(results: &Results, case: &Case) -> CaseSummary {
     rows.sort_by(|a, b| b.is_ranked().cmp(&a.is_ranked()).then(a.time_s.total_cmp(&b.time_s)));
     let volume = case.volume;
     let corpus = format!(
-        "{}: {} entries, {}",
+        "{}: {} {}, {}",
         case.scenario.recipe,
         units::count(volume.entries),
+        if volume.entries == 1 { "entry" } else { "entries" },
         units::bytes(volume.data_bytes)
     );
     CaseSummary {
@@ -249,8 +250,11 @@ fn notes(results: &Results, case: &Case, rows: &[Row]) -> Vec<String> {
         ));
     }
     let named = |which: &dyn Fn(&Row) -> bool| {
-        let ranked = rows.iter().filter(|row| row.is_ranked() && which(row));
-        ranked.map(|row| row.tool.as_str()).collect::<Vec<_>>().join(", ")
+        let ranked: Vec<&Row> = rows.iter().filter(|row| row.is_ranked()).collect();
+        let named: Vec<&str> =
+            ranked.iter().filter(|row| which(row)).map(|row| row.tool.as_str()).collect();
+        let is_all = named.len() == ranked.len() && named.len() > 2;
+        if is_all { "all of them".to_owned() } else { named.join(", ") }
     };
     let apart = named(&|row| row.outliers > 0);
     if !apart.is_empty() {

@@ -5,19 +5,33 @@ use crate::session::Results;
 use crate::stats::Interval;
 use crate::units;
 
-/// Returns all tables, each with its verdict.
+/// Returns all tables, each with its verdict; what is to be noted of all of them stands once, at the
+/// end.
 #[must_use]
 pub fn text(results: &Results) -> String {
     let mut text = String::new();
-    for case in &results.cases {
-        let summary = summarise(results, case);
-        text += &case_text(&summary);
+    let mut summaries: Vec<CaseSummary> =
+        results.cases.iter().map(|case| summarise(results, case)).collect();
+    let common = common_notes(&summaries);
+    for summary in &mut summaries {
+        summary.notes.retain(|note| !common.contains(note));
+        text += &case_text(summary);
         text.push('\n');
+    }
+    for note in &common {
+        text += &format!("note: {note}\n");
     }
     if results.interrupted {
         text += "Interrupted: what is shown is what was measured until then.\n";
     }
     text
+}
+
+/// Returns the notes that all of several cases have.
+fn common_notes(summaries: &[CaseSummary]) -> Vec<String> {
+    let Some((first, others @ [_, ..])) = summaries.split_first() else { return Vec::new() };
+    let is_common = |note: &&String| others.iter().all(|other| other.notes.contains(note));
+    first.notes.iter().filter(is_common).cloned().collect()
 }
 
 /// The columns: heading, and what a row shows in it.

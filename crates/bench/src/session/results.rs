@@ -7,8 +7,9 @@ use super::environment::Environment;
 use super::options::{CacheState, Ranking, Rounds};
 use crate::ground::GroundFacts;
 use crate::measure::{CacheUse, DeviceUse, Pressure, Sample};
-use crate::scenario::{Scenario, Volume};
+use crate::scenario::{Scenario, Volume, Work};
 use crate::tool::Tool;
+use crate::units;
 
 /// The version of this format; a reader refuses others.
 pub const FORMAT: u32 = 1;
@@ -178,10 +179,15 @@ impl std::fmt::Display for Fault {
 }
 
 impl Case {
-    /// Returns one line that names the case: `nested-small, warm, ext4 in RAM`.
+    /// Returns one line that names the case: `nested-small, warm, ext4 in RAM`, and for a single file
+    /// its size: `huge, 1 GiB, warm, ext4 in RAM`.
     #[must_use]
     pub fn title(&self) -> String {
-        format!("{}, {}, {}", self.scenario.name, self.cache.name(), self.ground.name)
+        let size = match self.scenario.work {
+            Work::CopyFile => format!("{}, ", units::bytes(self.volume.data_bytes)),
+            Work::CopyTree | Work::Delete => String::new(),
+        };
+        format!("{}, {size}{}, {}", self.scenario.name, self.cache.name(), self.ground.name)
     }
 
     /// Returns what was measured of a tool, round by round.
