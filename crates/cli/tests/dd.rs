@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::stream::noise;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, ignored, which};
+use super::support::{Outcome, gnu};
 
 fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("dd").words(words)
@@ -102,11 +102,8 @@ const LINES: &[&str] = &[
 
 #[test]
 fn every_line_does_and_says_what_gnus_does() -> Outcome {
-    let named = std::env::var_os("HAUL_GNU_DD").map(std::path::PathBuf::from);
-    let Some(theirs) = named.clone().or_else(|| which("dd")) else { return ignored("GNU dd") };
-    if named.is_none() {
-        ignored("GNU dd 9.7 in HAUL_GNU_DD, to compare messages with")?;
-    }
+    let Some(gnu) = gnu::find()? else { return Ok(()) };
+    let Some(theirs) = gnu.sibling("dd")? else { return Ok(()) };
     let scratch = Scratch::new()?;
     let mut wrong = Vec::new();
     for line in LINES {
@@ -134,7 +131,7 @@ fn every_line_does_and_says_what_gnus_does() -> Outcome {
         if ours.stdout != theirs.stdout || ours.code() != theirs.code() {
             wrong.push(format!("{line}: {ours:?} {theirs:?}"));
         }
-        if named.is_some() && said(ours) != said(theirs) {
+        if gnu.is_reference && said(ours) != said(theirs) {
             wrong.push(format!("{line}:\nH {}\nG {}", said(ours), said(theirs)));
         }
     }
