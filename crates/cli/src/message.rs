@@ -1,6 +1,6 @@
 //! Failures in words: GNU's own, so that scripts that read them go on working.
 
-use haul_engine::error::{Failure, What};
+use haul_engine::error::{Failure, JournalFlaw, What};
 
 use crate::escape::quote;
 
@@ -22,6 +22,18 @@ fn of_data(what: What, source: &str, target: &str) -> String {
              the page cache"
         ),
         What::NotProved => format!("warning: {target} is no file, and was not verified"),
+        What::JournalOpen => format!("cannot open journal {target}"),
+        What::JournalRefused(flaw) => {
+            format!("refusing journal {target}: {}", of_flaw(flaw))
+        }
+        What::JournalWrite => format!(
+            "warning: cannot write journal {target}: what is copied from here on would be copied \
+             again with --resume"
+        ),
+        What::JournalKept => {
+            format!("the journal {target} is kept: the same command goes on from here")
+        }
+        What::JournalRemove => format!("warning: cannot remove journal {target}"),
         What::NewOwner => {
             format!("warning: {target} was replaced, and could not get the owner it had")
         }
@@ -40,6 +52,32 @@ fn of_data(what: What, source: &str, target: &str) -> String {
              system; it is written through the cache and dropped from there instead"
         ),
         other => format!("{other:?} failed for {source}"),
+    }
+}
+
+/// Says why a journal is not used, and the way out.
+const fn of_flaw(flaw: JournalFlaw) -> &'static str {
+    match flaw {
+        JournalFlaw::NotAFile => {
+            "it is no regular file; remove it, or name another with --journal=FILE"
+        }
+        JournalFlaw::NotOurs => {
+            "it belongs to somebody else, or has several names; name another with --journal=FILE"
+        }
+        JournalFlaw::OthersMayWrite => {
+            "others may write to it; if nobody has, chmod go-w makes it good again"
+        }
+        JournalFlaw::NotAJournal => {
+            "it is something else than a journal; name another with --journal=FILE"
+        }
+        JournalFlaw::OtherVersion => {
+            "it was written by another version of haul; go on with that, or remove it to begin anew"
+        }
+        JournalFlaw::AnotherRun => {
+            "it belongs to a command with other operands or options; give those, name another with \
+             --journal=FILE, or remove it"
+        }
+        JournalFlaw::InUse => "another run is at work with it; wait for its end",
     }
 }
 

@@ -27,6 +27,7 @@ mod profile;
 mod races;
 mod rehearse;
 mod remote;
+mod resume;
 mod rm;
 mod rm_races;
 mod signals;

@@ -2,19 +2,20 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haul_sys::fs::{CWD, fstat, statat};
 
 use crate::apply::hardlink::LinkMap;
 use crate::apply::held::{Group, secure_names, settle_all};
-use crate::error::Failure;
+use crate::error::{Failure, What};
 use crate::facts::Pairs;
+use crate::journal::{self, Ended, Journal, Secure};
 use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::plan::Plan;
-use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources};
+use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources, Resume};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::Pool;
@@ -28,7 +29,24 @@ use crate::worker::{Job, Task, TaskKind, Worker};
 ///
 /// The control must have been made for the request's resources.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
-    carry_out(request, Plan::resolve(request), monitor, control)
+    let Some(resume) = &request.resume else {
+        return carry_out(request, (Plan::resolve(request), None), monitor, control);
+    };
+    match take_up(request, resume) {
+        Ok((plan, journal)) => carry_out(request, (Ok(plan), Some(&journal)), monitor, control),
+        Err(failure) => carry_out(request, (Err(failure), None), monitor, control),
+    }
+}
+
+/// Opens the journal, and sees the target as the run did that began it.
+fn take_up(request: &Request, resume: &Resume) -> Result<(Plan, Journal), Failure> {
+    let plan = Plan::resolve(request)?;
+    let opened = journal::open(request, resume, &plan)?;
+    let plan = match opened.form {
+        Some(form) if form != request.form => Plan::resolve(&Request { form, ..request.clone() })?,
+        _ => plan,
+    };
+    Ok((plan, opened.journal))
 }
 
 /// Copies single entries again, each to its own target, in one run: what were names of one file
@@ -39,19 +57,19 @@ pub fn copy_again(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
-    carry_out(request, Plan::of_pairs(request, again), monitor, control)
+    carry_out(request, (Plan::of_pairs(request, again), None), monitor, control)
 }
 
 fn carry_out(
     request: &Request,
-    plan: Result<Plan, Failure>,
+    (plan, journal): (Result<Plan, Failure>, Option<&Journal>),
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
     let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
-            control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            control.failures.fetch_add(1, Ordering::Relaxed);
             monitor.failed(&failure);
             return control.counts();
         }
@@ -60,14 +78,14 @@ fn carry_out(
     if plan.backs_itself_up {
         policy.backup = None;
     }
-    copy_planned(&policy, request.resources, plan, monitor, control)
+    copy_planned(&policy, request.resources, (plan, journal), monitor, control)
 }
 
 /// Copies operands whose names in the target are settled.
 pub(crate) fn copy_planned(
     policy: &Policy,
     resources: Resources,
-    plan: Plan,
+    (plan, journal): (Plan, Option<&Journal>),
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -94,6 +112,7 @@ pub(crate) fn copy_planned(
         group: Group::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
         told_of_cache: AtomicBool::new(false),
+        journal,
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),
@@ -109,7 +128,20 @@ pub(crate) fn copy_planned(
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
+    end_journal(&run);
     control.counts()
+}
+
+/// Removes the journal of a run that has done everything, and says where that of another is.
+fn end_journal(run: &Run<'_>) {
+    let Some(journal) = run.journal else { return };
+    run.write_journal(Secure::Yes);
+    let is_complete = run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped();
+    match journal.end(is_complete) {
+        Ok(Ended::Removed) => {}
+        Ok(Ended::Kept) => run.tell_of_journal(journal, What::JournalKept, None),
+        Err(error) => run.tell_of_journal(journal, What::JournalRemove, Some(error.errno)),
+    }
 }
 
 /// Tells whether a file without a name can get one, for which `/proc` may be needed.
@@ -137,6 +169,7 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
         target_through_link: false,
         inherits_acl,
         pair,
+        position: 0,
         lists_operands: true,
         attributes: DirectoryAttributes::nothing(),
         pending: AtomicUsize::new(1),

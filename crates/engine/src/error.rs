@@ -136,6 +136,35 @@ pub enum What {
     NewOwner,
     /// Memory, threads or descriptors ran out.
     Resources,
+    /// Opening or making the journal; its path is the target.
+    JournalOpen,
+    /// There is a journal that this run must not use; its path is the target.
+    JournalRefused(JournalFlaw),
+    /// Writing the journal; its path is the target.
+    JournalWrite,
+    /// The journal is left for a run that goes on; its path is the target.
+    JournalKept,
+    /// Removing the journal; its path is the target.
+    JournalRemove,
+}
+
+/// Why a journal must not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JournalFlaw {
+    /// It is a link, a directory or a device.
+    NotAFile,
+    /// It belongs to somebody else, or has further names.
+    NotOurs,
+    /// Others may write to it.
+    OthersMayWrite,
+    /// It is something else.
+    NotAJournal,
+    /// It was written by another version.
+    OtherVersion,
+    /// It belongs to a run with other operands or options.
+    AnotherRun,
+    /// A run is at work with it.
+    InUse,
 }
 
 /// Whether something counts.

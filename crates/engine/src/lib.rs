@@ -11,6 +11,7 @@ mod copy;
 mod decide;
 pub mod error;
 mod facts;
+mod journal;
 pub mod leftover;
 mod metadata;
 pub mod monitor;

@@ -408,6 +408,15 @@ pub struct Resources {
     pub descriptors: u64,
 }
 
+/// How a run goes on that ended before everything was done (`--resume`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Where the journal is, if not beside the target.
+    pub journal: Option<CString>,
+    /// The path of the current directory, by which relative operands are told from others.
+    pub here: Vec<u8>,
+}
+
 /// A copy that somebody wants.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -421,4 +430,6 @@ pub struct Request {
     pub policy: Policy,
     /// How much of the machine to use.
     pub resources: Resources,
+    /// Whether a journal is kept, by which a later run goes on.
+    pub resume: Option<Resume>,
 }

@@ -14,6 +14,7 @@ use crate::apply::held::Group;
 use crate::apply::shared::SharedFile;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
+use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::request::{Make, Order, Policy, Prove};
 use crate::schedule::budget::Budget;
@@ -85,6 +86,8 @@ pub(crate) struct Run<'r> {
     pub(crate) unnamed_files: AtomicBool,
     /// Whether it was told already that a comparison was with the page cache.
     pub(crate) told_of_cache: AtomicBool,
+    /// What a later run goes on with, if that is wanted.
+    pub(crate) journal: Option<&'r Journal>,
     /// Our own user and group.
     pub(crate) me: (u32, u32),
     /// Whether entries are told to the monitor.
@@ -171,6 +174,26 @@ impl Run<'_> {
         };
         count.fetch_add(1, Ordering::Relaxed);
         self.monitor.failed(failure);
+    }
+
+    /// Writes what was noted to the journal; where that fails, says so once, and goes on without.
+    pub(crate) fn write_journal(&self, secure: Secure) {
+        let Some(journal) = self.journal else { return };
+        if let Err(error) = journal.write_out(secure) {
+            self.tell_of_journal(journal, What::JournalWrite, Some(error.errno));
+        }
+    }
+
+    /// Warns of something that concerns the journal.
+    pub(crate) fn tell_of_journal(&self, journal: &Journal, what: What, errno: Option<Errno>) {
+        let (source, target) = (Vec::new(), journal.shown().to_vec());
+        let severity = Severity::Warning;
+        self.report(severity, &Failure { what, source, target, errno, severity });
+    }
+
+    /// Returns where a directory of this name is in the tree.
+    pub(crate) fn position_below(&self, parent: &Node, name: &CStr) -> Position {
+        self.journal.map_or(0, |journal| journal.below(parent.position, name))
     }
 
     /// Tells whether targets are read again once they are written.

@@ -68,6 +68,8 @@ pub(crate) struct Enter {
     pub(crate) stat: Stat,
     /// The mode it was made with, or `None` if it was there.
     pub(crate) made: Option<u32>,
+    /// Whether something may be in it: it was there, or an earlier run made it.
+    pub(crate) origin: Origin,
     pub(crate) through_link: bool,
     pub(crate) target_through_link: bool,
     /// What is left of an operand's path below this directory, if only that is wanted of it.

@@ -15,7 +15,7 @@ const PREFIX: &str = ".haul-";
 
 /// Random letters behind it. With 60 bits two runs never meet by accident, and nobody plants a
 /// name before we come to use it.
-const LETTERS: usize = 12;
+pub const LETTERS: usize = 12;
 
 /// Letters of hidden names: 32, and none that differ only by case.
 const ALPHABET: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
@@ -65,9 +65,13 @@ pub fn is_hidden_name(name: &[u8]) -> bool {
 }
 
 fn hidden_name() -> Result<CString> {
-    let random: [u8; LETTERS] = haul_sys::process::random()?;
+    name_of(haul_sys::process::random()?)
+}
+
+/// Spells the hidden name of these letters, of which five bits count: for who has to find it again.
+pub fn name_of(letters: [u8; LETTERS]) -> Result<CString> {
     let mut name = PREFIX.as_bytes().to_vec();
-    name.extend(random.iter().map(|byte| ALPHABET[usize::from(byte % 32)]));
+    name.extend(letters.iter().map(|byte| ALPHABET[usize::from(byte % 32)]));
     CString::new(name).map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
 }
 

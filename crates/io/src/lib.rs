@@ -20,6 +20,7 @@ mod policy;
 pub mod proof;
 mod pump;
 pub mod quirk;
+pub mod recheck;
 pub mod report;
 pub mod residency;
 pub mod segment;

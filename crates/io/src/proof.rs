@@ -70,7 +70,7 @@ pub fn prove(suspect: &Suspect<'_>, watch: &Watch<'_>) -> Result<Proof, DataErro
 }
 
 /// Makes sure that reading asks the storage, as far as that is possible.
-fn pass_the_cache(suspect: &Suspect<'_>) -> Evidence {
+pub(crate) fn pass_the_cache(suspect: &Suspect<'_>) -> Evidence {
     if suspect.bytes == 0 {
         return Evidence::Storage;
     }

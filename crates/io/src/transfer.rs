@@ -22,6 +22,7 @@ use crate::method::{
     ring_serves,
 };
 use crate::quirk::{Preallocate, Trips};
+use crate::recheck::Remains;
 use crate::report::{Refusal, Report, SideReport, Why};
 use crate::residency::{Cached, Residency, SAMPLED_BYTES};
 use crate::segment::{Map, Segments};
@@ -72,6 +73,7 @@ pub struct Transfer {
 
 struct Draws {
     segments: Segments,
+    remains: Remains,
     tail: Option<Range<u64>>,
     failure: Option<DataError>,
     /// Whether space was reserved or the size was set, so that an early end has to be cut.
@@ -140,6 +142,7 @@ impl Transfer {
             keeper: Keeper::prepare(caching(job.policy, job.stat.size), job),
             draws: Mutex::new(Draws {
                 segments: Segments::new(shape.map, job.stat.size),
+                remains: Remains::default(),
                 tail: None,
                 failure: None,
                 reserved: false,
@@ -300,19 +303,25 @@ impl Transfer {
         self.draws.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Hears which ranges, in rising order, an earlier run has moved. Before anybody works.
+    pub fn resume(&self, done: Vec<Range<u64>>) {
+        self.lock().remains = Remains::after(done);
+    }
+
     /// Draws ranges and moves them until there are none. Every worker calls it; the failure of
     /// one ends it for all.
     pub fn work(&self, job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) {
-        self.work_and(job, kit, watch, &mut || {});
+        self.work_and(job, kit, watch, &mut |_| Ok(()));
     }
 
-    /// The same, and calls `after` after each range.
+    /// The same, and calls `after` after each range, with how many bytes it has; its failure ends
+    /// the transfer.
     pub fn work_and(
         &self,
         job: &FileJob<'_>,
         kit: &mut Kit,
         watch: Watch<'_>,
-        after: &mut dyn FnMut(),
+        after: &mut dyn FnMut(u64) -> haul_sys::Result<()>,
     ) {
         while let Some(range) = self.draw(job) {
             let whole = range.start == 0 && range.end == job.stat.size;
@@ -322,7 +331,10 @@ impl Transfer {
             {
                 return;
             }
-            after();
+            if let Err(error) = after(ours.end - ours.start) {
+                self.fail(DataError::Call(error));
+                return;
+            }
         }
     }
 
@@ -390,16 +402,24 @@ impl Transfer {
         }
         let most = self.draw_bytes(job);
         let mut draws = self.lock();
-        match draws.segments.next(job.source, most) {
-            Ok(Some(range)) if range.end == job.stat.size && self.sharing == Sharing::Several => {
-                draws.tail = Some(range);
-                None
+        loop {
+            if let Some(range) = draws.remains.next() {
+                return Some(range);
             }
-            Ok(range) => range,
-            Err(error) => {
-                draws.failure.get_or_insert(DataError::Call(error));
-                self.ended.store(true, Ordering::Relaxed);
-                None
+            match draws.segments.next(job.source, most) {
+                Ok(Some(range))
+                    if range.end == job.stat.size && self.sharing == Sharing::Several =>
+                {
+                    draws.tail = Some(range);
+                    return None;
+                }
+                Ok(Some(range)) => draws.remains.offer(range),
+                Ok(None) => return None,
+                Err(error) => {
+                    draws.failure.get_or_insert(DataError::Call(error));
+                    self.ended.store(true, Ordering::Relaxed);
+                    return None;
+                }
             }
         }
     }

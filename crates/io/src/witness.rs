@@ -24,6 +24,22 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Makes a piece of what was told of it: the digest may be shorter than what is kept.
+    #[must_use]
+    pub fn new(offset: u64, bytes: u64, digest: &[u8]) -> Piece {
+        let mut kept = [0; KEPT_BYTES];
+        for (to, from) in kept.iter_mut().zip(digest) {
+            *to = *from;
+        }
+        Piece { offset, bytes, digest: kept }
+    }
+
+    /// Returns what is kept of the digest; behind a shorter one there are zeros.
+    #[must_use]
+    pub const fn digest(&self) -> &[u8] {
+        &self.digest
+    }
+
     /// Tells whether bytes with this digest are the same.
     pub(crate) fn is(&self, digest: Digest) -> bool {
         self.digest == cut(digest)
@@ -113,6 +129,31 @@ impl Witness {
                 digest.update(arrived_bytes);
             }
             (Memory::Pieces(_), None) => {}
+        }
+    }
+
+    /// Returns the pieces that were booked after the first so many, as they came.
+    #[must_use]
+    pub fn pieces_since(&self, first: usize) -> Vec<Piece> {
+        match &*self.lock() {
+            Memory::Pieces(pieces) => pieces.get(first..).unwrap_or(&[]).to_vec(),
+            Memory::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the pieces that were booked, and forgets them.
+    #[must_use]
+    pub fn take_pieces(&self) -> Vec<Piece> {
+        match &mut *self.lock() {
+            Memory::Pieces(pieces) => std::mem::take(pieces),
+            Memory::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// Books pieces that were looked at by an earlier run.
+    pub fn learn(&self, earlier: &[Piece]) {
+        if let Memory::Pieces(pieces) = &mut *self.lock() {
+            pieces.extend_from_slice(earlier);
         }
     }
 

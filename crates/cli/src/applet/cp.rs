@@ -16,9 +16,10 @@ use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
 use super::cp_retry;
+use super::cp_values::{make, no_preserve, preserve, reflink, sparse, update, usual};
 use super::data_options::{self, DataId};
 use super::trust_options;
-use crate::getopt::{Usage, Word, choose, parse};
+use crate::getopt::{Usage, Word, parse};
 use crate::output::Output;
 use crate::profile::Wanted;
 use crate::report::sums::SumFile;
@@ -128,6 +129,9 @@ fn retry(
     if let Some(extra) = operands.first() {
         return usage(format!("extra operand {}", crate::escape::quote(extra.as_bytes())));
     }
+    if given.trust.resume {
+        return usage("--retry-failed does not go with --resume".to_owned());
+    }
     let reading = cp_retry::list(file).map_err(Trouble::Plain)?;
     let mut words = reading.arguments.clone();
     words.extend(cp_retry::options(arguments));
@@ -147,7 +151,8 @@ fn retry(
     let (policy, resources) = policy_and_resources(&settings);
     let sources = retry.copies.iter().map(|again| again.source.clone()).collect();
     let target = CString::default();
-    let request = Request { sources, target, form: TargetForm::Name, policy, resources };
+    let form = TargetForm::Name;
+    let request = Request { sources, target, form, policy, resources, resume: None };
     let how = how(output, &settings, &request);
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, monitor, control);
@@ -370,6 +375,12 @@ impl Settings {
         self.trust.settle(policy)?;
         policy.data.tell = self.data.tell(self.stats);
         policy.privileged = haul_sys::process::identity().uid == 0;
+        self.trust.settle_resume(policy, self.wants_backup)?;
+        if self.trust.resume && (self.dry_run || self.preflight) {
+            return Err(Usage(
+                "--resume goes neither with --dry-run nor with --preflight".to_owned(),
+            ));
+        }
         if self.wants_backup {
             policy.backup = common::backup(self.backup.as_deref(), self.suffix.as_deref())?;
             let keeps = policy.consent == Consent::Denied
@@ -393,119 +404,6 @@ impl Settings {
         }
         Ok(())
     }
-}
-
-fn make(now: Make, wanted: Make) -> Result<Make, Usage> {
-    match now {
-        Make::Copy | Make::Attributes => Ok(wanted),
-        same if same == wanted => Ok(wanted),
-        _ => Err(Usage("cannot make both hard and symbolic links".to_owned())),
-    }
-}
-
-fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
-    value.map_or(Ok(Existing::Older), |word| {
-        choose(
-            "--update",
-            word,
-            &[
-                ("all", Existing::Overwrite),
-                ("none", Existing::Keep),
-                ("none-fail", Existing::KeepAndFail),
-                ("older", Existing::Older),
-            ],
-        )
-    })
-}
-
-fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {
-    value.map_or(Ok(Reflink::Always), |word| {
-        choose(
-            "--reflink",
-            word,
-            &[("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)],
-        )
-    })
-}
-
-fn sparse(word: &OsStr) -> Result<Sparse, Usage> {
-    choose(
-        "--sparse",
-        word,
-        &[("never", Sparse::Never), ("auto", Sparse::Auto), ("always", Sparse::Always)],
-    )
-}
-
-/// `-p`, and `--preserve` without a list.
-fn usual(preserve: &mut Preserve) {
-    preserve.mode = ModePolicy::Keep;
-    preserve.ownership = Keep::Must;
-    preserve.times = Keep::Must;
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Attribute {
-    Mode,
-    Times,
-    Ownership,
-    Links,
-    Context,
-    Xattr,
-    All,
-}
-
-const ATTRIBUTES: &[(&str, Attribute)] = &[
-    ("mode", Attribute::Mode),
-    ("timestamps", Attribute::Times),
-    ("ownership", Attribute::Ownership),
-    ("links", Attribute::Links),
-    ("context", Attribute::Context),
-    ("xattr", Attribute::Xattr),
-    ("all", Attribute::All),
-];
-
-fn attributes(option: &str, list: &OsStr) -> Result<Vec<Attribute>, Usage> {
-    list.as_bytes()
-        .split(|byte| *byte == b',')
-        .map(|word| choose(option, OsStr::from_bytes(word), ATTRIBUTES))
-        .collect()
-}
-
-fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
-    for attribute in attributes("--preserve", list)? {
-        match attribute {
-            Attribute::Mode => preserve.mode = ModePolicy::Keep,
-            Attribute::Times => preserve.times = Keep::Must,
-            Attribute::Ownership => preserve.ownership = Keep::Must,
-            Attribute::Links => preserve.links = Links::Keep,
-            Attribute::Context => preserve.context = Keep::Must,
-            Attribute::Xattr => preserve.xattr = Keep::Must,
-            Attribute::All => {
-                usual(preserve);
-                preserve.links = Links::Keep;
-                preserve.context = preserve.context.max(Keep::Try);
-                preserve.xattr = preserve.xattr.max(Keep::Warn);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
-    for attribute in attributes("--no-preserve", list)? {
-        match attribute {
-            Attribute::Mode => preserve.mode = ModePolicy::Default,
-            Attribute::Times => preserve.times = Keep::No,
-            Attribute::Ownership => preserve.ownership = Keep::No,
-            Attribute::Links => preserve.links = Links::Split,
-            Attribute::Context => preserve.context = Keep::No,
-            Attribute::Xattr => preserve.xattr = Keep::No,
-            Attribute::All => {
-                *preserve = Preserve { mode: ModePolicy::Default, ..Preserve::NOTHING };
-            }
-        }
-    }
-    Ok(())
 }
 
 enum Trouble {
@@ -553,6 +451,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
         form,
         policy,
         resources,
+        resume: settings.trust.request().map_err(Trouble::Plain)?,
     })
 }
 

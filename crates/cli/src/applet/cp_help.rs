@@ -85,6 +85,18 @@ to. A file that may not be written to is not replaced without -f.
 in a sum file are those of the targets, as messages give them; further hard links
 and files that were left as they are are not in it.
 
+With --resume a journal beside DEST (a hidden file, or FILE) tells what is
+finished, and the same command goes on from there: a file is left alone if size,
+times and inode of SOURCE and DEST are what they were when it was finished, and
+everything else is copied again. Files of 128 MiB and more are written with a
+hidden name and gone on with where they ended, after what is there was read again
+and compared; but not with --sum-file unless there is --verify, not with --method,
+and not where a server copies by itself. Every 64 MiB are flushed, and the journal
+goes when everything is done. A journal that belongs to another command or user, or
+is in use, is refused. 'haul clean' removes it and the hidden files. Options that
+decide about the result have to be the same; -i and -u are asked about what is not
+finished. FIFOs and devices that are read are copied again.
+
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
 is removed, and a name that was swapped for a link meanwhile is not followed.

@@ -253,6 +253,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
     own(
+        Id::Trust(TrustId::Journal),
+        "journal",
+        Required("FILE"),
+        "--resume, with FILE as the journal",
+    ),
+    own(
         Id::Data(DataId::LimitMemory),
         "limit-memory",
         Required("SIZE"),
@@ -294,6 +300,12 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "queue-depth",
         Required("N"),
         "keep up to N requests in flight, where the\nmethod has a queue (default: 16)",
+    ),
+    own(
+        Id::Trust(TrustId::Resume),
+        "resume",
+        Nothing,
+        "go on where the same command ended before it was\ndone, whatever ended it; implies --durable. See\nbelow",
     ),
     own(
         Id::HaulRetryFailed,

@@ -16,6 +16,7 @@ mod cp_help;
 mod cp_options;
 mod cp_profile;
 mod cp_retry;
+mod cp_values;
 mod data_options;
 mod dd;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The options about trusting a copy: digests, reading targets again, sources that change.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Appearance, Hashing, Policy, Prove, WholeDigest};
+use haul_engine::request::{Appearance, Hashing, Make, Policy, Prove, Resume, WholeDigest};
 use haul_io::Reflink;
 use haul_io::digest::{Algorithm, TABLE};
 
@@ -13,7 +14,9 @@ use crate::getopt::{Usage, choose};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrustId {
     Hash,
+    Journal,
     Repair,
+    Resume,
     RetryChanged,
     SumFile,
     Verify,
@@ -27,6 +30,10 @@ pub(super) struct Trust {
     repair: bool,
     /// Where digests are written.
     pub(super) sum_file: Option<OsString>,
+    /// Whether a journal is kept, and an earlier run's gone on with.
+    pub(super) resume: bool,
+    /// Where it is.
+    journal: Option<OsString>,
 }
 
 impl Trust {
@@ -42,6 +49,11 @@ impl Trust {
             TrustId::Hash => {
                 self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?);
             }
+            TrustId::Journal => {
+                self.resume = true;
+                self.journal = value;
+            }
+            TrustId::Resume => self.resume = true,
             TrustId::Repair => {
                 self.verify = true;
                 self.repair = true;
@@ -63,6 +75,52 @@ impl Trust {
     /// Returns the algorithm that was asked for, or the default.
     pub(super) fn algorithm(&self) -> &'static Algorithm {
         self.algorithm.unwrap_or(&TABLE[0])
+    }
+
+    /// Makes a run that can be gone on with durable, and refuses what cannot be told apart from what
+    /// an interrupted run has done.
+    pub(super) fn settle_resume(
+        &self,
+        policy: &mut Policy,
+        wants_backup: bool,
+    ) -> Result<(), Usage> {
+        if !self.resume {
+            return Ok(());
+        }
+        if policy.make != Make::Copy {
+            let option = match policy.make {
+                Make::HardLink => "--link",
+                Make::SymbolicLink => "--symbolic-link",
+                Make::Copy | Make::Attributes => "--attributes-only",
+            };
+            return Err(Usage(format!(
+                "--resume goes on with copying data, and {option} copies none"
+            )));
+        }
+        if wants_backup {
+            // A file that had just got its name when the run ended would be backed up again, and
+            // take its own backup's place.
+            return Err(Usage("options --backup and --resume are mutually exclusive".to_owned()));
+        }
+        policy.appearance = Appearance::Durable;
+        Ok(())
+    }
+
+    /// Returns what the request says about going on.
+    pub(super) fn request(&self) -> Result<Option<Resume>, String> {
+        if !self.resume {
+            return Ok(None);
+        }
+        let journal = match &self.journal {
+            Some(name) if name.is_empty() => return Err("the journal's name is empty".to_owned()),
+            Some(name) => Some(
+                CString::new(name.as_bytes()).map_err(|_| "a name holds a NUL byte".to_owned())?,
+            ),
+            None => None,
+        };
+        // Where the current directory has no path, its operands are told by their names alone.
+        let here = std::env::current_dir().unwrap_or_default();
+        Ok(Some(Resume { journal, here: here.into_os_string().into_encoded_bytes() }))
     }
 
     /// Puts into the policy what the options say together.

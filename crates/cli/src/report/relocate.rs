@@ -274,6 +274,7 @@ fn counted(request: &Request) -> haul_engine::request::Request {
             ..haul_engine::request::Policy::plain(policy.umask)
         },
         resources: request.resources,
+        resume: None,
     }
 }
 

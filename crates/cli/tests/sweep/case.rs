@@ -96,6 +96,13 @@ pub(super) const CASES: &[Case] = &[
         ..COPY
     },
     Case {
+        name: "cp -a --resume",
+        words: &["cp", "-a", "--resume", "--jobs=1"],
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        ..COPY
+    },
+    Case {
         name: "cp -ab",
         words: &["cp", "-ab", "--jobs=1"],
         older: Older::Files,

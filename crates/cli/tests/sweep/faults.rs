@@ -206,7 +206,7 @@ fn inject(
     let done = strace.wrap(scene.call()).run()?;
     let was_injected = match injection.ending {
         Ending::Killed => done.code() != Some(0),
-        Ending::Failed | Ending::Undisturbed => strace.has_injected()?,
+        Ending::Failed | Ending::Again | Ending::Undisturbed => strace.has_injected()?,
     };
     let mut wrong = objection(scene, case, &done, injection.ending);
     if wrong.is_none() && injection.ending == Ending::Killed {
@@ -238,7 +238,7 @@ fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
         return Ok(Some(format!("a second run failed: {}", said(&done))));
     }
     // What the dead one hid stays until `haul clean`.
-    Ok(objection(scene, case, &done, Ending::Failed).map(|wrong| format!("a second run: {wrong}")))
+    Ok(objection(scene, case, &done, Ending::Again).map(|wrong| format!("a second run: {wrong}")))
 }
 
 fn said(done: &Done) -> String {

@@ -35,6 +35,11 @@ fn cp_archive_to_stable_storage() -> Outcome {
 }
 
 #[test]
+fn cp_archive_that_goes_on() -> Outcome {
+    sweep("cp -a --resume")
+}
+
+#[test]
 fn cp_archive_with_backups() -> Outcome {
     sweep("cp -ab")
 }

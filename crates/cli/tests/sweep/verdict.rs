@@ -19,6 +19,8 @@ pub(super) enum Ending {
     Failed,
     /// By a signal that nothing can be done about.
     Killed,
+    /// By itself, after one that was killed and left what it could not take away.
+    Again,
     /// By itself, undisturbed.
     Undisturbed,
 }
@@ -27,11 +29,12 @@ pub(super) enum Ending {
 pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending) -> Option<String> {
     if ending == Ending::Killed {
         if done.code() == Some(0) {
-            return result(scene, case).map(|wrong| format!("it got to its end, but {wrong}"));
+            return result(scene, case, ending)
+                .map(|wrong| format!("it got to its end, but {wrong}"));
         }
     } else {
         if done.code() == Some(0) {
-            return result(scene, case)
+            return result(scene, case, ending)
                 .map(|wrong| format!("exit 0, but {wrong}"))
                 .or_else(|| leftovers(scene, case, ending));
         }
@@ -46,20 +49,23 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
 }
 
 /// After exit code 0 everything that was asked for is there.
-fn result(scene: &Scene, case: &Case) -> Option<String> {
+fn result(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
     if case.promise == Promise::Gone {
         let is_there = fs::symlink_metadata(scene.target()).is_ok();
         return is_there.then(|| "it is still there".to_owned());
     }
     let comparison = compared(&scene.source(), &scene.target(), (case.aspects)());
-    (!comparison.is_equal()).then(|| without_backups(&shown(&comparison), case)).flatten()
+    (!comparison.is_equal()).then(|| unexpected(&shown(&comparison), case, ending)).flatten()
 }
 
-/// With `-b`, what was there is beside its successor, and that is all that may differ.
-fn without_backups(differences: &str, case: &Case) -> Option<String> {
+/// With `-b`, what was there is beside its successor; what a dead run hid stays until `haul clean`;
+/// and that is all that may differ.
+fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> {
     let keeps = case.words.contains(&"-ab");
-    let left: Vec<&str> =
-        differences.lines().filter(|line| !(keeps && line.contains('~'))).collect();
+    let is_expected = |line: &&str| {
+        (keeps && line.contains('~')) || (ending == Ending::Again && line.contains(".haul-"))
+    };
+    let left: Vec<&str> = differences.lines().filter(|line| !is_expected(line)).collect();
     (!left.is_empty()).then(|| left.join("\n"))
 }
 

@@ -4,11 +4,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory};
+use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
 
 use super::{Item, existing, find};
 use crate::decide;
 use crate::error::What;
+use crate::journal::{Place, Secure};
 use crate::metadata::{self, DirectoryAttributes, Made};
 use crate::monitor::{Outcome, Shard};
 use crate::request::{Borders, Dereference, ModePolicy};
@@ -27,15 +28,18 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
     }
     let mode = metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let mut made = Some(mode);
+    let mut origin = Origin::Made;
     let mut target_through_link = false;
+    note_mode(run, (task, entry), &item.stat, mode);
     match mkdirat(task.handles.target(), entry.target, mode) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
             match existing::stand_taken(worker, task, entry, item) {
                 existing::Standing::Merge(taken) => {
-                    made = None;
+                    origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
+                    made = made_before(run, entry).filter(|_| !target_through_link);
                 }
                 existing::Standing::Settled(_) => return,
                 existing::Standing::Free
@@ -60,10 +64,28 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         target_name: (entry.source != entry.target).then(|| entry.target.to_owned()),
         stat: item.stat,
         made,
+        origin,
         through_link: find::follows(run, entry) == Follow::Yes,
         target_through_link,
         rest: entry.rest.map(std::ffi::CStr::to_owned),
     })));
+}
+
+/// Tells the journal of a directory whose mode is to change when it is complete: a later run finds it
+/// made, and has to know that the mode is not somebody else's choice.
+fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, mode: u32) {
+    if let Some(journal) = run.journal
+        && final_mode(run, source, mode, None).is_some()
+        && statat(task.handles.target(), entry.target).is_err()
+    {
+        journal.note_directory(mode, Place { directory: entry.node.position, name: entry.target });
+        run.write_journal(Secure::Later);
+    }
+}
+
+/// Returns the mode with which an earlier run made a directory.
+fn made_before(run: &Run<'_>, entry: &Entry<'_>) -> Option<u32> {
+    run.journal?.directory(Place { directory: entry.node.position, name: entry.target })
 }
 
 /// Refuses a directory that would be copied into itself, and one that contains itself by links.
@@ -190,7 +212,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.push(identity(&target));
     }
-    let origin = if enter.made.is_some() { Origin::Made } else { Origin::Found };
+    let origin = enter.origin;
     // A list that is handed down reaches every directory on the way, so one that was made without
     // it has none to hand down.
     let may_inherit = origin == Origin::Found || parent.inherits_acl;
@@ -204,7 +226,10 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
     let pair = run.pairs.of((source.dev, handles.source()), (target.dev, handles.target()));
     let beyond = run.policy.borders == Borders::Stay && source.dev != root_dev;
+    let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
+    let position = run.position_below(parent, name);
     let node = Arc::new(Node {
+        position,
         parent: Some(enter.parent),
         source_name: enter.source_name,
         target_name: enter.target_name,

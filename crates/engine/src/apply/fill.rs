@@ -15,7 +15,7 @@ use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
 use super::held::{self, Held};
 use super::temporary::Temporary;
-use super::{Target, existing, hardlink, heir, shared};
+use super::{Target, existing, hardlink, heir, partial, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
@@ -35,6 +35,11 @@ pub(super) fn fill(
     target: Target,
 ) {
     let run = worker.run;
+    if target.partial.is_some() {
+        let pair = pair_of(run, task, stat, &source, &target);
+        shared::begin(worker, task, shared::Large { entry, source, stat, target, pair });
+        return;
+    }
     if run.budget.waiting_workers > 1 && run.policy.make == Make::Copy {
         let pair = pair_of(run, task, stat, &source, &target);
         let job = job(&source, &target, stat, &pair, run);
@@ -61,7 +66,10 @@ pub(super) fn fill_alone(
     } else {
         let pair = pair_of(run, task, stat, &source, &target);
         let watch = worker.watch();
-        move_file(&job(&source, &target, stat, &pair, run), &mut worker.kit, watch)
+        let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
+        begun.map_err(DataError::from).and_then(|()| {
+            move_file(&job(&source, &target, stat, &pair, run), &mut worker.kit, watch)
+        })
     };
     let file = Finished {
         entry,
@@ -160,7 +168,11 @@ pub(super) fn complete(
             }
             // Without a description it goes by its name alone: what is unfinished must not stay.
             let ours = fstat(&file.target.fd).ok();
-            take_away(run, &file, ours.as_ref());
+            let fate =
+                if partial::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
+            Leftover::of(file.entry, file.stat, &file.target)
+                .meeting(fate)
+                .take_away(run, ours.as_ref());
             return;
         }
     };
@@ -229,6 +241,7 @@ fn close_named(
             leads_links,
             backup: backup.as_deref(),
             temporary: None,
+            fate: Fate::Gone,
         };
         lost.take_away(run, None);
         return;
@@ -380,6 +393,17 @@ pub(super) struct Leftover<'a> {
     leads_links: bool,
     backup: Option<&'a CStr>,
     temporary: Option<&'a Temporary>,
+    /// What becomes of a file that has no name yet.
+    fate: Fate,
+}
+
+/// What becomes of what there is of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes.
+    Gone,
+    /// It stays under its hidden name for a run that goes on.
+    Kept,
 }
 
 impl<'a> Leftover<'a> {
@@ -391,7 +415,12 @@ impl<'a> Leftover<'a> {
             leads_links: target.leads_links,
             backup: target.backup.as_deref(),
             temporary: target.temporary.as_deref(),
+            fate: Fate::Gone,
         }
+    }
+
+    pub(super) fn meeting(self, fate: Fate) -> Leftover<'a> {
+        Leftover { fate, ..self }
     }
 
     /// Removes an unfinished file that this run made, and every name that was made of it. With a
@@ -421,7 +450,10 @@ impl<'a> Leftover<'a> {
                 if let Some(backup) = self.backup {
                     existing::restore(run, handles.target(), entry, backup);
                 }
-                return temporary.discard(handles.target());
+                return match self.fate {
+                    Fate::Gone => temporary.discard(handles.target()),
+                    Fate::Kept => Ok(()),
+                };
             }
             let now = statat(handles.target(), entry.target)?;
             if ours.is_none_or(|ours| now.same_file(ours)) {
@@ -459,6 +491,7 @@ fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
                     What::Resources
                 }
                 Call::Close => What::Close,
+                Call::Fdatasync => What::Sync,
                 _ => What::Read,
             };
             (what, Some(error.errno))

@@ -6,6 +6,7 @@ use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, s
 
 use super::{Content, Item};
 use crate::error::{Severity, What};
+use crate::journal::Journal;
 use crate::request::{Borders, Consent, Dereference, Existing, Make, Recursion};
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
@@ -72,6 +73,8 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && run.policy.existing == Existing::Overwrite
         && run.policy.consent == Consent::NotNeeded
         && run.policy.backup.is_none()
+        // Most of them may be there already.
+        && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
         && !entry.is_operand()
 }

@@ -8,8 +8,9 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 
 use super::existing::{self, Done, Standing};
-use super::{Content, Item, find};
+use super::{Content, Item, find, resumed};
 use crate::error::What;
+use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
 use crate::request::Existing;
 use crate::run::{Entry, Run};
@@ -258,6 +259,7 @@ pub(super) fn to_first(
             let backup = item.backup.as_deref();
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
             Shard::one(&worker.shard.hard_links);
+            resumed::note_named(run, task, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
         }
         Err(error) => {

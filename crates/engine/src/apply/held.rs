@@ -10,14 +10,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::quirk::GroupSync;
-use haul_io::{Moved, Pair};
-use haul_sys::fs::{Follow, Stat, close, duplicate, fsync, open_directory, syncfs};
+use haul_io::{DataError, Moved, Pair};
+use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync, open_directory, syncfs};
 use haul_sys::{CallError, Errno};
 
-use super::fill::{Complete, Leftover, finish, whole_digest};
+use super::fill::{Complete, Fate, Leftover, finish, whole_digest};
 use super::temporary::Placed;
-use super::{Target, proved};
+use super::{Target, partial, proved, resumed};
 use crate::error::What;
+use crate::journal::{Names as KnownNames, Secure};
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
 use crate::run::{Entry, Run};
@@ -148,7 +149,7 @@ fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
         return;
     }
     let run = worker.run;
-    let secured = secure(run, &files);
+    let (secured, by_group) = secure(run, &files);
     for (mut held, secured) in files.into_iter().zip(secured) {
         let node = Arc::clone(&held.node);
         match secured {
@@ -164,11 +165,14 @@ fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
         }
         release(run, node);
     }
+    // What a flush of the whole file system has secured, the next one will secure as well.
+    run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
 }
 
 /// Brings the bytes of files to stable storage: together where that proves as much as one by one.
 /// A failure is final for its file: after it the kernel takes the pages for clean.
-fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
+/// Tells as well whether any were secured together.
+fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
     let mut flushed: Vec<u64> = Vec::new();
     if files.len() > FEW_FILES {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
@@ -188,7 +192,7 @@ fn secure(run: &Run<'_>, files: &[Held]) -> Vec<haul_sys::Result<()>> {
         }
         if run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
     };
-    files.iter().map(alone).collect()
+    (files.iter().map(alone).collect(), !flushed.is_empty())
 }
 
 /// Gives a complete file its name, closes it and counts it.
@@ -221,6 +225,10 @@ pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
     let Held { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let leads_links = target.leads_links;
+    if run.journal.is_some() {
+        let names = if leads_links { KnownNames::Several } else { KnownNames::One };
+        resumed::note(run, &entry, (&stat, fstat(&target.fd)), (names, digest.as_deref()));
+    }
     // Every error that closing could tell was asked for before the name was given.
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
@@ -255,7 +263,10 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
 
 /// Gives a file up that has not got its name.
 pub(super) fn abandon(run: &Run<'_>, held: &Held) {
-    Leftover::of(&held.entry(), &held.stat, &held.target).take_away(run, None);
+    let stopped = run.stopped() && partial::is_kept(run, &held.target, DataError::Stopped);
+    let fate = if stopped { Fate::Kept } else { Fate::Gone };
+    let entry = held.entry();
+    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None);
 }
 
 /// Books that a directory has got names that are to be on stable storage at the end.

@@ -2,7 +2,8 @@
 
 use super::existing::{Done, Standing};
 use super::hardlink::Claim;
-use super::{Content, Item, directory, existing, hardlink, regular, special, symlink};
+use super::{Content, Item, directory, existing, hardlink, regular, resumed, special, symlink};
+use crate::journal::Names;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Links, Make};
 use crate::run::{Entry, Run};
@@ -22,26 +23,27 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Make::Copy | Make::Attributes => {}
     }
     if !is_tracked(run, entry, item) {
-        make_new(worker, task, entry, item);
+        make_new(worker, task, entry, item, Names::One);
         return;
     }
     match run.links.claim(identity(&item.stat)) {
         Claim::Coming(coming) => coming.wait(task, entry, item),
         Claim::Made(first) => hardlink::to_first(worker, task, entry, item, &first),
         Claim::First(claim) => {
-            let complete = match (make_new(worker, task, entry, item), &mut item.target) {
-                (Made::No, _) => return,
-                (Made::Yes, Some(target)) => {
-                    target.leads_links = true;
-                    if target.temporary.is_some() {
-                        hardlink::Complete::Unnamed
-                    } else {
-                        hardlink::Complete::NotYet
+            let complete =
+                match (make_new(worker, task, entry, item, Names::Several), &mut item.target) {
+                    (Made::No, _) => return,
+                    (Made::Yes, Some(target)) => {
+                        target.leads_links = true;
+                        if target.temporary.is_some() {
+                            hardlink::Complete::Unnamed
+                        } else {
+                            hardlink::Complete::NotYet
+                        }
                     }
-                }
-                // What was left as it is, for it is not older, is what the others are linked to.
-                (Made::Yes | Made::Before, _) => hardlink::Complete::Yes,
-            };
+                    // What was left as it is, for it is not older, is what the others are linked to.
+                    (Made::Yes | Made::Before, _) => hardlink::Complete::Yes,
+                };
             // Where links are followed, there may always be another name.
             let follows = run.policy.dereference != Dereference::Never;
             let names = if follows { u64::MAX } else { item.stat.nlink };
@@ -68,8 +70,17 @@ impl Made {
     }
 }
 
-fn make_new(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Made {
+fn make_new(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+    names: Names,
+) -> Made {
     let run = worker.run;
+    if resumed::is_finished(worker, task, entry, item, names) {
+        return Made::Before;
+    }
     if matches!(item.content, Content::Data(Some(_))) {
         return regular::make_open(worker, task, entry, item);
     }
@@ -84,6 +95,9 @@ fn make_new(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &
         Content::Special => special::make(worker, task, entry, item, &standing),
         Content::Directory => Made::No,
     };
+    if made == Made::Yes && matches!(item.content, Content::Symlink | Content::Special) {
+        resumed::note_named(run, task, entry, item, names);
+    }
     if let (Made::No, Some(backup)) = (made, item.backup.take()) {
         existing::restore(run, task.handles.target(), entry, &backup);
     }

@@ -14,8 +14,10 @@ pub(crate) mod hardlink;
 mod heir;
 pub(crate) mod held;
 mod make;
+pub(crate) mod partial;
 mod proved;
 mod regular;
+mod resumed;
 pub(crate) mod shared;
 mod special;
 mod symlink;
@@ -74,6 +76,8 @@ pub(crate) struct Target {
     pub(crate) witness: Option<Arc<Witness>>,
     /// How it gets its name, if it has not got it yet.
     pub(crate) temporary: Option<Box<temporary::Temporary>>,
+    /// What a later run can go on with, if this one does not complete it.
+    pub(crate) partial: Option<Arc<partial::Partial>>,
 }
 
 /// The items of a batch; kept, so that its memory is.

@@ -1,6 +1,6 @@
 //! Regular files: makes a new one, or opens the one that is there.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Wait, fstat, openat};
@@ -8,6 +8,7 @@ use haul_sys::{CallError, Errno};
 
 use super::existing::{self, Inherits, Standing};
 use super::make::Made;
+use super::partial::Partial;
 use super::temporary::{Onto, Temporary};
 use super::{Content, Item, Target, fill, find};
 use crate::decide::Taken;
@@ -117,6 +118,7 @@ fn create(
         backup: item.backup.take(),
         witness: run.witness(),
         temporary: None,
+        partial: None,
     });
     Ok(())
 }
@@ -142,8 +144,9 @@ fn create_unseen(
         before: None,
         leads_links: false,
         backup: item.backup.take(),
-        witness: run.witness(),
+        witness: made.partial.as_ref().map_or_else(|| run.witness(), Partial::prover),
         temporary: Some(Box::new(made.temporary)),
+        partial: made.partial.map(Arc::new),
     });
     Ok(())
 }
@@ -244,6 +247,7 @@ fn overwrite(
         backup: None,
         witness: run.witness(),
         temporary: None,
+        partial: None,
     };
     if several {
         if let Content::Data(source) = &mut item.content
@@ -285,6 +289,7 @@ fn overwrite_dangling(
                 backup: None,
                 witness: run.witness(),
                 temporary: None,
+                partial: None,
             });
             Made::Yes
         }

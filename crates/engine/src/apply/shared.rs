@@ -14,6 +14,7 @@ use haul_sys::fs::{Kind, Stat};
 
 use super::Target;
 use super::fill::{Finished, complete};
+use super::partial::Partial;
 use crate::run::{Entry, Joinable};
 use crate::schedule::finish::release;
 use crate::schedule::pool::Hunger;
@@ -31,6 +32,8 @@ pub(crate) struct SharedFile {
     pair: Arc<Pair>,
     transfer: Transfer,
     witness: Option<Arc<Witness>>,
+    /// What a later run can go on with.
+    partial: Option<Arc<Partial>>,
     /// What completing needs; taken by the worker that completes.
     rest: Mutex<Option<Rest>>,
     workers: AtomicUsize,
@@ -92,7 +95,11 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
     };
     let transfer = Transfer::new(&job, Sharing::Several);
     let watch = worker.watch();
-    if let Err(error) = transfer.prepare(&job, &mut worker.kit, watch) {
+    let prepared = transfer.prepare(&job, &mut worker.kit, watch).and_then(|()| {
+        let Some(partial) = &target.partial else { return Ok(()) };
+        partial.go_on(worker, (&transfer, target.fd.as_fd(), &pair))
+    });
+    if let Err(error) = prepared {
         let file = Finished {
             entry,
             source,
@@ -113,7 +120,8 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         stat: *stat,
         pair,
         transfer,
-        witness: target.witness.clone(),
+        witness: looking_at(&target),
+        partial: target.partial.clone(),
         rest: Mutex::new(Some(Rest {
             target,
             source,
@@ -129,6 +137,13 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
     work(worker, &file);
 }
 
+/// Returns who is to see the bytes while they are moved: to share blocks is better still, so whoever
+/// only remembers them for a later run is not asked before that.
+fn looking_at(target: &Target) -> Option<Arc<Witness>> {
+    let partial = target.partial.as_ref().map(|partial| Arc::clone(partial.witness()));
+    target.witness.clone().or(partial)
+}
+
 /// Draws ranges until there are none; the last worker out completes the file.
 pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     let run = worker.run;
@@ -136,7 +151,11 @@ pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     let watch = worker.watch();
     worker.watch_out(file.pair.is_far());
     let mut kit = std::mem::take(&mut worker.kit);
-    file.transfer.work_and(&job, &mut kit, watch, &mut || worker.company_for_ranges());
+    file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
+        worker.company_for_ranges();
+        let Some(partial) = &file.partial else { return Ok(()) };
+        partial.advance(run, file.target.as_fd(), bytes)
+    });
     worker.kit = kit;
     run.pool.withdraw(&Joinable::File(Arc::clone(file)));
     if file.workers.fetch_sub(1, Ordering::AcqRel) != 1 {

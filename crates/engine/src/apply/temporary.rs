@@ -17,6 +17,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::Item;
 use super::existing::split;
+use super::partial::{self, Opened, Partial};
 use crate::decide;
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
@@ -56,6 +57,8 @@ pub(super) struct Made {
     pub(super) temporary: Temporary,
     /// The mode it was made with; `None` if what it replaces has a say in that.
     pub(super) mode: Option<u32>,
+    /// What a later run can go on with.
+    pub(super) partial: Option<Partial>,
 }
 
 /// What became of giving a file its name.
@@ -93,18 +96,22 @@ impl Temporary {
             metadata::creation_mode(&item.stat, run.policy, task.new_owner)
         };
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
-        let (fd, hidden, mode) = match unnamed(run, directory, mode, access)? {
-            Some(fd) => (fd, None, mode),
-            None => {
-                // With an inherited list the bits at creation decide what the list allows.
-                let narrow = !metadata::has_default_acl(directory);
-                let mode = if narrow { 0o600 } else { mode };
-                let (fd, hidden) = sibling(run, directory, mode, access)?;
-                (fd, Some(hidden), mode)
-            }
+        // With an inherited list the bits at creation decide what the list allows.
+        let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
+        let (fd, hidden, mode, partial) = if partial::serves(run, task, item) {
+            let mode = sibling_mode();
+            let Opened { fd, hidden, partial } =
+                partial::open(run, entry, item, (directory, mode))?;
+            (fd, Some(hidden), mode, Some(partial))
+        } else if let Some(fd) = unnamed(run, directory, mode, access)? {
+            (fd, None, mode, None)
+        } else {
+            let mode = sibling_mode();
+            let (fd, hidden) = sibling(run, directory, mode, access)?;
+            (fd, Some(hidden), mode, None)
         };
         let temporary = Temporary { elsewhere, hidden, onto, origin: task.origin };
-        Ok(Made { fd, temporary, mode: (!inherits_mode).then_some(mode) })
+        Ok(Made { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
     /// Returns where the name is to be: in which directory, and what.
@@ -270,7 +277,8 @@ fn unnamed(
     }
 }
 
-fn sibling(
+/// Makes a file with a hidden name, and locks it.
+pub(super) fn sibling(
     run: &Run<'_>,
     directory: BorrowedFd<'_>,
     mode: u32,

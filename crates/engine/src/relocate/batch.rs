@@ -296,7 +296,7 @@ impl<'r> Batch<'r> {
                 let ears = CopyEars::new(run.monitor, run.control, &voices);
                 let policy = Policy { existing, ..self.policy(ground.trust) };
                 let control = &run.control.copying;
-                copy_planned(&policy, run.request.resources, plan, &ears, control);
+                copy_planned(&policy, run.request.resources, (plan, None), &ears, control);
             }
             Err(error) => {
                 for moving in &gathered {

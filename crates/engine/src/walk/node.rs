@@ -8,6 +8,7 @@ use haul_io::Pair;
 use haul_sys::fs::{Follow, Stat};
 
 use super::handles::Handles;
+use crate::journal::Position;
 use crate::metadata::DirectoryAttributes;
 
 /// A file's identity: device and inode.
@@ -43,6 +44,8 @@ pub(crate) struct Node {
     /// Whether what is made here gets an access-control list from the directory.
     pub(crate) inherits_acl: bool,
     pub(crate) pair: Arc<Pair>,
+    /// Where it is in the tree, as the journal tells it; nothing without one.
+    pub(crate) position: Position,
     /// Whether its entries are what a person named.
     pub(crate) lists_operands: bool,
     /// What is applied when the last child is done.

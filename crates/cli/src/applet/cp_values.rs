@@ -1,0 +1,122 @@
+//! What the words behind cp's options mean.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use haul_engine::request::{Existing, Keep, Links, Make, ModePolicy, Preserve};
+use haul_io::{Reflink, Sparse};
+
+use crate::getopt::{Usage, choose};
+
+pub(super) fn make(now: Make, wanted: Make) -> Result<Make, Usage> {
+    match now {
+        Make::Copy | Make::Attributes => Ok(wanted),
+        same if same == wanted => Ok(wanted),
+        _ => Err(Usage("cannot make both hard and symbolic links".to_owned())),
+    }
+}
+
+pub(super) fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
+    value.map_or(Ok(Existing::Older), |word| {
+        choose(
+            "--update",
+            word,
+            &[
+                ("all", Existing::Overwrite),
+                ("none", Existing::Keep),
+                ("none-fail", Existing::KeepAndFail),
+                ("older", Existing::Older),
+            ],
+        )
+    })
+}
+
+pub(super) fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {
+    value.map_or(Ok(Reflink::Always), |word| {
+        choose(
+            "--reflink",
+            word,
+            &[("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)],
+        )
+    })
+}
+
+pub(super) fn sparse(word: &OsStr) -> Result<Sparse, Usage> {
+    choose(
+        "--sparse",
+        word,
+        &[("never", Sparse::Never), ("auto", Sparse::Auto), ("always", Sparse::Always)],
+    )
+}
+
+/// `-p`, and `--preserve` without a list.
+pub(super) fn usual(preserve: &mut Preserve) {
+    preserve.mode = ModePolicy::Keep;
+    preserve.ownership = Keep::Must;
+    preserve.times = Keep::Must;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attribute {
+    Mode,
+    Times,
+    Ownership,
+    Links,
+    Context,
+    Xattr,
+    All,
+}
+
+const ATTRIBUTES: &[(&str, Attribute)] = &[
+    ("mode", Attribute::Mode),
+    ("timestamps", Attribute::Times),
+    ("ownership", Attribute::Ownership),
+    ("links", Attribute::Links),
+    ("context", Attribute::Context),
+    ("xattr", Attribute::Xattr),
+    ("all", Attribute::All),
+];
+
+fn attributes(option: &str, list: &OsStr) -> Result<Vec<Attribute>, Usage> {
+    list.as_bytes()
+        .split(|byte| *byte == b',')
+        .map(|word| choose(option, OsStr::from_bytes(word), ATTRIBUTES))
+        .collect()
+}
+
+pub(super) fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
+    for attribute in attributes("--preserve", list)? {
+        match attribute {
+            Attribute::Mode => preserve.mode = ModePolicy::Keep,
+            Attribute::Times => preserve.times = Keep::Must,
+            Attribute::Ownership => preserve.ownership = Keep::Must,
+            Attribute::Links => preserve.links = Links::Keep,
+            Attribute::Context => preserve.context = Keep::Must,
+            Attribute::Xattr => preserve.xattr = Keep::Must,
+            Attribute::All => {
+                usual(preserve);
+                preserve.links = Links::Keep;
+                preserve.context = preserve.context.max(Keep::Try);
+                preserve.xattr = preserve.xattr.max(Keep::Warn);
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
+    for attribute in attributes("--no-preserve", list)? {
+        match attribute {
+            Attribute::Mode => preserve.mode = ModePolicy::Default,
+            Attribute::Times => preserve.times = Keep::No,
+            Attribute::Ownership => preserve.ownership = Keep::No,
+            Attribute::Links => preserve.links = Links::Split,
+            Attribute::Context => preserve.context = Keep::No,
+            Attribute::Xattr => preserve.xattr = Keep::No,
+            Attribute::All => {
+                *preserve = Preserve { mode: ModePolicy::Default, ..Preserve::NOTHING };
+            }
+        }
+    }
+    Ok(())
+}

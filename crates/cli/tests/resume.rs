@@ -1,0 +1,446 @@
+//! `--resume`: the same command goes on where it ended, does again only what it must, and believes
+//! nothing that it cannot prove.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use haul_manifest::Aspects;
+
+use super::support::judge::{demand_equal, snapshot};
+use super::support::run::{Call, Done, USER, cp, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Line, Strace, is_usable};
+use super::support::{Outcome, has, is_root};
+
+const MIB: usize = 1 << 20;
+
+/// What is beside the target while a run is not complete.
+const COPY: [&str; 5] = ["-a", "--resume", "-T", "s", "t"];
+
+fn furnish(scratch: &Scratch) -> Outcome {
+    for (name, bytes) in [("a", 1000), ("b", 2000), ("d/c", 3000), ("d/e/f", 4000)] {
+        scratch.write(&format!("s/{name}"), vec![7; bytes])?;
+    }
+    fs::hard_link(scratch.at("s/b"), scratch.at("s/d/twin"))?;
+    symlink("a", scratch.at("s/link"))?;
+    Ok(())
+}
+
+/// Runs a command that is killed at the n-th call of this name.
+fn kill(scratch: &Scratch, call: Call, name: &str, occurrence: usize) -> Outcome {
+    let what = format!("{name}:signal=KILL:when={occurrence}");
+    let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
+    strace.wrap(call).run()?;
+    let text = strace.text()?;
+    assert!(text.contains("killed by SIGKILL"), "it was not killed: {text}");
+    Ok(())
+}
+
+/// The hidden files of a directory.
+fn hidden(dir: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(".haul-") {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn journal(scratch: &Scratch) -> Outcome<PathBuf> {
+    let found = hidden(scratch.path())?;
+    assert_eq!(found.len(), 1, "{found:?}");
+    Ok(found[0].clone())
+}
+
+fn here(scratch: &Scratch, words: &[&str]) -> Call {
+    cp(words).in_dir(scratch.path())
+}
+
+/// A scene in which everything was copied, and the run was killed when it took its journal away.
+fn all_but_over() -> Outcome<Option<Scratch>> {
+    if !is_usable()? {
+        return Ok(None);
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    kill(&scratch, here(&scratch, &COPY), "unlinkat", 1)?;
+    journal(&scratch)?;
+    Ok(Some(scratch))
+}
+
+/// Runs again, and returns what was called.
+fn again(scratch: &Scratch, words: &[&str]) -> Outcome<(Done, Vec<Line>)> {
+    let strace = Strace::new(scratch.at("log")).showing_paths();
+    let done = strace.wrap(here(scratch, words)).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(hidden(scratch.path())?, Vec::<PathBuf>::new(), "{done:?}");
+    Ok((done, strace.lines()?))
+}
+
+/// The files of the source from which bytes were read.
+fn read_sources(lines: &[Line]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for line in lines {
+        let source = match line.name.as_str() {
+            "read" | "pread64" => line.text.split(',').next(),
+            "sendfile" => line.text.split(',').nth(1),
+            _ => None,
+        };
+        if let Some((_, name)) = source.and_then(|source| source.split_once("/s/")) {
+            names.push(name.trim_end_matches('>').to_owned());
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn what_is_finished_is_not_read_again() -> Outcome {
+    let Some(scratch) = all_but_over()? else { return Ok(()) };
+    let before = snapshot(&scratch.at("t"));
+    let (_, lines) = again(&scratch, &COPY)?;
+    assert_eq!(read_sources(&lines), Vec::<String>::new());
+    let opened = lines.iter().filter(|line| line.text.contains("O_TMPFILE")).count();
+    assert_eq!(opened, 0);
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "gone on with");
+    assert!(before == snapshot(&scratch.at("t")));
+    Ok(())
+}
+
+#[test]
+fn what_changed_on_either_side_is_copied_again() -> Outcome {
+    for (change, expected) in [
+        ("echo more >> s/a", "a"),
+        ("touch s/a", "a"),
+        ("cp -p s/a s/x; mv s/x s/a", "a"),
+        ("echo other > t/a", "a"),
+        ("touch -r t/a r; printf x | dd of=t/a conv=notrunc 2>/dev/null; touch -r r t/a", "a"),
+        ("chmod 600 t/d/c", "d/c"),
+        ("rm t/d/e/f", "d/e/f"),
+        ("chmod 600 t/b", "b"),
+    ] {
+        let Some(scratch) = all_but_over()? else { return Ok(()) };
+        Call::of("sh").words(["-c", change]).in_dir(scratch.path()).succeed()?;
+        let (_, lines) = again(&scratch, &COPY)?;
+        let read = read_sources(&lines);
+        // Either name of a file with two may be met first.
+        let is_right = read == [expected] || (expected == "b" && read == ["d/twin"]);
+        assert!(is_right, "{change}: {read:?}");
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), change);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_journal_that_was_torn_anywhere_serves_as_far_as_it_is_whole() -> Outcome {
+    let Some(scratch) = all_but_over()? else { return Ok(()) };
+    let (path, whole) = (journal(&scratch)?, fs::read(journal(&scratch)?)?);
+    for length in (0..whole.len()).step_by(11) {
+        fs::write(&path, &whole[..length])?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        here(&scratch, &COPY).succeed()?;
+        assert_eq!(hidden(scratch.path())?, Vec::<PathBuf>::new());
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "torn");
+    }
+    Ok(())
+}
+
+#[test]
+fn journals_that_are_not_ours_are_refused_and_nothing_is_touched() -> Outcome {
+    for (planting, words) in [
+        ("mv @ x; ln -s x @", "no regular file"),
+        ("rm @; mkdir @", "no regular file"),
+        ("rm @; mkfifo @", "no regular file"),
+        ("ln @ x", "several names"),
+        ("chmod g+w @", "others may write"),
+        ("echo '#!/bin/sh' > @", "something else than a journal"),
+        ("printf 'haulJRNL\\377\\0\\0\\0' > @", "another version"),
+    ] {
+        let Some(scratch) = all_but_over()? else { return Ok(()) };
+        let path = journal(&scratch)?;
+        let script = planting.replace('@', &path.display().to_string());
+        Call::of("sh").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
+        fs::write(scratch.at("t/a"), "somebody's")?;
+        let before = snapshot(scratch.path());
+        let done = here(&scratch, &COPY).run()?;
+        assert_eq!(done.code(), Some(1), "{planting}: {done:?}");
+        assert!(done.errors().contains(words), "{planting}: {done:?}");
+        assert!(before == snapshot(scratch.path()), "{planting}: {done:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn journals_of_others_and_of_other_runs_are_refused() -> Outcome {
+    let Some(scratch) = all_but_over()? else { return Ok(()) };
+    let path = journal(&scratch)?;
+    let name = format!("--journal={}", path.display());
+    for other in [["-r", &name, "-T", "s", "t"], ["-a", &name, "-T", "s/d", "t"]] {
+        let done = here(&scratch, &other).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("other operands or options"), "{done:?}");
+    }
+    // How fast or how loud makes no other run of it.
+    if has("flock")? {
+        let script = format!("exec 9<{}; flock -n 9; exec \"$0\" cp \"$@\"", path.display());
+        let call = Call::of("bash").words(["-c", &script]).word(haul()).words(COPY);
+        let second = call.in_dir(scratch.path()).run()?;
+        assert_eq!(second.code(), Some(1), "{second:?}");
+        assert!(second.errors().contains("another run is at work with it"), "{second:?}");
+    }
+    if is_root()? {
+        std::os::unix::fs::chown(&path, Some(USER), Some(USER))?;
+        let done = here(&scratch, &COPY).run()?;
+        assert!(done.errors().contains("belongs to somebody else"), "{done:?}");
+        std::os::unix::fs::chown(&path, Some(0), Some(0))?;
+    }
+    again(&scratch, &["-a", "-v", "--jobs=1", "--resume", "-T", "s", "t"])?;
+    let read_only = here(&scratch, &["-a", "--journal=/proc/journal", "-T", "s", "u"]).run()?;
+    assert_eq!(read_only.code(), Some(1), "{read_only:?}");
+    assert!(read_only.errors().contains("cannot open journal '/proc/journal'"), "{read_only:?}");
+    assert!(!scratch.at("u").exists());
+    Ok(())
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_is_told_and_the_copy_goes_on() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for fault in ["pwrite64:error=ENOSPC:when=2", "pwrite64:retval=5:when=2"] {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        let strace = Strace::new(scratch.at("log")).inject(fault);
+        let done = strace.wrap(here(&scratch, &["-a", "--jobs=1", "--resume", "-T", "s", "t"]));
+        let done = done.run()?;
+        assert_eq!(done.code(), Some(0), "{fault}: {done:?}");
+        let is_short = fault.contains("retval");
+        assert_eq!(done.errors().contains("cannot write journal"), !is_short, "{done:?}");
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), fault);
+        assert_eq!(hidden(scratch.path())?, Vec::<PathBuf>::new());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_that_failed_keeps_its_journal_and_says_so() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    scratch.write("t/link/taken", "by a directory")?;
+    let done = here(&scratch, &COPY).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("is kept: the same command goes on from here"), "{done:?}");
+    journal(&scratch)?;
+    fs::remove_dir_all(scratch.at("t/link"))?;
+    here(&scratch, &COPY).succeed()?;
+    assert_eq!(hidden(scratch.path())?, Vec::<PathBuf>::new());
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "second run");
+    Ok(())
+}
+
+#[test]
+fn the_target_means_what_it_meant_when_the_run_began() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    // By now `t` is a directory, into which a plain second `cp -a s t` would copy `s`.
+    let words = ["-a", "--resume", "s", "t"];
+    kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
+    again(&scratch, &words)?;
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "as a name");
+    // Where it is one from the start, the journal is in it.
+    kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
+    assert_eq!(hidden(&scratch.at("t"))?.len(), 1);
+    again(&scratch, &words)?;
+    assert_eq!(hidden(&scratch.at("t"))?.len(), 0);
+    demand_equal(&scratch.at("s"), &scratch.at("t/s"), Aspects::preserved(), "into it");
+    Ok(())
+}
+
+#[test]
+fn questions_modes_and_digests_are_those_of_one_run() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    for mode in [0o555, 0o755] {
+        fs::set_permissions(scratch.at("s/d"), fs::Permissions::from_mode(mode))?;
+        for words in [
+            vec!["-ri", "--resume", "-T", "s", "t"],
+            vec!["-r", "--update=none-fail", "--resume", "-T", "s", "t"],
+            vec!["-r", "--resume", "--sum-file=sums", "-T", "s", "t"],
+            vec!["-r", "--resume", "--verify", "--sum-file=sums", "-T", "s", "t"],
+        ] {
+            scratch.clear("t")?;
+            kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
+            let (done, lines) = again(&scratch, &words)?;
+            // Nobody is asked, for nobody else has put anything there.
+            assert!(!done.errors().contains("overwrite"), "{done:?}");
+            assert_eq!(read_sources(&lines), Vec::<String>::new(), "{words:?}");
+            let made = fs::metadata(scratch.at("t/d"))?.permissions().mode() & 0o7777;
+            assert_eq!(made, mode, "{words:?}");
+            if words.iter().any(|word| word.starts_with("--sum")) && has("b3sum")? {
+                Call::of("b3sum").words(["-c", "sums"]).in_dir(scratch.path()).succeed()?;
+            }
+            if words.iter().any(|word| word.starts_with("--sum")) {
+                assert_eq!(fs::read_to_string(scratch.at("sums"))?.lines().count(), 5);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_contradicts_going_on_is_a_usage_error() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("s", "s")?;
+    let list = here(&scratch, &["--resume", "--retry-failed=s"]).run()?;
+    assert!(list.errors().contains("retry-failed"), "{list:?}");
+    for option in ["-b", "-l", "-s", "--attributes-only", "--dry-run", "--preflight"] {
+        let done = here(&scratch, &["--resume", option, "s", "t"]).run()?;
+        assert_eq!(done.code(), Some(1), "{option}: {done:?}");
+        assert!(done.errors().contains("--resume"), "{option}: {done:?}");
+        assert!(!scratch.at("t").exists(), "{option}");
+    }
+    Ok(())
+}
+
+/// Bytes that do not repeat.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut made = Vec::with_capacity(bytes + 8);
+    while made.len() < bytes {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        made.extend(seed.to_le_bytes());
+    }
+    made.truncate(bytes);
+    made
+}
+
+/// A large file of which a run that was killed has recorded two parts of 64 MiB.
+fn large(options: &[&str]) -> Outcome<Option<(Scratch, Vec<u8>)>> {
+    if !is_usable()? {
+        return Ok(None);
+    }
+    let scratch = Scratch::new()?;
+    let bytes = noise(200 * MIB + 4321);
+    scratch.write("s", &bytes)?;
+    // The journal's header, then each part and what is recorded of it.
+    kill(&scratch, here(&scratch, options), "fdatasync", 6)?;
+    assert_eq!(hidden(scratch.path())?.len(), 2);
+    assert!(!scratch.at("t").exists());
+    Ok(Some((scratch, bytes)))
+}
+
+/// How many bytes of the large source were read.
+fn bytes_read(lines: &[Line]) -> usize {
+    let reads = lines.iter().filter(|line| {
+        matches!(line.name.as_str(), "read" | "pread64" | "sendfile") && line.text.contains("/s>")
+    });
+    let answers = reads.filter_map(|line| line.text.rsplit("= ").next());
+    answers.filter_map(|answer| answer.trim().parse::<usize>().ok()).sum()
+}
+
+const LARGE: [&str; 4] = ["--jobs=1", "--resume", "s", "t"];
+
+#[test]
+fn a_large_file_goes_on_where_it_ended() -> Outcome {
+    for options in [LARGE.to_vec(), ["--verify"].into_iter().chain(LARGE).collect()] {
+        let Some((scratch, bytes)) = large(&options)? else { return Ok(()) };
+        let (_, lines) = again(&scratch, &options)?;
+        assert!(fs::read(scratch.at("t"))? == bytes, "{options:?}");
+        let read = bytes_read(&lines);
+        let left = bytes.len() - 128 * MIB;
+        assert!((left..=left + 4 * MIB).contains(&read), "{options:?}: {read} bytes were read");
+        assert_eq!(fs::metadata(scratch.at("t"))?.permissions().mode() & 0o077, 0o044);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_large_file_is_believed_as_far_as_it_is_what_was_recorded() -> Outcome {
+    for (change, at_least, at_most) in [
+        ("printf x | dd of=P bs=1 seek=70000000 conv=notrunc 2>/dev/null", 72, 80),
+        ("truncate -s 50M P", 150, 156),
+        ("touch P", 72, 77),
+        ("rm P", 200, 201),
+        ("ln P x", 200, 201),
+        ("chmod g+w P", 200, 201),
+        ("mv P x; ln -s x P", 200, 201),
+        ("cp P x; mv x P", 200, 201),
+        ("touch s", 200, 201),
+        ("printf y | dd of=s bs=1 conv=notrunc 2>/dev/null", 200, 201),
+    ] {
+        let Some((scratch, _)) = large(&LARGE)? else { return Ok(()) };
+        let found = hidden(scratch.path())?;
+        let part = found.iter().max_by_key(|path| fs::metadata(path).map_or(0, |now| now.len()));
+        let part = part.ok_or("no part")?.display().to_string();
+        let script = change.replace('P', &part);
+        Call::of("sh").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
+        let strace = Strace::new(scratch.at("log")).showing_paths();
+        strace.wrap(here(&scratch, &LARGE)).succeed()?;
+        let read = bytes_read(&strace.lines()?) / MIB;
+        assert!((at_least..=at_most).contains(&read), "{change}: {read} MiB were read");
+        assert!(fs::read(scratch.at("t"))? == fs::read(scratch.at("s"))?, "{change}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_large_sparse_file_goes_on_and_keeps_its_holes() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let file = fs::File::create(scratch.at("s"))?;
+    file.set_len(400 << 20)?;
+    for part in 0..50_u64 {
+        std::os::unix::fs::FileExt::write_all_at(&file, &noise(4 * MIB), part * (8 << 20))?;
+    }
+    kill(&scratch, here(&scratch, &["--jobs=3", "--resume", "s", "t"]), "fdatasync", 3)?;
+    let blocks = fs::metadata(scratch.at("s"))?.blocks();
+    again(&scratch, &["--jobs=3", "--resume", "s", "t"])?;
+    assert!(fs::read(scratch.at("t"))? == fs::read(scratch.at("s"))?);
+    let copied = fs::metadata(scratch.at("t"))?.blocks();
+    assert!(copied <= blocks + 1024, "{copied} blocks, the source has {blocks}");
+    Ok(())
+}
+
+#[test]
+fn the_power_goes_and_the_run_goes_on() -> Outcome {
+    if !is_root()? || !has("unshare")? || !has("xfs_io")? || !has("mkfs.xfs")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for index in 0..9000 {
+        scratch.write(&format!("s/d{}/{index}", index % 7), index.to_string().repeat(30))?;
+    }
+    scratch.write("s/zlarge", noise(180 * MIB))?;
+    for (make, after) in
+        [("mkfs.ext4 -q -F", 0.2), ("mkfs.ext4 -q -F", 0.5), ("mkfs.xfs -q -f", 0.4)]
+    {
+        let script = format!(
+            "set -e; mkdir -p m; rm -f image; truncate -s 600M image; {make} image
+             mount -o loop image m
+             (sleep {after}; xfs_io -x -c shutdown m) & \"$0\" cp -r --resume -T s m/t 2>/dev/null || true; wait
+             umount m; mount -o loop image m
+             \"$0\" cp -r --resume -T s m/t && diff -r -x '.haul-*' s m/t && echo whole
+             ls -A m | grep -v lost+found; umount m"
+        );
+        let call = Call::of("unshare").words(["-m", "--", "bash", "-c", &script]).word(haul());
+        let done = call.in_dir(scratch.path()).run()?;
+        assert!(done.text().starts_with("whole\n"), "{make}: {done:?}");
+        assert!(done.text().lines().any(|line| line == "t"), "{make}: {done:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Entries that an earlier run has finished: recognised, and left as they are; and told to the
+//! journal by the run that finishes them.
+
+use haul_sys::fs::{Kind, Stat, statat};
+
+use super::Item;
+use crate::journal::{Names, Place};
+use crate::monitor::{HashedFile, Outcome, Shard};
+use crate::request::WholeDigest;
+use crate::run::{Entry, Run};
+use crate::worker::{Task, Worker};
+
+fn place<'a>(entry: &'a Entry<'_>) -> Place<'a> {
+    Place { directory: entry.node.position, name: entry.target }
+}
+
+/// Tells whether an earlier run finished an entry and neither side changed since. Then it is as good
+/// as copied, whatever would otherwise become of a name that is taken.
+pub(super) fn is_finished(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &Item,
+    names: Names,
+) -> bool {
+    let run = worker.run;
+    let Some(journal) = run.journal.filter(|journal| journal.knows_finished()) else {
+        return false;
+    };
+    let Ok(target) = statat(task.handles.target(), entry.target) else { return false };
+    if target.kind() != item.stat.kind() {
+        return false;
+    }
+    let Some(record) = journal.finished(&item.stat, &target, place(entry), names) else {
+        return false;
+    };
+    let is_wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
+    if is_wanted && target.kind() == Kind::Regular {
+        let Some(digest) = journal.digest(record) else { return false };
+        run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
+    }
+    // Its name may not be on stable storage yet; the flush at the end is for it, too.
+    run.group.anchor(&task.node, task.handles.target());
+    if entry.is_operand() {
+        run.made_by_operand(entry.target, Ok(target));
+    }
+    Shard::one(&worker.shard.skipped);
+    entry.tell(run, Outcome::Skipped, item.stat.kind());
+    true
+}
+
+/// Tells the journal of a file that has its name, and whose bytes are on stable storage.
+pub(super) fn note(
+    run: &Run<'_>,
+    entry: &Entry<'_>,
+    (source, target): (&Stat, haul_sys::Result<Stat>),
+    (names, digest): (Names, Option<&[u8]>),
+) {
+    // What cannot be described is copied again, no more.
+    if let (Some(journal), Ok(target)) = (run.journal, target) {
+        journal.note_finished(source, &target, place(entry), (names, digest));
+    }
+}
+
+/// The same of a link or special file, which is its name.
+pub(super) fn note_named(run: &Run<'_>, task: &Task, entry: &Entry<'_>, item: &Item, names: Names) {
+    if run.journal.is_some() {
+        let target = statat(task.handles.target(), entry.target);
+        note(run, entry, (&item.stat, target), (names, None));
+    }
+}

@@ -1,0 +1,328 @@
+//! Opening a journal: finds it, makes sure that it is ours and this run's, and locks it; or makes it.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use haul_io::hidden::{LETTERS, name_of};
+use haul_sys::data::{ftruncate, pread};
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OpenHow, Time, fdatasync, fstat, fsync, open_directory, openat,
+    statat, try_lock, unlinkat,
+};
+use haul_sys::{CallError, Errno};
+
+use super::header::{self, BEGINNING_BYTES, Flaw};
+use super::index::Index;
+use super::scan::scan;
+use super::sums::{NONCE_BYTES, Sums};
+use super::write::{Journal, Spot, write_all};
+use crate::apply::existing::split;
+use crate::error::{Failure, JournalFlaw, Severity, What};
+use crate::plan::Plan;
+use crate::request::{Request, Resume, TargetForm};
+use crate::walk::path::join;
+
+/// How often somebody may take the name away while it is being opened.
+const ATTEMPTS: u32 = 4;
+
+/// The mode of a journal.
+const MODE: u32 = 0o600;
+
+/// Bits that let others write.
+pub(crate) const OTHERS_WRITE: u32 = 0o022;
+
+/// A journal, and how the target is meant: as it was when the run began.
+pub(crate) struct Opened {
+    pub(crate) journal: Journal,
+    /// What an earlier run found the target to be, if there was one.
+    pub(crate) form: Option<TargetForm>,
+}
+
+/// Why a journal cannot be had.
+enum Trouble {
+    Call(CallError),
+    Flaw(JournalFlaw),
+    /// Somebody has taken it away meanwhile.
+    Gone,
+}
+
+impl From<CallError> for Trouble {
+    fn from(error: CallError) -> Trouble {
+        Trouble::Call(error)
+    }
+}
+
+/// Opens the run's journal, or makes one. Nothing else is written before.
+pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Opened, Failure> {
+    let run = header::describe(request, resume);
+    let places = match &resume.journal {
+        Some(path) => vec![at_path(plan, path)],
+        None => beside_target(request, plan, &run),
+    };
+    let mut free = None;
+    for place in places {
+        let spot = match place {
+            Ok(spot) => spot,
+            Err(lost) => {
+                free = Some(Err(lost));
+                continue;
+            }
+        };
+        let shown = spot.shown.clone();
+        let opened = match find(&spot, &run) {
+            // The last place that is free is where a new one is made.
+            Ok(None) => {
+                free = Some(Ok(spot));
+                continue;
+            }
+            Ok(Some(Found { fd, said: Some(header) })) => {
+                take_up((fd, spot), &header, request.form)
+            }
+            Ok(Some(Found { fd, said: None })) => {
+                write_header((fd, spot), &run, as_name(request, plan))
+            }
+            Err(trouble) => Err(trouble),
+        };
+        return opened.map_err(|trouble| failure(trouble, &shown));
+    }
+    match free {
+        Some(Ok(spot)) => {
+            let shown = spot.shown.clone();
+            make(spot, &run, as_name(request, plan)).map_err(|trouble| failure(trouble, &shown))
+        }
+        Some(Err((shown, error))) => Err(failure(Trouble::Call(error), &shown)),
+        None => Err(failure(Trouble::Gone, request.target.to_bytes())),
+    }
+}
+
+/// Tells whether the target is the new name.
+fn as_name(request: &Request, plan: &Plan) -> bool {
+    let is_directory = !plan.target_name.is_empty();
+    match request.form {
+        TargetForm::Name => true,
+        TargetForm::Guess => !is_directory,
+        TargetForm::Directory | TargetForm::LastDirectory => false,
+    }
+}
+
+type Place = Result<Spot, (Vec<u8>, CallError)>;
+
+fn failure(trouble: Trouble, shown: &[u8]) -> Failure {
+    let (what, errno) = match trouble {
+        Trouble::Call(error) => (What::JournalOpen, Some(error.errno)),
+        Trouble::Flaw(flaw) => (What::JournalRefused(flaw), None),
+        Trouble::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
+    };
+    Failure { what, source: Vec::new(), target: shown.to_vec(), errno, severity: Severity::Failure }
+}
+
+fn at_path(plan: &Plan, path: &CStr) -> Place {
+    let (parent, name) = split(path.to_bytes());
+    let own = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
+    let parent = if parent.is_empty() { own(b".") } else { own(parent) };
+    let shown = path.to_bytes().to_vec();
+    match open_directory(&plan.source, &parent, Follow::Yes) {
+        Ok(directory) => Ok(Spot { directory, name: own(name), shown }),
+        Err(error) => Err((shown, error)),
+    }
+}
+
+/// Returns where the journal of a run may be, if nobody named a place: beside the new name, for then
+/// it is found although that is a directory by now; or in the directory that the target is.
+fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
+    let letters = Sums::new([0; NONCE_BYTES]).of(&[run]).to_le_bytes();
+    let mut name = [0; LETTERS];
+    for (to, from) in name.iter_mut().zip(letters) {
+        *to = from;
+    }
+    let name = name_of(name);
+    let at = |parent: &[u8], directory: haul_sys::Result<OwnedFd>| {
+        let name = name.clone().unwrap_or_default();
+        let shown = join(&[parent, name.to_bytes()]);
+        match directory {
+            Ok(directory) => Ok(Spot { directory, name, shown }),
+            Err(error) => Err((shown, error)),
+        }
+    };
+    let target = request.target.as_c_str();
+    let mut spots = Vec::new();
+    if matches!(request.form, TargetForm::Name | TargetForm::Guess) {
+        let (parent, _) = split(target.to_bytes());
+        let path = CString::new(if parent.is_empty() { b"." } else { parent }).unwrap_or_default();
+        spots.push(at(parent, open_directory(&plan.source, &path, Follow::Yes)));
+    }
+    // Not in a directory that is itself the copy: taking the journal away would change its times.
+    if request.form != TargetForm::Name
+        && let Ok(directory) = open_directory(&plan.source, target, Follow::Yes)
+    {
+        spots.push(at(target.to_bytes(), Ok(directory)));
+    }
+    spots
+}
+
+/// Opens the journal that is there, if there is one.
+fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
+    for _ in 0..ATTEMPTS {
+        match adopt(spot, run) {
+            Err(Trouble::Gone) => {}
+            answer => return answer,
+        }
+    }
+    Err(Trouble::Gone)
+}
+
+/// A journal that was found.
+struct Found {
+    fd: OwnedFd,
+    /// What it says; nothing if its maker ended before that was written.
+    said: Option<header::Header>,
+}
+
+fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
+    let seen = match statat(&spot.directory, &spot.name) {
+        Ok(seen) => seen,
+        Err(error) if error.errno == Errno::NOENT => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if seen.kind() != Kind::Regular {
+        return Err(Trouble::Flaw(JournalFlaw::NotAFile));
+    }
+    if seen.uid != haul_sys::process::identity().uid || seen.nlink != 1 {
+        return Err(Trouble::Flaw(JournalFlaw::NotOurs));
+    }
+    if seen.mode & OTHERS_WRITE != 0 {
+        return Err(Trouble::Flaw(JournalFlaw::OthersMayWrite));
+    }
+    let how = OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE };
+    let fd = match openat(&spot.directory, &spot.name, how) {
+        Ok(fd) => fd,
+        Err(error) if error.errno == Errno::NOENT => return Err(Trouble::Gone),
+        Err(error) => return Err(error.into()),
+    };
+    if !try_lock(&fd)? {
+        return Err(Trouble::Flaw(JournalFlaw::InUse));
+    }
+    // Whoever had the lock before may have taken the name away, or somebody put another file there.
+    let now = fstat(&fd)?;
+    let named = statat(&spot.directory, &spot.name);
+    if !now.same_file(&seen) || !named.is_ok_and(|named| named.same_file(&now)) {
+        return Err(Trouble::Gone);
+    }
+    match read_header(&fd) {
+        Ok(header) if header.run == run => Ok(Some(Found { fd, said: Some(header) })),
+        Ok(_) => Err(Trouble::Flaw(JournalFlaw::AnotherRun)),
+        Err(Unread::Flaw(Flaw::Torn)) => Ok(Some(Found { fd, said: None })),
+        Err(Unread::Flaw(Flaw::Foreign)) => Err(Trouble::Flaw(JournalFlaw::NotAJournal)),
+        Err(Unread::Flaw(Flaw::Version)) => Err(Trouble::Flaw(JournalFlaw::OtherVersion)),
+        Err(Unread::Call(error)) => Err(error.into()),
+    }
+}
+
+enum Unread {
+    Flaw(Flaw),
+    Call(CallError),
+}
+
+fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
+    let beginning = read_up_to(fd, BEGINNING_BYTES).map_err(Unread::Call)?;
+    let length = header::length(&beginning).map_err(Unread::Flaw)?;
+    let bytes = read_up_to(fd, length).map_err(Unread::Call)?;
+    header::read(&bytes).map_err(Unread::Flaw)
+}
+
+fn read_up_to(fd: &OwnedFd, most: usize) -> haul_sys::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let mut filled = 0;
+    while filled < most {
+        match pread(fd, bytes.get_mut(filled..).unwrap_or(&mut []), filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Makes a journal where there is none.
+fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, Trouble> {
+    let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
+    let fd = match openat(&spot.directory, &spot.name, how) {
+        Ok(fd) => fd,
+        // Somebody makes it at this very moment.
+        Err(error) if error.errno == Errno::EXIST => {
+            return Err(Trouble::Flaw(JournalFlaw::InUse));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match try_lock(&fd) {
+        Ok(true) => {}
+        Ok(false) => return Err(Trouble::Flaw(JournalFlaw::InUse)),
+        Err(error) => return Err(give_up(&spot, error)),
+    }
+    let (directory, name) = (spot.directory.try_clone(), spot.name.clone());
+    let opened = write_header((fd, spot), run, as_name);
+    match (opened, directory) {
+        (Err(Trouble::Call(error)), Ok(directory)) => {
+            Err(give_up(&Spot { directory, name, shown: Vec::new() }, error))
+        }
+        (opened, _) => opened,
+    }
+}
+
+/// Takes away what could not be made into a journal.
+fn give_up(spot: &Spot, error: CallError) -> Trouble {
+    // An empty one that stays is as good as none.
+    let _gone = unlinkat(&spot.directory, &spot.name);
+    error.into()
+}
+
+/// Begins a journal in a file that is ours and locked, and holds nothing of worth.
+fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Result<Opened, Trouble> {
+    let nonce = haul_sys::process::random()?;
+    let header = header::spell(nonce, as_name, run);
+    ftruncate(&fd, 0)?;
+    write_all(&fd, &header, 0)?;
+    fdatasync(&fd)?;
+    sync_name(spot.directory.as_fd())?;
+    let end = header.len() as u64;
+    let journal = Journal::new((fd, spot), Sums::new(nonce), Index::default(), (end, 0), now());
+    Ok(Opened { journal, form: None })
+}
+
+/// Waits until the journal's name is on stable storage.
+fn sync_name(directory: BorrowedFd<'_>) -> Result<(), CallError> {
+    match fsync(directory) {
+        // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
+        Err(error) if error.errno == Errno::INVAL => Ok(()),
+        answer => answer,
+    }
+}
+
+/// Reads a journal that was found, and cuts off what is torn.
+fn take_up(
+    (fd, spot): (OwnedFd, Spot),
+    header: &header::Header,
+    form: TargetForm,
+) -> Result<Opened, Trouble> {
+    let sums = Sums::new(header.nonce);
+    let scanned = scan(&sums, header.bytes, &mut |room, offset| pread(&fd, room, offset))?;
+    ftruncate(&fd, scanned.end)?;
+    let form = match (header.as_name, form) {
+        (true, _) => TargetForm::Name,
+        (false, TargetForm::Guess) => TargetForm::Directory,
+        (false, form) => form,
+    };
+    let position = (scanned.end, scanned.records);
+    let journal = Journal::new((fd, spot), sums, scanned.index, position, now());
+    Ok(Opened { journal, form: Some(form) })
+}
+
+fn now() -> Time {
+    // A clock before 1970 makes every source look younger than the run: nothing is recorded then.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time {
+        seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+        nanoseconds: now.subsec_nanos(),
+    }
+}

@@ -1,0 +1,253 @@
+//! Records: what they tell, and how they are spelled in bytes. All numbers are little-endian.
+//!
+//! A frame is the length of a record (4 bytes), its checksum (16) and the record. The checksum of
+//! [`finished`] is also what is looked up: a later run spells the record that it would need, and
+//! asks whether there is one.
+
+use std::ffi::CStr;
+
+use haul_io::witness::Piece;
+use haul_sys::fs::{Stat, Time};
+
+use super::sums::{SUM_BYTES, Sum, Sums};
+
+/// Bytes of a frame before its record.
+pub(super) const FRAME_BYTES: usize = 4 + SUM_BYTES;
+
+/// The longest record: a name is 255 bytes at most, and pieces are told of [`MOST_PIECES`] at a time.
+pub(super) const MOST_BYTES: usize = 1 << 20;
+
+/// Pieces of one record, of 48 bytes at most.
+pub(super) const MOST_PIECES: usize = 16 << 10;
+
+/// Where a directory of the target is in the tree: the checksum of its names from the top on.
+pub(crate) type Position = u128;
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Tells {
+    /// An entry is complete, and has its name.
+    Finished = 1,
+    /// The same, of a file with several names: making another changes the time of its last change.
+    Linked = 2,
+    /// A large file is being written under a hidden name.
+    Part = 3,
+    /// Pieces of it are on stable storage.
+    Pieces = 4,
+    /// A directory was made with more bits than it is to have.
+    Directory = 5,
+    /// The digest of a file that is finished.
+    Digest = 6,
+}
+
+impl Tells {
+    fn of(byte: u8) -> Option<Tells> {
+        Some(match byte {
+            1 => Tells::Finished,
+            2 => Tells::Linked,
+            3 => Tells::Part,
+            4 => Tells::Pieces,
+            5 => Tells::Directory,
+            6 => Tells::Digest,
+            _ => return None,
+        })
+    }
+}
+
+/// An entry of the tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) directory: Position,
+    pub(crate) name: &'a CStr,
+}
+
+/// Whether an entry's file has, or may get, further names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    One,
+    Several,
+}
+
+fn put_time(record: &mut Vec<u8>, time: Time) {
+    record.extend(time.seconds.to_le_bytes());
+    record.extend(time.nanoseconds.to_le_bytes());
+}
+
+/// What tells a file from every other and from what it was before. Device numbers are left out: they
+/// change when a machine is started again, and no two files have all of the others in common.
+fn put_file(record: &mut Vec<u8>, stat: &Stat) {
+    record.extend(stat.ino.to_le_bytes());
+    record.extend(stat.size.to_le_bytes());
+    put_time(record, stat.mtime);
+}
+
+fn put_place(record: &mut Vec<u8>, place: Place<'_>) {
+    record.extend(place.directory.to_le_bytes());
+    record.extend(place.name.to_bytes());
+}
+
+/// Spells: this source was copied to this target.
+pub(super) fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Names) -> Vec<u8> {
+    let mut record = Vec::with_capacity(128 + place.name.to_bytes().len());
+    record.push(match names {
+        Names::One => Tells::Finished as u8,
+        Names::Several => Tells::Linked as u8,
+    });
+    put_file(&mut record, source);
+    put_time(&mut record, source.ctime);
+    put_file(&mut record, target);
+    match names {
+        Names::One => put_time(&mut record, target.ctime),
+        Names::Several => {
+            for number in [target.mode, target.uid, target.gid] {
+                record.extend(number.to_le_bytes());
+            }
+        }
+    }
+    put_place(&mut record, place);
+    record
+}
+
+/// Spells: this source is being copied to the file of this hidden name.
+pub(super) fn part(source: &Stat, ino: u64, hidden: &CStr, place: Place<'_>) -> Vec<u8> {
+    let mut record = vec![Tells::Part as u8];
+    put_file(&mut record, source);
+    put_time(&mut record, source.ctime);
+    record.extend(ino.to_le_bytes());
+    let hidden = hidden.to_bytes();
+    record.push(u8::try_from(hidden.len()).unwrap_or(0));
+    record.extend(hidden);
+    put_place(&mut record, place);
+    record
+}
+
+/// Spells: these pieces of that large file are on stable storage.
+pub(super) fn pieces(part: Sum, pieces: &[Piece], digest_bytes: usize) -> Vec<u8> {
+    let mut record = vec![Tells::Pieces as u8];
+    record.extend(part.to_le_bytes());
+    record.push(u8::try_from(digest_bytes).unwrap_or(0));
+    for piece in pieces {
+        record.extend(piece.offset.to_le_bytes());
+        record.extend(piece.bytes.to_le_bytes());
+        record.extend(piece.digest().get(..digest_bytes).unwrap_or(&[]));
+    }
+    record
+}
+
+/// Spells: this directory was made with this mode.
+pub(super) fn directory(mode: u32, place: Place<'_>) -> Vec<u8> {
+    let mut record = vec![Tells::Directory as u8];
+    record.extend(mode.to_le_bytes());
+    put_place(&mut record, place);
+    record
+}
+
+/// Spells: the file of that record has this digest.
+pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
+    let mut record = vec![Tells::Digest as u8];
+    record.extend(finished.to_le_bytes());
+    record.extend(digest);
+    record
+}
+
+/// Adds a record with its frame, and returns its checksum.
+pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
+    let sum = sums.of(&[record]);
+    into.extend(u32::try_from(record.len()).unwrap_or(0).to_le_bytes());
+    into.extend(sum.to_le_bytes());
+    into.extend(record);
+    sum
+}
+
+/// A record that was read, as far as it has to be understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read<'a> {
+    Finished,
+    Part {
+        /// The source as it was spelled.
+        source: &'a [u8],
+        ino: u64,
+        hidden: &'a [u8],
+        /// The place as it was spelled.
+        place: &'a [u8],
+    },
+    Pieces {
+        part: Sum,
+    },
+    Directory {
+        mode: u32,
+        place: &'a [u8],
+    },
+    Digest {
+        finished: Sum,
+        digest: &'a [u8],
+    },
+}
+
+/// Bytes of a source as it is spelled.
+const SOURCE_BYTES: usize = 40;
+
+/// Takes a record apart; `None` if it is none that this version writes.
+pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
+    let (tells, rest) = record.split_first()?;
+    Some(match Tells::of(*tells)? {
+        Tells::Finished | Tells::Linked => Read::Finished,
+        Tells::Part => {
+            let (source, rest) = rest.split_at_checked(SOURCE_BYTES)?;
+            let (ino, rest) = rest.split_first_chunk()?;
+            let (length, rest) = rest.split_first()?;
+            let (hidden, place) = rest.split_at_checked(usize::from(*length))?;
+            Read::Part { source, ino: u64::from_le_bytes(*ino), hidden, place }
+        }
+        Tells::Pieces => {
+            let (part, _) = rest.split_first_chunk()?;
+            Read::Pieces { part: Sum::from_le_bytes(*part) }
+        }
+        Tells::Directory => {
+            let (mode, place) = rest.split_first_chunk()?;
+            Read::Directory { mode: u32::from_le_bytes(*mode), place }
+        }
+        Tells::Digest => {
+            let (finished, digest) = rest.split_first_chunk()?;
+            Read::Digest { finished: Sum::from_le_bytes(*finished), digest }
+        }
+    })
+}
+
+/// Takes the pieces out of a record that tells of them; those that make no sense end it.
+pub(super) fn read_pieces(record: &[u8]) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let Some((digest_bytes, mut rest)) =
+        record.get(1 + SUM_BYTES..).and_then(|rest| rest.split_first())
+    else {
+        return found;
+    };
+    while let Some((offset, behind)) = rest.split_first_chunk()
+        && let Some((bytes, behind)) = behind.split_first_chunk()
+        && let Some((digest, behind)) = behind.split_at_checked(usize::from(*digest_bytes))
+    {
+        let (offset, bytes) = (u64::from_le_bytes(*offset), u64::from_le_bytes(*bytes));
+        if offset.checked_add(bytes).is_none() {
+            break;
+        }
+        found.push(Piece::new(offset, bytes, digest));
+        rest = behind;
+    }
+    found
+}
+
+/// Spells a source as a record of a part does, to be compared.
+pub(crate) fn source(stat: &Stat) -> Vec<u8> {
+    let mut spelled = Vec::with_capacity(SOURCE_BYTES);
+    put_file(&mut spelled, stat);
+    put_time(&mut spelled, stat.ctime);
+    spelled
+}
+
+/// Spells a place as records do.
+pub(super) fn place(place: Place<'_>) -> Vec<u8> {
+    let mut spelled = Vec::new();
+    put_place(&mut spelled, place);
+    spelled
+}

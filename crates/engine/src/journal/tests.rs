@@ -1,0 +1,175 @@
+//! The reader of a journal is given every torn, flipped and made-up journal there is: it must find
+//! exactly the whole records before the first that is not, and never anything that was not written.
+
+use haul_io::witness::Piece;
+use haul_sys::fs::{Stat, Time};
+
+use super::header::{self, Flaw};
+use super::record::{self, Names, Place, frame, read_pieces};
+use super::scan::{Scanned, scan};
+use super::sums::Sums;
+
+const NONCE: [u8; 16] = [7; 16];
+
+fn stat(ino: u64) -> Stat {
+    let time = Time { seconds: 1_700_000_000, nanoseconds: 5 };
+    Stat {
+        dev: 1,
+        ino,
+        mode: 0o100_644,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        size: 10 * ino,
+        blocks: 8,
+        block_bytes: 4096,
+        atime: time,
+        mtime: time,
+        ctime: time,
+    }
+}
+
+const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };
+
+/// A journal's records, and where each of them ends.
+fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    let mut add = |record: &[u8]| {
+        let sum = frame(sums, record, &mut bytes);
+        ends.push(bytes.len());
+        sum
+    };
+    add(&record::finished(&stat(1), &stat(2), PLACE, Names::One));
+    add(&record::finished(&stat(3), &stat(4), PLACE, Names::Several));
+    let part = add(&record::part(&stat(5), 6, c".haul-0123456789ab", PLACE));
+    let pieces = [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])];
+    add(&record::pieces(part, &pieces, 16));
+    add(&record::directory(0o755, PLACE));
+    let finished = add(&record::finished(&stat(7), &stat(8), PLACE, Names::One));
+    add(&record::digest(finished, &[9; 32]));
+    (bytes, ends)
+}
+
+fn read(sums: &Sums, bytes: &[u8]) -> Scanned {
+    // At most 100 bytes at a time, so that windows move.
+    let mut read_at = |room: &mut [u8], offset: u64| {
+        let left = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or(&[]);
+        let count = left.len().min(room.len()).min(100);
+        room[..count].copy_from_slice(&left[..count]);
+        Ok(count)
+    };
+    scan(sums, 0, &mut read_at).expect("reading memory does not fail")
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let sums = Sums::new(NONCE);
+    let (bytes, ends) = records(&sums);
+    let scanned = read(&sums, &bytes);
+    assert_eq!((scanned.end, scanned.records), (bytes.len() as u64, ends.len() as u64));
+    assert_eq!(scanned.index.counts(), (3, 1, 1));
+    let begun = scanned.index.part(&record::place(PLACE)).expect("the part");
+    assert_eq!((begun.ino, begun.hidden.as_slice()), (6, b".haul-0123456789ab".as_slice()));
+    let (offset, length) = begun.told[0];
+    let offset = usize::try_from(offset).unwrap();
+    let pieces = read_pieces(&bytes[offset..offset + length]);
+    assert_eq!(pieces, [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])]);
+    let sum = sums.of(&[&record::finished(&stat(7), &stat(8), PLACE, Names::One)]);
+    assert!(scanned.index.is_finished(sum));
+    assert_eq!(scanned.index.digest(sum), Some([9; 32].as_slice()));
+    assert_eq!(scanned.index.directory(&record::place(PLACE)), Some(0o755));
+    // Any other size, time, inode or place is another record.
+    let mut grown = stat(7);
+    grown.size += 1;
+    let mut touched = stat(8);
+    touched.ctime.nanoseconds += 1;
+    let elsewhere = Place { directory: 4, ..PLACE };
+    for other in [
+        record::finished(&grown, &stat(8), PLACE, Names::One),
+        record::finished(&stat(7), &touched, PLACE, Names::One),
+        record::finished(&stat(7), &stat(8), elsewhere, Names::One),
+        record::finished(&stat(7), &stat(8), PLACE, Names::Several),
+    ] {
+        assert!(!scanned.index.is_finished(sums.of(&[&other])));
+    }
+}
+
+#[test]
+fn a_journal_that_is_torn_anywhere_is_read_up_to_its_last_whole_record() {
+    let sums = Sums::new(NONCE);
+    let (bytes, ends) = records(&sums);
+    for length in 0..=bytes.len() {
+        let scanned = read(&sums, &bytes[..length]);
+        let whole = ends.iter().filter(|end| **end <= length).count();
+        let end = ends[..whole].last().copied().unwrap_or(0);
+        assert_eq!((scanned.end, scanned.records), (end as u64, whole as u64), "{length}");
+        // What a power cut leaves may as well be zeros.
+        let mut zeros = bytes[..length].to_vec();
+        zeros.resize(bytes.len() + 100, 0);
+        assert_eq!(read(&sums, &zeros).records, scanned.records, "{length}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_ends_a_journal_before_its_record() {
+    let sums = Sums::new(NONCE);
+    let (bytes, ends) = records(&sums);
+    for at in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[at / 8] ^= 1 << (at % 8);
+        let before = ends.iter().filter(|end| **end <= at / 8).count();
+        assert_eq!(read(&sums, &flipped).records, before as u64, "bit {at}");
+    }
+    // Records of another journal are none of this one's.
+    assert_eq!(read(&Sums::new([8; 16]), &bytes).records, 0);
+}
+
+#[test]
+fn made_up_journals_are_read_without_trouble() {
+    let sums = Sums::new(NONCE);
+    let mut seed = 0x1234_5678_9abc_def1_u64;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    for round in 0..2000 {
+        let length = usize::try_from(next() % 300).unwrap();
+        let noise: Vec<u8> = (0..length).map(|_| next().to_le_bytes()[0]).collect();
+        assert_eq!(read(&sums, &noise).records, 0);
+        let _any = (header::read(&noise), record::read(&noise), read_pieces(&noise));
+        // Noise in a frame that is right: whatever it seems to tell, reading goes on behind it.
+        let mut framed = Vec::new();
+        let mut noise = noise;
+        noise.insert(0, u8::try_from(round % 9).unwrap());
+        frame(&sums, &noise, &mut framed);
+        let scanned = read(&sums, &framed);
+        assert!(scanned.end == 0 || scanned.end == framed.len() as u64);
+    }
+}
+
+#[test]
+fn headers_are_whole_torn_foreign_or_of_another_version() {
+    let bytes = header::spell(NONCE, true, b"cp -a s t");
+    let header = header::read(&bytes).expect("it was just written");
+    assert!(header.as_name);
+    assert_eq!((header.nonce, header.run.as_slice()), (NONCE, b"cp -a s t".as_slice()));
+    assert_eq!(header.bytes, bytes.len() as u64);
+    for length in 0..bytes.len() {
+        assert_eq!(header::read(&bytes[..length]).err(), Some(Flaw::Torn), "{length}");
+    }
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1;
+        let flaw = header::read(&flipped).expect_err("a bit was flipped");
+        let expected = match at {
+            0..8 => Flaw::Foreign,
+            8..12 => Flaw::Version,
+            _ => Flaw::Torn,
+        };
+        assert_eq!(flaw, expected, "{at}");
+    }
+    assert_eq!(header::read(b"#!/bin/sh\n").err(), Some(Flaw::Foreign));
+}

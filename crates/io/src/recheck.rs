@@ -1,0 +1,191 @@
+//! Going on with a file that an earlier run began: what of it is as it was told, and what remains.
+//!
+//! A piece counts if its bytes, read again from storage, have the digest that was recorded when
+//! they were written. Everything else is taken away first, so that nothing depends on what an
+//! interrupted run or a power cut left there.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use haul_sys::CallError;
+use haul_sys::Errno;
+use haul_sys::data::{Allocate, Way, fallocate, ftruncate, pread, set_way};
+use haul_sys::memory::AlignedBuffer;
+
+use crate::Watch;
+use crate::ladder::DataError;
+use crate::method::retrying;
+use crate::proof::{Suspect, pass_the_cache};
+use crate::witness::Piece;
+
+/// What a request's offset and length are multiples of.
+const UNIT: usize = 4096;
+
+/// The largest piece that is looked at: as large as a request can be.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Returns the pieces of a file, in rising order, that are as they were recorded. The suspect's
+/// witness says by which algorithm. Blocks until they are read or the run is stopped.
+pub fn recheck(
+    suspect: &Suspect<'_>,
+    mut pieces: Vec<Piece>,
+    watch: &Watch<'_>,
+) -> Result<Vec<Piece>, DataError> {
+    pieces.sort_unstable_by_key(|piece| piece.offset);
+    pass_the_cache(suspect);
+    let kept = keep_true(suspect, &pieces, watch);
+    // The descriptor goes on as it was: what comes next writes through the cache.
+    set_way(suspect.fd, Way::Cached)?;
+    kept
+}
+
+fn keep_true(
+    suspect: &Suspect<'_>,
+    pieces: &[Piece],
+    watch: &Watch<'_>,
+) -> Result<Vec<Piece>, DataError> {
+    let mut kept: Vec<Piece> = Vec::new();
+    let mut buffer = AlignedBuffer::new(UNIT)?;
+    for piece in pieces {
+        if watch.stopped() {
+            return Err(DataError::Stopped);
+        }
+        let begin = kept.last().map_or(0, |last| last.offset + last.bytes);
+        let fits = piece.bytes > 0
+            && piece.bytes <= MOST_BYTES
+            && piece.offset >= begin
+            && piece.offset + piece.bytes <= suspect.bytes;
+        if fits && is_true(suspect, piece, &mut buffer, watch)? {
+            kept.push(*piece);
+        }
+    }
+    Ok(kept)
+}
+
+fn is_true(
+    suspect: &Suspect<'_>,
+    piece: &Piece,
+    buffer: &mut AlignedBuffer,
+    watch: &Watch<'_>,
+) -> Result<bool, DataError> {
+    let bytes = usize::try_from(piece.bytes).map_err(|_| DataError::NoProgress)?;
+    let room = bytes.next_multiple_of(UNIT);
+    if buffer.len() < room {
+        *buffer = AlignedBuffer::new(room)?;
+    }
+    let mut filled = 0;
+    while filled < bytes {
+        let space = buffer.get_mut(filled..room).unwrap_or(&mut []);
+        match read_at(suspect, space, piece.offset + filled as u64, watch)? {
+            0 => return Ok(false),
+            count => filled += count,
+        }
+    }
+    let mut digest = suspect.witness.algorithm.start();
+    digest.update(buffer.get(..bytes).unwrap_or(&[]));
+    Ok(piece.is(digest))
+}
+
+fn read_at(
+    suspect: &Suspect<'_>,
+    space: &mut [u8],
+    at: u64,
+    watch: &Watch<'_>,
+) -> Result<usize, CallError> {
+    match retrying(watch, || pread(suspect.fd, space, at)) {
+        // A place that direct I/O does not take.
+        Err(error) if error.errno == Errno::INVAL => {
+            set_way(suspect.fd, Way::Cached)?;
+            retrying(watch, || pread(suspect.fd, space, at))
+        }
+        answer => answer,
+    }
+}
+
+/// Takes everything out of a file but these pieces, which come in rising order; where a file system
+/// makes no holes, also those behind the first gap. Returns the ranges that are left.
+pub fn strip(suspect: &Suspect<'_>, pieces: &[Piece]) -> Result<Vec<Range<u64>>, DataError> {
+    let mut ranges = joined(pieces);
+    let mut end = 0;
+    let mut whole = ranges.len();
+    for (index, range) in ranges.iter().enumerate() {
+        let gap = range.start - end;
+        if gap > 0 && fallocate(suspect.fd, end, gap, Allocate::PunchHole).is_err() {
+            whole = index;
+            break;
+        }
+        end = range.end;
+    }
+    ranges.truncate(whole);
+    ftruncate(suspect.fd, end)?;
+    Ok(ranges)
+}
+
+/// Joins pieces that lie side by side.
+fn joined(pieces: &[Piece]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for piece in pieces {
+        let end = piece.offset + piece.bytes;
+        match ranges.last_mut() {
+            Some(last) if last.end == piece.offset => last.end = end,
+            _ => ranges.push(piece.offset..end),
+        }
+    }
+    ranges
+}
+
+/// What is left to be moved of the ranges that are drawn.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    done: Vec<Range<u64>>,
+    /// Parts of the last range that are not done.
+    left: VecDeque<Range<u64>>,
+}
+
+impl Remains {
+    pub(crate) fn after(done: Vec<Range<u64>>) -> Remains {
+        Remains { done, left: VecDeque::new() }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Range<u64>> {
+        self.left.pop_front()
+    }
+
+    /// Takes a range that was drawn, and keeps what of it is not done.
+    pub(crate) fn offer(&mut self, range: Range<u64>) {
+        let mut at = range.start;
+        let first = self.done.partition_point(|done| done.end <= range.start);
+        for done in self.done.get(first..).unwrap_or(&[]) {
+            if done.start >= range.end {
+                break;
+            }
+            if done.start > at {
+                self.left.push_back(at..done.start);
+            }
+            at = done.end;
+        }
+        if at < range.end {
+            self.left.push_back(at..range.end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(done: &[Range<u64>], range: Range<u64>) -> Vec<Range<u64>> {
+        let mut remains = Remains::after(done.to_vec());
+        remains.offer(range);
+        std::iter::from_fn(|| remains.next()).collect()
+    }
+
+    #[test]
+    fn what_is_done_is_not_drawn_again() {
+        assert_eq!(left(&[], 0..10), [0..10]);
+        assert_eq!(left(&[0..10], 0..10), []);
+        assert_eq!(left(&[2..4, 6..8], 0..10), [0..2, 4..6, 8..10]);
+        assert_eq!(left(&[0..4, 8..12], 2..10), [4..8]);
+        assert_eq!(left(&[0..2, 20..30], 5..10), [5..10]);
+    }
+}
