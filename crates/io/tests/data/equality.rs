@@ -2,7 +2,9 @@
 
 use haul_io::{Cache, Choice, DataPolicy, Reflink, Sparse};
 
-use super::support::{Workers, allocated, assert_equal, copy, is_refusal, make, methods, places};
+use super::support::{
+    Refused, Workers, allocated, assert_equal, copy, is_refusal, make, methods, places,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -43,6 +45,7 @@ fn policy(line: usize) -> DataPolicy {
 
 #[test]
 fn every_method_moves_every_size_on_every_file_system() {
+    let mut refused = Refused::default();
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         for size in SIZES {
@@ -56,7 +59,7 @@ fn every_method_moves_every_size_on_every_file_system() {
                             assert_eq!(moved.bytes, size, "{what}");
                         }
                         Err(error) if is_refusal(error) && !must_serve(name, &place.name) => {
-                            println!("ignored: {what}: {error:?}");
+                            refused.note(name, &place.name, error);
                         }
                         Err(error) => panic!("{what}: {error:?}"),
                     }
@@ -64,6 +67,7 @@ fn every_method_moves_every_size_on_every_file_system() {
             }
         }
     }
+    refused.tell();
 }
 
 #[test]
@@ -110,6 +114,7 @@ fn every_cache_policy_copies_every_size() {
 #[test]
 fn holes_stay_holes_in_a_file_of_five_gib() {
     const SIZE: u64 = 5 << 30;
+    let mut refused = Refused::default();
     let data = [0..MIB + 5, 2 << 30..(2 << 30) + 8192, SIZE - 4097..SIZE];
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
@@ -123,7 +128,7 @@ fn holes_stay_holes_in_a_file_of_five_gib() {
                     assert!(allocated <= 4 * MIB, "{what}: {allocated} bytes are allocated");
                 }
                 Err(error) if is_refusal(error) && !must_serve(name, &place.name) => {
-                    println!("ignored: {what}: {error:?}");
+                    refused.note(name, &place.name, error);
                 }
                 // overlayfs is not trusted about holes, so zeros are left out, which few can.
                 Err(error) if is_refusal(error) && place.name == "overlayfs" => {}
@@ -143,6 +148,7 @@ fn holes_stay_holes_in_a_file_of_five_gib() {
             assert!(allocated(&target) <= 4 * MIB, "{what}");
         }
     }
+    refused.tell();
 }
 
 #[test]

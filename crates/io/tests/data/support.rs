@@ -1,5 +1,6 @@
 //! Places to test in, files with known bytes, and a copy by one worker or several.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -189,4 +190,29 @@ pub(crate) fn allocated(path: &Path) -> u64 {
 pub(crate) fn is_refusal(error: DataError) -> bool {
     matches!(error, DataError::Unfit { .. } | DataError::Refused { .. })
         || matches!(error, DataError::Call(error) if error.call == haul_sys::Call::Ficlone)
+}
+
+/// What methods were refused where. A refusal is an answer, but one that is to be seen.
+#[derive(Default)]
+pub(crate) struct Refused {
+    times: BTreeMap<String, u64>,
+}
+
+impl Refused {
+    pub(crate) fn note(&mut self, method: &str, place: &str, error: DataError) {
+        let why = match error {
+            DataError::Refused { cause: error, .. } | DataError::Call(error) => {
+                format!("{}: {}", error.call, error.text())
+            }
+            DataError::Unfit { why, .. } => why.to_owned(),
+            other => format!("{other:?}"),
+        };
+        *self.times.entry(format!("{method} on {place}: {why}")).or_default() += 1;
+    }
+
+    pub(crate) fn tell(&self) {
+        for (what, times) in &self.times {
+            println!("ignored: {what} ({times} copies)");
+        }
+    }
 }
