@@ -26,8 +26,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   lint                      rustfmt, clippy and the tidy checks
-  test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's suite
-                            for cp; ARGS go to `cargo test`; --quick leaves GNU's suite out
+  test [--quick] [ARGS]     lint, build, mount the test file systems, run all tests and GNU's
+                            suite; ARGS go to `cargo test`; --quick leaves GNU's suite out
   fs up|down [--dir DIR]    mount (as root) or unmount the test file systems
   fs env [--dir DIR]        print the shell line that tells tests where they are
   gnu [--baseline] [--as user] [AREA…]
