@@ -3,7 +3,7 @@
 //! It appears only when the work is long, gets out of the way of every other line, and learns the
 //! total while the copy goes on, from a count of its own that begins when the bar does.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Scope;
@@ -22,9 +22,14 @@ const PATIENCE: Duration = Duration::from_millis(1000);
 /// How often the bar is drawn.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How often a line is written where no terminal could draw it over the one before.
+const LINE: Duration = Duration::from_millis(1000);
+
 /// A bar that may never be drawn.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
+    /// Whether it can be drawn in one place, which a terminal can.
+    in_place: bool,
     /// Set, and told, when the run is over.
     over: Mutex<bool>,
     told: Condvar,
@@ -39,16 +44,15 @@ impl Progress {
             ProgressWhen::Auto => !verbose && std::io::stderr().is_terminal(),
             ProgressWhen::Never => false,
         };
+        let in_place = std::io::stderr().is_terminal();
         let bar = wanted.then(|| {
-            let target = if std::io::stderr().is_terminal() {
-                ProgressDrawTarget::stderr()
-            } else {
-                ProgressDrawTarget::hidden()
-            };
+            let target =
+                if in_place { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
             ProgressBar::with_draw_target(None, target)
         });
         Progress {
             bar,
+            in_place,
             over: Mutex::new(false),
             told: Condvar::new(),
             stop_census: AtomicBool::new(false),
@@ -76,7 +80,8 @@ impl Progress {
         });
     }
 
-    /// Starts to draw a line without a total, once the run has gone on for a while.
+    /// Starts to draw a line without a total, once the run has gone on for a while. Where there is
+    /// no terminal each is a line of its own, and the last one comes however short the run was.
     pub(crate) fn start_line<'scope, 'env: 'scope>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -84,6 +89,16 @@ impl Progress {
     ) {
         let Some(bar) = &self.bar else { return };
         scope.spawn(move || {
+            if !self.in_place {
+                loop {
+                    let is_over = self.wait(LINE);
+                    // A log that cannot be written to is no reason to stop.
+                    let _told = writeln!(std::io::stderr(), "{}", line());
+                    if is_over {
+                        return;
+                    }
+                }
+            }
             if self.wait(PATIENCE) {
                 return;
             }

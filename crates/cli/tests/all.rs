@@ -12,6 +12,7 @@ mod bench;
 mod data;
 mod data_options;
 mod dd;
+mod ends;
 mod errors;
 mod fidelity;
 mod identity;

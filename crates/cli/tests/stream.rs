@@ -33,12 +33,12 @@ pub(crate) fn noise(count: usize) -> Vec<u8> {
 }
 
 /// Runs a line of shell in a folder, in which `haul` is the program under test.
-fn shell(dir: &Path, line: &str) -> Outcome<std::process::Output> {
+pub(crate) fn shell(dir: &Path, line: &str) -> Outcome<std::process::Output> {
     let line = format!("haul() {{ '{}' \"$@\"; }}; set -o pipefail\n{line}", haul().display());
     Ok(Command::new("bash").args(["-c", &line]).current_dir(dir).env("LC_ALL", "C").output()?)
 }
 
-fn demand(dir: &Path, line: &str) -> Outcome {
+pub(crate) fn demand(dir: &Path, line: &str) -> Outcome {
     let done = shell(dir, line)?;
     let errors = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && errors.is_empty(), "{line}: {}: {errors}", done.status);
@@ -316,7 +316,8 @@ fn progress_and_marks_and_rates_change_no_byte() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("a", noise(6 << 20))?;
     for line in [
-        "haul read --bandwidth 40M --progress a | haul write --bandwidth 40M b; cmp a b",
+        "haul read --bandwidth 40M --progress a 2>log | haul write --bandwidth 40M b; cmp a b; \
+         tail -n1 log | grep -q '^6.0 MiB of 6.0 MiB (100 %)'",
         "haul read a | haul write --buffer 2M --watermarks 0,100 b; cmp a b",
         "haul read a | haul write --buffer 64K --watermarks 100,1 b; cmp a b",
         "haul read --io-size 4K --queue-depth 1 a | haul write --io-size 4K --queue-depth 1 b; cmp a b",
@@ -324,6 +325,22 @@ fn progress_and_marks_and_rates_change_no_byte() -> Outcome {
         "haul read a | haul write --size 1G b; cmp a b; [ $(stat -c %b b) -lt 13000 ]",
         "haul read a | haul write b - c | cmp - a; cmp a b; cmp a c",
         "printf old > b; haul read a | haul write - >> b; cmp b <(printf old; cat a)",
+    ] {
+        demand(scratch.path(), line)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn progress_says_which_side_is_waited_for() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", noise(6 << 20))?;
+    // Longer than it takes until the first line is written.
+    for line in [
+        "haul read --progress a 2>log | (sleep 2.5; cat >/dev/null); grep -q 'pipe is full' log",
+        "(sleep 2.5; cat a) | haul write --progress b 2>log; grep -q 'pipe is empty' log",
+        "haul read --progress=auto a 2>log >/dev/null; [ ! -s log ]",
+        "haul read --progress=never a 2>log >/dev/null; [ ! -s log ]",
     ] {
         demand(scratch.path(), line)?;
     }

@@ -86,7 +86,12 @@ pub(super) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             Required("POLICY"),
             "what becomes of the page cache: auto (default),\nkeep, drop, direct, restore",
         ),
-        own(of(StreamId::IoSize), "io-size", Required("SIZE"), "bytes of one request (default 1M)"),
+        own(
+            of(StreamId::IoSize),
+            "io-size",
+            Required("SIZE"),
+            "bytes of one request (default 2M, 1M to servers)",
+        ),
         own(
             of(StreamId::Progress),
             "progress",
@@ -97,7 +102,7 @@ pub(super) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             of(StreamId::QueueDepth),
             "queue-depth",
             Required("N"),
-            "requests in flight (default 16, 32 to servers)",
+            "requests in flight (default 8, 32 to servers)",
         ),
         own(
             of(StreamId::Sum),
@@ -126,6 +131,10 @@ pub(super) struct Tally {
     waited_out: AtomicU64,
     shown_in: AtomicU64,
     shown_out: AtomicU64,
+    /// When the wait that is going on began, in nanoseconds from the beginning on; 0 is none. Who
+    /// waits for long is to be told while it waits.
+    since_in: AtomicU64,
+    since_out: AtomicU64,
 }
 
 /// A side of the stream.
@@ -145,7 +154,13 @@ impl Tally {
             waited_out: AtomicU64::new(0),
             shown_in: AtomicU64::new(0),
             shown_out: AtomicU64::new(0),
+            since_in: AtomicU64::new(0),
+            since_out: AtomicU64::new(0),
         }
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 
     pub(super) fn moved(&self, bytes: u64) {
@@ -158,14 +173,15 @@ impl Tally {
 
     /// Counts the time that a call took as waiting for a side.
     pub(super) fn waiting<T>(&self, side: Waiting, call: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
-        let answer = call();
-        let place = match side {
-            Waiting::Input => &self.waited_in,
-            Waiting::Output => &self.waited_out,
+        let (waited, since) = match side {
+            Waiting::Input => (&self.waited_in, &self.since_in),
+            Waiting::Output => (&self.waited_out, &self.since_out),
         };
-        let time = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        place.fetch_add(time, Ordering::Relaxed);
+        let begun = self.now_ns();
+        since.store(begun, Ordering::Relaxed);
+        let answer = call();
+        since.store(0, Ordering::Relaxed);
+        waited.fetch_add(self.now_ns() - begun, Ordering::Relaxed);
         answer
     }
 
@@ -185,12 +201,17 @@ impl Tally {
             let left = Duration::try_from_secs_f64(left.ceil()).unwrap_or_default();
             text.push_str(&format!("  {} left", sizes::duration(left)));
         }
-        let waited = |now: &AtomicU64, shown: &AtomicU64| {
-            let now = now.load(Ordering::Relaxed);
-            now - shown.swap(now, Ordering::Relaxed).min(now)
+        let waited = |waited: &AtomicU64, since: &AtomicU64, shown: &AtomicU64| {
+            let going_on = match since.load(Ordering::Relaxed) {
+                0 => 0,
+                since => self.now_ns().saturating_sub(since),
+            };
+            let all = waited.load(Ordering::Relaxed) + going_on;
+            // Between the two loads a wait may have ended, and then it counts the next time.
+            all.saturating_sub(shown.swap(all, Ordering::Relaxed))
         };
-        let inward = waited(&self.waited_in, &self.shown_in);
-        let outward = waited(&self.waited_out, &self.shown_out);
+        let inward = waited(&self.waited_in, &self.since_in, &self.shown_in);
+        let outward = waited(&self.waited_out, &self.since_out, &self.shown_out);
         match outward.cmp(&inward) {
             std::cmp::Ordering::Greater => text.push_str(&format!("  {full}")),
             std::cmp::Ordering::Less => text.push_str(&format!("  {empty}")),
@@ -214,6 +235,15 @@ mod tests {
         assert!(line.ends_with("  full"), "{line}");
         tally.waiting(Waiting::Input, || std::thread::sleep(Duration::from_millis(2)));
         assert!(tally.line(("full", "empty")).ends_with("  empty"));
+    }
+
+    #[test]
+    fn who_waits_is_told_while_it_waits() {
+        let tally = Tally::new(None);
+        tally.waiting(Waiting::Input, || {
+            let line = tally.line(("full", "empty"));
+            assert!(line.ends_with("  empty"), "{line}");
+        });
     }
 
     #[test]

@@ -29,9 +29,6 @@ use crate::progress::Progress;
 
 const PROGRAM: &str = "haul write";
 
-/// Bytes of one request, where nobody asks for another size.
-const REQUEST_BYTES: usize = 1 << 20;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
     Stream(StreamId),
@@ -136,11 +133,6 @@ impl Wanted {
         }
         Ok(())
     }
-
-    fn block_bytes(&self, pace: Option<&Pace>) -> usize {
-        let bytes = self.settings.policy.request_bytes(REQUEST_BYTES);
-        pace.map_or(bytes, |pace| pace.request_bytes(bytes))
-    }
 }
 
 fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
@@ -226,7 +218,8 @@ impl Pump<'_> {
     fn run(&self, mut writer: Writer) -> (Ended, Vec<Outcome>) {
         widen_pipe(std::io::stdin(), PIPE_BYTES);
         let pace = self.wanted.settings.bytes_per_second.map(Pace::new);
-        let block_bytes = self.wanted.block_bytes(pace.as_ref());
+        let block_bytes = writer.block_bytes();
+        let block_bytes = pace.as_ref().map_or(block_bytes, |pace| pace.request_bytes(block_bytes));
         *self.digest() = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
         let in_buffer = self
             .wanted

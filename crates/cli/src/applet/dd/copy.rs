@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use haul_io::stream::bulk::{self, Bulk};
 use haul_sys::data::{Way, ftruncate, read, seek_set, seek_tell, set_way, write};
 use haul_sys::fs::{Kind, OFlags, fdatasync, fstat, fsync};
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::{Errno, errno_text};
 
-use super::bulk::{self, Bulk};
 use super::convert::Converter;
-use super::operands::{Amount, Conv, LARGEST, Request, Status};
+use super::operands::{Amount, Conv, LARGEST, Request, Status, common_multiple};
 use super::report::{Counts, Teller};
 use super::side::Side;
 use crate::escape::{quote, quote_if_needed};
@@ -135,7 +135,10 @@ impl Dd {
         let is_plain = self.converter.is_idle()
             && !self.has(changes)
             && self.request.iflags.are_plain()
-            && self.request.oflags.are_plain();
+            && self.request.oflags.are_plain()
+            // A descriptor that somebody else has as well is read and written from where it stands.
+            && self.request.input.is_some()
+            && self.request.output.is_some();
         let (Some(from), Some(to), true) = (self.input.offset, self.output.offset, is_plain) else {
             return Ok(());
         };
@@ -145,7 +148,7 @@ impl Dd {
         if bytes == 0 {
             return Ok(());
         }
-        let cuts = !self.has(Conv::NOTRUNC) && self.request.output.is_some();
+        let cuts = !self.has(Conv::NOTRUNC);
         let whole = {
             let bulk = Bulk {
                 source: self.input.fd(),
@@ -169,8 +172,7 @@ impl Dd {
             })
         };
         // What is not a whole record for both sides is read again, and told by the plain loop.
-        let unit =
-            if self.has(Conv::TWO_BUFFERS) { bulk::common_multiple(ibs, obs) } else { Some(ibs) };
+        let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
         let sound = unit.map_or(0, |unit| whole / unit * unit);
         self.counts = counted(self.counts, sound, ibs, obs);
         for (side, at) in [(&mut self.input, from), (&mut self.output, to)] {

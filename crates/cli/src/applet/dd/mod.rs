@@ -1,6 +1,5 @@
 //! `haul dd`: GNU dd's command line, record for record; files to files go by several workers.
 
-mod bulk;
 mod convert;
 mod copy;
 mod operands;

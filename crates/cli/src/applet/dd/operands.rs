@@ -442,6 +442,15 @@ fn multiplier(suffix: &[u8]) -> Result<Option<u64>, Bad> {
     }
 }
 
+/// Returns the least number that both divide.
+pub(super) fn common_multiple(one: u64, other: u64) -> Option<u64> {
+    let (mut a, mut b) = (one, other);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (one / a).checked_mul(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,11 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haul_io::quirk::{Preallocate, SizeTold, of_magic};
 use haul_sys::data::{Allocate, fallocate, ftruncate, pread, pwrite};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
+
+use crate::quirk::{Preallocate, SizeTold, of_magic};
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -25,19 +26,25 @@ const CALL_BYTES: usize = 256 << 10;
 const WORKERS_MAX: usize = 4;
 
 /// A range of one file that goes to a range of another.
-pub(super) struct Bulk<'a> {
-    pub(super) source: BorrowedFd<'a>,
-    pub(super) target: BorrowedFd<'a>,
-    pub(super) source_offset: u64,
-    pub(super) target_offset: u64,
-    pub(super) bytes: u64,
+pub struct Bulk<'a> {
+    /// Where the bytes come from; a regular file.
+    pub source: BorrowedFd<'a>,
+    /// Where they go; another regular file.
+    pub target: BorrowedFd<'a>,
+    /// The first byte that is read.
+    pub source_offset: u64,
+    /// Where it goes.
+    pub target_offset: u64,
+    /// How many go.
+    pub bytes: u64,
     /// Whether the target ends where it is written to.
-    pub(super) cuts: bool,
+    pub cuts: bool,
 }
 
 /// Returns how many bytes from a position of one file to another may go in bulk: 0 where the plain
 /// loop has to do it all.
-pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
+#[must_use]
+pub fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
     let (Ok(from), Ok(to)) = (fstat(source), fstat(target)) else { return 0 };
     let is_true =
         || fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::True);
@@ -50,7 +57,7 @@ pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64,
 
 /// Copies, and returns how many bytes from the start on arrived without a gap. `tick` is called now
 /// and then with how many have arrived, and says whether to go on.
-pub(super) fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
+pub fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     let quirk = fstatfs(bulk.target).map(|system| of_magic(system.magic));
     if bulk.cuts && quirk.is_ok_and(|quirk| quirk.preallocate == Preallocate::Pays) {
         // Where there is no room for all of it, the writes say so.
@@ -143,13 +150,4 @@ impl Shared<'_> {
         }
         Some(filled as u64)
     }
-}
-
-/// Returns the least number that both divide.
-pub(super) fn common_multiple(one: u64, other: u64) -> Option<u64> {
-    let (mut a, mut b) = (one, other);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    (one / a).checked_mul(other)
 }

@@ -1,0 +1,291 @@
+//! What is at the other end of a pipe: somebody slow, who does not block, who goes away, who is
+//! killed; a socket; a disk that is full. The same bytes come through, or it is told.
+
+use std::fs;
+use std::io::Read as _;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::stream::{demand, noise, shell};
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, is_root};
+
+/// Numbers that look like chance and are the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most.max(1)
+    }
+
+    /// Most pieces are small, some are larger than a pipe, and after some nothing comes for a while.
+    fn piece(&mut self) -> usize {
+        let most = [1, 100, 5000, 70_000, 1_500_000][self.below(5)];
+        if self.below(8) == 0 {
+            std::thread::sleep(Duration::from_millis(self.below(4) as u64));
+        }
+        1 + self.below(most)
+    }
+}
+
+fn start(dir: &Path, words: &[&str], stdin: Stdio, stdout: Stdio) -> Outcome<Child> {
+    let mut call = Command::new(haul());
+    call.args(words).current_dir(dir).env("LC_ALL", "C").stdin(stdin).stdout(stdout);
+    Ok(call.spawn()?)
+}
+
+fn without_blocking(fd: impl Into<OwnedFd>) -> Outcome<Stdio> {
+    let fd = fd.into();
+    let flags = rustix::fs::fcntl_getfl(&fd)?;
+    rustix::fs::fcntl_setfl(&fd, flags | rustix::fs::OFlags::NONBLOCK)?;
+    Ok(fd.into())
+}
+
+fn feed(mut to: impl std::io::Write, bytes: &[u8], seed: u64) {
+    let mut numbers = Numbers(seed);
+    let mut left = bytes;
+    while !left.is_empty() {
+        let (piece, rest) = left.split_at(numbers.piece().min(left.len()));
+        if to.write_all(piece).is_err() {
+            return;
+        }
+        left = rest;
+    }
+}
+
+fn drain(mut from: impl std::io::Read, seed: u64) -> Vec<u8> {
+    let mut numbers = Numbers(seed);
+    let (mut all, mut room) = (Vec::new(), vec![0; 1_500_000]);
+    loop {
+        let most = numbers.piece();
+        match from.read(&mut room[..most]) {
+            Ok(0) | Err(_) => return all,
+            Ok(count) => all.extend_from_slice(&room[..count]),
+        }
+    }
+}
+
+#[test]
+fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Outcome {
+    let scratch = Scratch::new()?;
+    let bytes = noise((3 << 20) + 4321);
+    for seed in 1..4 {
+        for words in [
+            &["cat"][..],
+            &["read", "-"],
+            &["write", "-"],
+            &["write", "--buffer=1M", "--watermarks=30,60", "-"],
+            &["tee", "copy"],
+            &["write", "-", "copy"],
+            &["split", "-b1M", "--filter=cat"],
+        ] {
+            let (stdin, feeding) = std::io::pipe()?;
+            let (draining, stdout) = std::io::pipe()?;
+            // Who is started by split does not expect an output that does not block.
+            let stdout = match words[0] {
+                "split" => stdout.into(),
+                _ => without_blocking(stdout)?,
+            };
+            let mut child = start(scratch.path(), words, without_blocking(stdin)?, stdout)?;
+            let got = std::thread::scope(|scope| {
+                scope.spawn(|| feed(feeding, &bytes, seed));
+                drain(draining, seed + 100)
+            });
+            assert!(child.wait()?.success(), "{words:?} {seed}");
+            assert!(got == bytes, "{words:?} {seed}: {} bytes", got.len());
+            if words.contains(&"copy") {
+                assert!(fs::read(scratch.at("copy"))? == bytes, "{words:?} {seed}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The pages of a file and of buffers are in the pipe for as long as its reader takes its time:
+/// meanwhile buffers are used again, and when the writer has ended the file may change.
+#[test]
+fn what_a_slow_reader_still_has_to_see_is_never_changed() -> Outcome {
+    let scratch = Scratch::new()?;
+    let bytes = noise(5 << 20);
+    for words in [
+        &["read", "--cache=direct", "--io-size=64K", "--queue-depth=2", "a"][..],
+        &["read", "--cache=keep", "--io-size=64K", "--sum=md5", "a"],
+        &["cat", "a"],
+        &["cat", "-"],
+        &["dd", "if=a", "bs=96K", "status=none"],
+        &["tee"],
+        &["write", "--io-size=64K", "--queue-depth=2", "-"],
+        &["split", "-b512K", "--filter=cat", "a"],
+    ] {
+        scratch.write("a", &bytes)?;
+        let stdin: Stdio = fs::File::open(scratch.at("a"))?.into();
+        let (mut slow, stdout) = std::io::pipe()?;
+        let mut call = Command::new(haul());
+        call.args(words).current_dir(scratch.path()).stderr(Stdio::null());
+        let mut child = call.stdin(stdin).stdout(stdout).spawn()?;
+        drop(call);
+        let (mut read, mut room, mut changed) = (Vec::new(), vec![0; 48 << 10], false);
+        loop {
+            if !changed && child.try_wait()?.is_some() {
+                let file = fs::File::options().write(true).open(scratch.at("a"))?;
+                std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xee; bytes.len()], 0)?;
+                changed = true;
+            }
+            match slow.read(&mut room)? {
+                0 => break,
+                count => read.extend_from_slice(&room[..count]),
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        assert!(child.wait()?.success(), "{words:?}");
+        assert!(read == bytes, "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn who_is_no_longer_read_ends_quietly() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", noise(20 << 20))?;
+    for line in [
+        "haul dd if=a bs=64K status=none",
+        "haul tee < a",
+        "haul write - < a",
+        "haul read - < a",
+        "haul cat - < a",
+        "haul cat -n a",
+        "cat a | haul cat",
+    ] {
+        let line = format!("{line} | head -c 10 > /dev/null; exit ${{PIPESTATUS[-2]}}");
+        let done = shell(scratch.path(), &line)?;
+        assert_eq!((done.status.code(), done.stderr.len()), (Some(141), 0), "{line}: {done:?}");
+    }
+    demand(scratch.path(), "haul split -b 1M --filter 'head -c 1 > /dev/null' a")
+}
+
+#[test]
+fn what_a_writer_gave_before_it_was_killed_arrives() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", noise(6 << 20))?;
+    let killed = "(head -c 3000000 a; kill -9 $BASHPID) 2>/dev/null";
+    for end in [
+        "haul write b",
+        "haul write --buffer 1M b",
+        "haul write --atomic b",
+        "haul cat > b",
+        "haul read - > b",
+        "haul tee b > /dev/null",
+        "haul dd of=b bs=100k iflag=fullblock status=none",
+        "haul split -b 1M - s.; cat s.* > b",
+        "haul md5sum | sed 's/-$/b/' > sum; head -c 3000000 a > b; haul md5sum -c --quiet sum",
+    ] {
+        let line = format!(
+            "set +o pipefail; {killed} | {end}; cmp -n 3000000 a b && [ $(stat -c %s b) = 3000000 ]; \
+             code=$?; rm -f b s.*; exit $code"
+        );
+        let done = shell(scratch.path(), &line)?;
+        assert!(done.status.success(), "{line}: {done:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_source_that_is_cut_ends_there_for_everybody() -> Outcome {
+    let scratch = Scratch::new()?;
+    let bytes = noise(16 << 20);
+    for words in [
+        &["cat", "a"][..],
+        &["cat", "-v", "a"],
+        &["dd", "if=a", "bs=64K", "status=none"],
+        &["split", "-b", "1M", "--filter", "cat", "a"],
+    ] {
+        scratch.write("a", &bytes)?;
+        let mut child = start(scratch.path(), words, Stdio::null(), Stdio::piped())?;
+        let mut stdout = child.stdout.take().ok_or("no pipe")?;
+        let mut read = vec![0; 1 << 20];
+        stdout.read_exact(&mut read)?;
+        fs::File::options().write(true).open(scratch.at("a"))?.set_len(9 << 20)?;
+        stdout.read_to_end(&mut read)?;
+        assert!(child.wait()?.success(), "{words:?}");
+        if words[1] != "-v" {
+            assert!(read.len() >= 9 << 20 && bytes.starts_with(&read), "{words:?}: {}", read.len());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sockets_are_ends_like_any_other() -> Outcome {
+    let scratch = Scratch::new()?;
+    let bytes = noise((6 << 20) + 77);
+    scratch.write("a", &bytes)?;
+    for (left, right) in [
+        (&["read", "a"][..], &["write", "b"][..]),
+        (&["cat", "a"], &["tee", "b"]),
+        (&["dd", "if=a", "bs=1M", "status=none"], &["dd", "of=b", "bs=1M", "status=none"]),
+        (&["write", "-"], &["cat", "-"]),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let near: OwnedFd = TcpStream::connect(listener.local_addr()?)?.into();
+        let far: OwnedFd = listener.accept()?.0.into();
+        let stdin = fs::File::open(scratch.at("a"))?;
+        let out = fs::File::create(scratch.at("c"))?;
+        let mut one = start(scratch.path(), left, stdin.into(), near.into())?;
+        let mut other = start(scratch.path(), right, far.into(), out.into())?;
+        assert!(one.wait()?.success() && other.wait()?.success(), "{left:?} {right:?}");
+        let target = if right == ["cat", "-"] { "c" } else { "b" };
+        assert!(fs::read(scratch.at(target))? == bytes, "{left:?} {right:?}");
+        fs::write(scratch.at(target), "")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_disk_that_is_full_is_told_by_everybody_and_takes_nothing_from_the_others() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("m"))?;
+    scratch.write("a", noise(12 << 20))?;
+    // A namespace of its own takes the mount with it.
+    let line = format!(
+        "haul() {{ '{0}' \"$@\"; }}; mount -t tmpfs -o size=4m none m
+         haul tee m/f b < a > c; echo $?; cmp a b && cmp a c; rm m/*
+         haul write m/f b < a; echo $?; cmp a b; rm m/*
+         haul split -b 1M a m/x; echo $?; rm m/*
+         haul split -n 4 a m/x; echo $?; rm m/*
+         cat a | haul split -b 1M - m/x; echo $?; rm m/*
+         haul cat -A a > m/f; echo $?; rm m/*
+         cat a | haul cat > m/f; echo $?; rm m/*
+         cat a | haul dd of=m/f bs=64K iflag=fullblock status=none; echo $?; rm m/*
+         for i in $(seq 9999); do echo x; done | haul md5sum - - - > m/f; echo $?
+         haul read --sum md5 a > m/f 2> s; echo $?",
+        haul().display()
+    );
+    let call = Call::of("unshare").words(["-m", "bash", "-c", &line]).in_dir(scratch.path());
+    let done = call.run()?;
+    assert_eq!(done.text(), "1\n1\n1\n1\n1\n1\n1\n1\n0\n1\n", "{done:?}");
+    let errors = done.errors();
+    assert_eq!(errors.matches("No space left on device").count(), 8, "{errors}");
+    assert!(fs::read_to_string(scratch.at("s"))?.contains("No space left on device"));
+    Ok(())
+}
+
+/// Not so `cat`, ours and GNU's: `copy_file_range` takes the position without its lock.
+#[test]
+fn two_that_share_an_output_take_turns_and_lose_nothing() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", noise(9 << 20))?;
+    let one = "haul dd if=a bs=1M status=none";
+    demand(
+        scratch.path(),
+        &format!("({one} & {one} & wait) > b; [ $(stat -c %s b) = {} ]", 18 << 20),
+    )
+}

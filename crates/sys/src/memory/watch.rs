@@ -1,0 +1,84 @@
+//! `sigaction(SIGBUS)` — looks at mapped bytes of a file that may be gone by then:
+//! <https://man7.org/linux/man-pages/man2/sigaction.2.html>
+//!
+//! Who touches a page of a mapping that the file no longer has, or that its storage cannot read, gets
+//! SIGBUS. While a thread watches a range, the handler puts zeros in the place of everything from
+//! that page on and makes a note, so that the thread goes on and then learns that what it saw was not
+//! the file. A SIGBUS from anywhere else ends the process as it always did.
+
+use std::cell::Cell;
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+thread_local! {
+    // Constant and without a destructor: to the handler it is plain memory of its thread.
+    static WATCHED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    static GONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The size of a page, which the handler must not ask for.
+static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
+
+static INSTALLED: Once = Once::new();
+
+extern "C" fn on_bus_error(
+    signal: libc::c_int,
+    info: *const libc::siginfo_t,
+    _context: *const libc::c_void,
+) {
+    // SAFETY: with `SA_SIGINFO` the kernel hands over a `siginfo_t`, valid during the handler, and
+    // for SIGBUS it holds the address.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let (start, end) = WATCHED.get();
+    if (start..end).contains(&address) {
+        let page =
+            address / PAGE_BYTES.load(Ordering::Relaxed) * PAGE_BYTES.load(Ordering::Relaxed);
+        // SAFETY: `mmap` is a bare system call, which a handler may make. The range is within the
+        // mapping that this thread watches, which stays readable; only its contents change, and
+        // whoever reads them reads plain bytes.
+        let mapped = unsafe {
+            libc::mmap(
+                page as *mut libc::c_void,
+                end - page,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                -1,
+                0,
+            )
+        };
+        if mapped != libc::MAP_FAILED {
+            GONE.set(true);
+            return;
+        }
+    }
+    // Nobody's: the instruction is tried again, and this time it ends the process.
+    // SAFETY: setting a signal's default action touches no memory.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+    }
+}
+
+fn install() {
+    PAGE_BYTES.store(rustix::param::page_size(), Ordering::Relaxed);
+    // SAFETY: all-zero is a valid `sigaction`, the structure lives through the call, and the
+    // handler is async-signal-safe.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Calls while this thread watches a range of addresses; `None` if some of it was gone meanwhile.
+///
+/// Whoever reads the range has to do it on this thread.
+pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) -> Option<T> {
+    INSTALLED.call_once(install);
+    GONE.set(false);
+    WATCHED.set((start, start + bytes));
+    let answer = call();
+    WATCHED.set((0, 0));
+    (!GONE.get()).then_some(answer)
+}
