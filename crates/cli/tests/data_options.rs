@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::support::Outcome;
-use super::support::run::cp;
+use super::support::run::{Call, cp};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::volumes;
@@ -42,6 +42,32 @@ fn fsync_waits_for_the_directory_that_the_name_is_in() -> Outcome {
     let strace = Strace::new(scratch.at("log")).trace("fsync").showing_paths();
     strace.wrap(cp(["--fsync", "s", "else/where/t"]).in_dir(scratch.path())).succeed()?;
     assert!(strace.text()?.contains("else/where>"), "{}", strace.text()?);
+    Ok(())
+}
+
+#[test]
+fn links_and_special_files_named_by_path_have_their_directory_on_stable_storage() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s", "s")?;
+    std::os::unix::fs::symlink("s", scratch.at("link"))?;
+    Call::of("mkfifo").word("fifo").in_dir(scratch.path()).succeed()?;
+    std::fs::create_dir(scratch.at("d"))?;
+    for (option, words) in [
+        ("--durable", ["-P", "link", "d/link"]),
+        ("--durable", ["-R", "fifo", "d/fifo"]),
+        ("--fsync", ["-P", "link", "d/again"]),
+        ("--durable", ["-l", "s", "d/hard"]),
+        ("--fsync", ["-l", "s", "d/harder"]),
+    ] {
+        let strace = Strace::new(scratch.at("log")).trace("fsync").showing_paths();
+        strace.wrap(cp([option]).words(words).in_dir(scratch.path())).succeed()?;
+        let text = strace.text()?;
+        let directory = format!("<{}>", scratch.at("d").display());
+        assert!(text.contains(&directory), "{option} {words:?}: {text}");
+    }
     Ok(())
 }
 

@@ -17,8 +17,9 @@ const PROGRAM: &str = "haul clean";
 const HELP: &str = "Usage: haul clean [-n] DIRECTORY...\n\
     Remove the hidden files (.haul- and twelve letters) that runs which were killed\n\
     have left in DIRECTORY and below it, on its file system, and name each of them.\n\
-    What a run is at work on, what is younger than a minute and what belongs to\n\
-    others is left alone.\n\n  \
+    Journals and unfinished files of 'cp --resume' are among them; without these it\n\
+    begins anew. What a run is at work on, what is younger than a minute and what\n\
+    belongs to others is left alone.\n\n  \
     -n, --dry-run              only name what would be removed\n      \
     --older-than=SECONDS   leave what is younger alone (default: 60)\n      \
     --help                 display this help and exit\n";

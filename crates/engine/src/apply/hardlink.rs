@@ -14,7 +14,7 @@ use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
 use crate::request::Existing;
 use crate::run::{Entry, Run};
-use crate::schedule::finish::release;
+use crate::schedule::finish::{release, secure_place};
 use crate::walk::node::{Identity, Node};
 use crate::walk::reader::Reader;
 use crate::worker::{Task, TaskKind, Worker};
@@ -259,6 +259,7 @@ pub(super) fn to_first(
             let backup = item.backup.as_deref();
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
             Shard::one(&worker.shard.hard_links);
+            secure_place(run, entry);
             resumed::note_named(run, task, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
         }
@@ -320,7 +321,10 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
         _ => link(entry.target),
     };
     match made {
-        Ok(()) => Shard::one(&worker.shard.hard_links),
+        Ok(()) => {
+            Shard::one(&worker.shard.hard_links);
+            secure_place(run, entry);
+        }
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));
             if let Some(backup) = item.backup.take() {

@@ -234,15 +234,14 @@ impl Partial {
 }
 
 /// Tells whether what there is of a file is kept for a run that goes on, now that this one does not
-/// complete it.
+/// complete it. Whoever stops a run does not want to wait for a flush; a failure leaves time to tell.
 pub(super) fn is_kept(run: &Run<'_>, target: &Target, error: DataError) -> bool {
+    let Some(partial) = &target.partial else { return false };
     let is_sound = match error {
         DataError::Stopped => true,
-        DataError::Call(CallError { call, .. }) => !matches!(call, Call::Fdatasync | Call::Fsync),
+        DataError::Call(CallError { call: Call::Fdatasync | Call::Fsync, .. }) => false,
+        DataError::Call(_) => partial.record(run, target.fd.as_fd()).is_ok(),
         _ => false,
     };
-    let Some(partial) = &target.partial else { return false };
-    is_sound
-        && partial.record(run, target.fd.as_fd()).is_ok()
-        && run.journal.is_some_and(|journal| !journal.is_broken())
+    is_sound && run.journal.is_some_and(|journal| !journal.is_broken())
 }

@@ -11,6 +11,7 @@ use crate::error::What;
 use crate::metadata::by_name::{self, Place};
 use crate::monitor::Shard;
 use crate::run::Entry;
+use crate::schedule::finish::secure_place;
 use crate::worker::{Task, Worker};
 
 /// Makes a file of the source's kind, with its device number.
@@ -45,5 +46,6 @@ pub(super) fn make(
         return Made::No;
     }
     Shard::one(&worker.shard.specials);
+    secure_place(run, entry);
     Made::Yes
 }

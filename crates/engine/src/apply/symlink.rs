@@ -11,6 +11,7 @@ use crate::error::What;
 use crate::metadata::by_name::{self, Place};
 use crate::monitor::{Outcome, Shard};
 use crate::run::Entry;
+use crate::schedule::finish::secure_place;
 use crate::worker::{Task, Worker};
 
 /// Makes a symbolic link with the text of the source's.
@@ -55,6 +56,7 @@ fn make_link(
     match made {
         Ok(()) => {
             Shard::one(&worker.shard.symlinks);
+            secure_place(run, entry);
             if entry.is_operand() {
                 let made = statat(task.handles.target(), entry.target);
                 worker.run.made_by_operand(entry.target, made);
@@ -92,6 +94,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
     };
     let Err(error) = made else {
         Shard::one(&worker.shard.symlinks);
+        secure_place(run, entry);
         return;
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));

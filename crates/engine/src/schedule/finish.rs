@@ -71,6 +71,13 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
+/// Does that for a name that was made at once, where the policy waits for names.
+pub(crate) fn secure_place(run: &Run<'_>, entry: &Entry<'_>) {
+    if run.policy.syncs_names() {
+        sync_place(run, entry);
+    }
+}
+
 /// Waits until the name of a file is on stable storage that was given as a path: the directory that
 /// it is in is no node of ours.
 pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
