@@ -1,6 +1,6 @@
 //! The names of corpora: read, shown again, and refused with a hint.
 
-use haul_manifest::{Recipe, Shape, parse_recipe};
+use haul_manifest::{ItemKind, Recipe, Shape, parse_recipe};
 use proptest::prelude::*;
 
 use crate::support::Outcome;
@@ -18,12 +18,38 @@ fn recipes_are_read() -> Outcome {
 }
 
 #[test]
+fn large_files_are_strewn_evenly() -> Outcome {
+    for large in [0, 3, 20, 21] {
+        let text = format!("strewn:files=50,dirs=7,size=10,large={large},large-size=1000");
+        let sizes: Vec<u64> = parse_recipe(&text)?
+            .items()
+            .filter_map(|item| match item.kind {
+                ItemKind::Regular(body) => Some(body.size),
+                _ => None,
+            })
+            .collect();
+        let many = |size| sizes.iter().filter(|found| **found == size).count();
+        assert_eq!((many(10), many(1000)), (50, large), "{text}");
+        let plain = parse_recipe("nested:files=50,dirs=7,size=10")?;
+        if large == 0 {
+            assert!(parse_recipe(&text)?.items().eq(plain.items()), "without large ones, nested");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn errors_help() {
     for (text, expected) in [
-        ("", "no recipe is called ''; known are flat, nested, mixed, deep, sparse, random"),
+        (
+            "",
+            "no recipe is called ''; known are flat, nested, strewn, mixed, deep, sparse, \
+             random",
+        ),
         (
             "flta:files=1",
-            "no recipe is called 'flta'; known are flat, nested, mixed, deep, sparse, random",
+            "no recipe is called 'flta'; known are flat, nested, strewn, mixed, deep, sparse, \
+             random",
         ),
         ("flat:dirs=1", "'flat' has no key 'dirs'; its keys are files, size, seed"),
         ("flat:files", "'files' is not of the form key=value, such as files=100"),
@@ -42,7 +68,8 @@ fn errors_help() {
         ),
         (
             "\u{1b}[31m",
-            "no recipe is called '\\x1b[31m'; known are flat, nested, mixed, deep, sparse, random",
+            "no recipe is called '\\x1b[31m'; known are flat, nested, strewn, mixed, deep, sparse, \
+             random",
         ),
     ] {
         let error = parse_recipe(text).err().map(|error| error.to_string());
@@ -59,6 +86,15 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
             dirs,
             size
         }),
+        (number(), number(), number(), number(), number()).prop_map(
+            |(files, dirs, size, large, large_size)| Shape::Strewn {
+                files,
+                dirs,
+                size,
+                large,
+                large_size
+            }
+        ),
         (number(), number(), number()).prop_map(|(files, median, cap)| Shape::Mixed {
             files,
             median,

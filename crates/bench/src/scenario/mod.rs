@@ -4,6 +4,7 @@ mod definition;
 mod delete_flat;
 mod delete_mixed;
 mod delete_nested;
+mod delete_strewn;
 mod flat_small;
 mod huge;
 mod large;
@@ -27,4 +28,5 @@ pub const SCENARIOS: &[Definition] = &[
     delete_nested::DEFINITION,
     delete_flat::DEFINITION,
     delete_mixed::DEFINITION,
+    delete_strewn::DEFINITION,
 ];

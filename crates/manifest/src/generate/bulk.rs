@@ -30,17 +30,43 @@ pub(super) fn flat(files: u64, size: u64, seed: u64) -> impl Iterator<Item = Ite
 }
 
 pub(super) fn nested(files: u64, dirs: u64, size: u64, seed: u64) -> impl Iterator<Item = Item> {
+    strewn((files, size), dirs, (0, 0), seed)
+}
+
+/// Small files and large ones, each spread over the directories, a directory's large ones first.
+pub(super) fn strewn(
+    (files, size): (u64, u64),
+    dirs: u64,
+    (large, large_size): (u64, u64),
+    seed: u64,
+) -> impl Iterator<Item = Item> {
     let dirs = dirs.max(1);
     (0..dirs).flat_map(move |dir| {
         let directory = Item::new(1, format!("d{dir:05}"), ItemKind::Directory);
-        // The remainder is spread over the first directories.
-        let (each, more) = (files / dirs, files % dirs);
-        let first = dir * each + dir.min(more);
-        let count = each + u64::from(dir < more);
-        let files = (first..first + count)
+        // Large ones are numbered after the small ones, so that those are the same with them and
+        // without.
+        let large = share(large, dirs, dir).map(move |number| {
+            file(2, format!("large{number:04}"), large_size, seed, files.saturating_add(number))
+        });
+        let files = head_first(files, dirs, dir)
             .map(move |number| file(2, format!("f{number:07}"), size, seed, number));
-        std::iter::once(directory).chain(files)
+        std::iter::once(directory).chain(large).chain(files)
     })
+}
+
+/// Returns the numbers of the files that one of the directories gets: the remainder is spread over
+/// the first ones.
+fn head_first(files: u64, dirs: u64, dir: u64) -> std::ops::Range<u64> {
+    let (each, more) = (files / dirs, files % dirs);
+    let first = dir * each + dir.min(more);
+    first..first + each + u64::from(dir < more)
+}
+
+/// Returns the numbers of the files that one of the directories gets, where there may be far fewer
+/// files than directories: they are at even distances.
+fn share(files: u64, dirs: u64, dir: u64) -> std::ops::Range<u64> {
+    let before = |dir: u64| (u128::from(files) * u128::from(dir)).div_ceil(u128::from(dirs)) as u64;
+    before(dir)..before(dir + 1)
 }
 
 pub(super) fn deep(depth: u64, name_bytes: u64, seed: u64) -> impl Iterator<Item = Item> {

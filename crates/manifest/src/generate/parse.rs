@@ -48,7 +48,7 @@ const SIZE_MAX: u64 = 1 << 62;
 /// 100,000 is what haul promises; a chain must end somewhere.
 const DEPTH_MAX: u64 = 10_000_000;
 
-const TABLE: [Entry; 6] = [
+const TABLE: [Entry; 7] = [
     Entry {
         name: "flat",
         keys: &[count("files", 1000, 0, FILES_MAX), bytes("size", 1024, 0, SIZE_MAX)],
@@ -67,6 +67,20 @@ const TABLE: [Entry; 6] = [
         build: |values| {
             let &[files, dirs, size] = values else { return None };
             Some(Shape::Nested { files, dirs, size })
+        },
+    },
+    Entry {
+        name: "strewn",
+        keys: &[
+            count("files", 1000, 0, FILES_MAX),
+            count("dirs", 20, 1, FILES_MAX),
+            bytes("size", 1024, 0, SIZE_MAX),
+            count("large", 20, 0, FILES_MAX),
+            bytes("large-size", 64 << 20, 0, SIZE_MAX),
+        ],
+        build: |values| {
+            let &[files, dirs, size, large, large_size] = values else { return None };
+            Some(Shape::Strewn { files, dirs, size, large, large_size })
         },
     },
     Entry {
@@ -196,6 +210,7 @@ fn is_bytes(name: &str) -> bool {
 /// | --- | --- |
 /// | `flat` | `files=1000`, `size=1K` |
 /// | `nested` | `files=1000`, `dirs=20`, `size=1K` |
+/// | `strewn` | `files=1000`, `dirs=20`, `size=1K`, `large=20`, `large-size=64M` |
 /// | `mixed` | `files=1000`, `median=4K`, `cap=64M` |
 /// | `deep` | `depth=1000`, `name=1` |
 /// | `sparse` | `size=5G`, `segments=8`, `data=64K` |
@@ -269,6 +284,9 @@ pub(super) fn describe(recipe: &Recipe) -> String {
     let (name, values) = match recipe.shape {
         Shape::Flat { files, size } => ("flat", vec![files, size]),
         Shape::Nested { files, dirs, size } => ("nested", vec![files, dirs, size]),
+        Shape::Strewn { files, dirs, size, large, large_size } => {
+            ("strewn", vec![files, dirs, size, large, large_size])
+        }
         Shape::Mixed { files, median, cap } => ("mixed", vec![files, median, cap]),
         Shape::Deep { depth, name } => ("deep", vec![depth, name]),
         Shape::Sparse { size, segments, data } => ("sparse", vec![size, segments, data]),

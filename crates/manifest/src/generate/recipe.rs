@@ -45,6 +45,20 @@ pub enum Shape {
         /// The size of each file.
         size: u64,
     },
+    /// Files of one size, spread evenly over directories that lie side by side, and some large ones
+    /// spread evenly among them: a build tree with its archives.
+    Strewn {
+        /// How many small files in all.
+        files: u64,
+        /// How many directories.
+        dirs: u64,
+        /// The size of each small file.
+        size: u64,
+        /// How many large files in all.
+        large: u64,
+        /// The size of each large file.
+        large_size: u64,
+    },
     /// Files of very different sizes in directories up to six deep, with symbolic links (3 in 100
     /// files), hard links (2) and odd names (1): somebody's home.
     Mixed {
@@ -86,6 +100,9 @@ impl Recipe {
         match self.shape {
             Shape::Flat { files, size } => Box::new(bulk::flat(files, size, seed)),
             Shape::Nested { files, dirs, size } => Box::new(bulk::nested(files, dirs, size, seed)),
+            Shape::Strewn { files, dirs, size, large, large_size } => {
+                Box::new(bulk::strewn((files, size), dirs, (large, large_size), seed))
+            }
             Shape::Mixed { files, median, cap } => Box::new(Mixed::new(files, median, cap, seed)),
             Shape::Deep { depth, name } => Box::new(bulk::deep(depth, name, seed)),
             Shape::Sparse { size, segments, data } => {
