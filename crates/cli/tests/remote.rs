@@ -112,6 +112,46 @@ fn a_tree_of_small_files_has_many_requests_on_their_way() -> Outcome {
 }
 
 #[test]
+fn a_tree_of_small_files_is_removed_by_many_at_once() -> Outcome {
+    let config = Config { metadata_delay: TRIP, ..Config::default() };
+    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
+    Call::of(haul()).words(["rm", "-r", "s"]).in_dir(far.mounted.path()).succeed()?;
+    assert!(!far.scratch.at("below/s").exists());
+    // One directory each, of eight.
+    let most = far.in_flight(Operation::Unlink);
+    assert!((5..=8).contains(&most), "{most}");
+    Ok(())
+}
+
+#[test]
+fn whoever_says_how_many_removers_gets_no_more() -> Outcome {
+    let config = Config { metadata_delay: TRIP, ..Config::default() };
+    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
+    let rm = Call::of(haul()).words(["rm", "-r", "--jobs=2", "s"]);
+    rm.in_dir(far.mounted.path()).succeed()?;
+    assert_eq!(far.in_flight(Operation::Unlink), 2);
+    Ok(())
+}
+
+#[test]
+fn a_tree_is_moved_there_and_back_by_many_at_once() -> Outcome {
+    let config = Config { metadata_delay: TRIP, ..Config::default() };
+    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
+    tree(&far.scratch.at("near"))?;
+    let mv = |words: &[&str]| Call::of(haul()).word("mv").words(words).in_dir(far.scratch.path());
+    mv(&["near", "far/came"]).succeed()?;
+    let most = [Operation::Create, Operation::Flush].map(|operation| far.in_flight(operation));
+    assert!(most.iter().sum::<u64>() >= 8, "{most:?}");
+    mv(&["far/s", "back"]).succeed()?;
+    let most = far.in_flight(Operation::Unlink);
+    assert!((5..=8).contains(&most), "{most}");
+    let contents = haul_manifest::Aspects::contents_only();
+    let came = far.scratch.at("below/came");
+    super::support::judge::demand_equal(&far.scratch.at("back"), &came, contents, "two moves");
+    Ok(())
+}
+
+#[test]
 fn a_server_that_copies_by_itself_is_let_to() -> Outcome {
     let config = Config { offload: Offload::Yes, ..direct() };
     let Some(far) = Far::new(&config, large(40 * MIB))? else { return Ok(()) };

@@ -246,12 +246,14 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let copiers = settings.jobs.unwrap_or_else(common::default_jobs);
     let removers = settings.jobs.unwrap_or_else(super::rm::processors);
+    // Whoever says how many, means that.
+    let waiting = |jobs: usize| settings.jobs.unwrap_or_else(|| jobs.max(common::WAITING_JOBS));
     Ok(Request {
         sources: sources.collect::<Result<_, _>>()?,
         target: c_string(target.as_bytes())?,
         form,
         policy: settings.policy()?,
-        resources: Resources { jobs: copiers, waiting_jobs: copiers, descriptors },
-        removing: Resources { jobs: removers, waiting_jobs: removers, descriptors },
+        resources: Resources { jobs: copiers, waiting_jobs: waiting(copiers), descriptors },
+        removing: Resources { jobs: removers, waiting_jobs: waiting(removers), descriptors },
     })
 }

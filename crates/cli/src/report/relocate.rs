@@ -234,7 +234,8 @@ fn failure_json(failure: &Failure) -> String {
 /// Runs a move, tells what happens, and returns the exit code, or dies by the signal that ended it.
 pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let control = Control::new(request.resources.jobs.max(request.removing.jobs), stop);
+    let jobs = request.resources.waiting_jobs.max(request.removing.waiting_jobs);
+    let control = Control::new(jobs, stop);
     let progress = Progress::new(how.progress, how.verbose);
     let counted = counted(request);
     let started = Instant::now();

@@ -170,7 +170,8 @@ fn failure_json(failure: &Failure) -> String {
 /// it.
 pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let control = Control::new(request.resources.jobs, stop);
+    let jobs = request.resources.jobs.max(request.resources.waiting_jobs);
+    let control = Control::new(jobs, stop);
     let progress = Progress::new(how.progress, how.verbose);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {

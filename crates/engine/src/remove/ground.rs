@@ -8,6 +8,7 @@
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
+use haul_io::{quirk, quirk::Trips};
 use haul_sys::fs::fstatfs;
 
 /// In which order the entries of a directory are removed.
@@ -26,19 +27,27 @@ pub(super) struct Ground {
     pub(super) sequence: Sequence,
     /// How many workers may delete in one directory.
     pub(super) deleters: usize,
+    /// Whether each removal is a trip to somewhere else, so that many workers may wait at once: in
+    /// one directory its lock lets only one of them on its way, in others each has its own.
+    pub(super) trips: Trips,
 }
 
 /// What is assumed of all others: nothing that could hurt.
-pub(super) static PLAIN: Ground = Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1 };
+pub(super) static PLAIN: Ground =
+    Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1, trips: Trips::Near };
+
+/// The same of those whose bytes are somewhere else.
+static FAR: Ground =
+    Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1, trips: Trips::Far };
 
 static TABLE: &[Ground] = &[
     // ext2, ext3 and ext4.
-    Ground { magic: 0xEF53, sequence: Sequence::ByInode, deleters: 2 },
+    Ground { magic: 0xEF53, sequence: Sequence::ByInode, deleters: 2, trips: Trips::Near },
     // XFS puts directories into its allocation groups in turn and files beside their directory. In
     // the order of inodes a group's directories follow one another, so that workers that have halves
     // of the list are in different groups; in the order of names they would want the same group's
     // lock at the same time, directory after directory.
-    Ground { magic: 0x5846_5342, sequence: Sequence::ByInode, deleters: 1 },
+    Ground { magic: 0x5846_5342, sequence: Sequence::ByInode, deleters: 1, trips: Trips::Near },
 ];
 
 /// The file systems that a run has met, by device.
@@ -53,10 +62,13 @@ impl Grounds {
             return ground;
         }
         // One that will not say what it is, is treated like one that nobody knows.
-        let ground = fstatfs(directory)
-            .ok()
-            .and_then(|told| TABLE.iter().find(|ground| ground.magic == told.magic))
-            .unwrap_or(&PLAIN);
+        let magic = fstatfs(directory).map_or(0, |told| told.magic);
+        let ground = TABLE.iter().find(|ground| ground.magic == magic).unwrap_or_else(|| {
+            match quirk::of_magic(magic).trips {
+                Trips::Near => &PLAIN,
+                Trips::Far => &FAR,
+            }
+        });
         known.push((dev, ground));
         ground
     }

@@ -15,7 +15,7 @@ use super::request::{Manner, Missing, Request};
 use super::run::{Operands, Run};
 use super::worker::{Job, Task, Worker};
 use crate::monitor::{Control, Counts};
-use crate::request::Order;
+use crate::request::{Order, Resources};
 use crate::schedule::pool::Pool;
 
 /// Descriptors that are not the engine's: the three standard ones, and the caller's own (a signal
@@ -30,11 +30,23 @@ const PER_WORKER: usize = 4;
 /// each open directory pins its inode in the kernel.
 const DIRECTORIES: usize = 1024;
 
-/// Divides descriptors among workers and directories that wait. With 20: one, and 9.
-fn divide(jobs: usize, descriptors: u64) -> (usize, usize) {
+/// How descriptors are divided among workers and directories that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shares {
+    workers: usize,
+    /// Workers where they mostly wait for storage that is far away.
+    waiting_workers: usize,
+    directories: usize,
+}
+
+/// Divides descriptors. With 20: one worker, and 9 directories.
+fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
     let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
-    let workers = jobs.clamp(1, (all / (2 * PER_WORKER)).max(1));
-    (workers, all.saturating_sub(workers * PER_WORKER).clamp(2, DIRECTORIES))
+    let most = (all / (2 * PER_WORKER)).max(1);
+    let workers = jobs.clamp(1, most);
+    let waiting_workers = waiting_jobs.clamp(workers, most);
+    let directories = all.saturating_sub(waiting_workers * PER_WORKER).clamp(2, DIRECTORIES);
+    Shares { workers, waiting_workers, directories }
 }
 
 /// Removes what the request asks for, and returns what was done. Blocks until it is done or
@@ -45,11 +57,12 @@ fn divide(jobs: usize, descriptors: u64) -> (usize, usize) {
 /// as the request has.
 pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let policy = &request.policy;
+    let Resources { jobs, waiting_jobs, descriptors } = request.resources;
     let jobs = match (policy.pace.manner, policy.order) {
-        (Manner::Gentle, _) | (_, Order::Listed) => 1,
-        _ => request.resources.jobs,
+        (Manner::Gentle, _) | (_, Order::Listed) => (1, 1),
+        _ => (jobs, waiting_jobs),
     };
-    let (workers, directories) = divide(jobs, request.resources.descriptors);
+    let Shares { workers, waiting_workers, directories } = divide(jobs, descriptors);
     let operands: Vec<CString> = request.operands.iter().map(|operand| trimmed(operand)).collect();
     let tells_entries = monitor.wants_entries();
     let together = policy.order == Order::Any
@@ -59,7 +72,8 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         policy,
         monitor,
         control,
-        pool: Pool::new(workers, workers),
+        pool: Pool::new(workers, waiting_workers),
+        jobs: workers,
         cache: Cache::new(directories),
         grounds: Grounds::default(),
         brake: Brake::new(policy.pace),
@@ -93,9 +107,10 @@ mod tests {
 
     #[test]
     fn twenty_descriptors_are_enough() {
-        let (workers, directories) = divide(8, 20);
-        assert_eq!((workers, directories), (1, 9));
-        assert!(RESERVED + workers * PER_WORKER + directories <= 20);
-        assert_eq!(divide(2, 20_000), (2, DIRECTORIES));
+        let few = divide((8, 32), 20);
+        assert_eq!(few, Shares { workers: 1, waiting_workers: 1, directories: 9 });
+        assert!(RESERVED + few.workers * PER_WORKER + few.directories <= 20);
+        let many = divide((2, 32), 20_000);
+        assert_eq!(many, Shares { workers: 2, waiting_workers: 32, directories: DIRECTORIES });
     }
 }

@@ -33,6 +33,11 @@ impl Brake {
         share.map_or(BATCH, |share| usize::try_from(share).unwrap_or(BATCH).clamp(1, BATCH))
     }
 
+    /// Tells whether only so many entries may go in a second.
+    pub(super) fn is_limited(&self) -> bool {
+        self.pace.per_second.is_some()
+    }
+
     /// Tells whether work is followed by rest.
     pub(super) fn is_gentle(&self) -> bool {
         self.pace.manner == Manner::Gentle

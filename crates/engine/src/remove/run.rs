@@ -52,6 +52,8 @@ pub(super) struct Run<'r> {
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
     pub(super) pool: Pool<Job, Joinable>,
+    /// Workers that keep the processors busy; further ones are for waiting.
+    pub(super) jobs: usize,
     pub(super) cache: Cache,
     pub(super) grounds: Grounds,
     pub(super) brake: Brake,

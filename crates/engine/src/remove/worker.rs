@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use haul_io::quirk::Trips;
 use haul_sys::Errno;
 use haul_sys::fs::DirectoryBuffer;
 
@@ -16,6 +17,7 @@ use super::reader::{Drawn, End, Names, Reader};
 use super::run::{Joinable, Operands, Run};
 use super::{directory, entry, operand};
 use crate::monitor::Shard;
+use crate::schedule::meter::Meter;
 use crate::schedule::pool::{Hunger, Work};
 use crate::walk::node::Identity;
 
@@ -28,6 +30,9 @@ const ALONE_ENTRIES: u64 = 64;
 /// small file takes 5 to 20 microseconds; one that a disk has to be asked for is just as welcome to
 /// have company.
 const LARGE: Duration = Duration::from_micros(100);
+
+/// How long a batch may take where each removal is a trip: then others soon hear that there is work.
+const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// The most workers in one directory of large files; four free memory faster than it can be had.
 const LARGE_DELETERS: usize = 4;
@@ -78,7 +83,9 @@ impl Task {
 
     /// Returns how many more workers are welcome, or, below zero, how many are too many.
     fn room(&self) -> isize {
-        let most = if self.has_large.load(Ordering::Relaxed) {
+        // Far away all of a removal happens under the directory's lock.
+        let is_near = self.node.ground.trips == Trips::Near;
+        let most = if is_near && self.has_large.load(Ordering::Relaxed) {
             LARGE_DELETERS
         } else {
             self.node.ground.deleters
@@ -94,6 +101,12 @@ pub(super) struct Worker<'scope, 'env> {
     buffer: Option<DirectoryBuffer>,
     pub(super) stack: Vec<Job>,
     handled: u64,
+    /// Watches whether this worker waits, where more of them would then help.
+    meter: Option<Meter>,
+    /// Whether it mostly waited when it was looked at last.
+    is_waiting: bool,
+    /// Entries of the next batch where each is a trip.
+    far_entries: usize,
 }
 
 impl<'scope, 'env> Worker<'scope, 'env> {
@@ -105,7 +118,17 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         // A control made for fewer workers than the request has: the counters would then be
         // shared, never wrong.
         let shard = &run.control.shards[number % run.control.shards.len()];
-        Worker { run, scope, shard, buffer: None, stack: Vec::new(), handled: 0 }
+        Worker {
+            run,
+            scope,
+            shard,
+            buffer: None,
+            stack: Vec::new(),
+            handled: 0,
+            meter: None,
+            is_waiting: number >= run.jobs,
+            far_entries: 1,
+        }
     }
 
     /// Works until there is nothing left to do anywhere.
@@ -134,6 +157,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     pub(super) fn run_task(&mut self, task: &Arc<Task>, end: End) {
         let mut names = Names::default();
         let mut first_child = self.stack.len();
+        self.watch_out(&task.node);
         loop {
             let drawn = self.draw(task, &mut names, end);
             self.batch(task, &names);
@@ -174,10 +198,13 @@ impl<'scope, 'env> Worker<'scope, 'env> {
                 return Drawn::End;
             }
         };
-        let one_at_a_time = self.run.is_listed()
-            || task.has_large.load(Ordering::Relaxed)
-            || (node.lists_operands() && self.run.operands == Operands::OneByOne);
-        let most = if one_at_a_time { 1 } else { self.run.brake.batch() };
+        let one_by_one = node.lists_operands() && self.run.operands == Operands::OneByOne;
+        let most = match node.ground.trips {
+            _ if self.run.is_listed() || one_by_one => 1,
+            Trips::Far => self.far_entries.min(self.run.brake.batch()),
+            Trips::Near if task.has_large.load(Ordering::Relaxed) => 1,
+            Trips::Near => self.run.brake.batch(),
+        };
         let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let from = (&handle, node.ground, self.run.policy.order);
         let (drawn, trouble) = reader.draw(from, &mut self.buffer, names, (most, end));
@@ -207,6 +234,9 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         let took = begun.elapsed();
         self.handled += count as u64;
         self.run.brake.rest(took, self.run.control.stop);
+        if node.ground.trips == Trips::Far {
+            return self.learn(took, count);
+        }
         let each = took / u32::try_from(count).unwrap_or(u32::MAX);
         if each > LARGE && !self.run.is_listed() {
             task.has_large.store(true, Ordering::Relaxed);
@@ -215,9 +245,33 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         }
     }
 
+    /// Begins to watch whether this worker waits, where that could make a difference.
+    fn watch_out(&mut self, node: &Node) {
+        let is_far = node.ground.trips == Trips::Far;
+        let could_grow = self.run.pool.can_grow() && !self.run.brake.is_limited();
+        self.meter = (is_far && could_grow).then(Meter::begin);
+        self.is_waiting &= is_far || node.lists_operands();
+        self.far_entries = 1;
+    }
+
+    /// Learns from a batch how long the next may be, and whether more workers are wanted.
+    fn learn(&mut self, took: Duration, count: usize) {
+        if took > BATCH_TIME {
+            self.far_entries = (self.far_entries / 2).max(1);
+        } else if count == self.far_entries {
+            self.far_entries *= 2;
+        }
+        if let Some(meter) = &mut self.meter
+            && meter.is_waiting(count as u64)
+        {
+            self.is_waiting = true;
+            self.run.pool.grow();
+        }
+    }
+
     /// Gives work away where somebody wants it. Returns how many jobs left the stack.
     fn share(&mut self, task: Option<&Arc<Task>>) -> usize {
-        if self.run.is_listed() || self.handled < ALONE_ENTRIES {
+        if self.run.is_listed() || (self.handled < ALONE_ENTRIES && !self.is_waiting) {
             return 0;
         }
         let hunger = self.run.pool.hunger();
@@ -230,7 +284,10 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             return 0;
         }
         if hunger == Hunger::Unstarted {
-            self.start();
+            // One for each directory that is given away, where all that they will do is wait.
+            for _ in 0..if self.is_waiting { (before / 2).max(1) } else { 1 } {
+                self.start();
+            }
         }
         if before > 1 {
             self.run.pool.give(&mut self.stack);
