@@ -67,7 +67,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         cargo(&["test", "-p", "haul", "--test", "all", "--", "sweep::", "--nocapture"]);
     command.env("HAUL_BIN", workspace.release_binary());
     command.env("HAUL_SWEEP", if options.is_full { "full" } else { "quick" });
-    command.env("HAUL_SWEEP_CASES", options.cases.join(","));
+    command.env("HAUL_SWEEP_CASES", options.cases.join(";"));
     let mut total = Total::default();
     let status = stream(&mut command, |line| total.see(line))?;
     println!(

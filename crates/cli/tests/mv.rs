@@ -1,17 +1,17 @@
 //! `haul mv`: what gets where, what stays, what is said, and what it costs.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use haul_manifest::{Aspect, Aspects, parse_recipe};
 
 use super::support::judge::{compared, demand_equal, shown};
-use super::support::run::{Call, haul};
+use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::pairs;
-use super::support::{Outcome, gnu, ignored};
+use super::support::{Outcome, gnu, ignored, is_root};
 
 /// Starts the command line of `haul mv`.
 pub(crate) fn mv<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -95,6 +95,58 @@ fn links_between_operands_are_kept_across_file_systems() -> Outcome {
     assert_eq!(inode("a/1")?, inode("b/1")?);
     assert_eq!(inode("a/1")?, inode("single")?);
     assert_eq!(inode("single")?.1, 3);
+    Ok(())
+}
+
+#[test]
+fn links_are_kept_also_where_a_batch_is_cut() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    here.write("first", "one")?;
+    fs::hard_link(here.at("first"), here.at("last"))?;
+    fs::create_dir(here.at("d"))?;
+    fs::hard_link(here.at("first"), here.at("d/inside"))?;
+    // A gigabyte of nothing ends a batch.
+    fs::File::create(here.at("huge"))?.set_len(1 << 30)?;
+    here.write("small", "small")?;
+    let call = mv(["first", "huge", "d", "small", "last", &two.far("")]).in_dir(here.path());
+    if is_usable()? {
+        let strace = Strace::new(here.at("log")).trace("syncfs");
+        strace.wrap(call).succeed()?;
+        assert_eq!(strace.lines()?.len(), 2, "the batch was not cut");
+    } else {
+        call.succeed()?;
+    }
+    let told = |name| there.at(name).metadata().map(|told| (told.ino(), told.nlink()));
+    assert_eq!(told("first")?.1, 3);
+    assert_eq!((told("first")?, told("first")?), (told("last")?, told("d/inside")?));
+    for name in ["first", "last", "d", "huge", "small"] {
+        assert!(!here.at(name).exists(), "{name}");
+    }
+    assert_eq!(leftovers(there.path())?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_may_be_moved_into() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_root()? {
+        return Ok(());
+    }
+    let here = Scratch::public()?;
+    here.write("d/file", "file")?;
+    here.write("file", "file")?;
+    fs::create_dir(two.there.at("box"))?;
+    for path in [here.path(), &here.at("d"), &here.at("d/file"), &here.at("file")] {
+        std::os::unix::fs::chown(path, Some(USER), Some(USER))?;
+    }
+    std::os::unix::fs::chown(two.there.at("box"), Some(USER), Some(USER))?;
+    fs::set_permissions(two.there.at("box"), fs::Permissions::from_mode(0o300))?;
+    mv(["d", "file", &two.far("box")]).in_dir(here.path()).by_user().succeed()?;
+    assert!(!here.at("d").exists() && !here.at("file").exists());
+    assert_eq!(fs::read(two.there.at("box/d/file"))?, b"file");
+    assert_eq!(fs::read(two.there.at("box/file"))?, b"file");
+    assert_eq!(leftovers(&two.there.at("box"))?, [""; 0]);
     Ok(())
 }
 

@@ -1,14 +1,14 @@
-//! A move across file systems that is cut off: by a kill at each of its calls, by a power cut, by a
-//! signal. Every file is whole in one of its two places, and the same command completes the move.
+//! A move across file systems that is cut off: by a kill at each of its calls, by a signal; by a power
+//! cut in `sweep`. Every file is whole in one of its two places, and the same command completes the move.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mv::{Two, leftovers, mv};
-use super::support::run::{Call, Done};
+use super::support::Outcome;
+use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Point, Strace, is_usable, points};
-use super::support::{Outcome, has, ignored, is_root};
+use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
 
 /// Every file that is moved, and its size.
 const FILES: [(&str, usize); 5] =
@@ -158,7 +158,7 @@ fn what_is_added_while_it_is_moved_stays() -> Outcome {
     furnish(here, there)?;
     let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());
     let point = Point { name: "syncfs".to_owned(), occurrence: 1 };
-    let done = super::support::strace::stopped_at(&here.at("log"), &call, &point, || {
+    let done = stopped_at(&here.at("log"), &call, &point, || {
         here.write("d/e/late", "late")?;
         here.write("d/one", "written again")?;
         Ok(())
@@ -210,95 +210,64 @@ fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
     Ok(())
 }
 
-/// A file system in a file, mounted.
-struct Image {
-    file: PathBuf,
-    mount: PathBuf,
-}
-
-impl Image {
-    fn new(scratch: &Scratch, kind: &str) -> Outcome<Image> {
-        let (file, mount) = (scratch.at(format!("{kind}.img")), scratch.at(kind));
-        fs::create_dir(&mount)?;
-        fs::File::create(&file)?.set_len(if kind == "xfs" { 320 << 20 } else { 64 << 20 })?;
-        Call::of(format!("mkfs.{kind}")).word("-q").word(&file).succeed()?;
-        let image = Image { file, mount };
-        image.mount()?;
-        Ok(image)
-    }
-
-    fn mount(&self) -> Outcome {
-        Call::of("mount").words(["-o", "loop"]).word(&self.file).word(&self.mount).succeed()?;
-        Ok(())
-    }
-
-    /// Cuts the power: what is not on the disk is lost, the journal's buffer with it.
-    fn cut(&self) -> Outcome {
-        Call::of("xfs_io").words(["-x", "-c", "shutdown"]).word(&self.mount).succeed()?;
-        Call::of("umount").word(&self.mount).succeed()?;
-        self.mount()
-    }
-}
-
-impl Drop for Image {
-    fn drop(&mut self) {
-        // A failure leaves a mount that the scratch folder's removal will complain of.
-        let _unmounted = Call::of("umount").word(&self.mount).run();
-    }
+fn clean(two: &Two, words: &[&str]) -> Outcome<String> {
+    let call = Call::of(haul()).words(["clean", "--older-than=0"]).words(words);
+    Ok(call.word(two.there.path()).succeed()?.text())
 }
 
 #[test]
-fn a_power_cut_at_any_step_loses_nothing() -> Outcome {
-    if !is_root()? || !is_usable()? || !has("xfs_io")? {
+fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
         return Ok(());
     }
-    for kind in ["ext4", "xfs"] {
-        if !has(&format!("mkfs.{kind}"))? {
-            continue;
-        }
-        let scratch = Scratch::new()?;
-        let Ok(image) = Image::new(&scratch, kind) else {
-            ignored("loop devices")?;
-            return Ok(());
-        };
-        power_cuts(&scratch, &image)?;
-    }
-    Ok(())
-}
-
-fn power_cuts(scratch: &Scratch, image: &Image) -> Outcome {
-    let here = Scratch::below(scratch.path())?;
-    let there = Scratch::below(&image.mount)?;
-    let call = mv(["--jobs=1", "d", "f"]).word(there.path()).in_dir(here.path());
-    let steps = ["sendfile", "utimensat", "write", "syncfs", "renameat2", "fsync", "unlinkat"];
-    furnish(&here, &there)?;
+    let (here, there) = (&two.here, &two.there);
+    let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(here.path());
+    furnish(here, there)?;
     let strace = Strace::new(here.at("log"));
     strace.wrap(call.clone()).succeed()?;
-    let mut points: Vec<Option<Point>> = worthwhile(&strace)?.into_iter().map(Some).collect();
-    points.retain(|point| point.as_ref().is_some_and(|p| steps.contains(&p.name.as_str())));
-    // And after the run has said that all is well.
-    points.push(None);
-    for point in points {
-        furnish(&here, &there)?;
-        Call::of("sync").word("-f").word(there.path()).succeed()?;
-        match &point {
-            Some(point) => killed_at(here.at("log"), point, call.clone())?,
-            None => {
-                call.succeed()?;
-            }
-        }
-        image.cut()?;
-        let mut wrong = objections(here.path(), there.path());
-        if point.is_none() {
-            wrong.extend(incomplete(here.path(), there.path()));
-        } else {
-            let again = call.run()?;
-            wrong.extend(incomplete(here.path(), there.path()));
-            if !is_fitting(&again) {
-                wrong.push(format!("rerun: {again:?}"));
-            }
-        }
-        assert_eq!(wrong, [""; 0], "{point:?} on {}", image.mount.display());
-    }
+    let removals = strace.lines()?.into_iter().filter(|line| line.name == "unlinkat").count();
+    let at = |name: &str, occurrence| Point { name: name.to_owned(), occurrence };
+
+    // Half copied, and at work.
+    furnish(here, there)?;
+    let mut said = String::new();
+    stopped_at(&here.at("log"), &call, &at("syncfs", 1), || {
+        said = clean(&two, &["--moves"])?;
+        Ok(())
+    })?;
+    assert_eq!(said.matches("in use").count(), 2, "the copy and its note: {said}");
+    assert!(there.at("new/e/three").exists() && !here.at("d").exists());
+
+    // Half copied, and dead.
+    furnish(here, there)?;
+    killed_at(here.at("log"), &at("syncfs", 1), call.clone())?;
+    let said = clean(&two, &[])?;
+    assert_eq!(said.matches("the same mv goes on with it").count(), 2, "{said}");
+    assert_eq!(leftovers(there.path())?.len(), 2);
+    let said = clean(&two, &["-n", "--moves"])?;
+    assert_eq!(said.matches("would remove").count(), 2, "{said}");
+    let said = clean(&two, &["--moves"])?;
+    assert_eq!(said.matches("removed").count(), 2, "{said}");
+    assert_eq!(leftovers(there.path())?, [""; 0]);
+    assert_eq!(fs::read(here.at("d/two"))?, bytes("d/two", 70_000));
+
+    // A file's copy is made anew anyway.
+    let file = mv(["--jobs=1", "f", &two.far("new")]).in_dir(here.path());
+    killed_at(here.at("log"), &at("syncfs", 1), file)?;
+    assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
+
+    // Named, and removed in part.
+    furnish(here, there)?;
+    killed_at(here.at("log"), &at("unlinkat", removals - 3), call.clone())?;
+    let said = clean(&two, &[])?;
+    let source = here.at("d").display().to_string();
+    assert!(said.contains(&format!("{source}' is moved, and the same mv removes")), "{said}");
+    here.clear("d")?;
+    assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
+    assert_eq!(leftovers(there.path())?, [""; 0]);
+    // What only looks like ours stays.
+    there.write(".haul-mv-mine", "mine")?;
+    assert_eq!(clean(&two, &["--moves"])?, "");
     Ok(())
 }

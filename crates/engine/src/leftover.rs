@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use haul_io::hidden::is_hidden_name;
 use haul_sys::fs::{
@@ -14,6 +14,7 @@ use haul_sys::fs::{
     openat, statat, try_lock, unlinkat,
 };
 
+use crate::relocate::leavings::{self, Quiet};
 use crate::walk::path::join;
 
 /// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.
@@ -21,6 +22,15 @@ pub const AGE_SECONDS: i64 = 60;
 
 /// Bytes of names that are read at a time.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// What becomes of what interrupted moves would go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// It is told, and stays.
+    Keep,
+    /// It counts as leftovers.
+    GiveUp,
+}
 
 /// What is done with leftovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +50,12 @@ pub enum Found {
     InUse,
     /// It belongs to somebody else.
     Foreign,
+    /// A directory that an interrupted move has copied in part, or the note on it: the same move goes
+    /// on with it, and its source is whole.
+    Unfinished,
+    /// The note that of this source, or of one that cannot be looked for now, only the removal is
+    /// left to do: the same move goes on with that.
+    Unremoved(Option<Vec<u8>>),
     /// It could not be looked at or removed.
     Failed(haul_sys::CallError),
 }
@@ -52,7 +68,12 @@ struct Level {
 
 /// Looks for leftovers in a directory and everything below it on the same file system: what was
 /// changed after `latest_seconds` of the epoch is left alone.
-pub fn clean(root: &CStr, latest_seconds: i64, deed: Deed, tell: &mut dyn FnMut(&[u8], Found)) {
+pub fn clean(
+    root: &CStr,
+    latest_seconds: i64,
+    (deed, moves): (Deed, Moves),
+    tell: &mut dyn FnMut(&[u8], Found),
+) {
     let opened = open_directory(CWD, root, Follow::Yes);
     let described = opened.and_then(|directory| fstat(&directory).map(|stat| (directory, stat)));
     let (directory, stat) = match described {
@@ -60,7 +81,7 @@ pub fn clean(root: &CStr, latest_seconds: i64, deed: Deed, tell: &mut dyn FnMut(
         Err(error) => return tell(root.to_bytes(), Found::Failed(error)),
     };
     let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
-    let mut sweeper = Sweeper { latest_seconds, deed, dev: stat.dev, tell };
+    let mut sweeper = Sweeper { latest_seconds, deed, moves, dev: stat.dev, tell };
     let mut levels = vec![sweeper.level(directory, root.to_bytes().to_vec(), &mut buffer)];
     while let Some(level) = levels.last_mut() {
         let Some(name) = level.below.pop() else {
@@ -83,6 +104,7 @@ pub fn clean(root: &CStr, latest_seconds: i64, deed: Deed, tell: &mut dyn FnMut(
 struct Sweeper<'a> {
     latest_seconds: i64,
     deed: Deed,
+    moves: Moves,
     dev: u64,
     tell: &'a mut dyn FnMut(&[u8], Found),
 }
@@ -90,11 +112,13 @@ struct Sweeper<'a> {
 impl Sweeper<'_> {
     /// Deals with the leftovers of one directory, and lists its subdirectories.
     fn level(&mut self, directory: OwnedFd, path: Vec<u8>, buffer: &mut DirectoryBuffer) -> Level {
-        let (mut below, mut hidden) = (Vec::new(), Vec::new());
+        let (mut below, mut hidden, mut moving) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             let more = for_each_entry(&directory, buffer, |entry| {
                 if is_hidden_name(entry.name.to_bytes()) {
                     hidden.push(entry.name.to_owned());
+                } else if leavings::is_name(entry.name.to_bytes()) {
+                    moving.push(entry.name.to_owned());
                 } else if matches!(entry.kind, Some(Kind::Directory) | None) {
                     below.push(entry.name.to_owned());
                 }
@@ -117,7 +141,44 @@ impl Sweeper<'_> {
             let found = self.one(&directory, &name).unwrap_or_else(Found::Failed);
             (self.tell)(&join(&[&path, name.to_bytes()]), found);
         }
+        if !moving.is_empty() {
+            // Held until all of them are dealt with, so that no move begins meanwhile.
+            let quiet = Quiet::new(&directory);
+            for name in moving {
+                let found = match &quiet {
+                    Ok(quiet) => self.moving(&directory, &name, quiet.as_ref()),
+                    Err(error) => Err(*error),
+                };
+                let found = found.unwrap_or_else(Found::Failed);
+                (self.tell)(&join(&[&path, name.to_bytes()]), found);
+            }
+        }
         Level { directory, path, below }
+    }
+
+    /// Deals with a name that moves use.
+    fn moving(
+        &self,
+        directory: &OwnedFd,
+        name: &CStr,
+        quiet: Option<&Quiet>,
+    ) -> haul_sys::Result<Found> {
+        let stat = statat(directory, name)?;
+        let me = haul_sys::process::identity();
+        if me.uid != 0 && stat.uid != me.uid {
+            return Ok(Found::Foreign);
+        }
+        if quiet.is_none() || stat.ctime.seconds > self.latest_seconds {
+            return Ok(Found::InUse);
+        }
+        let found = leavings::judge(directory.as_fd(), name, &stat);
+        if found != Found::Leftover && self.moves == Moves::Keep {
+            return Ok(found);
+        }
+        if self.deed == Deed::Remove {
+            leavings::remove(directory.as_fd(), name, &stat)?;
+        }
+        Ok(Found::Leftover)
     }
 
     fn one(&self, directory: &OwnedFd, name: &CStr) -> haul_sys::Result<Found> {

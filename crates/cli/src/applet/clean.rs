@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use haul_engine::leftover::{AGE_SECONDS, Deed, Found, clean};
+use haul_engine::leftover::{AGE_SECONDS, Deed, Found, Moves, clean};
 
 use super::common::{print_and_end, usage_error};
 use crate::escape::quote;
@@ -14,12 +14,16 @@ use crate::output::Output;
 
 const PROGRAM: &str = "haul clean";
 
-const HELP: &str = "Usage: haul clean [-n] DIRECTORY...\n\
-    Remove the hidden files (.haul- and twelve letters) that runs which were killed\n\
-    have left in DIRECTORY and below it, on its file system, and name each of them.\n\
-    Journals and unfinished files of 'cp --resume' are among them; without these it\n\
-    begins anew. What a run is at work on, what is younger than a minute and what\n\
-    belongs to others is left alone.\n\n  \
+const HELP: &str = "Usage: haul clean [-n] [--moves] DIRECTORY...\n\
+    Remove the hidden files (.haul- and twelve letters, .haul-mv- and numbers) that\n\
+    runs which were killed have left in DIRECTORY and below it, on its file system,\n\
+    and name each of them. Journals and unfinished files of 'cp --resume' are among\n\
+    them; without these it begins anew. What a run is at work on, what is younger\n\
+    than a minute and what belongs to others is left alone; so is what the same\n\
+    'haul mv' would go on with, unless it is given up.\n\n      \
+    --moves                give up interrupted moves: remove directories that\n                             \
+    are copied in part, and notes that only a source's\n                             \
+    removal is left; no file is only there\n  \
     -n, --dry-run              only name what would be removed\n      \
     --older-than=SECONDS   leave what is younger alone (default: 60)\n      \
     --help                 display this help and exit\n";
@@ -28,6 +32,7 @@ const HELP: &str = "Usage: haul clean [-n] DIRECTORY...\n\
 enum Id {
     DryRun,
     Help,
+    Moves,
     OlderThan,
 }
 
@@ -39,6 +44,14 @@ const OPTIONS: &[Opt<Id>] = &[
         takes: Takes::Nothing,
         origin: Origin::Haul,
         help: "only name what would be removed",
+    },
+    Opt {
+        id: Id::Moves,
+        short: "",
+        long: "moves",
+        takes: Takes::Nothing,
+        origin: Origin::Haul,
+        help: "give up interrupted moves: remove directories that are copied in part, and notes that only a source's removal is left",
     },
     Opt {
         id: Id::OlderThan,
@@ -65,11 +78,13 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(words) => words,
         Err(usage) => return usage_error(&output, &usage),
     };
-    let (mut deed, mut age_seconds, mut directories) = (Deed::Remove, AGE_SECONDS, Vec::new());
+    let (mut deed, mut moves) = (Deed::Remove, Moves::Keep);
+    let (mut age_seconds, mut directories) = (AGE_SECONDS, Vec::new());
     for word in words {
         match word {
             Word::Operand(operand) => directories.push(operand),
             Word::Option { id: Id::DryRun, .. } => deed = Deed::Tell,
+            Word::Option { id: Id::Moves, .. } => moves = Moves::GiveUp,
             Word::Option { id: Id::OlderThan, value } => {
                 let word = value.unwrap_or_default();
                 let seconds = word.to_str().and_then(|text| text.parse().ok());
@@ -88,16 +103,20 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     if directories.is_empty() {
         return usage_error(&output, &Usage("missing directory operand".to_owned()));
     }
-    sweep(&output, &directories, (deed, age_seconds))
+    sweep(&output, &directories, (deed, moves, age_seconds))
 }
 
-fn sweep(output: &Output, directories: &[OsString], (deed, age): (Deed, i64)) -> ExitCode {
+fn sweep(
+    output: &Output,
+    directories: &[OsString],
+    (deed, moves, age): (Deed, Moves, i64),
+) -> ExitCode {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age);
     let mut failed = false;
     for directory in directories {
         let Ok(directory) = CString::new(directory.as_bytes()) else { continue };
-        clean(&directory, latest, deed, &mut |path, found| {
+        clean(&directory, latest, (deed, moves), &mut |path, found| {
             let shown = quote(path);
             match (found, deed) {
                 (Found::Leftover, Deed::Remove) => output.line(&format!("removed {shown}")),
@@ -108,6 +127,16 @@ fn sweep(output: &Output, directories: &[OsString], (deed, age): (Deed, i64)) ->
                 (Found::Foreign, _) => {
                     output.line(&format!("left {shown}: somebody else's, or a directory"));
                 }
+                (Found::Unfinished, _) => output.line(&format!(
+                    "left {shown}: the same mv goes on with it; its source is whole (--moves gives it up)"
+                )),
+                (Found::Unremoved(Some(source)), _) => output.line(&format!(
+                    "left {shown}: {} is moved, and the same mv removes what is left of it",
+                    quote(&source)
+                )),
+                (Found::Unremoved(None), _) => output.line(&format!(
+                    "left {shown}: what is left of its source cannot be looked for now (--moves gives it up)"
+                )),
                 (Found::Failed(error), _) => {
                     failed = true;
                     output.error(&format!("cannot clean {shown}: {}", error.text()));

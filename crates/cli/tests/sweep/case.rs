@@ -15,6 +15,8 @@ pub(super) enum Promise {
     OldOrNew,
     /// Everything below the source goes, and nothing else.
     Gone,
+    /// Everything is whole in at least one of its two places, and at last in the target alone.
+    Moved,
 }
 
 /// One command of the sweep.
@@ -34,6 +36,16 @@ pub(super) struct Case {
     /// Whether a run after one that was killed completes what that began.
     pub(super) rerun: Rerun,
     pub(super) input: Input,
+    pub(super) target: Whereabouts,
+}
+
+/// Where the target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// Beside the source.
+    Beside,
+    /// On another file system.
+    Across,
 }
 
 /// What the command reads on its standard input.
@@ -62,6 +74,14 @@ const COPY: Case = Case {
     aspects: Aspects::preserved,
     rerun: Rerun::Completes,
     input: Input::Nothing,
+    target: Whereabouts::Beside,
+};
+
+const MOVE: Case = Case {
+    words: &["mv", "--jobs=1"],
+    promise: Promise::Moved,
+    target: Whereabouts::Across,
+    ..COPY
 };
 
 /// Every command that is swept.
@@ -110,6 +130,52 @@ pub(super) const CASES: &[Case] = &[
         ..COPY
     },
     Case {
+        name: "cp -a --atomic, over older files",
+        words: &["cp", "-a", "--atomic", "--jobs=1"],
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        ..COPY
+    },
+    Case {
+        name: "cp -a --durable",
+        words: &["cp", "-a", "--durable", "--jobs=1"],
+        promise: Promise::OldOrNew,
+        ..COPY
+    },
+    Case {
+        name: "cp -a --durable, over older files",
+        words: &["cp", "-a", "--durable", "--jobs=1"],
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        ..COPY
+    },
+    Case { name: "mv across file systems", ..MOVE },
+    Case { name: "mv across file systems, several workers", words: &["mv", "--jobs=3"], ..MOVE },
+    Case {
+        name: "mv of a file across file systems, over an older one",
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        ..MOVE
+    },
+    Case {
+        name: "dd",
+        words: &["dd", "bs=64K", "status=none"],
+        operands: &["if=s", "of=t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        aspects: Aspects::contents_only,
+        ..COPY
+    },
+    Case {
+        name: "dd, record by record",
+        words: &["dd", "ibs=10000", "obs=7000", "conv=fsync", "status=none"],
+        operands: &["if=s", "of=t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        aspects: Aspects::contents_only,
+        ..COPY
+    },
+    Case {
         name: "write",
         words: &["write"],
         operands: &["t"],
@@ -122,6 +188,17 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "write --atomic",
         words: &["write", "--atomic"],
+        operands: &["t"],
+        furnishing: Furnishing::File,
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        aspects: Aspects::contents_only,
+        input: Input::Source,
+        ..COPY
+    },
+    Case {
+        name: "write --atomic --fsync",
+        words: &["write", "--atomic", "--fsync"],
         operands: &["t"],
         furnishing: Furnishing::File,
         older: Older::Files,

@@ -1,13 +1,15 @@
 //! Injecting: which calls fail and how, one run for each.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write as _;
 
-use super::case::{Case, Rerun, case};
+use super::case::{Case, Promise, Rerun, Whereabouts, case};
 use super::scene::{Fingerprint, Scene, fingerprint};
-use super::verdict::{Ending, objection};
+use super::verdict::{Ending, leftovers, objection};
+use crate::mv::Two;
 use crate::support::Outcome;
-use crate::support::run::Done;
+use crate::support::run::{Call, Done, haul};
 use crate::support::scratch::Scratch;
 use crate::support::strace::{Line, Strace, is_usable};
 
@@ -75,7 +77,7 @@ impl Extent {
     }
 
     /// Chooses some of the occurrences of a call.
-    fn choose(self, occurrences: &[usize], is_first_errno: bool) -> Vec<usize> {
+    pub(super) fn choose(self, occurrences: &[usize], is_first_errno: bool) -> Vec<usize> {
         match (self, is_first_errno) {
             (Extent::Full, _) => occurrences.to_vec(),
             (Extent::Quick, true) if occurrences.len() <= 4 => occurrences.to_vec(),
@@ -114,7 +116,10 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
                     list.push(Injection {
                         call: call.clone(),
                         what: format!("{call}:error={errno}:when={occurrence}{sticky}"),
-                        ending: Ending::Failed,
+                        ending: match (call.as_str(), sticky) {
+                            ("write", "+") => Ending::Mute,
+                            _ => Ending::Failed,
+                        },
                     });
                 }
             }
@@ -159,17 +164,26 @@ pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
     calls
 }
 
+/// Tells whether a case is to be swept: all are, unless some were named.
+pub(super) fn is_chosen(name: &str) -> bool {
+    let chosen = std::env::var("HAUL_SWEEP_CASES").unwrap_or_default();
+    chosen.is_empty() || chosen.split(';').any(|one| one == name)
+}
+
 /// Sweeps a case of the table.
 pub(super) fn sweep(name: &str) -> Outcome {
-    let chosen = std::env::var("HAUL_SWEEP_CASES").unwrap_or_default();
-    if !chosen.is_empty() && !chosen.split(',').any(|one| one == name) {
-        return Ok(());
-    }
-    if !is_usable()? {
+    if !is_chosen(name) || !is_usable()? {
         return Ok(());
     }
     let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
-    let scene = Scene::new(Scratch::new()?, case)?;
+    let (here, far) = match case.target {
+        Whereabouts::Beside => (Scratch::new()?, None),
+        Whereabouts::Across => {
+            let Some(two) = Two::new()? else { return Ok(()) };
+            (two.here, Some(two.there))
+        }
+    };
+    let scene = Scene::new(here, far, case)?;
     scene.reset()?;
     let log = scene.scratch.at("log");
     let strace = Strace::new(&log);
@@ -178,7 +192,7 @@ pub(super) fn sweep(name: &str) -> Outcome {
         return Err(format!("{name}, undisturbed: {wrong}").into());
     }
     let calls = calls(&strace.lines()?);
-    let before = (fingerprint(&scene.source())?, fingerprint(&scene.bystander())?);
+    let before = (fingerprint(&scene.pristine())?, fingerprint(&scene.bystander())?);
     let mut injected = 0;
     let mut wrong = Vec::new();
     for injection in injections(&calls, Extent::asked()) {
@@ -206,7 +220,9 @@ fn inject(
     let done = strace.wrap(scene.call()).run()?;
     let was_injected = match injection.ending {
         Ending::Killed => done.code() != Some(0),
-        Ending::Failed | Ending::Again | Ending::Undisturbed => strace.has_injected()?,
+        Ending::Failed | Ending::Mute | Ending::Undisturbed | Ending::Again => {
+            strace.has_injected()?
+        }
     };
     let mut wrong = objection(scene, case, &done, injection.ending);
     if wrong.is_none() && injection.ending == Ending::Killed {
@@ -215,7 +231,7 @@ fn inject(
     if wrong.is_none() && before.1 != fingerprint(&scene.bystander())? {
         wrong = Some("what has nothing to do with it was changed".to_owned());
     }
-    if before.0 != fingerprint(&scene.source())? {
+    if before.0 != fingerprint(&scene.pristine())? {
         return Err(format!("{}: the source was changed: {done:?}", injection.what).into());
     }
     let told = wrong.map(|wrong| format!("{}: {wrong}\n  said {}", injection.what, said(&done)));
@@ -223,24 +239,35 @@ fn inject(
 }
 
 /// Runs the command once more: it completes what was begun.
-fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
+pub(super) fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     if case.rerun == Rerun::MeansSomethingElse {
         return Ok(None);
     }
+    // What is removed or moved already is not there to be removed or moved again.
+    let was_done = match case.promise {
+        Promise::Gone => fs::symlink_metadata(scene.target()).is_err(),
+        Promise::Moved => fs::symlink_metadata(scene.source()).is_err(),
+        Promise::NeverLooksComplete | Promise::OldOrNew => false,
+    };
     let done = scene.call().run()?;
-    let is_done_already = case.promise == super::case::Promise::Gone
-        && !scene.target().exists()
-        && done.code() == Some(1);
-    if is_done_already {
-        return Ok(None);
+    if was_done {
+        let wrong = if done.code() == Some(1) { clean(scene, case)? } else { Some(said(&done)) };
+        return Ok(wrong.map(|wrong| format!("a second run: {wrong}")));
     }
     if done.code() != Some(0) {
         return Ok(Some(format!("a second run failed: {}", said(&done))));
     }
-    // What the dead one hid stays until `haul clean`.
-    Ok(objection(scene, case, &done, Ending::Again).map(|wrong| format!("a second run: {wrong}")))
+    let wrong = objection(scene, case, &done, Ending::Again).or(clean(scene, case)?);
+    Ok(wrong.map(|wrong| format!("a second run: {wrong}")))
 }
 
-fn said(done: &Done) -> String {
+/// What a run that was killed has hidden goes with `haul clean`.
+pub(super) fn clean(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
+    let call = Call::of(haul()).words(["clean", "--older-than=0"]).word(scene.target_folder());
+    call.succeed()?;
+    Ok(leftovers(scene, case, Ending::Undisturbed))
+}
+
+pub(super) fn said(done: &Done) -> String {
     done.errors().lines().take(4).collect::<Vec<_>>().join(" / ")
 }

@@ -9,7 +9,7 @@ use crate::support::Outcome;
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
 
-use super::case::{Case, Input};
+use super::case::{Case, Input, Promise, Whereabouts};
 
 /// What the source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +44,18 @@ const OLDER_BYTES: usize = 100_000;
 /// A source, a target and a bystander.
 pub(super) struct Scene {
     pub(super) scratch: Scratch,
+    /// Where the target is, if that is on another file system.
+    far: Option<Scratch>,
     case: Case,
 }
 
 impl Scene {
-    pub(super) fn new(scratch: Scratch, case: &Case) -> Outcome<Scene> {
-        let scene = Scene { scratch, case: *case };
+    /// Makes a scene whose target is below `far`, if that is given.
+    pub(super) fn new(scratch: Scratch, far: Option<Scratch>, case: &Case) -> Outcome<Scene> {
+        let scene = Scene { scratch, far, case: *case };
         fs::create_dir_all(scene.bystander())?;
         fs::write(scene.bystander().join("victim"), "victim")?;
-        furnish(case.furnishing, &scene.source())?;
+        furnish(case.furnishing, &scene.pristine())?;
         Ok(scene)
     }
 
@@ -60,8 +63,22 @@ impl Scene {
         self.scratch.at("s")
     }
 
+    /// What the source is, or was before it was moved.
+    pub(super) fn pristine(&self) -> PathBuf {
+        self.scratch.at(if self.moves() { "p" } else { "s" })
+    }
+
+    fn moves(&self) -> bool {
+        self.case.promise == Promise::Moved
+    }
+
     pub(super) fn target(&self) -> PathBuf {
-        self.scratch.at("t")
+        self.target_folder().join("t")
+    }
+
+    /// What the target is in.
+    pub(super) fn target_folder(&self) -> &Path {
+        self.far.as_ref().unwrap_or(&self.scratch).path()
     }
 
     pub(super) fn bystander(&self) -> PathBuf {
@@ -70,8 +87,12 @@ impl Scene {
 
     /// The command line.
     pub(super) fn call(&self) -> Call {
-        let words = self.case.words.iter().chain(self.case.operands);
-        let call = Call::of(haul()).words(words).in_dir(self.scratch.path());
+        let call = Call::of(haul()).words(self.case.words).in_dir(self.scratch.path());
+        let is_far = self.case.target == Whereabouts::Across;
+        let call = self.case.operands.iter().fold(call, |call, operand| match *operand {
+            "t" if is_far => call.word(self.target()),
+            operand => call.word(operand),
+        });
         match self.case.input {
             Input::Nothing => call,
             Input::Source => call.input(contents("large", FILE_BYTES)),
@@ -81,6 +102,16 @@ impl Scene {
     /// Puts everything back as it was before a run.
     pub(super) fn reset(&self) -> Outcome {
         self.scratch.clear("t")?;
+        if let Some(far) = &self.far {
+            for entry in fs::read_dir(far.path())? {
+                far.clear(&entry?.file_name().to_string_lossy())?;
+            }
+        }
+        if self.moves() {
+            self.scratch.clear("s")?;
+            // Not by haul: the times have to be those of the first.
+            Call::of("cp").word("-a").word(self.pristine()).word(self.source()).succeed()?;
+        }
         match (self.case.older, self.case.furnishing) {
             (Older::Nothing, _) => Ok(()),
             (Older::Files, Furnishing::File) => Ok(fs::write(self.target(), [OLDER; OLDER_BYTES])?),

@@ -2,6 +2,7 @@
 
 use super::case::CASES;
 use super::faults::sweep;
+use super::power::cut;
 use crate::support::Outcome;
 
 #[test]
@@ -45,6 +46,46 @@ fn cp_archive_with_backups() -> Outcome {
 }
 
 #[test]
+fn cp_atomic() -> Outcome {
+    sweep("cp -a --atomic, over older files")
+}
+
+#[test]
+fn cp_durable() -> Outcome {
+    sweep("cp -a --durable")
+}
+
+#[test]
+fn cp_durable_over_older_files() -> Outcome {
+    sweep("cp -a --durable, over older files")
+}
+
+#[test]
+fn mv() -> Outcome {
+    sweep("mv across file systems")
+}
+
+#[test]
+fn mv_by_several_workers() -> Outcome {
+    sweep("mv across file systems, several workers")
+}
+
+#[test]
+fn mv_over_an_older_file() -> Outcome {
+    sweep("mv of a file across file systems, over an older one")
+}
+
+#[test]
+fn dd() -> Outcome {
+    sweep("dd")
+}
+
+#[test]
+fn dd_record_by_record() -> Outcome {
+    sweep("dd, record by record")
+}
+
+#[test]
 fn write() -> Outcome {
     sweep("write")
 }
@@ -62,6 +103,36 @@ fn rm() -> Outcome {
 #[test]
 fn rm_by_several_workers() -> Outcome {
     sweep("rm -r, several workers")
+}
+
+#[test]
+fn write_atomically_to_stable_storage() -> Outcome {
+    sweep("write --atomic --fsync")
+}
+
+#[test]
+fn the_power_goes_while_cp_is_durable() -> Outcome {
+    cut("cp -a --durable")
+}
+
+#[test]
+fn the_power_goes_while_cp_is_durable_over_older_files() -> Outcome {
+    cut("cp -a --durable, over older files")
+}
+
+#[test]
+fn the_power_goes_while_mv_crosses_file_systems() -> Outcome {
+    cut("mv across file systems")
+}
+
+#[test]
+fn the_power_goes_while_mv_replaces_a_file() -> Outcome {
+    cut("mv of a file across file systems, over an older one")
+}
+
+#[test]
+fn the_power_goes_while_write_is_durable() -> Outcome {
+    cut("write --atomic --fsync")
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::case::{Case, Promise};
-use super::scene::{OLDER, Scene, below};
+use super::scene::{OLDER, Older, Scene, below};
+use haul_manifest::Aspects;
+
 use crate::support::judge::{compared, shown};
 use crate::support::run::Done;
 
@@ -17,10 +19,12 @@ const HIDDEN: &[u8] = b".haul-";
 pub(super) enum Ending {
     /// By itself, and a call failed.
     Failed,
+    /// By itself, and from some call on no `write` succeeded, so that nothing can be said.
+    Mute,
+    /// By itself, undisturbed, after a run that was killed: what that hid may still be there.
+    Again,
     /// By a signal that nothing can be done about.
     Killed,
-    /// By itself, after one that was killed and left what it could not take away.
-    Again,
     /// By itself, undisturbed.
     Undisturbed,
 }
@@ -34,14 +38,17 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
         }
     } else {
         if done.code() == Some(0) {
-            return result(scene, case, ending)
+            // As GNU's, a move goes on where an attribute cannot be kept, and says so.
+            let warned = case.promise == Promise::Moved && !done.stderr.is_empty();
+            let aspects = if warned { Aspects::contents_only } else { case.aspects };
+            return result(scene, &Case { aspects, ..*case }, ending)
                 .map(|wrong| format!("exit 0, but {wrong}"))
                 .or_else(|| leftovers(scene, case, ending));
         }
         if done.code() != Some(1) {
             return Some(format!("ended by {:?}", done.status));
         }
-        if done.stderr.is_empty() {
+        if done.stderr.is_empty() && ending != Ending::Mute {
             return Some("failed without a word".to_owned());
         }
     }
@@ -50,20 +57,27 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
 
 /// After exit code 0 everything that was asked for is there.
 fn result(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
-    if case.promise == Promise::Gone {
-        let is_there = fs::symlink_metadata(scene.target()).is_ok();
-        return is_there.then(|| "it is still there".to_owned());
+    let goes = match case.promise {
+        Promise::Gone => Some(scene.target()),
+        Promise::Moved => Some(scene.source()),
+        Promise::NeverLooksComplete | Promise::OldOrNew => None,
+    };
+    if goes.is_some_and(|path| fs::symlink_metadata(path).is_ok()) {
+        return Some("it is still there".to_owned());
     }
-    let comparison = compared(&scene.source(), &scene.target(), (case.aspects)());
+    if case.promise == Promise::Gone {
+        return None;
+    }
+    let comparison = compared(&scene.pristine(), &scene.target(), (case.aspects)());
     (!comparison.is_equal()).then(|| unexpected(&shown(&comparison), case, ending)).flatten()
 }
 
-/// With `-b`, what was there is beside its successor; what a dead run hid stays until `haul clean`;
-/// and that is all that may differ.
+/// With `-b`, what was there is beside its successor; and what a run that was killed has hidden is
+/// nobody else's to remove. That is all that may differ.
 fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> {
-    let keeps = case.words.contains(&"-ab");
-    let is_expected = |line: &&str| {
-        (keeps && line.contains('~')) || (ending == Ending::Again && line.contains(".haul-"))
+    let is_expected = |line: &str| {
+        (case.words.contains(&"-ab") && line.contains('~'))
+            || (ending == Ending::Again && line.contains(".haul-"))
     };
     let left: Vec<&str> = differences.lines().filter(|line| !is_expected(line)).collect();
     (!left.is_empty()).then(|| left.join("\n"))
@@ -72,14 +86,22 @@ fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> 
 /// After any other ending no name has contents that look right and are wrong.
 fn names(scene: &Scene, case: &Case) -> Option<String> {
     for name in scene.files() {
+        let whole = fs::read(below(&scene.pristine(), name)).ok();
         let source = fs::read(below(&scene.source(), name)).ok();
         let target = fs::read(below(&scene.target(), name)).ok();
         let wrong = match case.promise {
             Promise::Gone => false,
-            // The one name that was not there before may be missing.
-            Promise::OldOrNew => target.map_or(name != "d/twin", |target| {
-                Some(&target) != source.as_ref() && !is_older(&target)
-            }),
+            Promise::Moved if source != whole && target != whole => {
+                return Some(format!("{name:?} is whole in neither place"));
+            }
+            Promise::Moved => {
+                target.is_some_and(|target| Some(&target) != whole.as_ref() && !is_older(&target))
+            }
+            // What was not there before may be missing.
+            Promise::OldOrNew => target
+                .map_or(case.older == Older::Files && name != "d/twin", |target| {
+                    Some(&target) != source.as_ref() && !is_older(&target)
+                }),
             Promise::NeverLooksComplete => source
                 .zip(target)
                 .is_some_and(|(source, target)| source.len() == target.len() && source != target),
@@ -97,15 +119,17 @@ fn is_older(bytes: &[u8]) -> bool {
 
 /// Names that neither side had before are those that are known, and after an orderly end there are
 /// none.
-fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
+pub(super) fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
     let mut strange = Vec::new();
-    let mut waiting = vec![scene.target()];
-    waiting.push(scene.scratch.path().to_owned());
+    let mut waiting = vec![scene.target(), scene.scratch.path().to_owned()];
+    if scene.target_folder() != scene.scratch.path() {
+        waiting.push(scene.target_folder().to_owned());
+    }
     while let Some(directory) = waiting.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             let path = entry.path();
-            let is_top = directory == scene.scratch.path();
+            let is_top = directory == scene.scratch.path() || directory == scene.target_folder();
             if is_known(scene, case, &path, is_top) {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_top {
                     waiting.push(path);
@@ -124,10 +148,10 @@ fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
 fn is_known(scene: &Scene, case: &Case, path: &Path, is_top: bool) -> bool {
     if is_top {
         let name = path.file_name().unwrap_or_default().as_bytes();
-        return matches!(name, b"s" | b"t" | b"w" | b"log") || is_backup(case, path);
+        return matches!(name, b"s" | b"p" | b"t" | b"w" | b"log") || is_backup(case, path);
     }
     let relative = path.strip_prefix(scene.target()).unwrap_or(path);
-    let in_source = fs::symlink_metadata(scene.source().join(relative)).is_ok();
+    let in_source = fs::symlink_metadata(scene.pristine().join(relative)).is_ok();
     in_source || case.promise == Promise::Gone || is_backup(case, path)
 }
 

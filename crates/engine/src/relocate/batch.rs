@@ -14,11 +14,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    CWD, DirectoryBuffer, Follow, Kind, Stat, Time, birth_at, for_each_entry, may_write_at,
-    open_directory, statat, unlinkat,
+    Access, CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, Time, birth_at, for_each_entry,
+    may_write_at, open_directory, openat, statat, unlinkat,
 };
 
-use super::durable::{self, Trust};
+use super::durable::{Anchor, Trust};
 use super::ears::{CopyEars, Voice};
 use super::kinship::Kinship;
 use super::monitor::What;
@@ -42,7 +42,10 @@ const BATCH_BYTES: u64 = 1 << 30;
 
 /// Operands that are copied before they are committed. Each takes some 300 bytes of memory, and the
 /// wait for the storage is shared by all of them.
-const BATCH_OPERANDS: usize = 16 << 10;
+const BATCH_OPERANDS: u64 = 16 << 10;
+
+/// A handle on a directory that need not be readable.
+const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
 
 /// An operand whose rename would cross file systems.
 pub(super) struct Newcomer<'a> {
@@ -77,15 +80,19 @@ impl Moving {
     pub(super) fn is_directory(&self) -> bool {
         self.stat.kind() == Kind::Directory
     }
+
+    /// Tells whether another operand can be, or hold, a name of the same file. Those are copied
+    /// together, for what was copied in one batch is not known in the next.
+    fn may_share(&self) -> bool {
+        self.is_directory() || self.stat.nlink > 1
+    }
 }
 
 /// The directory that operands are copied into.
 pub(super) struct Ground {
     /// For names.
     pub(super) directory: OwnedFd,
-    /// For waiting. As old as the first copy.
-    pub(super) sync: OwnedFd,
-    pub(super) trust: Trust,
+    pub(super) anchor: Anchor,
     /// What the path of everything in it begins with.
     pub(super) shown: CString,
 }
@@ -108,6 +115,9 @@ pub(super) struct Batch<'r> {
     gathered: Vec<Moving>,
     /// Those that an interrupted run has copied and named, and whose sources are left.
     returned: Vec<Moving>,
+    /// How many of the gathered are files with one name, and how many bytes those have: what can be
+    /// committed before the others.
+    separable: u64,
     bytes: u64,
     names: HashSet<CString>,
     kin: Kinship,
@@ -122,6 +132,7 @@ impl<'r> Batch<'r> {
             ground: None,
             gathered: Vec::new(),
             returned: Vec::new(),
+            separable: 0,
             bytes: 0,
             names: HashSet::new(),
             kin: Kinship::default(),
@@ -174,11 +185,8 @@ impl<'r> Batch<'r> {
             return fail(What::BackupDestroysSource, None);
         }
         if self.ground.is_none() {
-            match open_directory(&directory, c".", Follow::No) {
-                Ok(sync) => {
-                    let trust = durable::trust(sync.as_fd());
-                    self.ground = Some(Ground { directory, sync, trust, shown });
-                }
+            match Anchor::new(directory.as_fd()) {
+                Ok(anchor) => self.ground = Some(Ground { directory, anchor, shown }),
                 // What cannot be waited for cannot be moved safely.
                 Err(error) => return fail(What::Sync, Some(error.errno)),
             }
@@ -199,12 +207,32 @@ impl<'r> Batch<'r> {
             return;
         }
         self.names.insert(place.name.clone());
-        self.kin.add(source, stat, moving.is_directory());
-        self.bytes = self.bytes.saturating_add(stat.size);
-        self.gathered.push(moving);
-        if self.bytes >= BATCH_BYTES || self.gathered.len() >= BATCH_OPERANDS {
-            self.commit();
+        self.gather(moving);
+        if self.bytes >= BATCH_BYTES || self.separable >= BATCH_OPERANDS {
+            self.cut();
         }
+    }
+
+    fn gather(&mut self, moving: Moving) {
+        self.kin.add(&moving.source, &moving.stat, moving.is_directory());
+        if !moving.may_share() {
+            self.separable += 1;
+            self.bytes = self.bytes.saturating_add(moving.stat.size);
+        }
+        self.gathered.push(moving);
+    }
+
+    /// Commits the files that have one name alone, for the batch has become large. All others wait
+    /// for the last one, so that names of one file stay that.
+    fn cut(&mut self) {
+        let gathered = std::mem::take(&mut self.gathered);
+        let (waiting, separable): (Vec<_>, Vec<_>) =
+            gathered.into_iter().partition(Moving::may_share);
+        self.gathered = separable;
+        let names = std::mem::take(&mut self.names);
+        self.commit();
+        self.names = names;
+        waiting.into_iter().for_each(|moving| self.gather(moving));
     }
 
     /// Finds out beforehand what would keep a copy from its place in the end.
@@ -231,7 +259,7 @@ impl<'r> Batch<'r> {
     /// Copies what was gathered, waits until it is safe, gives it its names, and removes the sources.
     pub(super) fn commit(&mut self) {
         let gathered = std::mem::take(&mut self.gathered);
-        self.bytes = 0;
+        (self.separable, self.bytes) = (0, 0);
         self.names.clear();
         self.kin = Kinship::default();
         let Some(ground) = self.ground.take() else { return };
@@ -277,7 +305,7 @@ impl<'r> Batch<'r> {
             })
             .collect();
         let planned = open_directory(CWD, c".", Follow::No).and_then(|source| {
-            let target = open_directory(&ground.directory, c".", Follow::No)?;
+            let target = openat(&ground.directory, c".", HANDLE)?;
             let operands = gathered
                 .iter()
                 .map(|moving| Operand::whole(moving.source.clone(), moving.stage.clone()));
@@ -294,7 +322,7 @@ impl<'r> Batch<'r> {
         match planned {
             Ok(plan) => {
                 let ears = CopyEars::new(run.monitor, run.control, &voices);
-                let policy = Policy { existing, ..self.policy(ground.trust) };
+                let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
                 copy_planned(&policy, run.request.resources, (plan, None), &ears, control);
             }
@@ -404,7 +432,8 @@ impl<'r> Batch<'r> {
             resources: run.request.removing,
         };
         // Not what the move has removed, so it is counted apart.
-        let control = crate::monitor::Control::new(run.request.removing.jobs, run.control.stop);
+        let control =
+            crate::monitor::Control::new(run.request.removing.waiting_jobs, run.control.stop);
         let ears = super::ears::QuietEars { monitor: run.monitor, control: run.control };
         crate::remove::remove(&request, &ears, &control).failures == 0
     }

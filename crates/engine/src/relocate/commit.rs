@@ -11,8 +11,8 @@ use haul_sys::fs::{CWD, RenameMode, Stat, Time, renameat, statat};
 use super::batch::{Batch, Ground, Moving};
 use super::ears::RemoveEars;
 use super::monitor::{Control, What};
+use super::note;
 use super::target::rename_new_at;
-use super::{durable, note};
 use crate::apply::backup;
 use crate::remove;
 use crate::request::Recursion;
@@ -28,7 +28,7 @@ impl Batch<'_> {
         }
         let copied = self.take_notes(ground, copied);
         Control::one(&self.run.control.batches);
-        if let Err(error) = durable::copies(ground.trust, &ground.sync) {
+        if let Err(error) = ground.anchor.copies() {
             for moving in &copied {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
@@ -51,7 +51,7 @@ impl Batch<'_> {
         if named.is_empty() {
             return;
         }
-        if let Err(error) = durable::names(ground.trust, &ground.sync) {
+        if let Err(error) = ground.anchor.names() {
             for moving in &named {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
@@ -66,7 +66,7 @@ impl Batch<'_> {
         let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
         for moving in copied {
             let note = || {
-                let source = (&moving.stat, moving.birth);
+                let source = (&*moving.source, &moving.stat, moving.birth);
                 note::write(ground.directory.as_fd(), &moving.stage, source)
             };
             match if moving.is_directory() { note() } else { Ok(()) } {
@@ -84,8 +84,7 @@ impl Batch<'_> {
     /// Goes on with operands that an interrupted run has copied and named: what is left of their
     /// sources goes where the copy has the same.
     pub(super) fn resume(&self, ground: &Ground, returned: &[Moving]) {
-        let lasts = durable::copies(ground.trust, &ground.sync)
-            .and_then(|()| durable::names(ground.trust, &ground.sync));
+        let lasts = ground.anchor.copies().and_then(|()| ground.anchor.names());
         match lasts {
             Ok(()) => self.remove(ground, returned, Time::default()),
             Err(error) => {

@@ -3,7 +3,11 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{fstatfs, fsync, mount_id, syncfs};
+use super::leavings;
+use haul_sys::Errno;
+use haul_sys::fs::{
+    Access, Follow, fstatfs, fsync, mount_id, open_directory, open_unnamed, syncfs,
+};
 
 /// How a file system is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +39,65 @@ const TRUSTED: &[(u32, Trust)] = &[
     (0x8584_58f6, Trust::Whole),
 ];
 
-/// Finds out how the file system of an open directory is waited for.
-pub(super) fn trust(directory: BorrowedFd<'_>) -> Trust {
+/// What a directory's file system is waited for with. It has to be as old as the first copy, for an
+/// error is told to those who had the file system open before it came about.
+pub(super) struct Anchor {
+    fd: OwnedFd,
+    /// Whether it is the directory itself.
+    is_directory: bool,
+    pub(super) trust: Trust,
+}
+
+impl Anchor {
+    /// Takes hold of a directory's file system.
+    pub(super) fn new(directory: BorrowedFd<'_>) -> haul_sys::Result<Anchor> {
+        let refused = match open_directory(directory, c".", Follow::No) {
+            Ok(fd) => {
+                leavings::announce(&fd);
+                let trust = trust(fd.as_fd());
+                return Ok(Anchor { fd, is_directory: true, trust });
+            }
+            Err(error) => error,
+        };
+        if refused.errno != Errno::ACCESS {
+            return Err(refused);
+        }
+        // Who may put things into a directory need not be allowed to read it. A file that never gets
+        // a name leads to the same file system, and where waiting for all of that is enough, it will do.
+        let fd = open_unnamed(directory, 0o600, Access::Write).map_err(|_| refused)?;
+        let trust = trust(fd.as_fd());
+        if trust == Trust::Each {
+            Err(refused)
+        } else {
+            Ok(Anchor { fd, is_directory: false, trust })
+        }
+    }
+
+    /// Waits until the copies are on stable storage. An error is final: the pages count as clean
+    /// after it, so asking again proves nothing.
+    pub(super) fn copies(&self) -> haul_sys::Result<()> {
+        match self.trust {
+            Trust::Whole | Trust::WholeTwice => syncfs(&self.fd),
+            // The copy has waited for each of them.
+            Trust::Each => Ok(()),
+        }
+    }
+
+    /// Waits until the names in the directory are on stable storage.
+    pub(super) fn names(&self) -> haul_sys::Result<()> {
+        if self.trust == Trust::WholeTwice || !self.is_directory {
+            return syncfs(&self.fd);
+        }
+        match fsync(&self.fd) {
+            // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
+            Err(error) if error.errno == Errno::INVAL => Ok(()),
+            answer => answer,
+        }
+    }
+}
+
+/// Finds out how the file system of something open is waited for.
+fn trust(directory: BorrowedFd<'_>) -> Trust {
     // syncfs tells of write errors since Linux 5.8, the release that also brought mount numbers
     // (syncfs(2), statx(2)).
     let is_told = mount_id(directory, c"").is_ok_and(|number| number.is_some());
@@ -45,27 +106,4 @@ pub(super) fn trust(directory: BorrowedFd<'_>) -> Trust {
     }
     let magic = fstatfs(directory).map_or(0, |told| told.magic);
     TRUSTED.iter().find(|row| row.0 == magic).map_or(Trust::Each, |row| row.1)
-}
-
-/// Waits until the copies are on stable storage. The descriptor has to be as old as the first of
-/// them, for an error is told to those who had the file system open before it came about. An error
-/// is final: the pages count as clean after it, so asking again proves nothing.
-pub(super) fn copies(trust: Trust, directory: &OwnedFd) -> haul_sys::Result<()> {
-    match trust {
-        Trust::Whole | Trust::WholeTwice => syncfs(directory.as_fd()),
-        // The copy has waited for each of them.
-        Trust::Each => Ok(()),
-    }
-}
-
-/// Waits until the names in the directory are on stable storage.
-pub(super) fn names(trust: Trust, directory: &OwnedFd) -> haul_sys::Result<()> {
-    match trust {
-        Trust::WholeTwice => syncfs(directory.as_fd()),
-        Trust::Whole | Trust::Each => match fsync(directory.as_fd()) {
-            // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
-            Err(error) if error.errno == haul_sys::Errno::INVAL => Ok(()),
-            answer => answer,
-        },
-    }
 }

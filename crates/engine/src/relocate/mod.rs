@@ -11,6 +11,7 @@ mod decide;
 mod durable;
 mod ears;
 mod kinship;
+pub(crate) mod leavings;
 mod monitor;
 mod note;
 mod operand;

@@ -24,6 +24,22 @@ pub(super) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
     CString::new(text).unwrap_or_default()
 }
 
+/// Tells whether a name has the form of these.
+pub(super) fn is_name(name: &[u8]) -> bool {
+    let is_hex = |text: &[u8]| {
+        !text.is_empty() && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let Some(rest) = name.strip_prefix(PREFIX.as_bytes()) else { return false };
+    let parts: Vec<&[u8]> = rest.split(|byte| *byte == b'-').collect();
+    let [ino, birth, hash] = parts[..] else { return false };
+    let is_birth = match birth.strip_prefix(b"d") {
+        // `d` is a digit of these numbers, too.
+        Some(dev) if !birth.contains(&b'.') => is_hex(dev),
+        _ => birth.split(|byte| *byte == b'.').map(is_hex).eq([true, true]),
+    };
+    is_hex(ino) && is_birth && is_hex(hash)
+}
+
 /// FNV-1a, <https://www.rfc-editor.org/rfc/rfc9923>: it only has to keep apart the names that one
 /// file gets in one directory.
 fn hash(bytes: &[u8]) -> u64 {
@@ -35,6 +51,19 @@ fn hash(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn its_own_names_are_known_and_no_others() {
+        let stat = haul_sys::fs::statat(haul_sys::fs::CWD, c"/").expect("a root");
+        for birth in [None, Some(Time { seconds: 0x6b02_701c, nanoseconds: 0xd })] {
+            let name = name_for(&stat, birth, c"name");
+            assert!(is_name(name.to_bytes()), "{name:?}");
+        }
+        assert!(is_name(b".haul-mv-1-d2-3") && is_name(b".haul-mv-1-d2.3-3"));
+        for name in [".haul-mv-", ".haul-mv-1-2-3", ".haul-mv-1-d-3", ".haul-mv-1-2.3-4-5", "x"] {
+            assert!(!is_name(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn fnv_is_as_published() {

@@ -15,3 +15,11 @@ pub fn try_lock(fd: impl AsFd) -> Result<bool> {
         answer => answer.map(|()| true).named(Call::Flock),
     }
 }
+
+/// Locks a file together with others who do so, without waiting; `false` where somebody has it alone.
+pub fn try_lock_shared(fd: impl AsFd) -> Result<bool> {
+    match rustix::fs::flock(fd, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        answer => answer.map(|()| true).named(Call::Flock),
+    }
+}

@@ -41,7 +41,7 @@ pub use chown::fchown;
 pub use close::close;
 pub use dioalign::{DirectAlign, direct_align};
 pub use duplicate::duplicate;
-pub use flock::try_lock;
+pub use flock::{try_lock, try_lock_shared};
 pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
 pub use lease::is_open_here_alone;
 pub use linkat::{Follow, linkat};

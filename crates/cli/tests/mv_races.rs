@@ -1,0 +1,215 @@
+//! `haul mv` while others are at work in the same place, and where a device number means less than it
+//! seems to.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+
+use super::mv::{Two, leftovers, mv};
+use super::support::image::Image;
+use super::support::run::Call;
+use super::support::scratch::Scratch;
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
+use super::support::{Outcome, has, ignored, is_root};
+
+/// How often two runs are started at once.
+const RACES: usize = 60;
+
+#[test]
+fn two_moves_of_one_source_never_lose_it() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let whole = vec![7; 50_000];
+    for round in 0..RACES {
+        // Across file systems, to two names; and on one, onto two names of the same file.
+        here.write("d/file", &whole)?;
+        fs::hard_link(here.at("d/file"), here.at("d/twin"))?;
+        let far = [two.far("one"), two.far("two")];
+        let near = ["d/file".to_owned(), "d/twin".to_owned()];
+        let calls = match round % 3 {
+            0 => far.map(|to| mv(["-T", "d", &to])),
+            1 => far.map(|to| mv(["-T", "d/file", &to])),
+            _ => [mv(["-T", &near[0], &near[1]]), mv(["-T", &near[1], &near[0]])],
+        };
+        let running =
+            [calls[0].clone(), calls[1].clone()].map(|call| call.in_dir(here.path()).start());
+        let mut said = String::new();
+        for run in running {
+            said.push_str(&run?.wait()?.errors());
+        }
+        let places = ["d/file", "d/twin"].map(|name| here.at(name)).into_iter();
+        let far = ["one", "two", "one/file", "two/file"].map(|name| there.at(name));
+        let kept = places.chain(far).filter(|path| fs::read(path).is_ok_and(|is| is == whole));
+        assert!(kept.count() > 0, "round {round}: {said}");
+        here.clear("d")?;
+        for entry in fs::read_dir(there.path())? {
+            there.clear(&entry?.file_name().to_string_lossy())?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    let call = mv(["--jobs=1", "-T", "f", &two.far("f")]).in_dir(here.path());
+    let prepare = || -> Outcome {
+        for entry in fs::read_dir(there.path())? {
+            there.clear(&entry?.file_name().to_string_lossy())?;
+        }
+        here.write("f", "new")?;
+        here.write("victim", "victim")?;
+        there.write("f", "old")?;
+        Ok(())
+    };
+    prepare()?;
+    let strace = Strace::new(here.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let names = ["openat", "renameat2", "syncfs", "fsync", "fchmod", "utimensat", "unlinkat"];
+    let mut tried = 0;
+    for name in names {
+        let count = strace.lines()?.iter().filter(|line| line.name == name).count();
+        for occurrence in 1..=count {
+            prepare()?;
+            let point = Point { name: name.to_owned(), occurrence };
+            let swapped = stopped_at(&here.at("log2"), &call, &point, || {
+                // Already in its place: then what is swapped is the moved file.
+                there.clear("f")?;
+                Ok(symlink(here.at("victim"), there.at("f"))?)
+            })?;
+            let Some(done) = swapped else { continue };
+            tried += 1;
+            assert_eq!(fs::read(here.at("victim"))?, b"victim", "{point:?}: {done:?}");
+            let source = fs::read(here.at("f")).ok();
+            let target = there.at("f").symlink_metadata()?;
+            let was_replaced = target.is_file() && fs::read(there.at("f"))? == b"new";
+            // Swapped after the name was given, the moved file was removed by whoever swapped it.
+            let was_named = target.is_symlink();
+            assert!(was_replaced || was_named || source.is_some(), "{point:?}: {done:?}");
+            let hidden = leftovers(there.path())?;
+            assert!(hidden.is_empty(), "{point:?}: {hidden:?}, {done:?}");
+        }
+    }
+    assert!(tried > 5, "only {tried} points");
+    Ok(())
+}
+
+#[test]
+fn a_waiting_name_that_was_planted_is_not_written_through() -> Outcome {
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    let (here, there) = (&two.here, &two.there);
+    here.write("f", "moved")?;
+    here.write("victim", "victim")?;
+    let call = mv(["--jobs=1", "f", &two.far("")]).in_dir(here.path());
+    // What the waiting name will be is learned from a run that ends before it has begun to copy.
+    let strace = Strace::new(here.at("log")).trace("renameat2,syncfs").inject("syncfs:error=EIO");
+    strace.wrap(call.clone()).run()?;
+    let strace = Strace::new(here.at("log")).trace("openat").inject("syncfs:error=EIO");
+    strace.wrap(call.clone()).run()?;
+    let text = strace.text()?;
+    let waiting = text
+        .split('"')
+        .find(|word| word.starts_with(".haul-mv-"))
+        .ok_or("no waiting name was opened")?
+        .to_owned();
+    symlink(here.at("victim"), there.at(&waiting))?;
+    let done = call.run()?;
+    assert_eq!(fs::read(here.at("victim"))?, b"victim", "{done:?}");
+    let moved = fs::read(there.at("f")).ok().as_deref() == Some(b"moved");
+    assert!(moved != here.at("f").exists(), "{done:?}");
+    assert!(!there.at("f").symlink_metadata().is_ok_and(|told| told.is_symlink()), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn a_subvolume_is_left_like_any_other_file_system() -> Outcome {
+    let scratch = Scratch::new()?;
+    let Some(image) = Image::new(&scratch, "btrfs")? else { return Ok(()) };
+    if !has("btrfs")? {
+        return Ok(());
+    }
+    let at = |name: &str| image.mount.join(name);
+    for name in ["one", "two"] {
+        Call::of("btrfs").words(["-q", "subvolume", "create"]).word(at(name)).succeed()?;
+    }
+    fs::create_dir(at("one/d"))?;
+    fs::write(at("one/d/file"), vec![1; 100_000])?;
+    fs::hard_link(at("one/d/file"), at("one/d/twin"))?;
+    // A rename between two subvolumes is refused as one across file systems.
+    mv(["one/d", "two/"]).in_dir(&image.mount).succeed()?;
+    assert!(!at("one/d").exists());
+    assert_eq!(fs::read(at("two/d/file"))?, vec![1; 100_000]);
+    assert_eq!(at("two/d/file").metadata()?.ino(), at("two/d/twin").metadata()?.ino());
+    // A tree with a subvolume in it moves as a tree, and rm takes both.
+    fs::create_dir(at("two/d/sub-parent"))?;
+    Call::of("btrfs").words(["-q", "subvolume", "create"]).word(at("two/d/sub")).succeed()?;
+    fs::write(at("two/d/sub/inner"), "inner")?;
+    let far = Scratch::below(scratch.path())?;
+    mv(["two/d"]).word(far.path()).in_dir(&image.mount).succeed()?;
+    assert_eq!(fs::read(far.at("d/sub/inner"))?, b"inner");
+    assert!(!at("two/d").exists());
+    fs::write(at("two/file"), "file")?;
+    let rm = |words: &[&str]| {
+        Call::of(super::support::run::haul()).word("rm").words(words).in_dir(&image.mount)
+    };
+    // Another device number than its parent's, which is what --one-file-system goes by.
+    fs::create_dir(at("tree"))?;
+    Call::of("btrfs").words(["-q", "subvolume", "create"]).word(at("tree/sub")).succeed()?;
+    fs::write(at("tree/sub/file"), "file")?;
+    let kept = rm(&["-r", "--one-file-system", "tree"]).run()?;
+    assert_eq!(kept.code(), Some(1), "{kept:?}");
+    assert!(at("tree/sub/file").exists());
+    rm(&["-r", "tree", "one", "two"]).succeed()?;
+    assert_eq!(fs::read_dir(&image.mount)?.count(), 0);
+    Ok(())
+}
+
+#[test]
+fn an_overlay_gives_its_files_away_whole() -> Outcome {
+    if !is_root()? || !has("mount")? {
+        return Ok(());
+    }
+    let memory = Scratch::below(std::path::Path::new("/dev/shm"))?;
+    for name in ["lower/d", "upper", "work", "merged"] {
+        fs::create_dir_all(memory.at(name))?;
+    }
+    fs::write(memory.at("lower/d/below"), "below")?;
+    fs::hard_link(memory.at("lower/d/below"), memory.at("lower/d/twin"))?;
+    let at = |name: &str| memory.at(name).display().to_string();
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+    let words = ["-t", "overlay", "overlay", "-o", &options, &at("merged")];
+    if Call::of("mount").words(words).run()?.code() != Some(0) {
+        ignored("overlayfs")?;
+        return Ok(());
+    }
+    let outcome = overlay_moves(&memory);
+    Call::of("umount").word(memory.at("merged")).succeed()?;
+    outcome
+}
+
+fn overlay_moves(memory: &Scratch) -> Outcome {
+    let merged = memory.at("merged");
+    fs::write(merged.join("d/above"), "above")?;
+    // Renaming a directory of the lower layer is refused as if it crossed file systems.
+    mv(["d", "e"]).in_dir(&merged).succeed()?;
+    assert!(!merged.join("d").exists());
+    for (name, bytes) in [("below", "below"), ("twin", "below"), ("above", "above")] {
+        assert_eq!(fs::read(merged.join("e").join(name))?, bytes.as_bytes());
+    }
+    let far = Scratch::new()?;
+    mv(["e"]).word(far.path()).in_dir(&merged).succeed()?;
+    assert!(!merged.join("e").exists());
+    mv(["e"]).word(&merged).in_dir(far.path()).succeed()?;
+    assert_eq!(fs::read(merged.join("e/twin"))?, b"below");
+    Call::of(super::support::run::haul()).words(["rm", "-r", "e"]).in_dir(&merged).succeed()?;
+    assert_eq!(fs::read_dir(&merged)?.count(), 0);
+    assert_eq!(fs::read(memory.at("lower/d/below"))?, b"below");
+    Ok(())
+}

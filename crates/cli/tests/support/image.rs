@@ -1,0 +1,80 @@
+//! A file system in a file, whose power can be cut.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::run::Call;
+use super::scratch::Scratch;
+use super::{Outcome, has, ignored, is_root};
+
+/// What a power cut is tried on: each loses what was not waited for in its own way.
+pub(crate) const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// A file system in a file, mounted.
+pub(crate) struct Image {
+    kind: &'static str,
+    file: PathBuf,
+    pub(crate) mount: PathBuf,
+}
+
+impl Image {
+    /// Makes one and mounts it; `None`, and the test ignored, where that cannot be done.
+    pub(crate) fn new(scratch: &Scratch, kind: &'static str) -> Outcome<Option<Image>> {
+        if !is_root()? || !has(&format!("mkfs.{kind}"))? {
+            return Ok(None);
+        }
+        if kind != "btrfs" && !has("xfs_io")? {
+            return Ok(None);
+        }
+        let (file, mount) = (scratch.at(format!("{kind}.img")), scratch.at(kind));
+        fs::create_dir(&mount)?;
+        let bytes = if kind == "ext4" { 128 << 20 } else { 320 << 20 };
+        fs::File::create(&file)?.set_len(bytes)?;
+        Call::of(format!("mkfs.{kind}")).word("-q").word(&file).succeed()?;
+        let image = Image { kind, file, mount };
+        if image.mount().is_err() {
+            ignored("loop devices")?;
+            return Ok(None);
+        }
+        Ok(Some(image))
+    }
+
+    fn mount(&self) -> Outcome {
+        let done =
+            Call::of("mount").words(["-o", "loop"]).word(&self.file).word(&self.mount).run()?;
+        if done.code() == Some(0) { Ok(()) } else { Err(done.errors().into()) }
+    }
+
+    fn unmount(&self) -> Outcome {
+        Call::of("umount").word(&self.mount).succeed()?;
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk.
+    pub(crate) fn sync(&self) -> Outcome {
+        Call::of("sync").word("-f").word(&self.mount).succeed()?;
+        Ok(())
+    }
+
+    /// Cuts the power: what is not on the disk is lost, the journal's buffer with it. btrfs knows no
+    /// such call, so there what has got to the disk by now is copied and goes on in its place.
+    pub(crate) fn cut(&self) -> Outcome {
+        if self.kind == "btrfs" {
+            let copy = self.file.with_extension("cut");
+            Call::of("cp").word("--sparse=always").word(&self.file).word(&copy).succeed()?;
+            self.unmount()?;
+            fs::rename(copy, &self.file)?;
+        } else {
+            Call::of("xfs_io").words(["-x", "-c", "shutdown"]).word(&self.mount).succeed()?;
+            self.unmount()?;
+        }
+        self.mount()
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // A failure leaves a mount that the scratch folder's removal will complain of.
+        let _unmounted = Call::of("umount").word(&self.mount).run();
+    }
+}
