@@ -174,18 +174,18 @@ impl Remains {
 mod tests {
     use super::*;
 
-    fn left(done: &[Range<u64>], range: Range<u64>) -> Vec<Range<u64>> {
-        let mut remains = Remains::after(done.to_vec());
+    fn left(done: &[(u64, u64)], range: Range<u64>) -> Vec<(u64, u64)> {
+        let mut remains = Remains::after(done.iter().map(|(from, to)| *from..*to).collect());
         remains.offer(range);
-        std::iter::from_fn(|| remains.next()).collect()
+        std::iter::from_fn(|| remains.next()).map(|range| (range.start, range.end)).collect()
     }
 
     #[test]
     fn what_is_done_is_not_drawn_again() {
-        assert_eq!(left(&[], 0..10), [0..10]);
-        assert_eq!(left(&[0..10], 0..10), []);
-        assert_eq!(left(&[2..4, 6..8], 0..10), [0..2, 4..6, 8..10]);
-        assert_eq!(left(&[0..4, 8..12], 2..10), [4..8]);
-        assert_eq!(left(&[0..2, 20..30], 5..10), [5..10]);
+        assert_eq!(left(&[], 0..10), [(0, 10)]);
+        assert_eq!(left(&[(0, 10)], 0..10), []);
+        assert_eq!(left(&[(2, 4), (6, 8)], 0..10), [(0, 2), (4, 6), (8, 10)]);
+        assert_eq!(left(&[(0, 4), (8, 12)], 2..10), [(4, 8)]);
+        assert_eq!(left(&[(0, 2), (20, 30)], 5..10), [(5, 10)]);
     }
 }

@@ -84,15 +84,15 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
             }
             Err(trouble) => Err(trouble),
         };
-        return opened.map_err(|trouble| failure(trouble, &shown));
+        return opened.map_err(|trouble| failure(&trouble, &shown));
     }
     match free {
         Some(Ok(spot)) => {
             let shown = spot.shown.clone();
-            make(spot, &run, as_name(request, plan)).map_err(|trouble| failure(trouble, &shown))
+            make(spot, &run, as_name(request, plan)).map_err(|trouble| failure(&trouble, &shown))
         }
-        Some(Err((shown, error))) => Err(failure(Trouble::Call(error), &shown)),
-        None => Err(failure(Trouble::Gone, request.target.to_bytes())),
+        Some(Err((shown, error))) => Err(failure(&Trouble::Call(error), &shown)),
+        None => Err(failure(&Trouble::Gone, request.target.to_bytes())),
     }
 }
 
@@ -108,10 +108,10 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
 
 type Place = Result<Spot, (Vec<u8>, CallError)>;
 
-fn failure(trouble: Trouble, shown: &[u8]) -> Failure {
+fn failure(trouble: &Trouble, shown: &[u8]) -> Failure {
     let (what, errno) = match trouble {
         Trouble::Call(error) => (What::JournalOpen, Some(error.errno)),
-        Trouble::Flaw(flaw) => (What::JournalRefused(flaw), None),
+        Trouble::Flaw(flaw) => (What::JournalRefused(*flaw), None),
         Trouble::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
     };
     Failure { what, source: Vec::new(), target: shown.to_vec(), errno, severity: Severity::Failure }
