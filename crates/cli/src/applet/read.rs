@@ -14,13 +14,14 @@ use haul_io::stream::{
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 
-use super::common::{self, usage_error};
-use super::cp_help::{options, version};
+use super::cp_help::options;
 use super::data_options::size_or_zero;
-use super::stream_options::{Settings, StreamId, Tally, Waiting, must_be_direct, shared};
+use super::stream_options::{
+    self, Settings, StreamId, Tally, Waiting, files, must_be_direct, shared,
+};
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Required;
-use crate::getopt::{Opt, Origin, Usage, Word, own, parse};
+use crate::getopt::{Opt, Origin, Usage, own};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -53,34 +54,19 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let all = all_options();
     let mut wanted = Wanted { settings: Settings::new(), offset: 0, length: None };
-    let mut files = Vec::new();
-    let words = match parse(arguments, &all) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
-    for word in words {
-        match word {
-            Word::Operand(file) => files.push(file),
-            Word::Option { id: Id::Stream(StreamId::Help), .. } => {
-                return common::print_and_end(&output, &help(&all));
-            }
-            Word::Option { id: Id::Stream(StreamId::Version), .. } => {
-                return common::print_and_end(&output, &version(PROGRAM));
-            }
-            Word::Option { id, value } => {
-                if let Err(usage) = wanted.set(id, value.as_deref()) {
-                    return usage_error(&output, &usage);
-                }
-            }
-        }
+    match files(&output, arguments, &all, help, &mut wanted) {
+        Ok(files) => read_all(&output, &wanted, &files),
+        Err(code) => code,
     }
-    if files.is_empty() {
-        return usage_error(&output, &Usage("missing operand".to_owned()));
-    }
-    read_all(&output, &wanted, &files)
 }
 
-impl Wanted {
+impl stream_options::Wanted for Wanted {
+    type Id = Id;
+
+    fn shared(id: Id) -> Option<StreamId> {
+        if let Id::Stream(id) = id { Some(id) } else { None }
+    }
+
     fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {

@@ -1,17 +1,20 @@
 //! What `read` and `write` share: options about bytes, warnings, the line of progress.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
 
-use super::common::ProgressWhen;
+use super::common::{ProgressWhen, print_and_end, usage_error};
+use super::cp_help::version;
 use super::data_options::{cache, io_size, queue_depth, size};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Usage, own};
+use crate::getopt::{Opt, Usage, Word, own, parse};
+use crate::output::Output;
 use crate::sizes;
 
 /// An option that both have.
@@ -69,6 +72,47 @@ fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
         let word = quote_word(word.as_encoded_bytes());
         Usage(format!("there is no sum {word}: give one of {}", names.join(", ")))
     })
+}
+
+/// What an applet's words set.
+pub(super) trait Wanted {
+    /// Its options.
+    type Id: Copy;
+
+    /// Returns the shared option that one of them is.
+    fn shared(id: Self::Id) -> Option<StreamId>;
+
+    /// Sets what an option says.
+    fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
+}
+
+/// Reads an applet's words and returns the files, of which there is one at least; or how it ended
+/// already, with a text or a complaint.
+pub(super) fn files<W: Wanted>(
+    output: &Output,
+    arguments: &[OsString],
+    all: &[Opt<W::Id>],
+    help: impl Fn(&[Opt<W::Id>]) -> String,
+    wanted: &mut W,
+) -> Result<Vec<OsString>, ExitCode> {
+    let complain = |usage: Usage| usage_error(output, &usage);
+    let mut files = Vec::new();
+    for word in parse(arguments, all).map_err(complain)? {
+        match word {
+            Word::Operand(file) => files.push(file),
+            Word::Option { id, value } => match W::shared(id) {
+                Some(StreamId::Help) => return Err(print_and_end(output, &help(all))),
+                Some(StreamId::Version) => {
+                    return Err(print_and_end(output, &version(output.program())));
+                }
+                _ => wanted.set(id, value.as_deref()).map_err(complain)?,
+            },
+        }
+    }
+    if files.is_empty() {
+        return Err(complain(Usage("missing operand".to_owned())));
+    }
+    Ok(files)
 }
 
 /// The options that both have, in terms of an applet's own.

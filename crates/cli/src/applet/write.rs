@@ -15,15 +15,14 @@ use haul_io::stream::{
 };
 use haul_sys::data::widen_pipe;
 
-use super::common::{self, usage_error};
-use super::cp_help::{options, version};
+use super::cp_help::options;
 use super::data_options::{size, size_or_zero};
 use super::read::sum_line_of;
-use super::stream_options::{Settings, StreamId, Tally, Waiting, shared};
+use super::stream_options::{self, Settings, StreamId, Tally, Waiting, files, shared};
 use super::write_target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Word, own, parse};
+use crate::getopt::{Opt, Origin, Usage, own};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -92,34 +91,19 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         zeros: Zeros::Write,
         marks: (50, 75),
     };
-    let mut files = Vec::new();
-    let words = match parse(arguments, &all) {
-        Ok(words) => words,
-        Err(usage) => return usage_error(&output, &usage),
-    };
-    for word in words {
-        match word {
-            Word::Operand(file) => files.push(file),
-            Word::Option { id: Id::Stream(StreamId::Help), .. } => {
-                return common::print_and_end(&output, &help(&all));
-            }
-            Word::Option { id: Id::Stream(StreamId::Version), .. } => {
-                return common::print_and_end(&output, &version(PROGRAM));
-            }
-            Word::Option { id, value } => {
-                if let Err(usage) = wanted.set(id, value.as_deref()) {
-                    return usage_error(&output, &usage);
-                }
-            }
-        }
+    match files(&output, arguments, &all, help, &mut wanted) {
+        Ok(files) => write_all(&output, &wanted, &files),
+        Err(code) => code,
     }
-    if files.is_empty() {
-        return usage_error(&output, &Usage("missing operand".to_owned()));
-    }
-    write_all(&output, &wanted, &files)
 }
 
-impl Wanted {
+impl stream_options::Wanted for Wanted {
+    type Id = Id;
+
+    fn shared(id: Id) -> Option<StreamId> {
+        if let Id::Stream(id) = id { Some(id) } else { None }
+    }
+
     fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {
