@@ -103,6 +103,15 @@ fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Ou
                 assert!(fs::read(scratch.at("copy"))? == bytes, "{words:?} {seed}");
             }
         }
+        for sum in ["md5sum", "b3sum", "cksum"] {
+            let (stdin, feeding) = std::io::pipe()?;
+            let child =
+                start(scratch.path(), &[sum, "-"], without_blocking(stdin)?, Stdio::piped())?;
+            feed(feeding, &bytes, seed);
+            let told = child.wait_with_output()?;
+            let whole = Call::of(haul()).words([sum, "-"]).input(bytes.as_slice()).succeed()?;
+            assert_eq!(told.stdout, whole.stdout, "{sum} {seed}");
+        }
     }
     Ok(())
 }

@@ -329,3 +329,23 @@ fn what_makes_no_sense_is_refused_in_gnus_words() -> Outcome {
     }
     Ok(())
 }
+
+/// What is cached is hashed where it lies, and it may be cut while somebody looks at it.
+#[test]
+fn a_file_that_is_cut_while_it_is_hashed_kills_nobody() -> Outcome {
+    let scratch = Scratch::new()?;
+    let whole = vec![0x5a; 24 << 20];
+    for turn in 0..12 {
+        let path = scratch.write("a", &whole)?;
+        let child = std::process::Command::new(haul())
+            .args(["b3sum", "--num-threads=4", "a"])
+            .current_dir(scratch.path())
+            .stdout(std::process::Stdio::piped())
+            .spawn()?;
+        std::thread::sleep(std::time::Duration::from_micros(turn * 700));
+        std::fs::File::options().write(true).open(path)?.set_len((turn << 20) + 77)?;
+        let done = child.wait_with_output()?;
+        assert!(done.status.success() && done.stdout.ends_with(b"  a\n"), "{turn}: {done:?}");
+    }
+    Ok(())
+}

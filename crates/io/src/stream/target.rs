@@ -11,7 +11,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 use super::trouble::Trouble;
 use super::writer::Zeros;
 use crate::cache::Behind;
-use crate::quirk::{DirectIo, Preallocate, Trips, of_magic};
+use crate::quirk::{DirectIo, Preallocate, Trips, UNKNOWN, of_magic};
 use crate::sides::{Way, go_direct};
 use crate::{Cache, Quirk};
 
@@ -99,6 +99,8 @@ impl Lane {
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
             ahead: match quirk.trips {
                 _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
+                // Where nobody looked, it may be one that fills up with zeros, as FAT does.
+                Trips::Far if quirk == &UNKNOWN => Ahead::Nothing,
                 Trips::Far => Ahead::Length,
                 Trips::Near if quirk.preallocate == Preallocate::Pays => Ahead::Space,
                 Trips::Near => Ahead::Nothing,
