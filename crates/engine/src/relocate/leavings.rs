@@ -28,7 +28,7 @@ pub(super) fn announce(directory: impl AsFd) {
     let _announced = try_lock_shared(directory);
 }
 
-/// The right to tidy up in a directory: no move is at work there.
+/// The right to tidy up in a directory: no move is at work there, as far as that can be told.
 pub(crate) struct Quiet {
     _lock: OwnedFd,
 }
@@ -38,7 +38,9 @@ impl Quiet {
     pub(crate) fn new(directory: impl AsFd) -> haul_sys::Result<Option<Quiet>> {
         // A description of its own, for the lock is the description's.
         let lock = open_directory(directory, c".", Follow::No)?;
-        Ok(try_lock(&lock)?.then_some(Quiet { _lock: lock }))
+        // Some file systems lock no directories (NFS: EBADF); there the age has to do.
+        let is_quiet = try_lock(&lock).unwrap_or(true);
+        Ok(is_quiet.then_some(Quiet { _lock: lock }))
     }
 }
 

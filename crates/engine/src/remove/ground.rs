@@ -27,27 +27,61 @@ pub(super) struct Ground {
     pub(super) sequence: Sequence,
     /// How many workers may delete in one directory.
     pub(super) deleters: usize,
+    /// How many where entries take long, as large files do: their pages and blocks are given up outside
+    /// the directory's lock. Four free memory faster than it can be had.
+    pub(super) large_deleters: usize,
     /// Whether each removal is a trip to somewhere else, so that many workers may wait at once: in
     /// one directory its lock lets only one of them on its way, in others each has its own.
     pub(super) trips: Trips,
 }
 
 /// What is assumed of all others: nothing that could hurt.
-pub(super) static PLAIN: Ground =
-    Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1, trips: Trips::Near };
+pub(super) static PLAIN: Ground = Ground {
+    magic: 0,
+    sequence: Sequence::AsRead,
+    deleters: 1,
+    large_deleters: 4,
+    trips: Trips::Near,
+};
 
-/// The same of those whose bytes are somewhere else.
-static FAR: Ground =
-    Ground { magic: 0, sequence: Sequence::AsRead, deleters: 1, trips: Trips::Far };
+/// Servers and programs: all of a removal happens there, and takes as long as the directory is locked.
+static FAR: Ground = Ground {
+    magic: 0,
+    sequence: Sequence::AsRead,
+    deleters: 1,
+    large_deleters: 1,
+    trips: Trips::Far,
+};
+
+/// Those that nobody has looked at, which may be either.
+static UNKNOWN: Ground = Ground {
+    magic: 0,
+    sequence: Sequence::AsRead,
+    deleters: 1,
+    large_deleters: 4,
+    trips: Trips::Far,
+};
 
 static TABLE: &[Ground] = &[
     // ext2, ext3 and ext4.
-    Ground { magic: 0xEF53, sequence: Sequence::ByInode, deleters: 2, trips: Trips::Near },
+    Ground {
+        magic: 0xEF53,
+        sequence: Sequence::ByInode,
+        deleters: 2,
+        large_deleters: 4,
+        trips: Trips::Near,
+    },
     // XFS puts directories into its allocation groups in turn and files beside their directory. In
     // the order of inodes a group's directories follow one another, so that workers that have halves
     // of the list are in different groups; in the order of names they would want the same group's
     // lock at the same time, directory after directory.
-    Ground { magic: 0x5846_5342, sequence: Sequence::ByInode, deleters: 1, trips: Trips::Near },
+    Ground {
+        magic: 0x5846_5342,
+        sequence: Sequence::ByInode,
+        deleters: 1,
+        large_deleters: 4,
+        trips: Trips::Near,
+    },
 ];
 
 /// The file systems that a run has met, by device.
@@ -64,7 +98,9 @@ impl Grounds {
         // One that will not say what it is, is treated like one that nobody knows.
         let magic = fstatfs(directory).map_or(0, |told| told.magic);
         let ground = TABLE.iter().find(|ground| ground.magic == magic).unwrap_or_else(|| {
-            match quirk::of_magic(magic).trips {
+            let quirk = quirk::of_magic(magic);
+            match quirk.trips {
+                _ if std::ptr::eq(quirk, &raw const quirk::UNKNOWN) => &UNKNOWN,
                 Trips::Near => &PLAIN,
                 Trips::Far => &FAR,
             }

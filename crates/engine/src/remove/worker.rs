@@ -34,9 +34,6 @@ const LARGE: Duration = Duration::from_micros(100);
 /// How long a batch may take where each removal is a trip: then others soon hear that there is work.
 const BATCH_TIME: Duration = Duration::from_millis(2);
 
-/// The most workers in one directory of large files; four free memory faster than it can be had.
-const LARGE_DELETERS: usize = 4;
-
 /// What waits on a worker's stack.
 pub(super) enum Job {
     /// A directory to look into.
@@ -83,10 +80,8 @@ impl Task {
 
     /// Returns how many more workers are welcome, or, below zero, how many are too many.
     fn room(&self) -> isize {
-        // Far away all of a removal happens under the directory's lock.
-        let is_near = self.node.ground.trips == Trips::Near;
-        let most = if is_near && self.has_large.load(Ordering::Relaxed) {
-            LARGE_DELETERS
+        let most = if self.has_large.load(Ordering::Relaxed) {
+            self.node.ground.large_deleters
         } else {
             self.node.ground.deleters
         };
@@ -235,7 +230,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         self.handled += count as u64;
         self.run.brake.rest(took, self.run.control.stop);
         if node.ground.trips == Trips::Far {
-            return self.learn(took, count);
+            self.learn(took, count);
         }
         let each = took / u32::try_from(count).unwrap_or(u32::MAX);
         if each > LARGE && !self.run.is_listed() {
