@@ -135,8 +135,10 @@ pub(crate) fn copy_planned(
 /// Removes the journal of a run that has done everything, and says where that of another is.
 fn end_journal(run: &Run<'_>) {
     let Some(journal) = run.journal else { return };
-    run.write_journal(Secure::Yes);
     let is_complete = run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped();
+    if !is_complete {
+        run.write_journal(Secure::Yes);
+    }
     match journal.end(is_complete) {
         Ok(Ended::Removed) => {}
         Ok(Ended::Kept) => run.tell_of_journal(journal, What::JournalKept, None),

@@ -50,7 +50,7 @@ pub(super) fn spell(nonce: [u8; NONCE_BYTES], as_name: bool, run: &[u8]) -> Vec<
     bytes.push(u8::from(as_name));
     bytes.extend(u32::try_from(run.len()).unwrap_or(0).to_le_bytes());
     bytes.extend(run);
-    let sum = Sums::new(nonce).of(&[&bytes]);
+    let sum = Sums::new(nonce).of(&bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
 }
@@ -86,7 +86,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Header, Flaw> {
     let (told, sum) = told.split_last_chunk().ok_or(Flaw::Torn)?;
     let nonce_at = MAGIC.len() + 4;
     let nonce = told.get(nonce_at..).and_then(|rest| rest.first_chunk()).ok_or(Flaw::Torn)?;
-    if Sums::new(*nonce).of(&[told]) != Sum::from_le_bytes(*sum) {
+    if Sums::new(*nonce).of(told) != Sum::from_le_bytes(*sum) {
         return Err(Flaw::Torn);
     }
     let as_name = told.get(nonce_at + NONCE_BYTES).is_some_and(|byte| *byte != 0);

@@ -131,7 +131,7 @@ fn at_path(plan: &Plan, path: &CStr) -> Place {
 /// Returns where the journal of a run may be, if nobody named a place: beside the new name, for then
 /// it is found although that is a directory by now; or in the directory that the target is.
 fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
-    let letters = Sums::new([0; NONCE_BYTES]).of(&[run]).to_le_bytes();
+    let letters = Sums::new([0; NONCE_BYTES]).of(run).to_le_bytes();
     let mut name = [0; LETTERS];
     for (to, from) in name.iter_mut().zip(letters) {
         *to = from;

@@ -153,7 +153,7 @@ pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
 
 /// Adds a record with its frame, and returns its checksum.
 pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
-    let sum = sums.of(&[record]);
+    let sum = sums.of(record);
     into.extend(u32::try_from(record.len()).unwrap_or(0).to_le_bytes());
     into.extend(sum.to_le_bytes());
     into.extend(record);

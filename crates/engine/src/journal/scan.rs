@@ -48,7 +48,7 @@ fn record_bytes(frame: &[u8]) -> Option<usize> {
 fn whole<'a>(sums: &Sums, frame: &'a [u8]) -> Option<(Sum, &'a [u8])> {
     let (sum, bytes) = frame.get(4..)?.split_first_chunk()?;
     let sum = Sum::from_le_bytes(*sum);
-    (sums.of(&[bytes]) == sum).then_some((sum, bytes))
+    (sums.of(bytes) == sum).then_some((sum, bytes))
 }
 
 /// What was read and not looked at yet.

@@ -2,10 +2,10 @@
 //!
 //! The key makes what is left of another journal in a block that was used before as good as torn.
 
-use haul_io::digest::{Algorithm, TABLE};
+use haul_io::digest::{Algorithm, TABLE, short_sum};
 
 /// Bytes of the number that a journal draws.
-pub(super) const NONCE_BYTES: usize = 16;
+pub(super) const NONCE_BYTES: usize = 8;
 
 /// Bytes of a checksum.
 pub(super) const SUM_BYTES: usize = 16;
@@ -13,8 +13,8 @@ pub(super) const SUM_BYTES: usize = 16;
 /// A checksum: of 128 bits, so that it can stand for the record itself in a set.
 pub(crate) type Sum = u128;
 
-/// The algorithm of checksums, and of the pieces of large files where nobody asked for another:
-/// faster than memory, and what it is to find are accidents.
+/// The algorithm of the pieces of large files where nobody asked for another: faster than memory, and
+/// what it is to find are accidents.
 pub(crate) fn algorithm() -> &'static Algorithm {
     Algorithm::find("xxh3-128").unwrap_or(&TABLE[0])
 }
@@ -22,26 +22,16 @@ pub(crate) fn algorithm() -> &'static Algorithm {
 /// Makes the checksums of one journal.
 #[derive(Debug)]
 pub(super) struct Sums {
-    nonce: [u8; NONCE_BYTES],
+    seed: u64,
 }
 
 impl Sums {
     pub(super) const fn new(nonce: [u8; NONCE_BYTES]) -> Sums {
-        Sums { nonce }
+        Sums { seed: u64::from_le_bytes(nonce) }
     }
 
     /// Returns the checksum of some bytes.
-    pub(super) fn of(&self, parts: &[&[u8]]) -> Sum {
-        let mut digest = algorithm().start();
-        digest.update(&self.nonce);
-        for part in parts {
-            digest.update(part);
-        }
-        let digest = digest.finish();
-        let mut bytes = [0; SUM_BYTES];
-        for (to, from) in bytes.iter_mut().zip(digest) {
-            *to = from;
-        }
-        Sum::from_le_bytes(bytes)
+    pub(super) fn of(&self, bytes: &[u8]) -> Sum {
+        short_sum(self.seed, bytes)
     }
 }

@@ -93,7 +93,7 @@ impl Journal {
 
     /// Returns where a directory is in the tree.
     pub(crate) fn below(&self, parent: Position, name: &std::ffi::CStr) -> Position {
-        self.sums.of(&[&parent.to_le_bytes(), name.to_bytes()])
+        self.sums.of(&[&parent.to_le_bytes(), name.to_bytes()].concat())
     }
 
     /// Tells whether an earlier run finished anything.
@@ -110,7 +110,7 @@ impl Journal {
         place: Place<'_>,
         names: Names,
     ) -> Option<Sum> {
-        let sum = self.sums.of(&[&record::finished(source, target, place, names)]);
+        let sum = self.sums.of(&record::finished(source, target, place, names));
         self.before.is_finished(sum).then_some(sum)
     }
 

@@ -24,6 +24,7 @@ pub use file::{FileHash, Take, hash_file};
 pub use many::{Turn, in_order};
 pub use stream::{Digest, hex};
 pub use tree::{Keying, hash_tree, is_worth_a_tree};
+pub use xxh3::short_sum;
 
 /// Takes bytes in pieces, and tells their digest at the end.
 pub trait Hasher: Send {

@@ -1,6 +1,6 @@
 //! XXH3: no cryptography, as fast as memory; finds accidents.
 
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
 use super::{Algorithm, Hasher, Length};
 
@@ -24,6 +24,13 @@ pub(super) const XXH3_128: Algorithm = Algorithm {
     length: Length::Fixed,
     make: |_| Box::new(Long(Xxh3::new())),
 };
+
+/// Returns the XXH3 of a few bytes at once, of 128 bits, keyed by a seed: for what is summed by the
+/// ten thousand, where making a hasher would take longer than hashing.
+#[must_use]
+pub fn short_sum(seed: u64, bytes: &[u8]) -> u128 {
+    xxh3_128_with_seed(bytes, seed)
+}
 
 struct Short(Xxh3);
 
