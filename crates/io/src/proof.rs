@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
 
 use haul_sys::data::{Advice, Way, fadvise, pread, pwrite, seek_data, set_way};
 use haul_sys::memory::AlignedBuffer;
@@ -25,6 +26,9 @@ const REQUEST_BYTES: usize = 1 << 20;
 
 /// What a request's offset and length are multiples of.
 const UNIT: u64 = 4096;
+
+/// The stack of a reader, which holds no buffer on it.
+const STACK_BYTES: usize = 256 << 10;
 
 /// Where the bytes came from that were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,14 +59,33 @@ pub struct Proof {
     pub evidence: Evidence,
     /// Ranges that are not what they ought to be.
     pub differing: Vec<Range<u64>>,
-    /// The digest of the whole file as it is.
+    /// The digest of the whole file as it is, if it was taken.
     pub whole: Vec<u8>,
 }
 
+/// Whether the digest of the whole file is taken on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// It is, for which the bytes have to be read in order, by one.
+    Taken,
+    /// It is not: up to so many read at once, each a stretch, so that storage and not hashing is the
+    /// limit.
+    Left {
+        /// The most that read at once, the caller included.
+        readers: usize,
+    },
+}
+
 /// Reads a file again and compares it. Blocks until it is read or the run is stopped.
-pub fn prove(suspect: &Suspect<'_>, watch: &Watch<'_>) -> Result<Proof, DataError> {
+pub fn prove(suspect: &Suspect<'_>, whole: Whole, watch: &Watch<'_>) -> Result<Proof, DataError> {
     let evidence = pass_the_cache(suspect);
-    let read = read_all(suspect, watch);
+    let read = match whole {
+        Whole::Taken => {
+            let all = Stretch { range: 0..suspect.bytes, pieces: suspect.witness.pieces() };
+            check(suspect, all, Some(suspect.witness.algorithm.start()), watch)
+        }
+        Whole::Left { readers } => check_stretches(suspect, readers, watch),
+    };
     // The descriptor goes on as it was; where that fails, only its last use was to come.
     let _back = set_way(suspect.fd, Way::Cached);
     let (differing, whole) = read?;
@@ -84,35 +107,104 @@ pub(crate) fn pass_the_cache(suspect: &Suspect<'_>) -> Evidence {
     if dropped { Evidence::Storage } else { Evidence::Cache }
 }
 
-fn read_all(
+/// Bytes that one reader draws at a time: long enough that starting another pays.
+const STRETCH_BYTES: u64 = 32 << 20;
+
+/// A part of a file, and the pieces in it.
+struct Stretch {
+    range: Range<u64>,
+    pieces: Vec<Piece>,
+}
+
+/// What was found: ranges that differ, and the digest of all bytes where that was taken.
+type Checked = (Vec<Range<u64>>, Vec<u8>);
+
+/// Cuts a file between pieces, where direct I/O can begin.
+fn stretches(suspect: &Suspect<'_>) -> Vec<Stretch> {
+    let mut cut: Vec<Stretch> = vec![Stretch { range: 0..suspect.bytes, pieces: Vec::new() }];
+    for piece in suspect.witness.pieces() {
+        let Some(last) = cut.last_mut() else { break };
+        let is_far = piece.offset >= last.range.start + STRETCH_BYTES;
+        if is_far && piece.offset % UNIT == 0 && piece.offset < suspect.bytes {
+            last.range.end = piece.offset;
+            cut.push(Stretch { range: piece.offset..suspect.bytes, pieces: Vec::new() });
+        }
+        if let Some(last) = cut.last_mut() {
+            last.pieces.push(piece);
+        }
+    }
+    cut
+}
+
+/// Checks a file by several readers, who draw its stretches in order.
+fn check_stretches(
     suspect: &Suspect<'_>,
+    readers: usize,
     watch: &Watch<'_>,
-) -> Result<(Vec<Range<u64>>, Vec<u8>), DataError> {
-    let mut checker = Checker::new(suspect.witness.algorithm, suspect.witness.pieces());
+) -> Result<Checked, DataError> {
+    let cut = stretches(suspect);
+    let readers = readers.min(cut.len());
+    let left = Mutex::new(cut.into_iter());
+    let found: Mutex<Result<Vec<Range<u64>>, DataError>> = Mutex::new(Ok(Vec::new()));
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let read = || {
+        while let Some(stretch) = next() {
+            let checked = check(suspect, stretch, None, watch);
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match (&mut *found, checked) {
+                (Ok(found), Ok((differing, _))) => found.extend(differing),
+                (Ok(_), Err(error)) => *found = Err(error),
+                (Err(_), _) => return,
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..readers {
+            // Where threads are refused, fewer read.
+            let _more =
+                std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read);
+        }
+        read();
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    found.sort_unstable_by_key(|range| range.start);
+    Ok((found, Vec::new()))
+}
+
+/// Reads a part of a file and compares it.
+fn check(
+    suspect: &Suspect<'_>,
+    stretch: Stretch,
+    whole: Option<Digest>,
+    watch: &Watch<'_>,
+) -> Result<Checked, DataError> {
+    let Range { start, end } = stretch.range;
+    let mut checker = Checker::new(suspect.witness.algorithm, stretch, whole);
     let unit = UNIT as usize;
-    let wanted = usize::try_from(suspect.bytes).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
+    let wanted = usize::try_from(end - start).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
     let mut buffer = AlignedBuffer::new(wanted.next_multiple_of(unit).max(unit))?;
-    let mut at = 0;
-    while at < suspect.bytes {
+    let mut at = start;
+    while at < end {
         if watch.stopped() {
             return Err(DataError::Stopped);
         }
-        let data = next_data(suspect, at);
+        let data = next_data(suspect, at).min(end);
         if data > at {
             checker.zeros(data - at);
             at = data;
             continue;
         }
         let filled = read_at(suspect, &mut buffer, at, watch)?;
-        let filled = filled.min(usize::try_from(suspect.bytes - at).unwrap_or(usize::MAX));
+        let filled = filled.min(usize::try_from(end - at).unwrap_or(usize::MAX));
         if filled == 0 {
             break;
         }
         checker.bytes(buffer.get(..filled).unwrap_or(&[]));
         at += filled as u64;
     }
-    let whole_size = haul_sys::fs::fstat(suspect.fd)?.size == suspect.bytes && at == suspect.bytes;
-    Ok(checker.finish(suspect.bytes, whole_size))
+    let is_last = end == suspect.bytes;
+    let has_size = !is_last || haul_sys::fs::fstat(suspect.fd)?.size == suspect.bytes;
+    Ok(checker.finish(end, has_size && at == end))
 }
 
 /// Returns where the next data is, so that holes are not read; here, where nobody knows.
@@ -147,24 +239,27 @@ struct Checker {
     at: u64,
     /// The digest of the piece that `at` lies in, as far as it was seen.
     piece: Digest,
-    whole: Digest,
+    /// The digest of all bytes, where somebody wants it.
+    whole: Option<Digest>,
     differing: Vec<Range<u64>>,
 }
 
 impl Checker {
-    fn new(algorithm: &'static Algorithm, pieces: Vec<Piece>) -> Checker {
+    fn new(algorithm: &'static Algorithm, stretch: Stretch, whole: Option<Digest>) -> Checker {
         Checker {
             algorithm,
-            pieces: pieces.into_iter().peekable(),
-            at: 0,
+            pieces: stretch.pieces.into_iter().peekable(),
+            at: stretch.range.start,
             piece: algorithm.start(),
-            whole: algorithm.start(),
+            whole,
             differing: Vec::new(),
         }
     }
 
     fn bytes(&mut self, mut bytes: &[u8]) {
-        self.whole.update(bytes);
+        if let Some(whole) = &mut self.whole {
+            whole.update(bytes);
+        }
         while !bytes.is_empty() {
             let (length, in_piece) = self.step(bytes.len() as u64);
             let (now, rest) = bytes.split_at(usize::try_from(length).unwrap_or(bytes.len()));
@@ -180,7 +275,9 @@ impl Checker {
     }
 
     fn zeros(&mut self, mut count: u64) {
-        self.whole.update_zeros(count);
+        if let Some(whole) = &mut self.whole {
+            whole.update_zeros(count);
+        }
         while count > 0 {
             let (length, in_piece) = self.step(count);
             if in_piece {
@@ -228,7 +325,7 @@ impl Checker {
             let end = bytes.max(self.at + 1);
             self.differ(self.at.min(bytes)..end);
         }
-        (self.differing, self.whole.finish())
+        (self.differing, self.whole.map(Digest::finish).unwrap_or_default())
     }
 }
 

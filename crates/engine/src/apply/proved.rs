@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use haul_io::DataError;
-use haul_io::proof::{Evidence, Proof, Suspect, prove, repair};
+use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, repair};
 use haul_io::witness::Witness;
 use haul_sys::fs::{fstat, fsync};
 
@@ -17,6 +17,10 @@ use crate::worker::Worker;
 /// How often a file is repaired. What differs a third time is no accident of one transfer, but a
 /// device or memory that does not keep what it is given.
 const REPAIRS: u32 = 3;
+
+/// The most that read one file again at once: with direct I/O this many requests of 1 MiB keep a disk
+/// busy, and as many cores hash.
+const MOST_READERS: usize = 4;
 
 /// Compares a file with what was read of its source, and repairs it where that is wanted; whatever
 /// speaks against it is reported. Its bytes are written back already.
@@ -73,7 +77,13 @@ fn suspect<'a>(held: &'a Held, witness: &'a Witness) -> haul_sys::Result<Suspect
 }
 
 fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof, DataError> {
-    prove(&suspect(held, witness)?, &worker.watch())
+    let run = worker.run;
+    let whole = if run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell) {
+        Whole::Taken
+    } else {
+        Whole::Left { readers: run.budget.workers.min(MOST_READERS) }
+    };
+    prove(&suspect(held, witness)?, whole, &worker.watch())
 }
 
 /// Copies what differs again. The error of an earlier flush was the end of the file, so what is
