@@ -23,6 +23,7 @@ pub(super) const SYSV: Algorithm = Algorithm {
 };
 
 /// Rotates right by one and adds.
+#[derive(Clone)]
 struct Bsd(u16);
 
 impl Hasher for Bsd {
@@ -37,6 +38,7 @@ impl Hasher for Bsd {
 }
 
 /// Adds in 32 bits and folds.
+#[derive(Clone)]
 struct SysV(u32);
 
 impl Hasher for SysV {

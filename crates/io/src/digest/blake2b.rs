@@ -12,6 +12,7 @@ pub(super) const BLAKE2B: Algorithm = Algorithm {
     make: |bytes| Box::new(Blake2b(blake2b_simd::Params::new().hash_length(bytes).to_state())),
 };
 
+#[derive(Clone)]
 struct Blake2b(blake2b_simd::State);
 
 impl Hasher for Blake2b {

@@ -13,6 +13,7 @@ pub(super) const BLAKE3: Algorithm = Algorithm {
     make: |bytes| Box::new(Blake3 { hasher: blake3::Hasher::new(), bytes }),
 };
 
+#[derive(Clone)]
 struct Blake3 {
     hasher: blake3::Hasher,
     bytes: usize,

@@ -31,6 +31,7 @@ enum Behind {
     Length,
 }
 
+#[derive(Clone)]
 struct Crc {
     digest: crc_fast::Digest,
     taken: u64,

@@ -1,14 +1,15 @@
 //! One file, from its first byte to its last, into something that takes bytes.
 //!
-//! Through the page cache it is read with a buffer that stays in a core's cache: what is cached is
-//! read from there, and the kernel reads ahead of the rest. Otherwise the ordered reader brings it
-//! past the cache, with many requests in flight.
+//! What is cached is hashed where it lies, a mapped window at a time. The rest is read through the page
+//! cache with a buffer that stays in a core's own, and the kernel reads ahead; or the ordered reader
+//! brings it past the cache, with many requests in flight.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use haul_sys::data::{Advice, fadvise, read};
-use haul_sys::fs::{Kind, Stat};
+use haul_sys::data::{Advice, fadvise, read, seek_set};
+use haul_sys::fs::{Kind, Stat, fstat};
+use haul_sys::memory::{Window, cachestat, page_bytes};
 use haul_sys::process::{Ready, wait_until};
 use haul_sys::{CallError, Errno};
 
@@ -22,17 +23,38 @@ use crate::{Cache, DataPolicy};
 pub trait Take {
     /// Takes the next ones.
     fn take(&mut self, bytes: &[u8]);
+
+    /// Takes what a window shows: all of it, or nothing where some was gone or `is_sound` says no.
+    fn take_shown(&mut self, window: &Window, is_sound: &dyn Fn() -> bool) -> bool;
 }
 
 impl Take for super::Digest {
     fn take(&mut self, bytes: &[u8]) {
         self.update(bytes);
     }
+
+    fn take_shown(&mut self, window: &Window, is_sound: &dyn Fn() -> bool) -> bool {
+        let mut next = self.clone();
+        let is_taken = window.look(|bytes| next.update(bytes)).is_some() && is_sound();
+        if is_taken {
+            *self = next;
+        }
+        is_taken
+    }
 }
 
 impl Take for blake3::Hasher {
     fn take(&mut self, bytes: &[u8]) {
         self.update(bytes);
+    }
+
+    fn take_shown(&mut self, window: &Window, is_sound: &dyn Fn() -> bool) -> bool {
+        let mut next = self.clone();
+        let is_taken = window.look(|bytes| next.take(bytes)).is_some() && is_sound();
+        if is_taken {
+            *self = next;
+        }
+        is_taken
     }
 }
 
@@ -44,6 +66,9 @@ pub struct FileHash {
     /// Why reading was not direct, where that was asked for and is not possible.
     pub not_direct: Option<CallError>,
 }
+
+/// Bytes of a window: a millisecond's work and more.
+const WINDOW_BYTES: u64 = 4 << 20;
 
 /// Below this size the kernel needs no advice: it reads ahead as far by itself.
 const ADVICE_BYTES: u64 = 128 << 10;
@@ -62,12 +87,16 @@ pub fn hash_file(
         Cache::Drop | Cache::Direct | Cache::Restore => false,
     };
     if keeps || stat.kind() != Kind::Regular {
+        let in_place = match &file {
+            Source::Own(file) if stat.kind() == Kind::Regular => in_place(file, stat.size, to)?,
+            _ => 0,
+        };
         let (Source::Own(file) | Source::Shared(file)) = file;
         if stat.size > ADVICE_BYTES {
             // Only speed is lost where it is refused.
             let _refused = fadvise(&file, 0, 0, Advice::Sequential);
         }
-        let bytes = through_cache(&file, to)?;
+        let bytes = in_place + through_cache(&file, to)?;
         return Ok(FileHash { bytes, not_direct: None });
     }
     let mut policy = policy.clone();
@@ -90,6 +119,43 @@ pub fn hash_file(
             }
         }
     }
+}
+
+/// Hashes the beginning of a file where it lies in the page cache, as far as it does, and returns how
+/// much that was; the descriptor then stands behind it.
+fn in_place(file: &Arc<OwnedFd>, file_bytes: u64, to: &mut dyn Take) -> Result<u64, CallError> {
+    thread_local! {
+        /// Shows one file after the other.
+        static WINDOW: std::cell::RefCell<Option<Window>> =
+            const { std::cell::RefCell::new(None) };
+    }
+    let mut at = 0;
+    WINDOW.with_borrow_mut(|window| {
+        while file_bytes - at >= WINDOW_BYTES {
+            let is_cached = cachestat(&**file, at, WINDOW_BYTES)
+                .is_ok_and(|pages| pages.cached * page_bytes() >= WINDOW_BYTES);
+            let window = match window {
+                _ if !is_cached => return,
+                Some(window) => window,
+                None => match Window::new(WINDOW_BYTES as usize) {
+                    Ok(new) => window.insert(new),
+                    Err(_) => return,
+                },
+            };
+            // What cannot be mapped, or is no longer there, is read, which says why.
+            let is_whole = || fstat(&**file).is_ok_and(|now| now.size >= at + WINDOW_BYTES);
+            let is_taken = window.show(&**file, at, WINDOW_BYTES as usize).is_ok()
+                && to.take_shown(window, &is_whole);
+            if !is_taken {
+                return;
+            }
+            at += WINDOW_BYTES;
+        }
+    });
+    if at > 0 {
+        seek_set(&**file, at)?;
+    }
+    Ok(at)
 }
 
 fn through_cache(file: &Arc<OwnedFd>, to: &mut dyn Take) -> Result<u64, CallError> {

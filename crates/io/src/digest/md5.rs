@@ -14,6 +14,7 @@ pub(super) const MD5: Algorithm = Algorithm {
     make: |_| Box::new(Md5(md5::Md5::new())),
 };
 
+#[derive(Clone)]
 struct Md5(md5::Md5);
 
 impl Hasher for Md5 {

@@ -27,12 +27,24 @@ pub use tree::{Keying, hash_tree, is_worth_a_tree};
 pub use xxh3::short_sum;
 
 /// Takes bytes in pieces, and tells their digest at the end.
-pub trait Hasher: Send {
+pub trait Hasher: Fork + Send {
     /// Takes the next bytes.
     fn update(&mut self, bytes: &[u8]);
 
     /// Returns the digest of all bytes that were taken.
     fn finish(self: Box<Self>) -> Vec<u8>;
+}
+
+/// Goes on in two ways from one state; what every hasher that can be cloned does.
+pub trait Fork {
+    /// Makes another in the same state.
+    fn fork(&self) -> Box<dyn Hasher>;
+}
+
+impl<H: Hasher + Clone + 'static> Fork for H {
+    fn fork(&self) -> Box<dyn Hasher> {
+        Box::new(self.clone())
+    }
 }
 
 /// An algorithm: what it is called and how long its digests are.

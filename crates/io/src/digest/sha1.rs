@@ -14,6 +14,7 @@ pub(super) const SHA1: Algorithm = Algorithm {
     make: |_| Box::new(Sha1(sha1::Sha1::new())),
 };
 
+#[derive(Clone)]
 struct Sha1(sha1::Sha1);
 
 impl Hasher for Sha1 {

@@ -44,9 +44,10 @@ pub(super) const SHA512: Algorithm = Algorithm {
     make: |_| Box::new(Sha2(sha2::Sha512::new())),
 };
 
+#[derive(Clone)]
 struct Sha2<H>(H);
 
-impl<H: sha2::Digest + Send> Hasher for Sha2<H> {
+impl<H: sha2::Digest + Clone + Send + 'static> Hasher for Sha2<H> {
     fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

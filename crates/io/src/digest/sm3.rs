@@ -14,6 +14,7 @@ pub(super) const SM3: Algorithm = Algorithm {
     make: |_| Box::new(Sm3(sm3::Sm3::new())),
 };
 
+#[derive(Clone)]
 struct Sm3(sm3::Sm3);
 
 impl Hasher for Sm3 {

@@ -51,6 +51,12 @@ impl Digest {
     }
 }
 
+impl Clone for Digest {
+    fn clone(&self) -> Digest {
+        Digest { hasher: self.hasher.fork(), taken_bytes: self.taken_bytes }
+    }
+}
+
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({} bytes so far)", self.taken_bytes)

@@ -85,3 +85,34 @@ fn names_are_unique_and_aliases_lead_somewhere() {
     }
     assert!(Algorithm::find("crc9").is_none());
 }
+
+#[test]
+fn what_lies_in_the_cache_is_the_file_also_when_it_was_cut_or_has_grown() {
+    use std::io::Write as _;
+    use std::sync::Arc;
+
+    let whole: Vec<u8> = (0..(9 << 20) + 777).map(|at: usize| (at * 31 + at / 977) as u8).collect();
+    for bytes in [4 << 20, (5 << 20) + 1, (8 << 20) - 9, whole.len()] {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&whole).unwrap();
+        let file = Arc::new(std::os::fd::OwnedFd::from(file));
+        // It was told to be longer, or shorter, than it is.
+        for told in [whole.len(), 4 << 20] {
+            let mut stat = haul_sys::fs::fstat(&*file).unwrap();
+            stat.size = told as u64;
+            haul_sys::data::ftruncate(&*file, bytes as u64).unwrap();
+            haul_sys::data::seek_set(&*file, 0).unwrap();
+            for algorithm in [&super::md5::MD5, &super::sha2::SHA256, &super::xxh3::XXH3_64] {
+                let mut digest = algorithm.start();
+                let source = crate::stream::Source::Own(Arc::clone(&file));
+                haul_sys::data::seek_set(&*file, 0).unwrap();
+                let policy = &crate::DataPolicy::PLAIN;
+                let told = super::hash_file(source, &stat, policy, &mut digest).unwrap();
+                assert_eq!(told.bytes, bytes as u64);
+                let mut expected = algorithm.start();
+                expected.update(&whole[..bytes]);
+                assert_eq!(digest.finish(), expected.finish(), "{} {bytes}", algorithm.name);
+            }
+        }
+    }
+}

@@ -25,6 +25,7 @@ pub(super) const XXH32: Algorithm = Algorithm {
     make: |_| Box::new(Of32(Xxh32::new(0))),
 };
 
+#[derive(Clone)]
 struct Of64(Xxh64);
 
 impl Hasher for Of64 {
@@ -37,6 +38,7 @@ impl Hasher for Of64 {
     }
 }
 
+#[derive(Clone)]
 struct Of32(Xxh32);
 
 impl Hasher for Of32 {

@@ -32,6 +32,7 @@ pub fn short_sum(seed: u64, bytes: &[u8]) -> u128 {
     xxh3_128_with_seed(bytes, seed)
 }
 
+#[derive(Clone)]
 struct Short(Xxh3);
 
 impl Hasher for Short {
@@ -45,6 +46,7 @@ impl Hasher for Short {
     }
 }
 
+#[derive(Clone)]
 struct Long(Xxh3);
 
 impl Hasher for Long {
