@@ -72,6 +72,12 @@ impl Output {
         }
     }
 
+    /// Prints a line that is only worth something now, with all that waits before it.
+    pub(crate) fn line_now(&self, text: &str) {
+        self.line(text);
+        self.flush();
+    }
+
     /// Prints bytes on standard output, which hold whole lines.
     pub(crate) fn bytes(&self, bytes: &[u8]) {
         let mut inner = self.lock();

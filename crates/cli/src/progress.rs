@@ -1,7 +1,10 @@
-//! The progress bar: bytes and files, rate and time left, on standard error.
+//! The progress bar: bytes and files, rate and time left, on standard error; or the same as JSON
+//! lines, where those are wanted.
 //!
 //! It appears only when the work is long, gets out of the way of every other line, and learns the
 //! total while the copy goes on, from a count of its own that begins when the bar does.
+
+mod moment;
 
 use std::io::{IsTerminal, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +14,14 @@ use std::time::Duration;
 
 use haul_engine::census::{Census, count};
 use haul_engine::monitor::Control;
-use haul_engine::request::Request;
+use haul_engine::request::{Appearance, Request, Sync};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+pub(crate) use moment::WaitsFor;
+use moment::{Moment, stored};
+
 use crate::applet::common::ProgressWhen;
+use crate::output::Output;
 
 /// How long a run goes on before it counts as long.
 const PATIENCE: Duration = Duration::from_millis(1000);
@@ -25,20 +32,25 @@ const TICK: Duration = Duration::from_millis(100);
 /// How often a line is written where no terminal could draw it over the one before.
 const LINE: Duration = Duration::from_millis(1000);
 
+/// How often programs are told, in ticks.
+const TICKS_FOR_PROGRAMS: u32 = 10;
+
 /// A bar that may never be drawn.
-pub(crate) struct Progress {
+pub(crate) struct Progress<'a> {
     bar: Option<ProgressBar>,
     /// Whether it can be drawn in one place, which a terminal can.
     in_place: bool,
+    /// Where programs are told, if they want to be.
+    lines: Option<&'a Output>,
     /// Set, and told, when the run is over.
     over: Mutex<bool>,
     told: Condvar,
     stop_census: AtomicBool,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// Decides whether there will be a bar. `-v` shows progress enough of its own.
-    pub(crate) fn new(when: ProgressWhen, verbose: bool) -> Progress {
+    pub(crate) fn new(when: ProgressWhen, verbose: bool) -> Progress<'a> {
         let wanted = match when {
             ProgressWhen::Always => true,
             ProgressWhen::Auto => !verbose && std::io::stderr().is_terminal(),
@@ -53,10 +65,16 @@ impl Progress {
         Progress {
             bar,
             in_place,
+            lines: None,
             over: Mutex::new(false),
             told: Condvar::new(),
             stop_census: AtomicBool::new(false),
         }
+    }
+
+    /// Tells programs too, where that was asked for in so many words.
+    pub(crate) fn telling(self, output: &'a Output, when: ProgressWhen) -> Progress<'a> {
+        Progress { lines: (when == ProgressWhen::Always).then_some(output), ..self }
     }
 
     /// Starts to draw, once the run has gone on for a while.
@@ -65,6 +83,7 @@ impl Progress {
         scope: &'scope Scope<'scope, 'env>,
         control: &'env Control<'env>,
         request: &'env Request,
+        waits_for: WaitsFor,
     ) {
         let Some(bar) = &self.bar else { return };
         scope.spawn(move || {
@@ -74,8 +93,15 @@ impl Progress {
             let census = Arc::new(Census::default());
             let counted = Arc::clone(&census);
             scope.spawn(move || count(request, &counted, &self.stop_census));
+            let (mut on_storage, mut ticks) = (0, 0_u32);
             while !self.wait(TICK) {
-                draw(bar, control, &census);
+                let now = moment(control, &census, waits_for, on_storage);
+                on_storage = now.stored;
+                draw(bar, &now);
+                if let Some(output) = self.lines.filter(|_| ticks % TICKS_FOR_PROGRAMS == 0) {
+                    self.aside(|| output.line_now(&now.json()));
+                }
+                ticks = ticks.wrapping_add(1);
             }
         });
     }
@@ -139,21 +165,38 @@ impl Progress {
     }
 }
 
-fn draw(bar: &ProgressBar, control: &Control<'_>, census: &Census) {
+/// What a copy waits for before it ends.
+pub(crate) fn of_copy(request: &Request) -> WaitsFor {
+    match (request.policy.sync, request.policy.appearance) {
+        (Sync::Files, _) | (_, Appearance::Durable) => WaitsFor::Storage,
+        (Sync::No, _) => WaitsFor::Acceptance,
+    }
+}
+
+fn moment(control: &Control<'_>, census: &Census, waits_for: WaitsFor, before: u64) -> Moment {
     let counts = control.counts();
-    let (bytes, entries, complete) = census.so_far();
-    let done = counts.entries() + counts.skipped;
-    if complete {
+    let (bytes, entries, is_all) = census.so_far();
+    Moment {
+        accepted: counts.bytes,
+        stored: stored(counts.bytes, haul_sys::memory::unwritten_bytes(), before),
+        done: counts.entries() + counts.skipped,
+        counted: (bytes, entries),
+        is_all,
+        waits_for,
+    }
+}
+
+fn draw(bar: &ProgressBar, now: &Moment) {
+    if now.is_all {
         bar.set_style(style(
             "{bar:24} {percent:>3}%  {bytes} of {total_bytes}  {msg}  {binary_bytes_per_sec}  {eta} left",
         ));
-        bar.set_length(bytes.max(counts.bytes));
-        bar.set_message(format!("{done} of {entries} entries"));
+        bar.set_length(now.length());
     } else {
         bar.set_style(style("{spinner} {bytes}  {msg}  {binary_bytes_per_sec}"));
-        bar.set_message(format!("{done} entries (counting: {entries} so far)"));
     }
-    bar.set_position(counts.bytes);
+    bar.set_message(now.message());
+    bar.set_position(now.position());
     bar.tick();
 }
 

@@ -293,7 +293,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulProgress,
         "progress",
         Optional("WHEN"),
-        "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the\nwork is long",
+        "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the\nwork is long; always with --json adds a line each\nsecond: bytes accepted, and bytes on storage",
     ),
     own(
         Id::Data(DataId::QueueDepth),

@@ -98,7 +98,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "progress",
         Optional("WHEN"),
         "show a bar on standard error while copying:\nalways, never, or auto (default): if that is \
-         a\nterminal and the work is long",
+         a\nterminal and the work is long; always with\n--json adds a line each second",
     ),
     own(
         Id::HaulStats,

@@ -49,7 +49,7 @@ pub(crate) struct How {
 struct Reporter<'a> {
     output: &'a Output,
     how: &'a How,
-    progress: &'a Progress,
+    progress: &'a Progress<'a>,
 }
 
 impl Monitor for Reporter<'_> {
@@ -111,10 +111,13 @@ pub(crate) fn run_with(
     let stop = haul_sys::process::hear_stop();
     let resources = request.resources;
     let control = Control::new(resources.jobs.max(resources.waiting_jobs), stop);
-    let progress = Progress::new(how.progress, how.verbose);
+    let mut progress = Progress::new(how.progress, how.verbose);
+    if how.format == Format::Json {
+        progress = progress.telling(output, how.progress);
+    }
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
-        progress.start(scope, &control, request);
+        progress.start(scope, &control, request, crate::progress::of_copy(request));
         let reporter = Reporter { output, how, progress: &progress };
         let counts = copy(&reporter, &control);
         progress.end();

@@ -18,7 +18,7 @@ use super::{Format, json as copy_json, remove, text};
 use crate::applet::common::ProgressWhen;
 use crate::escape::quote;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{Progress, WaitsFor};
 use crate::sizes;
 
 /// How much is told.
@@ -50,7 +50,7 @@ impl How {
 struct Reporter<'a> {
     output: &'a Output,
     how: &'a How,
-    progress: &'a Progress,
+    progress: &'a Progress<'a>,
 }
 
 impl Monitor for Reporter<'_> {
@@ -236,11 +236,14 @@ pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
     let jobs = request.resources.waiting_jobs.max(request.removing.waiting_jobs);
     let control = Control::new(jobs, stop);
-    let progress = Progress::new(how.progress, how.verbose);
+    let mut progress = Progress::new(how.progress, how.verbose);
+    if how.format == Format::Json {
+        progress = progress.telling(output, how.progress);
+    }
     let counted = counted(request);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
-        progress.start(scope, control.copying(), &counted);
+        progress.start(scope, control.copying(), &counted, WaitsFor::Storage);
         let reporter = Reporter { output, how, progress: &progress };
         let counts = haul_engine::relocate::relocate(request, &reporter, &control);
         progress.end();

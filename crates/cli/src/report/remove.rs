@@ -31,7 +31,7 @@ struct Reporter<'a> {
     output: &'a Output,
     how: &'a How,
     deed: Deed,
-    progress: &'a Progress,
+    progress: &'a Progress<'a>,
 }
 
 impl Monitor for Reporter<'_> {

@@ -1,0 +1,166 @@
+//! One moment of a copy, and what is said of it: what the kernel accepted, and what is on storage.
+//!
+//! A copy through the page cache is soon at its end as far as the kernel is concerned, and then
+//! waits for the disk, if it was told to: a bar of accepted bytes would stand at 100 % for most of
+//! the time. So a run that waits for storage is measured by what has arrived there.
+
+use serde_json::json;
+
+use crate::sizes;
+
+/// Less than this behind is not worth a word: a disk writes it while the line is read.
+const WORD_BYTES: u64 = 64 << 20;
+
+/// What a run waits for before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// That the kernel has the bytes.
+    Acceptance,
+    /// That storage has them: `--fsync`, `--durable`, a move to another file system.
+    Storage,
+}
+
+/// What is known of a run at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Bytes that the kernel took.
+    pub(crate) accepted: u64,
+    /// Bytes of these that are on storage at least.
+    pub(crate) stored: u64,
+    /// Entries that are done.
+    pub(crate) done: u64,
+    /// Bytes and entries of the sources that were counted so far.
+    pub(crate) counted: (u64, u64),
+    /// Whether that is all of them.
+    pub(crate) is_all: bool,
+    pub(crate) waits_for: WaitsFor,
+}
+
+impl Moment {
+    /// Returns the bytes that a bar shows as done. They are never all: a run that has nothing left
+    /// to do takes its bar away.
+    pub(crate) fn position(&self) -> u64 {
+        let done = match self.waits_for {
+            WaitsFor::Acceptance => self.accepted,
+            WaitsFor::Storage => self.stored,
+        };
+        done.min(self.length().saturating_sub(1))
+    }
+
+    /// Returns the bytes that a full bar would be.
+    pub(crate) fn length(&self) -> u64 {
+        self.counted.0.max(self.accepted)
+    }
+
+    /// Returns what stands beside the bar.
+    pub(crate) fn message(&self) -> String {
+        let (_, entries) = self.counted;
+        let entries = if self.is_all {
+            format!("{} of {entries} entries", self.done)
+        } else {
+            format!("{} entries (counting: {entries} so far)", self.done)
+        };
+        let behind = self.accepted.saturating_sub(self.stored);
+        let total = self.is_all.then(|| self.length());
+        match self.waits_for {
+            WaitsFor::Storage if Some(self.accepted) == total => {
+                format!("{entries}, waiting for storage")
+            }
+            WaitsFor::Storage if behind >= WORD_BYTES => {
+                format!("{entries}, {} accepted", sizes::bytes(self.accepted))
+            }
+            WaitsFor::Acceptance if behind >= WORD_BYTES => {
+                format!("{entries}, {} not yet on storage", sizes::bytes(behind))
+            }
+            WaitsFor::Storage | WaitsFor::Acceptance => entries,
+        }
+    }
+
+    /// Returns the line for programs.
+    pub(crate) fn json(&self) -> String {
+        json!({
+            "event": "progress",
+            "accepted_bytes": self.accepted,
+            "stored_bytes": self.stored,
+            "waits_for_storage": self.waits_for == WaitsFor::Storage,
+            "entries": self.done,
+            "total_bytes": self.is_all.then(|| self.length()),
+            "total_entries": self.is_all.then_some(self.counted.1),
+        })
+        .to_string()
+    }
+}
+
+/// Returns what of the accepted bytes is on storage at least, when so many of the whole machine's
+/// are not. It never goes back, for what others write says nothing about ours.
+pub(crate) fn stored(accepted: u64, unwritten: Option<u64>, before: u64) -> u64 {
+    // Nobody knows: then nothing is claimed.
+    let behind = unwritten.unwrap_or(u64::MAX);
+    accepted.saturating_sub(behind).max(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: Moment = Moment {
+        accepted: 1000 << 20,
+        stored: 400 << 20,
+        done: 3,
+        counted: (2000 << 20, 7),
+        is_all: true,
+        waits_for: WaitsFor::Acceptance,
+    };
+
+    #[test]
+    fn a_run_is_measured_by_what_it_waits_for() {
+        assert_eq!(HALF.position(), 1000 << 20);
+        assert_eq!(HALF.message(), "3 of 7 entries, 600.0 MiB not yet on storage");
+        let durable = Moment { waits_for: WaitsFor::Storage, ..HALF };
+        assert_eq!(durable.position(), 400 << 20);
+        assert_eq!(durable.message(), "3 of 7 entries, 1000.0 MiB accepted");
+    }
+
+    #[test]
+    fn a_bar_is_never_full_while_the_run_goes_on() {
+        let all = Moment { accepted: 2000 << 20, stored: 2000 << 20, ..HALF };
+        assert_eq!(all.position(), (2000 << 20) - 1);
+        let durable = Moment { waits_for: WaitsFor::Storage, ..all };
+        assert_eq!(durable.position(), (2000 << 20) - 1);
+        assert_eq!(durable.message(), "3 of 7 entries, waiting for storage");
+        // Sources that grew are more than what was counted.
+        let more = Moment { accepted: 3000 << 20, ..all };
+        assert_eq!((more.length(), more.position()), (3000 << 20, (3000 << 20) - 1));
+        let empty = Moment { accepted: 0, stored: 0, counted: (0, 1), ..HALF };
+        assert_eq!((empty.length(), empty.position()), (0, 0));
+    }
+
+    #[test]
+    fn a_little_behind_is_not_worth_a_word() {
+        let close = Moment { stored: 990 << 20, ..HALF };
+        assert_eq!(close.message(), "3 of 7 entries");
+        let counting = Moment { is_all: false, ..close };
+        assert_eq!(counting.message(), "3 entries (counting: 7 so far)");
+    }
+
+    #[test]
+    fn programs_get_both_and_no_total_that_is_not_known() {
+        let value: serde_json::Value = serde_json::from_str(&HALF.json()).unwrap();
+        assert_eq!(value["event"], "progress");
+        assert_eq!(value["accepted_bytes"], 1000 << 20);
+        assert_eq!(value["stored_bytes"], 400 << 20);
+        assert_eq!(value["total_bytes"], 2000 << 20);
+        assert_eq!(value["waits_for_storage"], false);
+        let counting = Moment { is_all: false, ..HALF };
+        let value: serde_json::Value = serde_json::from_str(&counting.json()).unwrap();
+        assert!(value["total_bytes"].is_null() && value["total_entries"].is_null());
+    }
+
+    #[test]
+    fn what_is_stored_is_a_lower_bound_that_never_goes_back() {
+        assert_eq!(stored(100, Some(30), 0), 70);
+        assert_eq!(stored(100, Some(900), 70), 70);
+        assert_eq!(stored(100, None, 0), 0);
+        assert_eq!(stored(100, Some(0), 70), 100);
+    }
+}

@@ -1,0 +1,66 @@
+//! `/proc/meminfo` — what the kernel tells of its memory:
+//! <https://man7.org/linux/man-pages/man5/proc_meminfo.5.html>
+//!
+//! `sysinfo(2)` does not tell the two things that matter to who copies: the page cache that can be
+//! given up is most of what is available, and what was written is not yet on storage.
+
+use crate::data::read;
+use crate::fs::{CWD, OpenHow, openat};
+
+/// More than the kernel prints up to the lines that are looked for, the twentieth at most.
+const BEGINNING_BYTES: usize = 2048;
+
+/// Returns the bytes that the kernel estimates to be available (`MemAvailable`), or `None` where
+/// it does not say so.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    with_text(|text| field(text, "MemAvailable:"))
+}
+
+/// Returns the bytes that were written, by anybody, and are not on storage yet (`Dirty` and
+/// `Writeback`), or `None` where the kernel does not say so. Does not block.
+#[must_use]
+pub fn unwritten_bytes() -> Option<u64> {
+    with_text(unwritten)
+}
+
+fn with_text(read_from: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let file = openat(CWD, c"/proc/meminfo", OpenHow::READ).ok()?;
+    let mut buffer = [0_u8; BEGINNING_BYTES];
+    let filled = read(&file, &mut buffer).ok()?;
+    read_from(std::str::from_utf8(buffer.get(..filled)?).ok()?)
+}
+
+fn unwritten(text: &str) -> Option<u64> {
+    Some(field(text, "Dirty:")?.saturating_add(field(text, "Writeback:")?))
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_by_their_whole_names() {
+        let text = "MemTotal: 9 kB\nMemAvailable:     12 kB\nDirty:  3 kB\nWriteback:   4 kB\n\
+                    WritebackTmp:  9 kB\n";
+        assert_eq!(field(text, "MemAvailable:"), Some(12 * 1024));
+        assert_eq!(unwritten(text), Some(7 * 1024));
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_made_up() {
+        assert_eq!(field("MemTotal: 9 kB\n", "MemAvailable:"), None);
+        assert_eq!(unwritten("Dirty:  3 kB\n"), None);
+    }
+
+    #[test]
+    fn this_kernel_tells_both() {
+        assert!(available_bytes().is_some() && unwritten_bytes().is_some());
+    }
+}
