@@ -43,8 +43,7 @@ impl Offer for Joinable {
     fn is_full(&self) -> bool {
         match self {
             Joinable::Directory(task) => task.is_full(),
-            // Ranges are drawn as fast as workers come.
-            Joinable::File(_) => false,
+            Joinable::File(file) => file.is_full(),
         }
     }
 

@@ -404,19 +404,19 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         }
     }
 
-    /// Starts another worker; goes on without where threads are refused.
-    pub(crate) fn start(&self) {
-        let Some(number) = self.run.pool.enlist() else { return };
+    /// Starts another worker and tells whether it did; goes on without where threads are refused.
+    pub(crate) fn start(&self) -> bool {
+        let Some(number) = self.run.pool.enlist() else { return false };
         let (run, scope) = (self.run, self.scope);
         let started = std::thread::Builder::new()
             .name(format!("haul-{number}"))
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || Worker::new(run, scope, number).work());
-        match started {
-            Ok(_) => {
-                run.control.workers.fetch_add(1, Ordering::Relaxed);
-            }
-            Err(_) => run.pool.cancel(),
+        if started.is_ok() {
+            run.control.workers.fetch_add(1, Ordering::Relaxed);
+        } else {
+            run.pool.cancel();
         }
+        started.is_ok()
     }
 }

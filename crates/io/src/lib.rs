@@ -30,6 +30,7 @@ pub mod split;
 pub mod stream;
 pub mod transfer;
 pub mod witness;
+mod worth;
 
 pub use job::FileJob;
 pub use kit::{Kit, Watch};

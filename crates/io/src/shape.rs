@@ -48,3 +48,12 @@ pub(crate) fn is_surely_a_stream(job: &FileJob<'_>) -> bool {
         || job.target_kind != Kind::Regular
         || job.pair.source.size_told == SizeTold::Guessed
 }
+
+/// Tells whether the size that was told may never have been the number of bytes: the kernel, or a
+/// program behind FUSE, makes the file up as it is read. A file that has blocks and ends before its
+/// size has lost something, whatever its times say: FUSE takes a short answer for the end.
+pub(crate) fn may_be_a_guess(job: &FileJob<'_>) -> bool {
+    let quirk = job.pair.source;
+    let is_made_up = job.stat.blocks == 0 && quirk.holes_told == HolesTold::Doubted;
+    quirk.size_told == SizeTold::Guessed || is_made_up
+}

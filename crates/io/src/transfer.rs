@@ -12,24 +12,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use haul_sys::data::{Allocate, fallocate, ftruncate};
+use haul_sys::fs::{Kind, fstat};
 
 use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
 use crate::errno::{Memory, Verdict, verdict};
 use crate::job::FileJob;
 use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_range};
 use crate::method::{
-    Attempt, FAR_REQUEST_BYTES, Fit, LADDER, RangeJob, Several, Sharing, Want, Zeros, retrying,
-    ring_serves,
+    Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros, retrying,
 };
-use crate::quirk::{Preallocate, Trips};
+use crate::quirk::{CachedWrites, Preallocate, Trips};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Report, SideReport, Why};
 use crate::residency::{Cached, Residency, SAMPLED_BYTES};
 use crate::segment::{Map, Segments};
-use crate::shape::{Shape, is_a_stream, shape};
+use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
-use crate::witness::Witness;
-use crate::{Cache, Choice, DataPolicy, Kit, Reflink, Tell, Watch};
+use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Tell, Watch};
+
+pub use crate::worth::{WORTH_BYTES, is_worth_a_worker, is_worth_sharing};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
@@ -43,8 +44,8 @@ const PREALLOCATE_BYTES: u64 = 4 << 20;
 /// between: they are not looked at a second time.
 const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
 
-/// The line of the ladder that shares blocks.
-const REFLINK_LINE: usize = 0;
+/// Workers of one file whose writes the kernel makes one after another: one reads meanwhile.
+const IN_TURN_WORKERS: usize = 2;
 
 /// Moves all bytes of a file with this worker alone.
 pub fn move_file(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
@@ -76,6 +77,9 @@ struct Draws {
     remains: Remains,
     tail: Option<Range<u64>>,
     failure: Option<DataError>,
+    /// The first byte that did not arrive, as far as is known: the least of those at which a range
+    /// ended, for ranges are drawn in rising order.
+    gap: Option<u64>,
     /// Whether space was reserved or the size was set, so that an early end has to be cut.
     reserved: bool,
     behind: Behind,
@@ -88,39 +92,6 @@ struct Told {
     before: Cached,
     ranges: AtomicU64,
     notes: Mutex<Vec<Refusal>>,
-}
-
-/// Tells whether a file is worth several workers: it takes longer than waking them, and no single
-/// one could do as well.
-#[must_use]
-pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
-    /// At 3 GB/s this takes two milliseconds; a worker wakes in a twentieth of one.
-    const WORTH_BYTES: u64 = 8 << 20;
-    /// Two requests to somewhere else take longer than anything else about a file.
-    const WORTH_BYTES_FAR: u64 = 2 * FAR_REQUEST_BYTES as u64;
-    let needs_order = job.witness.is_some_and(Witness::needs_order);
-    let worth = if job.pair.is_far() { WORTH_BYTES_FAR } else { WORTH_BYTES };
-    if job.stat.size < worth || is_a_stream(job) || needs_order {
-        return false;
-    }
-    match job.policy.choice {
-        Choice::Only(line) => {
-            LADDER.get(line).is_some_and(|method| method.info().several == Several::Can)
-        }
-        Choice::Auto => {
-            let way = caching(job.policy, job.stat.size).way;
-            let is_direct = way == Way::Direct;
-            // What was measured to be best is what one worker did alone, if it is such a method.
-            let preferred = job.policy.preferred(job.stat.size).first();
-            let alone = preferred.and_then(|line| LADDER.get(*line)).is_some_and(|method| {
-                method.info().several == Several::Cannot && method.info().way == way
-            });
-            if alone {
-                return false;
-            }
-            !(is_direct && shape(job).zeros == Zeros::Write && ring_serves(job.pair))
-        }
-    }
 }
 
 impl Transfer {
@@ -145,6 +116,7 @@ impl Transfer {
                 remains: Remains::default(),
                 tail: None,
                 failure: None,
+                gap: None,
                 reserved: false,
                 behind: Behind::default(),
             }),
@@ -152,6 +124,23 @@ impl Transfer {
             moved: AtomicU64::new(0),
             line: AtomicUsize::new(LADDER.len() - 1),
             told,
+        }
+    }
+
+    /// Tells whether nothing is left to draw, as when blocks were shared at once.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many workers may move it before they are only in each other's way.
+    #[must_use]
+    pub fn most_workers(&self, pair: &Pair) -> usize {
+        let is_cached = self.keeper.sides.way(Which::Target) != Way::Direct;
+        match (self.sharing, pair.target.cached_writes) {
+            (Sharing::Sole, _) => 1,
+            (Sharing::Several, CachedWrites::InTurn) if is_cached => IN_TURN_WORKERS,
+            (Sharing::Several, _) => usize::MAX,
         }
     }
 
@@ -340,7 +329,7 @@ impl Transfer {
 
     /// Moves one range and books it; `false` when that ended the transfer.
     fn move_one(&self, job: &FileJob<'_>, range: RangeJob<'_>, kit: &mut Kit) -> bool {
-        let asked = range.end - range.offset;
+        let (start, asked) = (range.offset, range.end - range.offset);
         if let Some(told) = &self.told {
             told.ranges.fetch_add(1, Ordering::Relaxed);
         }
@@ -349,12 +338,12 @@ impl Transfer {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
                 self.line.store(moved.line, Ordering::Relaxed);
                 if moved.bytes < asked {
-                    self.fail(DataError::Changed);
+                    self.fail_at(start + moved.bytes, DataError::Changed);
                 }
                 moved.bytes == asked
             }
-            Err((_, error)) => {
-                self.fail(error);
+            Err((bytes, error)) => {
+                self.fail_at(start + bytes, error);
                 false
             }
         }
@@ -380,6 +369,27 @@ impl Transfer {
     fn fail(&self, error: DataError) {
         self.lock().failure.get_or_insert(error);
         self.ended.store(true, Ordering::Relaxed);
+    }
+
+    fn fail_at(&self, gap: u64, error: DataError) {
+        let mut draws = self.lock();
+        draws.gap = Some(draws.gap.map_or(gap, |other| other.min(gap)));
+        drop(draws);
+        self.fail(error);
+    }
+
+    /// Cuts what did not arrive in whole at its first gap, and gives reserved space back: a target
+    /// that was there before stays, and is to hold nothing but a beginning of the source. What a
+    /// witness remembers may be gone on from, gaps and all.
+    fn cut(&self, job: &FileJob<'_>, watch: &Watch<'_>) {
+        let gap = self.lock().gap;
+        let is_whole = job.target_kind == Kind::Regular && job.witness.is_none();
+        let cut = gap.filter(|_| is_whole);
+        let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
+        if let Some(gap) = cut.filter(is_longer) {
+            // What is told is why the bytes did not arrive, whatever becomes of the rest.
+            let _second_trouble = retrying(watch, || ftruncate(job.target, gap));
+        }
     }
 
     /// The most bytes of one draw.
@@ -444,7 +454,11 @@ impl Transfer {
             (draws.failure, draws.reserved)
         };
         if let Some(error) = failure {
-            return self.explain(job, error, reserved, watch);
+            let answer = self.explain(job, error, reserved, watch);
+            if answer.is_err() {
+                self.cut(job, &watch);
+            }
+            return answer;
         }
         // A hole at the end has no byte that would set the size.
         if self.shape.map == Map::Ask || self.shape.zeros == Zeros::Skip {
@@ -549,7 +563,7 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let bytes = self.moved.load(Ordering::Relaxed);
-        if error != DataError::Changed || job.has_changed()? {
+        if error != DataError::Changed || !may_be_a_guess(job) || job.has_changed()? {
             return Err(error);
         }
         if self.sharing == Sharing::Sole && self.shape.map == Map::Dense {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haul_io::FileJob;
+use haul_io::method::Sharing;
 use haul_io::sides::Which;
-use haul_io::transfer::{is_worth_sharing, move_file};
+use haul_io::transfer::{is_worth_a_worker, is_worth_sharing, move_file};
 use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
 use haul_sys::data::{ftruncate, seek_set};
@@ -15,7 +16,7 @@ use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
 use super::held::{self, Held};
 use super::temporary::Temporary;
-use super::{Target, existing, hardlink, heir, partial, shared};
+use super::{Follow, Target, existing, hardlink, heir, partial, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
@@ -25,26 +26,32 @@ use crate::schedule::finish::sync_place;
 use crate::walk::node::{Node, identity};
 use crate::worker::{Task, Worker};
 
-/// Fills a target, with others where the file is large.
+/// Fills a target; where the file is large, with others, or by another where more such follow.
 pub(super) fn fill(
     worker: &mut Worker<'_, '_>,
     task: &Arc<Task>,
     entry: &Entry<'_>,
-    source: OwnedFd,
-    stat: &Stat,
-    target: Target,
+    (source, stat): (OwnedFd, &Stat),
+    (target, follow): (Target, Follow),
 ) {
     let run = worker.run;
     if target.partial.is_some() {
         let pair = pair_of(run, task, stat, &source, &target);
-        shared::begin(worker, task, shared::Large { entry, source, stat, target, pair });
+        let sharing = Sharing::Several;
+        let large = shared::Large { entry, source, stat, target, pair, sharing };
+        shared::begin(worker, task, large);
         return;
     }
     if run.budget.waiting_workers > 1 && run.policy.make == Make::Copy {
         let pair = pair_of(run, task, stat, &source, &target);
         let job = job(&source, &target, stat, &pair, run);
         if is_worth_sharing(&job) {
-            shared::begin(worker, task, shared::Large { entry, source, stat, target, pair });
+            let sharing = match follow {
+                Follow::Large if is_worth_a_worker(&job) => Sharing::Sole,
+                Follow::Large | Follow::Small => Sharing::Several,
+            };
+            let large = shared::Large { entry, source, stat, target, pair, sharing };
+            shared::begin(worker, task, large);
             return;
         }
     }

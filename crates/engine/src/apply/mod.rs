@@ -80,6 +80,15 @@ pub(crate) struct Target {
     pub(crate) partial: Option<Arc<partial::Partial>>,
 }
 
+/// What follows a file in its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follow {
+    /// Others that are worth a worker of their own.
+    Large,
+    /// None such.
+    Small,
+}
+
 /// The items of a batch; kept, so that its memory is.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -110,10 +119,14 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Arc<Task>, names: &Names, 
             make::make(worker, task, &entry(&item.slot), item);
         }
     }
-    for item in batch.items.drain(..) {
+    let last_large = batch.items.iter().rposition(|item| {
+        item.target.is_some() && item.stat.size >= haul_io::transfer::WORTH_BYTES
+    });
+    for (index, item) in batch.items.drain(..).enumerate() {
         let slot = item.slot;
+        let follow = if last_large > Some(index) { Follow::Large } else { Follow::Small };
         if let (Some(target), Content::Data(Some(source))) = (item.target, item.content) {
-            fill::fill(worker, task, &entry(&slot), source, &item.stat, target);
+            fill::fill(worker, task, &entry(&slot), (source, &item.stat), (target, follow));
         }
     }
 }

@@ -163,6 +163,20 @@ impl<J, O: Offer> Pool<J, O> {
         self.wake.notify_one();
     }
 
+    /// Offers work to somebody who has none; `false` where nobody is free for it. `started` workers
+    /// were started for it, and are on their way.
+    pub(crate) fn hand_over(&self, offer: &O, started: usize) -> bool {
+        let mut state = self.lock();
+        let waiting = state.jobs.len() + state.offers.iter().filter(|it| !it.is_full()).count();
+        if state.idle + started <= waiting {
+            return false;
+        }
+        state.offers.push(offer.clone());
+        drop(state);
+        self.wake.notify_one();
+        true
+    }
+
     /// Takes an offer back, for there is nothing left to draw from it.
     pub(crate) fn withdraw(&self, offer: &O) {
         self.lock().offers.retain(|other| !other.is(offer));
@@ -279,6 +293,15 @@ mod tests {
         assert!(matches!(pool.take(), Work::Join(7)));
         pool.withdraw(&7);
         assert!(matches!(pool.take(), Work::Nothing));
+    }
+
+    #[test]
+    fn work_is_handed_over_only_to_those_who_are_free() {
+        let pool: Pool<u32, u32> = Pool::new(2, 2);
+        assert!(!pool.hand_over(&7, 0), "all are busy");
+        assert!(pool.hand_over(&7, 1), "somebody was started for it");
+        assert!(!pool.hand_over(&8, 1), "and has that to do");
+        assert!(matches!(pool.take(), Work::Join(7)));
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub static LADDER: &[&dyn Method] = &[
     &read_write::ReadWrite,
 ];
 
+/// The line of the ladder that shares blocks.
+pub(crate) const REFLINK_LINE: usize = 0;
+
 /// Bytes of one request where each is a trip to somewhere else: what FUSE and common NFS servers take
 /// at once. Larger ones are cut by the kernel and go one after another.
 pub(crate) const FAR_REQUEST_BYTES: usize = 1 << 20;

@@ -40,6 +40,9 @@ static INFO: Info = Info {
     way: Way::Direct,
 };
 
+/// Whether this process may have a ring, once somebody has asked.
+static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
+
 impl Method for Ring {
     fn info(&self) -> &'static Info {
         &INFO
@@ -48,6 +51,11 @@ impl Method for Ring {
     fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
         if want.way != Way::Direct {
             return Fit::No("the page cache is to be used");
+        }
+        if IS_ALLOWED.get() == Some(&false) {
+            return Fit::No(
+                "the kernel allows no io_uring here (seccomp, kernel.io_uring_disabled, or too old)",
+            );
         }
         if want.sharing == Sharing::Several {
             return Fit::No("several workers write this file, and a ring is one worker's");
@@ -103,7 +111,6 @@ impl Method for Ring {
 
 /// Tells whether a ring will serve between two file systems, as far as that can be known.
 pub(crate) fn ring_serves(pair: &Pair) -> bool {
-    static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
     let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
     !pair.is_far()
         && !line.is_some_and(|line| pair.is_refused(line))

@@ -71,6 +71,17 @@ pub enum Trips {
     Far,
 }
 
+/// Whether writes of several workers to one file's cached pages go on at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CachedWrites {
+    /// One after another: the kernel holds the file's lock for the length of each. So one worker
+    /// reads while the other writes, and a third would only spin for the lock: on two processors
+    /// 1 GiB takes 0.76 of GNU cp's time with two workers and 0.88 with three (btrfs, Linux 6.18).
+    InTurn,
+    /// Nobody looked, or each is a trip that other trips need not wait for.
+    Together,
+}
+
 /// What `syncfs` is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupSync {
@@ -103,6 +114,8 @@ pub struct Quirk {
     pub pages: Pages,
     /// Where the bytes come from.
     pub trips: Trips,
+    /// Whether writes to cached pages go on at the same time.
+    pub cached_writes: CachedWrites,
     /// What `syncfs` is worth.
     pub group_sync: GroupSync,
 }
@@ -120,6 +133,7 @@ pub static UNKNOWN: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Far,
+    cached_writes: CachedWrites::Together,
     group_sync: GroupSync::Short,
 };
 

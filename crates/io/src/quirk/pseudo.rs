@@ -2,7 +2,8 @@
 //! (`/sys`), `copy_file_range` returns 0 for them since Linux 5.3 and splicing may cut them short.
 
 use super::{
-    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
+    Trips,
 };
 
 pub(super) static PROC: Quirk = Quirk { name: "proc", magic: &[0x9fa0], ..MADE_UP };
@@ -37,5 +38,6 @@ const MADE_UP: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
 };

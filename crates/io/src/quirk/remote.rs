@@ -4,7 +4,8 @@
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
 use super::{
-    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
+    Trips,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -24,6 +25,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     copy_range: CopyRange::Splices,
     pages: Pages::Below,
     trips: Trips::Near,
+    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
     ..OFFLOADING
 };
@@ -39,5 +41,6 @@ const OFFLOADING: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Far,
+    cached_writes: CachedWrites::Together,
     group_sync: GroupSync::Short,
 };

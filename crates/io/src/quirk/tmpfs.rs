@@ -1,7 +1,8 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
 use super::{
-    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
+    Trips,
 };
 
 pub(super) static QUIRK: Quirk = Quirk {
@@ -16,6 +17,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
     trips: Trips::Near,
+    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };
 
@@ -30,5 +32,6 @@ pub(super) static RAMFS: Quirk = Quirk {
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
     trips: Trips::Near,
+    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };

@@ -2,7 +2,8 @@
 //! first refusal (EOPNOTSUPP) is remembered.
 
 use super::{
-    CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold, Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
+    Trips,
 };
 
 pub(super) static QUIRK: Quirk = Quirk {
@@ -16,5 +17,6 @@ pub(super) static QUIRK: Quirk = Quirk {
     direct_io: DirectIo::Real,
     pages: Pages::Own,
     trips: Trips::Near,
+    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };

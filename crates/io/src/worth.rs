@@ -1,0 +1,64 @@
+//! What a file is worth: one worker among others, a worker of its own, or several.
+
+use crate::cache::caching;
+use crate::job::FileJob;
+use crate::method::{FAR_REQUEST_BYTES, LADDER, REFLINK_LINE, Several, Zeros, ring_serves};
+use crate::quirk::CachedWrites;
+use crate::shape::{is_a_stream, shape};
+use crate::sides::Way;
+use crate::witness::Witness;
+use crate::{Choice, Reflink};
+
+/// From this size on a file may be worth several workers, or one of its own: at 3 GB/s it takes two
+/// milliseconds; a worker wakes in a twentieth of one.
+pub const WORTH_BYTES: u64 = 8 << 20;
+
+/// Tells whether a file that is [worth sharing](is_worth_sharing) had better be left to one worker
+/// while the others have such files as well.
+#[must_use]
+pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
+    /// A tenth of a second at 3 GB/s: so long others may be idle at worst when the rest is done.
+    const MOST_BYTES: u64 = 256 << 20;
+    let pair = job.pair;
+    // Sharing its blocks takes no longer than waking somebody for it.
+    let may_reflink = pair.one_device()
+        && pair.target.reflinks
+        && job.policy.reflink != Reflink::Never
+        && job.policy.choice == Choice::Auto
+        && !pair.is_refused(REFLINK_LINE);
+    pair.target.cached_writes == CachedWrites::InTurn
+        && !may_reflink
+        && job.stat.size <= MOST_BYTES
+        && caching(job.policy, job.stat.size).way == Way::Cached
+}
+
+/// Tells whether a file is worth several workers: it takes longer than waking them, and no single
+/// one could do as well.
+#[must_use]
+pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
+    /// Two requests to somewhere else take longer than anything else about a file.
+    const WORTH_BYTES_FAR: u64 = 2 * FAR_REQUEST_BYTES as u64;
+    let needs_order = job.witness.is_some_and(Witness::needs_order);
+    let worth = if job.pair.is_far() { WORTH_BYTES_FAR } else { WORTH_BYTES };
+    if job.stat.size < worth || is_a_stream(job) || needs_order {
+        return false;
+    }
+    match job.policy.choice {
+        Choice::Only(line) => {
+            LADDER.get(line).is_some_and(|method| method.info().several == Several::Can)
+        }
+        Choice::Auto => {
+            let way = caching(job.policy, job.stat.size).way;
+            let is_direct = way == Way::Direct;
+            // What was measured to be best is what one worker did alone, if it is such a method.
+            let preferred = job.policy.preferred(job.stat.size).first();
+            let alone = preferred.and_then(|line| LADDER.get(*line)).is_some_and(|method| {
+                method.info().several == Several::Cannot && method.info().way == way
+            });
+            if alone {
+                return false;
+            }
+            !(is_direct && shape(job).zeros == Zeros::Write && ring_serves(job.pair))
+        }
+    }
+}
