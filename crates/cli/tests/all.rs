@@ -9,6 +9,7 @@
 mod again;
 mod atomic;
 mod bench;
+mod cache;
 mod data;
 mod data_options;
 mod dd;

@@ -157,6 +157,28 @@ fn a_rate_is_kept_by_all_workers_together() -> Outcome {
     Ok(())
 }
 
+/// A bar of accepted bytes would stand at its end while the run waits for storage.
+#[test]
+fn programs_are_told_what_is_accepted_and_what_is_on_storage() -> Outcome {
+    let scratch = with_source(6 << 20)?;
+    let words = ["--bandwidth=2M", "--fsync", "--progress", "--json", "s", "t"];
+    let text = cp(words).in_dir(scratch.path()).succeed()?.text();
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|line| line.contains("\"event\":\"progress\"")) {
+        lines.push(serde_json::from_str::<serde_json::Value>(line)?);
+    }
+    // It takes three seconds at that rate, and is told once a second from the first on.
+    assert!(!lines.is_empty(), "{text}");
+    for line in &lines {
+        let bytes = |name: &str| line[name].as_u64().unwrap_or(u64::MAX);
+        assert!(bytes("stored_bytes") <= bytes("accepted_bytes"), "{line}");
+        assert!(bytes("accepted_bytes") <= 6 << 20, "{line}");
+        assert_eq!(line["waits_for_storage"], true);
+    }
+    assert!(lines.iter().any(|line| line["accepted_bytes"].as_u64() > Some(0)), "{text}");
+    Ok(())
+}
+
 #[test]
 fn little_memory_is_enough() -> Outcome {
     let scratch = with_source((20 << 20) + 5)?;

@@ -176,6 +176,54 @@ fn a_full_server_leaves_no_file_that_looks_complete() -> Outcome {
     Ok(())
 }
 
+/// Several workers are behind the byte that cannot be written, and what they wrote there goes again.
+#[test]
+fn a_target_that_was_there_is_left_with_a_beginning_of_its_source() -> Outcome {
+    let rules = vec!["write:t@offset=5M=EIO".parse()?];
+    let Some(far) = Far::new(&Config { rules, ..direct() }, large(32 * MIB))? else {
+        return Ok(());
+    };
+    let at = |name| far.scratch.at("below").join(name);
+    fs::write(at("t"), [9; 3])?;
+    let done = cp(["s", "t"]).in_dir(far.mounted.path()).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("Input/output error"), "{done:?}");
+    let (source, target) = (fs::read(at("s"))?, fs::read(at("t"))?);
+    assert!(target.len() <= 5 * MIB, "{}", target.len());
+    assert!(source.starts_with(&target));
+    Ok(())
+}
+
+/// No request is answered in full, not even to a whole sector: what is left is asked for again. FUSE
+/// itself takes a short read for the end of the file, and then it may be told that bytes are
+/// missing; but nobody may be left with less of the file and hear of success.
+#[test]
+fn short_transfers_are_gone_on_from_or_told_by_every_method() -> Outcome {
+    for (operation, bytes) in [("read:s", 4095), ("read:s", 100_001), ("write:t", 4095)] {
+        let rules = vec![format!("{operation}=short:{bytes}").parse()?];
+        let config = Config { rules, mode: Mode::Direct, ..Config::default() };
+        let Some(far) = Far::new(&config, large(5 * MIB + 4321))? else { return Ok(()) };
+        for method in ["read-write", "sendfile", "splice", "direct"] {
+            for jobs in ["--jobs=1", "--jobs=4"] {
+                let option = format!("--method={method}");
+                let what = format!("{operation} {bytes}, {method}, {jobs}");
+                let words = [&option, jobs, "s", "t"];
+                let done = cp(words).in_dir(far.mounted.path()).run()?;
+                let below = far.scratch.at("below");
+                if operation.starts_with("read") && done.code() == Some(1) {
+                    assert!(done.errors().contains("changed while"), "{what}: {done:?}");
+                    assert!(!below.join("t").exists(), "{what}: a part of it was left");
+                    continue;
+                }
+                assert_eq!(done.code(), Some(0), "{what}: {done:?}");
+                assert!(fs::read(below.join("s"))? == fs::read(below.join("t"))?, "{what}");
+                fs::remove_file(far.mounted.path().join("t"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn both_ends_of_a_pipe_have_many_requests_on_their_way() -> Outcome {
     for size in ["", "--size=67109865"] {

@@ -10,5 +10,6 @@
 mod changing;
 mod equality;
 mod faults;
+mod random;
 mod residency;
 mod support;

@@ -1,0 +1,131 @@
+//! What `--cache` promises, measured by asking the kernel which pages it has; and what is said
+//! where a way past the page cache is closed.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haul_sys::memory::cachestat;
+
+use super::support::run::cp;
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+use super::support::volume::{Volume, volumes};
+use super::support::{Outcome, ignored};
+
+const MIB: usize = 1 << 20;
+
+/// Pages of both files that may be left: a few that somebody else (a flusher, readahead) holds at
+/// that moment.
+const LEFT_PAGES: u64 = 16;
+
+/// The file systems whose files have pages besides their own storage, and whose own pages they are.
+fn with_a_device() -> Outcome<Vec<Volume>> {
+    let mut volumes = volumes()?;
+    volumes.retain(|volume| !matches!(volume.name.as_str(), "tmpfs" | "overlayfs" | "temporary"));
+    if volumes.is_empty() {
+        ignored("a file system on a device")?;
+    }
+    Ok(volumes)
+}
+
+/// Returns how many pages of a file are cached, or `None` where the kernel is too old to tell.
+fn cached(path: &Path) -> Outcome<Option<u64>> {
+    Ok(cachestat(File::open(path)?, 0, 0).ok().map(|pages| pages.cached))
+}
+
+/// Pages that are being written go when that is done, a little later.
+fn cached_at_last(path: &Path) -> Outcome<Option<u64>> {
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        let left = cached(path)?;
+        if left.is_none_or(|left| left <= LEFT_PAGES) || Instant::now() > until {
+            return Ok(left);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Makes a source of so many bytes; warm, or on the device alone.
+fn plant(path: &Path, bytes: usize, warm: bool) -> Outcome {
+    std::fs::write(path, (0..bytes).map(|at| (at / 11) as u8).collect::<Vec<_>>())?;
+    let file = File::open(path)?;
+    file.sync_all()?;
+    if !warm {
+        haul_sys::data::fadvise(&file, 0, 0, haul_sys::data::Advice::DontNeed)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_copy_leaves_no_more_in_the_page_cache_than_it_promises() -> Outcome {
+    for volume in with_a_device()? {
+        let scratch = Scratch::on(&volume)?;
+        let (source, target) = (scratch.at("s"), scratch.at("t"));
+        for bytes in [1, 100_000, 24 * MIB + 77] {
+            for (cache, warm) in [
+                ("drop", true),
+                ("drop", false),
+                ("direct", true),
+                ("direct", false),
+                ("restore", true),
+                ("restore", false),
+            ] {
+                for jobs in ["--jobs=1", "--jobs=3"] {
+                    plant(&source, bytes, warm)?;
+                    let Some(before) = cached(&source)? else { return ignored("cachestat") };
+                    let option = format!("--cache={cache}");
+                    cp([&option, jobs, "--reflink=never", "s", "t"])
+                        .in_dir(scratch.path())
+                        .succeed()?;
+                    let what = format!("{option} {jobs}, {bytes} bytes, {warm}, {}", volume.name);
+                    let (one, two) = (cached(&source)?, cached_at_last(&target)?);
+                    let stays = if cache == "restore" { before } else { 0 };
+                    assert!(
+                        one.is_some_and(|left| left <= stays + LEFT_PAGES),
+                        "{what}: {one:?} pages of the source, {before} before"
+                    );
+                    // What was warm is not pushed out by a copy that restores.
+                    assert!(
+                        one.is_some_and(|left| left + LEFT_PAGES >= stays),
+                        "{what}: {one:?} pages of the source, {before} before"
+                    );
+                    assert!(
+                        two.is_some_and(|left| left <= LEFT_PAGES),
+                        "{what}: {two:?} pages of the target"
+                    );
+                    assert!(std::fs::read(&source)? == std::fs::read(&target)?, "{what}");
+                    scratch.clear("t")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The answers of a seccomp filter (containers), of `kernel.io_uring_disabled` (both `EPERM`) and of
+/// a kernel without io_uring.
+#[test]
+fn a_ring_that_is_refused_is_told_and_replaced() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for volume in with_a_device()? {
+        let scratch = Scratch::on(&volume)?;
+        plant(&scratch.at("s"), 9 * MIB + 5, true)?;
+        for errno in ["EPERM", "ENOSYS"] {
+            let strace = Strace::new(scratch.at("log"))
+                .trace("io_uring_setup")
+                .inject(&format!("io_uring_setup:error={errno}"));
+            let words = ["--cache=direct", "--explain", "--reflink=never", "s", "t"];
+            let done = strace.wrap(cp(words).in_dir(scratch.path())).run()?;
+            let what = format!("{errno}, {}: {done:?}", volume.name);
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{what}");
+            assert!(done.text().starts_with("'s' -> 't': direct, "), "{what}");
+            assert!(done.text().contains("not ring: the kernel allows no io_uring here"), "{what}");
+            assert!(std::fs::read(scratch.at("s"))? == std::fs::read(scratch.at("t"))?, "{what}");
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
