@@ -417,6 +417,33 @@ fn a_large_sparse_file_goes_on_and_keeps_its_holes() -> Outcome {
 }
 
 #[test]
+fn a_disk_that_was_full_and_a_signal_leave_what_was_recorded() -> Outcome {
+    if !is_root()? || !has("unshare")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s", noise(200 * MIB))?;
+    for (first, resize) in [
+        ("\"$0\" cp --resume s m/t", "mount -o remount,size=300m m"),
+        ("timeout -s TERM 2 \"$0\" cp --resume --bandwidth=70M s m/t", "true"),
+    ] {
+        let size = if resize == "true" { "300m" } else { "150m" };
+        let script = format!(
+            "set -e; mkdir -p m; mount -t tmpfs -o size={size} none m
+             if {first}; then echo finished; fi; ls -A m | wc -l; {resize}
+             \"$0\" cp --resume --stats s m/t; cmp s m/t; ls -A m; umount m"
+        );
+        let call = Call::of("unshare").words(["-m", "--", "bash", "-c", &script]).word(haul());
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!((done.code(), done.text().as_str()), (Some(0), "2\nt\n"), "{done:?}");
+        assert!(done.errors().contains("is kept: the same command goes on"), "{done:?}");
+        let all = done.errors().contains("bytes:   200.0 MiB");
+        assert!(!all, "everything was copied again: {done:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_power_goes_and_the_run_goes_on() -> Outcome {
     if !is_root()? || !has("unshare")? || !has("xfs_io")? || !has("mkfs.xfs")? {
         return Ok(());

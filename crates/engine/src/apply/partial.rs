@@ -6,7 +6,7 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::hidden::is_hidden_name;
@@ -48,6 +48,8 @@ pub(crate) struct Partial {
     moved: AtomicU64,
     /// What an earlier run has told of it.
     earlier: Mutex<Vec<Piece>>,
+    /// Whether the journal tells of any piece, so that there is something to go on with.
+    is_told: AtomicBool,
 }
 
 /// A partial that was made, or opened again.
@@ -141,6 +143,7 @@ impl Partial {
         let is_own = proving.is_none();
         let own = || Arc::new(Witness::new(piece_algorithm(), Remember::Pieces));
         Partial {
+            is_told: AtomicBool::new(!earlier.is_empty()),
             id,
             witness: proving.unwrap_or_else(own),
             is_own,
@@ -229,6 +232,9 @@ impl Partial {
         let digest_bytes = self.witness.algorithm.bytes.min(32);
         journal.note_pieces(self.id, &pieces, digest_bytes);
         run.write_journal(Secure::Yes);
+        if !journal.is_broken() {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
         Ok(())
     }
 }
@@ -243,5 +249,6 @@ pub(super) fn is_kept(run: &Run<'_>, target: &Target, error: DataError) -> bool 
         DataError::Call(_) => partial.record(run, target.fd.as_fd()).is_ok(),
         _ => false,
     };
-    is_sound && run.journal.is_some_and(|journal| !journal.is_broken())
+    // A disk that is full may take no further record; those before it are as good as ever.
+    is_sound && partial.is_told.load(Ordering::Relaxed)
 }
