@@ -117,9 +117,9 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
                     if extent == Extent::Quick && sticky == "+" && index > 1 {
                         continue;
                     }
-                    // The standard library writes a message until no signal comes between, and one
-                    // that always does is no machine's.
-                    if (call.as_str(), *errno, sticky) == ("write", "EINTR", "+") {
+                    // Who is interrupted tries again, as GNU dd and the standard library's messages do;
+                    // a signal at each call for ever is no machine's.
+                    if (*errno, sticky) == ("EINTR", "+") {
                         continue;
                     }
                     list.push(Injection {
