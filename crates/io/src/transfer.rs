@@ -21,7 +21,7 @@ use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_ran
 use crate::method::{
     Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros, retrying,
 };
-use crate::quirk::{CachedWrites, Preallocate, Trips};
+use crate::quirk::{CachedWrites, Preallocate, Trips, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Report, SideReport, Why};
 use crate::residency::{Cached, Residency, SAMPLED_BYTES};
@@ -189,10 +189,12 @@ impl Transfer {
     }
 
     /// Tells whether writes of several workers would be made one after another because they extend
-    /// the file: a client of a server holds the file's lock while it waits for such a write.
+    /// the file: a client of a server holds the file's lock while it waits for such a write. Where
+    /// nobody looked they may: some file systems fill what lies before a length with zeros.
     fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Several
             && job.pair.target.trips == Trips::Far
+            && job.pair.target != &UNKNOWN
             && self.shape == Shape::DENSE
             && job.stat.size > 0
             && !self.ended.load(Ordering::Relaxed)

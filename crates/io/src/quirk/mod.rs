@@ -2,6 +2,7 @@
 
 mod btrfs;
 mod ext4;
+mod local;
 mod pseudo;
 mod remote;
 mod tmpfs;
@@ -144,6 +145,8 @@ pub static TABLE: &[&Quirk] = &[
     &btrfs::QUIRK,
     &tmpfs::QUIRK,
     &tmpfs::RAMFS,
+    &local::PLAIN,
+    &local::SHARING,
     &remote::NFS,
     &remote::SMB,
     &remote::FUSE,
