@@ -4,7 +4,7 @@
 use haul_manifest::{Limits, create_tree, random_tree};
 
 use super::support::Outcome;
-use super::support::run::cp;
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Line, Strace, is_usable};
 
@@ -22,7 +22,9 @@ fn objection(line: &Line, operands: &[&str]) -> Option<&'static str> {
         return Some("takes a path");
     }
     if line.name.ends_with("xattr") {
-        let is_bound = line.name.starts_with('f') || text.contains("(\"/proc/self/fd/");
+        let is_bound = line.name.starts_with('f')
+            || text.contains("(\"/proc/self/fd/")
+            || text.contains("(\"/proc/thread-self/fd/");
         return (!is_bound).then_some("takes a path");
     }
     let quoted: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
@@ -93,6 +95,115 @@ fn found_names_are_never_looked_up_through_links_or_paths() -> Outcome {
         scratch.clear("s")?;
         scratch.clear("t")?;
     }
+    Ok(())
+}
+
+/// Where programs look that have nothing to do with the work: the loader, the kernel's files.
+const SYSTEM: [&str; 6] = ["/proc/", "/sys/", "/etc/ld.so", "/lib", "/usr/lib", "/dev/"];
+
+/// Returns what is wrong with a call of any applet: besides what a person named, in these words, names
+/// are looked up one at a time below what is held open.
+fn stray(line: &Line, named: &[&str]) -> Option<&'static str> {
+    let quoted: Vec<&str> = line.text.split('"').skip(1).step_by(2).collect();
+    let is_known = |name: &&str| {
+        matches!(*name, "" | "." | ".." | "/")
+            || named.contains(name)
+            || SYSTEM.iter().any(|at| name.starts_with(at))
+    };
+    let of_calls = match line.name.as_str() {
+        // What is started is the test's own doing, and what a link or directory says no name of ours.
+        "execve" | "getcwd" => return None,
+        "readlink" | "readlinkat" => quoted.get(..1).unwrap_or(&[]),
+        "symlinkat" => quoted.get(1..).unwrap_or(&[]),
+        _ => &quoted[..],
+    };
+    if of_calls.iter().all(is_known) { None } else { objection(line, named) }
+}
+
+/// A folder on another file system, where the usual one for that is there.
+fn beyond() -> std::io::Result<tempfile::TempDir> {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
+}
+
+#[test]
+fn no_applet_looks_up_what_nobody_named_by_a_path() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let path = |name: &str| scratch.at(name).to_string_lossy().into_owned();
+    let (absolute, elsewhere) = (path("new"), beyond()?);
+    let beyond = elsewhere.path().join("moved").to_string_lossy().into_owned();
+    let above = elsewhere.path().to_string_lossy().into_owned();
+    let config = path("config");
+    let profiles = format!("{config}/haul/profiles");
+    let lines: &[&[&str]] = &[
+        &["cp", "-a", "--atomic", "s", "new"],
+        &["cp", "-a", "--durable", "s", "new"],
+        &["cp", "-a", "--resume", "s", "new"],
+        &["cp", "-a", "--verify", "s", "new"],
+        &["cp", "-a", "--cache=direct", "--fsync", "s", "new"],
+        &["cp", "-a", "--dry-run", "s", "new"],
+        &["cp", "-a", "--preflight", "s", "new"],
+        &["mv", "s", "new"],
+        &["mv", "s", &beyond],
+        &["rm", "-r", "s"],
+        &["rm", "-r", "--gentle", "s"],
+        &["clean", "s"],
+        &["compare", "s", "s"],
+        &["verify", "s", "--against", "s"],
+        &["cat", "big"],
+        &["dd", "if=big", "of=new", "bs=64k"],
+        &["read", "big"],
+        &["write", "new"],
+        &["write", "--atomic", "--fsync", "new"],
+        &["tee", "new"],
+        &["split", "-n", "1", "big", "new"],
+        &["sum", "big"],
+        &["md5sum", "big"],
+        &["cksum", "big"],
+        &["b3sum", "big"],
+        &["xxhsum", "big"],
+    ];
+    let here = format!("{}/", scratch.path().display());
+    let named = [
+        "s", "new", "big", "newaa", "moved", &absolute, &beyond, &above, &here, &profiles, &config,
+    ];
+    // An entry that changed after the copy began is looked at again by its path, with its copy: what
+    // that finds can only keep it.
+    let is_second_look = |words: &[&str], line: &Line| {
+        words[0] == "mv"
+            && matches!(line.name.as_str(), "readlinkat" | "newfstatat")
+            && line.text.contains("(AT_FDCWD, \"")
+    };
+    let mut wrong = Vec::new();
+    for words in lines {
+        for name in ["s", "new", "newaa"] {
+            scratch.clear(name)?;
+        }
+        std::fs::remove_dir_all(&beyond).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+        create_tree(&scratch.at("s"), random_tree(45, &Limits::default()))
+            .map_err(|failure| failure.to_string())?;
+        scratch.write("big", vec![7; 300_000])?;
+        let strace = Strace::new(scratch.at("log")).trace("%file");
+        let call = Call::of(haul()).words(*words).in_dir(scratch.path());
+        let done = strace.wrap(call.env("XDG_CONFIG_HOME", &config)).run()?;
+        assert_eq!(done.code(), Some(0), "{words:?}: {done:?}");
+        let calls = strace.lines()?;
+        assert!(calls.len() > 10, "{words:?}: {calls:?}");
+        for line in &calls {
+            if is_second_look(words, line) {
+                continue;
+            }
+            if let Some(objection) = stray(line, &named) {
+                wrong.push(format!("{words:?} {objection}: {}", line.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 

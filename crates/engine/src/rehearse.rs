@@ -130,6 +130,8 @@ struct Waiting {
     parent: Arc<Place>,
     operand: Operand,
     id: Identity,
+    /// Whether its name may be a link.
+    follows: Follow,
     root_dev: u64,
     /// Whether there is one in the target that it is merged with.
     merges: bool,
@@ -392,6 +394,7 @@ impl Rehearsal<'_> {
             self.stack.push(Waiting {
                 parent: Arc::clone(place),
                 id: identity(stat),
+                follows: self.follows(place, &operand),
                 root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
                 operand,
                 merges: intent == Intent::Merge,
@@ -481,7 +484,7 @@ impl Rehearsal<'_> {
 fn open(waiting: &Waiting) -> Result<Place, (What, Errno)> {
     let Waiting { parent, operand, .. } = waiting;
     let fail = |what| move |error: CallError| (what, error.errno);
-    let source = open_directory(&parent.source, &operand.source, Follow::Yes)
+    let source = open_directory(&parent.source, &operand.source, waiting.follows)
         .map_err(fail(What::ReadDirectory))?;
     let now = haul_sys::fs::fstat(&source).map_err(fail(What::Stat))?;
     if identity(&now) != waiting.id {

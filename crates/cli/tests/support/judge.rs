@@ -33,7 +33,12 @@ pub(crate) fn shown(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// Describes a tree, to see later whether it is still the same.
+/// Describes a tree, to see later whether it is still the same. Without what is allocated, which also
+/// changes when the file system writes at last what it was given before.
 pub(crate) fn snapshot(root: &Path) -> Manifest {
-    Manifest::scan(root, &ScanOptions::default())
+    let mut manifest = Manifest::scan(root, &ScanOptions::default());
+    for entry in &mut manifest.entries {
+        entry.blocks = 0;
+    }
+    manifest
 }
