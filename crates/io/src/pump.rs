@@ -67,7 +67,7 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     if padded > filled && is_direct && !ends_file {
         // The source ended early or answers in odd pieces. What is behind may belong to others.
         let cause = CallError::new(Call::DirectWrite, Errno::INVAL);
-        sides.fall_back(Which::Target, job, cause);
+        sides.fall_back(Which::Target, Way::Direct, job, cause);
     }
     let pads = padded > filled && is_direct && ends_file;
     if pads && let Some(padding) = buffer.get_mut(filled..padded) {

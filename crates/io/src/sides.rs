@@ -154,11 +154,15 @@ impl Sides {
             .unwrap_or(CallError::new(Call::DirectRead, Errno::INVAL))
     }
 
-    /// Falls back on one side. Blocks no longer than `fcntl` does.
-    pub(crate) fn fall_back(&self, which: Which, job: &RangeJob<'_>, cause: CallError) {
+    /// Falls back on one side from a way that was refused, unless another worker did meanwhile.
+    /// Blocks no longer than `fcntl` does.
+    pub(crate) fn fall_back(&self, which: Which, from: Way, job: &RangeJob<'_>, cause: CallError) {
         let side = self.side(which);
         let _first = side.trouble.set(cause);
-        match side.way() {
+        if side.way() != from {
+            return;
+        }
+        match from {
             Way::Direct => {
                 let fd = match which {
                     Which::Source => job.source,
@@ -179,14 +183,16 @@ impl Sides {
     /// Reads at an offset of the source on its way, and on the next where that one is refused.
     pub(crate) fn read(&self, job: &RangeJob<'_>, buffer: &mut [u8], offset: u64) -> Result<usize> {
         loop {
-            let answer = retrying(&job.watch, || match self.source.way() {
+            let way = self.source.way();
+            let answer = retrying(&job.watch, || match way {
                 Way::Direct => renamed(pread(job.source, buffer, offset), Call::DirectRead),
                 Way::Uncached => pread_uncached(job.source, buffer, offset),
                 Way::Cached => pread(job.source, buffer, offset),
             });
             match answer {
-                Err(error) if goes_on(error) && self.source.way() != Way::Cached => {
-                    self.fall_back(Which::Source, job, error);
+                // By now another worker may have met the same, and the way be another.
+                Err(error) if goes_on(error) && way != Way::Cached => {
+                    self.fall_back(Which::Source, way, job, error);
                 }
                 answer => return answer,
             }
@@ -196,14 +202,15 @@ impl Sides {
     /// Writes at an offset of the target on its way, and on the next where that one is refused.
     pub(crate) fn write(&self, job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> Result<usize> {
         loop {
-            let answer = retrying(&job.watch, || match self.target.way() {
+            let way = self.target.way();
+            let answer = retrying(&job.watch, || match way {
                 Way::Direct => renamed(pwrite(job.target, bytes, offset), Call::DirectWrite),
                 Way::Uncached => pwrite_uncached(job.target, bytes, offset),
                 Way::Cached => pwrite(job.target, bytes, offset),
             });
             match answer {
-                Err(error) if goes_on(error) && self.target.way() != Way::Cached => {
-                    self.fall_back(Which::Target, job, error);
+                Err(error) if goes_on(error) && way != Way::Cached => {
+                    self.fall_back(Which::Target, way, job, error);
                 }
                 answer => return answer,
             }

@@ -174,3 +174,20 @@ fn zeros_become_holes_also_with_direct_io() {
         }
     }
 }
+
+#[test]
+fn workers_that_are_refused_at_the_same_moment_all_go_on() {
+    for place in places() {
+        let (source, target) = (place.path.join("source"), place.path.join("target"));
+        let size = 8 * MIB + 1;
+        make(&source, size, std::slice::from_ref(&(0..size)));
+        // Each copy begins with the way that the file system may refuse, by all workers at once.
+        for _ in 0..40 {
+            for cache in [Cache::Drop, Cache::Direct] {
+                let policy = DataPolicy { cache, reflink: Reflink::Never, ..DataPolicy::PLAIN };
+                let moved = copy(&policy, Workers::Several, &source, &target);
+                assert!(moved.is_ok(), "{cache:?}, {}: {moved:?}", place.name);
+            }
+        }
+    }
+}
