@@ -1,39 +1,14 @@
 //! The kernel as a witness: under landlock a run may write below its target and nowhere else, and
-//! does not notice.
-//!
-//! A landlock domain is a thread's own and that of the processes that it starts, so each part of
-//! this runs in a thread that is restricted, while the test that judges is not.
+//! does not notice. With `HAUL_TEST_FENCE=1` all other tests run their commands behind a fence, too,
+//! and may write below the places that tests make.
 
 use std::path::{Path, PathBuf};
-
-use haul_manifest::{Aspects, Limits, create_tree, random_tree};
-use landlock::{
-    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
-};
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, ignored};
-
-/// What the kernel has to know: from the third version on it watches truncation as well.
-const VERSION: ABI = ABI::V3;
-
-fn restrict(writable: &[PathBuf]) -> Result<RulesetStatus, Box<dyn std::error::Error>> {
-    let mut rules = Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(VERSION))?
-        .create()?
-        .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(VERSION)))?;
-    for path in writable {
-        // Rights to what is in a directory cannot be given to a file.
-        let all = AccessFs::from_all(VERSION);
-        let access = if path.is_dir() { all } else { AccessFs::from_file(VERSION) };
-        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, access))?;
-    }
-    Ok(rules.restrict_self()?.ruleset)
-}
+use super::support::{Outcome, fence, ignored};
+use haul_manifest::{Aspects, Limits, create_tree, random_tree};
 
 /// Runs haul where only these folders can be written to; `None` where the kernel has no landlock.
 fn restricted(words: &[&str], dir: &Path, writable: &[&str]) -> Outcome<Option<Done>> {
@@ -41,17 +16,10 @@ fn restricted(words: &[&str], dir: &Path, writable: &[&str]) -> Outcome<Option<D
     let mut paths: Vec<PathBuf> = writable.iter().map(|name| dir.join(name)).collect();
     // The harness gives the command this as its input.
     paths.push("/dev/null".into());
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(move || {
-            let status = restrict(&paths).map_err(|error| error.to_string())?;
-            if status != RulesetStatus::FullyEnforced {
-                return Ok(None);
-            }
-            call.run().map(Some).map_err(|error| error.to_string())
-        });
-        thread.join().map_err(|_| "the restricted thread panicked".to_owned())?
-    })
-    .map_err(Into::into)
+    if !fence::is_possible() {
+        return Ok(None);
+    }
+    Ok(Some(call.behind_fence(paths).run()?))
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use super::Outcome;
+use super::{Outcome, fence};
 
 /// After this a run hangs: the longest takes a few seconds on an idle machine.
 const HANG: Duration = Duration::from_secs(30);
@@ -39,6 +39,8 @@ pub(crate) struct Call {
     input: Vec<u8>,
     output: Option<PathBuf>,
     watches_memory: bool,
+    /// Where alone it may write.
+    fence: Option<Vec<PathBuf>>,
 }
 
 /// Starts the command line of `haul cp`.
@@ -61,6 +63,7 @@ impl Call {
             input: Vec::new(),
             output: None,
             watches_memory: false,
+            fence: None,
         }
     }
 
@@ -92,6 +95,12 @@ impl Call {
     /// Sends standard output to a file.
     pub(crate) fn output_to(mut self, path: impl Into<PathBuf>) -> Call {
         self.output = Some(path.into());
+        self
+    }
+
+    /// Lets it write below these places alone; see [`fence::is_possible`].
+    pub(crate) fn behind_fence(mut self, writable: Vec<PathBuf>) -> Call {
+        self.fence = Some(writable);
         self
     }
 
@@ -145,8 +154,13 @@ impl Call {
             Some(path) => command.stdout(std::fs::File::options().write(true).open(path)?),
             None => command.stdout(Stdio::piped()),
         };
-        let mut child =
-            command.spawn().map_err(|error| format!("cannot run {:?}: {error}", self.words))?;
+        let fence = self.fence.clone();
+        let fence = fence.or_else(|| fence::writable(&self.words, self.dir.as_ref()));
+        let started = match fence {
+            None => command.spawn().map_err(|error| error.to_string()),
+            Some(places) => fence::start(&mut command, &places),
+        };
+        let mut child = started.map_err(|error| format!("cannot run {:?}: {error}", self.words))?;
         if let Some(mut stdin) = child.stdin.take() {
             let input = self.input.clone();
             // Nobody need read it; then writing fails, and that is all right.
