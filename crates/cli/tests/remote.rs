@@ -111,16 +111,34 @@ fn a_tree_of_small_files_has_many_requests_on_their_way() -> Outcome {
     Ok(())
 }
 
+/// How often a pool may fail to grow before it is said that it does not.
+const TRIES: u32 = 6;
+
+/// Demands that this many removals are on their way at once: one for each of eight directories. A pool
+/// grows where its workers wait for the storage and not for processors, so on a machine that is busy with
+/// other things it may not; it never does where growing is broken.
+fn removes_by_many(once: impl Fn() -> Outcome<Option<u64>>) -> Outcome {
+    let mut seen = Vec::new();
+    for _ in 0..TRIES {
+        let Some(most) = once()? else { return Ok(()) };
+        assert!(most <= 8, "{most}");
+        if most >= 5 {
+            return Ok(());
+        }
+        seen.push(most);
+    }
+    panic!("never more than {seen:?}");
+}
+
 #[test]
 fn a_tree_of_small_files_is_removed_by_many_at_once() -> Outcome {
-    let config = Config { metadata_delay: TRIP, ..Config::default() };
-    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
-    Call::of(haul()).words(["rm", "-r", "s"]).in_dir(far.mounted.path()).succeed()?;
-    assert!(!far.scratch.at("below/s").exists());
-    // One directory each, of eight.
-    let most = far.in_flight(Operation::Unlink);
-    assert!((5..=8).contains(&most), "{most}");
-    Ok(())
+    removes_by_many(|| {
+        let config = Config { metadata_delay: TRIP, ..Config::default() };
+        let Some(far) = Far::new(&config, tree)? else { return Ok(None) };
+        Call::of(haul()).words(["rm", "-r", "s"]).in_dir(far.mounted.path()).succeed()?;
+        assert!(!far.scratch.at("below/s").exists());
+        Ok(Some(far.in_flight(Operation::Unlink)))
+    })
 }
 
 #[test]
@@ -135,20 +153,22 @@ fn whoever_says_how_many_removers_gets_no_more() -> Outcome {
 
 #[test]
 fn a_tree_is_moved_there_and_back_by_many_at_once() -> Outcome {
-    let config = Config { metadata_delay: TRIP, ..Config::default() };
-    let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
-    tree(&far.scratch.at("near"))?;
-    let mv = |words: &[&str]| Call::of(haul()).word("mv").words(words).in_dir(far.scratch.path());
-    mv(&["near", "far/came"]).succeed()?;
-    let most = [Operation::Create, Operation::Flush].map(|operation| far.in_flight(operation));
-    assert!(most.iter().sum::<u64>() >= 8, "{most:?}");
-    mv(&["far/s", "back"]).succeed()?;
-    let most = far.in_flight(Operation::Unlink);
-    assert!((5..=8).contains(&most), "{most}");
-    let contents = haul_manifest::Aspects::contents_only();
-    let came = far.scratch.at("below/came");
-    super::support::judge::demand_equal(&far.scratch.at("back"), &came, contents, "two moves");
-    Ok(())
+    removes_by_many(|| {
+        let config = Config { metadata_delay: TRIP, ..Config::default() };
+        let Some(far) = Far::new(&config, tree)? else { return Ok(None) };
+        tree(&far.scratch.at("near"))?;
+        let dir = far.scratch.path();
+        let mv = |words: &[&str]| Call::of(haul()).word("mv").words(words).in_dir(dir).succeed();
+        mv(&["near", "far/came"])?;
+        let most = [Operation::Create, Operation::Flush].map(|operation| far.in_flight(operation));
+        mv(&["far/s", "back"])?;
+        let contents = haul_manifest::Aspects::contents_only();
+        let came = far.scratch.at("below/came");
+        super::support::judge::demand_equal(&far.scratch.at("back"), &came, contents, "two moves");
+        // The way there has to have had as many as a copy, too.
+        let there = most.iter().sum::<u64>() >= 8;
+        Ok(Some(if there { far.in_flight(Operation::Unlink) } else { 0 }))
+    })
 }
 
 #[test]
