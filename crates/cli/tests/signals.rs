@@ -4,10 +4,13 @@
 //! left to chance.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use haul_manifest::parse_recipe;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Signal, kill_process};
 
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
@@ -212,5 +215,27 @@ fn a_reader_that_goes_away_ends_the_run_quietly() -> Outcome {
         assert_eq!((done.code(), done.errors().as_str()), (Some(141), ""), "{option}");
         assert_eq!(done.text().lines().count(), 1);
     }
+    Ok(())
+}
+
+#[test]
+fn a_signal_right_behind_another_is_no_second_wish() -> Outcome {
+    let scratch = Scratch::new()?;
+    let pipe = scratch.at("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+    let running = cp(["pipe", "t"]).in_dir(scratch.path()).start()?;
+    let mut writer = fs::File::options().write(true).open(&pipe)?;
+    writer.write_all(b"begun")?;
+    let begun = std::time::Instant::now();
+    while !scratch.at("t").exists() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no target");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    // Two that the kernel does not make one, as a service manager sends them.
+    kill_process(running.pid(), Signal::TERM)?;
+    kill_process(running.pid(), Signal::HUP)?;
+    let done = running.wait()?;
+    assert!(done.signal().is_some(), "{done:?}");
+    assert!(!scratch.at("t").exists(), "what is unfinished goes: {done:?}");
     Ok(())
 }

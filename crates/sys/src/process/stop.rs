@@ -4,11 +4,19 @@
 //! The handler sets a flag and no more. It is installed *without* `SA_RESTART`, so that a call that
 //! blocks on a FIFO or a device comes back and the flag is seen; the usual libraries restart.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static CODE: AtomicI32 = AtomicI32::new(0);
+
+/// When the first signal came, in milliseconds of the clock that only goes on.
+static WHEN: AtomicI64 = AtomicI64::new(0);
+
+/// What comes within this time of the first signal is the same wish: timeout(1) tells its child and
+/// then the group that the child is in, a service manager sends `SIGHUP` right behind `SIGTERM`. No
+/// person presses a key twice so fast.
+const SAME_WISH_MS: i64 = 200;
 
 /// Who sent a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +36,35 @@ extern "C" fn hear(
     info: *const libc::siginfo_t,
     _context: *const libc::c_void,
 ) {
-    // Only lock-free atomics are touched, which is all that signal-safety(7) allows. Whoever asks
-    // twice does not want to wait for the tidying up.
+    // Only lock-free atomics are touched and the clock is read, which signal-safety(7) allows. Whoever
+    // asks twice does not want to wait for the tidying up.
     if STOP.swap(true, Ordering::Relaxed) {
-        die_by(signal);
+        // Until it is known when, it is this very moment.
+        let first = WHEN.load(Ordering::Relaxed);
+        if first != 0 && now_ms() - first > SAME_WISH_MS {
+            die_by(signal);
+        }
+        return;
     }
+    WHEN.store(now_ms(), Ordering::Relaxed);
     // SAFETY: with `SA_SIGINFO` the kernel hands over a `siginfo_t`, valid during the handler.
     let code = unsafe { (*info).si_code };
     CODE.store(code, Ordering::Relaxed);
     SIGNAL.store(signal, Ordering::Relaxed);
 }
 
+fn now_ms() -> i64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure lives through the call, which may be made in a handler.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+    }
+    now.tv_sec * 1000 + now.tv_nsec / 1_000_000
+}
+
 /// Starts to hear SIGINT, SIGTERM and SIGHUP, unless they were ignored (as `nohup` does), and
-/// returns the flag that they set. A second one ends the process at once.
+/// returns the flag that they set. A second one, a moment later, ends the
+/// process at once.
 pub fn hear_stop() -> &'static AtomicBool {
     for signal in SIGNALS {
         // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and
