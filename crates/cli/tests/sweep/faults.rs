@@ -118,8 +118,10 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
                         continue;
                     }
                     // Who is interrupted tries again, as GNU dd and the standard library's messages do;
-                    // a signal at each call for ever is no machine's.
-                    if (*errno, sticky) == ("EINTR", "+") {
+                    // a signal at each call for ever is no machine's. And a pipe that has nothing is
+                    // waited for, for as long as it takes.
+                    let is_waited_for = *errno == "EINTR" || (*errno == "EAGAIN" && call == "read");
+                    if is_waited_for && sticky == "+" {
                         continue;
                     }
                     list.push(Injection {
