@@ -10,15 +10,16 @@ use crate::{Call, Errno, Result};
 
 /// Locks a file for this process alone, without waiting; `false` where somebody else has it.
 pub fn try_lock(fd: impl AsFd) -> Result<bool> {
-    match rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        answer => answer.map(|()| true).named(Call::Flock),
-    }
+    try_flock(fd, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// Locks a file together with others who do so, without waiting; `false` where somebody has it alone.
 pub fn try_lock_shared(fd: impl AsFd) -> Result<bool> {
-    match rustix::fs::flock(fd, FlockOperation::NonBlockingLockShared) {
+    try_flock(fd, FlockOperation::NonBlockingLockShared)
+}
+
+fn try_flock(fd: impl AsFd, operation: FlockOperation) -> Result<bool> {
+    match rustix::fs::flock(fd, operation) {
         Err(Errno::WOULDBLOCK) => Ok(false),
         answer => answer.map(|()| true).named(Call::Flock),
     }
