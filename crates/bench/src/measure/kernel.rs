@@ -1,4 +1,4 @@
-//! What the kernel tells of the whole machine: pressure and dirty memory.
+//! What the kernel tells of the whole machine: pressure.
 
 use std::fs;
 
@@ -59,18 +59,6 @@ fn parse_stall(text: &str) -> Option<Stall> {
     };
     // `full` is missing for the processor on kernels before 5.13.
     Some(Stall { some_s: total("some")?, full_s: total("full").unwrap_or(0.0) })
-}
-
-/// Returns how many bytes of memory wait to be written or are being written; `None` if the kernel
-/// does not tell.
-#[must_use]
-pub(crate) fn dirty_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let field = |name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()
-    };
-    Some((field("Dirty:")? + field("Writeback:")?) * 1024)
 }
 
 #[cfg(test)]

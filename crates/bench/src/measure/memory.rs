@@ -7,9 +7,7 @@
 //! it. Huge pages matter: file systems take large folios for large writes, and those come from
 //! blocks of the same sizes. After ordinary pages the times scattered as before.
 
-use std::fs;
-
-use haul_sys::memory::AlignedBuffer;
+use haul_sys::memory::{self, AlignedBuffer};
 
 /// The smallest page that Linux uses.
 const PAGE_BYTES: usize = 4096;
@@ -29,8 +27,5 @@ pub(crate) fn touch_memory(bytes: u64) {
 
 /// Returns the bytes of memory that could be used without harm; no limit where that is not told.
 pub(crate) fn available_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    kilobytes.map_or(u64::MAX, |kilobytes| kilobytes * 1024)
+    memory::available_bytes().unwrap_or(u64::MAX)
 }

@@ -15,7 +15,7 @@ pub(crate) use child::{Cut, Execution, Limits, execute};
 pub(crate) use device::Device;
 pub use device::{DeviceUse, Sample};
 pub(crate) use hot::HotFile;
+pub(crate) use kernel::pressure;
 pub use kernel::{Pressure, Stall};
-pub(crate) use kernel::{dirty_bytes, pressure};
 pub(crate) use memory::{available_bytes, touch_memory};
 pub(crate) use watch::Watch;

@@ -15,8 +15,8 @@ use super::results::{Fault, Measurement};
 use super::runner::{Attempt, Check, Runner};
 use crate::ground::{Ground, GroundFacts, Site};
 use crate::measure::{
-    CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, dirty_bytes, execute, preread,
-    pressure, touch_memory,
+    CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, execute, preread, pressure,
+    touch_memory,
 };
 use crate::scenario::Work;
 use crate::tool::Tool;
@@ -143,7 +143,7 @@ impl LiveRunner<'_> {
                     break;
                 }
             }
-            measured.dirty_bytes = dirty_bytes();
+            measured.dirty_bytes = haul_sys::memory::unwritten_bytes();
             measured.pressure = before.zip(pressure()).map(|(before, after)| after.since(&before));
             if matches!(fault, Ok(None)) {
                 let start = Instant::now();
