@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::ExitCode;
 
-use haul_engine::request::{Backup, BackupKind};
+use haul_engine::request::{Backup, BackupKind, Existing};
 
 use crate::getopt::{Usage, choose};
 use crate::output::Output;
@@ -28,6 +28,22 @@ pub(crate) fn progress_when(value: Option<&OsStr>) -> Result<ProgressWhen, Usage
             ("never", ProgressWhen::Never),
         ],
     )
+}
+
+/// Reads the value of `--update`.
+pub(crate) fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
+    value.map_or(Ok(Existing::Older), |word| {
+        choose(
+            "--update",
+            word,
+            &[
+                ("all", Existing::Overwrite),
+                ("none", Existing::Keep),
+                ("none-fail", Existing::KeepAndFail),
+                ("older", Existing::Older),
+            ],
+        )
+    })
 }
 
 /// The most workers that may be asked for: far more than any storage answers at once, and few

@@ -16,7 +16,7 @@ use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
 use super::cp_retry;
-use super::cp_values::{make, no_preserve, preserve, reflink, sparse, update, usual};
+use super::cp_values::{make, no_preserve, preserve, reflink, sparse, usual};
 use super::data_options::{self, DataId};
 use super::trust_options;
 use crate::getopt::{Usage, Word, parse};
@@ -297,7 +297,7 @@ impl Settings {
             }
             Id::Context | Id::ContextDefault => self.context(value.as_deref())?,
             Id::UpdateOlder => policy.existing = Existing::Older,
-            Id::Update => policy.existing = update(value.as_deref())?,
+            Id::Update => policy.existing = common::update(value.as_deref())?,
             Id::Link => policy.make = make(policy.make, Make::HardLink)?,
             Id::Symbolic => policy.make = make(policy.make, Make::SymbolicLink)?,
             Id::PreserveUsual => usual(&mut policy.preserve),

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Existing, Keep, Links, Make, ModePolicy, Preserve};
+use haul_engine::request::{Keep, Links, Make, ModePolicy, Preserve};
 use haul_io::{Reflink, Sparse};
 
 use crate::getopt::{Usage, choose};
@@ -14,21 +14,6 @@ pub(super) fn make(now: Make, wanted: Make) -> Result<Make, Usage> {
         same if same == wanted => Ok(wanted),
         _ => Err(Usage("cannot make both hard and symbolic links".to_owned())),
     }
-}
-
-pub(super) fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
-    value.map_or(Ok(Existing::Older), |word| {
-        choose(
-            "--update",
-            word,
-            &[
-                ("all", Existing::Overwrite),
-                ("none", Existing::Keep),
-                ("none-fail", Existing::KeepAndFail),
-                ("older", Existing::Older),
-            ],
-        )
-    })
 }
 
 pub(super) fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {

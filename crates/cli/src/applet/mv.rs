@@ -13,7 +13,7 @@ use super::cp_help::version;
 use super::mv_help::help;
 use super::mv_options::{Id, OPTIONS};
 use crate::escape::quote;
-use crate::getopt::{Usage, Word, choose, parse};
+use crate::getopt::{Usage, Word, parse};
 use crate::output::Output;
 use crate::report::Format;
 use crate::report::relocate::{How, run as run_move};
@@ -152,7 +152,7 @@ impl Settings {
                 return Err(Trouble::Plain("multiple target directories specified".to_owned()));
             }
             Id::TargetDirectory => self.into = value,
-            Id::Update => policy.existing = update(value.as_deref())?,
+            Id::Update => policy.existing = common::update(value.as_deref())?,
             Id::UpdateOlder => policy.existing = Existing::Older,
             Id::Verbose => self.how.verbose = true,
             Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
@@ -189,21 +189,6 @@ impl Settings {
         }
         Ok(policy)
     }
-}
-
-fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
-    value.map_or(Ok(Existing::Older), |word| {
-        choose(
-            "--update",
-            word,
-            &[
-                ("all", Existing::Overwrite),
-                ("none", Existing::Keep),
-                ("none-fail", Existing::KeepAndFail),
-                ("older", Existing::Older),
-            ],
-        )
-    })
 }
 
 fn usage<T>(text: String) -> Result<T, Trouble> {
