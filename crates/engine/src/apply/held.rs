@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::quirk::GroupSync;
 use haul_io::{DataError, Moved, Pair};
-use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync, open_directory, syncfs};
+use haul_sys::fs::{
+    Follow, Stat, close, duplicate, fstat, fsync, fsync_names, open_directory, syncfs,
+};
 use haul_sys::{CallError, Errno};
 
 use super::fill::{Complete, Fate, Leftover, finish, whole_digest};
@@ -251,10 +253,8 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
     if run.policy.appearance == Appearance::Durable
         && let Some(directory) = temporary.elsewhere()
     {
-        let synced = open_directory(directory, c".", Follow::No).and_then(|fd| fsync(&fd));
-        if let Err(error) = synced
-            && error.errno != Errno::INVAL
-        {
+        let synced = open_directory(directory, c".", Follow::No).and_then(fsync_names);
+        if let Err(error) = synced {
             held.entry().fail(run, What::Sync, Some(error.errno));
         }
     }

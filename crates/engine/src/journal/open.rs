@@ -1,14 +1,14 @@
 //! Opening a journal: finds it, makes sure that it is ours and this run's, and locks it; or makes it.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, Time, fdatasync, fstat, fsync, open_directory, openat,
-    statat, try_lock, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, Time, fdatasync, fstat, fsync_names, open_directory,
+    openat, statat, try_lock, unlinkat,
 };
 use haul_sys::{CallError, Errno};
 
@@ -284,19 +284,10 @@ fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Resul
     ftruncate(&fd, 0)?;
     write_all(&fd, &header, 0)?;
     fdatasync(&fd)?;
-    sync_name(spot.directory.as_fd())?;
+    fsync_names(&spot.directory)?;
     let end = header.len() as u64;
     let journal = Journal::new((fd, spot), Sums::new(nonce), Index::default(), (end, 0), now());
     Ok(Opened { journal, form: None })
-}
-
-/// Waits until the journal's name is on stable storage.
-fn sync_name(directory: BorrowedFd<'_>) -> Result<(), CallError> {
-    match fsync(directory) {
-        // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
-        Err(error) if error.errno == Errno::INVAL => Ok(()),
-        answer => answer,
-    }
 }
 
 /// Reads a journal that was found, and cuts off what is torn.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use super::leavings;
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, fstatfs, fsync, mount_id, open_directory, open_unnamed, syncfs,
+    Access, Follow, fstatfs, fsync_names, mount_id, open_directory, open_unnamed, syncfs,
 };
 
 /// How a file system is waited for.
@@ -88,11 +88,7 @@ impl Anchor {
         if self.trust == Trust::WholeTwice || !self.is_directory {
             return syncfs(&self.fd);
         }
-        match fsync(&self.fd) {
-            // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
-            Err(error) if error.errno == Errno::INVAL => Ok(()),
-            answer => answer,
-        }
+        fsync_names(&self.fd)
     }
 }
 

@@ -7,8 +7,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use haul_sys::fs::{Follow, fsync, open_directory};
-use haul_sys::{Call, Errno};
+use haul_sys::fs::{Follow, fsync_names, open_directory};
 
 use crate::apply::held;
 use crate::error::What;
@@ -54,20 +53,17 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
     let synced = run.cache.of(node).map_err(|(_, error)| error).and_then(|handles| {
         // The handle may be good for looking up names alone (O_PATH), which cannot be synced.
         let readable = open_directory(handles.target(), c".", Follow::No)?;
-        fsync(&readable)?;
+        fsync_names(&readable)?;
         // An operand's own name may be in a directory that is no node of ours.
         let name = node.target_name.as_ref().unwrap_or(&node.source_name);
         let is_elsewhere = is_path(name);
         if is_elsewhere && node.parent.as_ref().is_some_and(|parent| parent.lists_operands) {
-            fsync(open_directory(handles.target(), c"..", Follow::No)?)?;
+            fsync_names(open_directory(handles.target(), c"..", Follow::No)?)?;
         }
         Ok(())
     });
-    match synced {
-        // fsync(2): a file system that cannot do that with a directory has nothing to wait for.
-        Ok(()) => {}
-        Err(error) if error.call == Call::Fsync && error.errno == Errno::INVAL => {}
-        Err(error) => run.fail_node(node, What::Sync, Some(error.errno)),
+    if let Err(error) = synced {
+        run.fail_node(node, What::Sync, Some(error.errno));
     }
 }
 
@@ -87,15 +83,12 @@ pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
     let path = entry.target.to_bytes();
     let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let Ok(parent) = CString::new(path.get(..behind).unwrap_or_default()) else { return };
-    let synced = run
-        .cache
-        .of(entry.node)
-        .map_err(|(_, error)| error)
-        .and_then(|handles| fsync(&open_directory(handles.target(), &parent, Follow::Yes)?));
-    match synced {
-        Ok(()) => {}
-        Err(error) if error.call == Call::Fsync && error.errno == Errno::INVAL => {}
-        Err(error) => entry.fail(run, What::Sync, Some(error.errno)),
+    let synced =
+        run.cache.of(entry.node).map_err(|(_, error)| error).and_then(|handles| {
+            fsync_names(open_directory(handles.target(), &parent, Follow::Yes)?)
+        });
+    if let Err(error) = synced {
+        entry.fail(run, What::Sync, Some(error.errno));
     }
 }
 

@@ -57,7 +57,7 @@ pub use rustix::fs::{CWD, OFlags};
 pub use stat::{Kind, Stat, Time, fstat, statat, statat_follow};
 pub use statfs::{FileSystem, fstatfs};
 pub use symlinkat::symlinkat;
-pub use sync::{fdatasync, fsync, syncfs};
+pub use sync::{fdatasync, fsync, fsync_names, syncfs};
 pub use unlinkat::{rmdirat, unlinkat};
 pub use unnamed::{name_open, open_unnamed};
 pub use utimens::{TimePair, futimens};

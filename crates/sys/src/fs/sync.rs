@@ -7,11 +7,22 @@
 use std::os::fd::AsFd;
 
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, Errno, Result};
 
 /// Waits until data and attributes of an open file are on stable storage. Blocks.
 pub fn fsync(fd: impl AsFd) -> Result<()> {
     rustix::fs::fsync(fd).named(Call::Fsync)
+}
+
+/// Waits until the names in an open directory are on stable storage. Blocks.
+///
+/// `EINVAL` is no error here: a file system that cannot do that with a directory has nothing to wait
+/// for. The directory has to be open for reading; one that is open for its path alone gives `EBADF`.
+pub fn fsync_names(directory: impl AsFd) -> Result<()> {
+    match fsync(directory) {
+        Err(error) if error.errno == Errno::INVAL => Ok(()),
+        answer => answer,
+    }
 }
 
 /// Waits until data of an open file, and what is needed to read them, are on stable storage. Blocks.
