@@ -16,7 +16,7 @@ use super::header::{self, BEGINNING_BYTES, Flaw};
 use super::index::Index;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
-use super::write::{Journal, Spot, write_all};
+use super::write::{Journal, Spot, read_fully, write_all};
 use crate::apply::existing::split;
 use crate::error::{Failure, JournalFlaw, Severity, What};
 use crate::plan::Plan;
@@ -233,13 +233,7 @@ fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
 
 fn read_up_to(fd: &OwnedFd, most: usize) -> haul_sys::Result<Vec<u8>> {
     let mut bytes = vec![0; most];
-    let mut filled = 0;
-    while filled < most {
-        match pread(fd, bytes.get_mut(filled..).unwrap_or(&mut []), filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
+    let filled = read_fully(fd, &mut bytes, 0)?;
     bytes.truncate(filled);
     Ok(bytes)
 }

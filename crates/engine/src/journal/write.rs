@@ -136,7 +136,7 @@ impl Journal {
             let mut read = vec![0; *bytes];
             // It was read and checked a moment ago, and is locked; what cannot be read again is
             // copied again.
-            if read_exactly(&self.fd, &mut read, *offset).is_ok() {
+            if read_fully(&self.fd, &mut read, *offset) == Ok(*bytes) {
                 pieces.extend(record::read_pieces(&read));
             }
         }
@@ -254,14 +254,15 @@ pub(super) fn write_all(fd: &OwnedFd, bytes: &[u8], offset: u64) -> haul_sys::Re
     Ok(())
 }
 
-fn read_exactly(fd: &OwnedFd, bytes: &mut [u8], offset: u64) -> haul_sys::Result<()> {
+/// Reads until the buffer is full or the file ends, and returns how much that was.
+pub(super) fn read_fully(fd: &OwnedFd, bytes: &mut [u8], offset: u64) -> haul_sys::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
         let room = bytes.get_mut(filled..).unwrap_or(&mut []);
         match pread(fd, room, offset + filled as u64)? {
-            0 => return Err(CallError::new(Call::Pread, Errno::IO)),
+            0 => break,
             count => filled += count,
         }
     }
-    Ok(())
+    Ok(filled)
 }
