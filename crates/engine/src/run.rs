@@ -14,7 +14,7 @@ use crate::apply::held::Group;
 use crate::apply::shared::SharedFile;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
-use crate::journal::{Journal, Position, Secure};
+use crate::journal::{Journal, Place, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::request::{Make, Order, Policy, Prove};
 use crate::schedule::budget::Budget;
@@ -246,6 +246,11 @@ impl Entry<'_> {
 
     pub(crate) fn target_path(&self) -> Vec<u8> {
         of_entry(self.node, self.target, Side::Target)
+    }
+
+    /// Returns how the journal calls this entry.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { directory: self.node.position, name: self.target }
     }
 
     /// Tells whether a person named this entry.

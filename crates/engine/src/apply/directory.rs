@@ -9,7 +9,7 @@ use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, s
 use super::{Item, existing, find};
 use crate::decide;
 use crate::error::What;
-use crate::journal::{Place, Secure};
+use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, Made};
 use crate::monitor::{Outcome, Shard};
 use crate::request::{Borders, Dereference, ModePolicy};
@@ -78,14 +78,14 @@ fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, m
         && final_mode(run, source, mode, None).is_some()
         && statat(task.handles.target(), entry.target).is_err()
     {
-        journal.note_directory(mode, Place { directory: entry.node.position, name: entry.target });
+        journal.note_directory(mode, entry.place());
         run.write_journal(Secure::Later);
     }
 }
 
 /// Returns the mode with which an earlier run made a directory.
 fn made_before(run: &Run<'_>, entry: &Entry<'_>) -> Option<u32> {
-    run.journal?.directory(Place { directory: entry.node.position, name: entry.target })
+    run.journal?.directory(entry.place())
 }
 
 /// Refuses a directory that would be copied into itself, and one that contains itself by links.

@@ -22,7 +22,7 @@ use haul_sys::{Call, CallError};
 
 use super::temporary::sibling;
 use super::{Item, Target};
-use crate::journal::{OTHERS_WRITE, Place, Secure, Sum, piece_algorithm, spell_source};
+use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Prove};
 use crate::run::{Entry, Run};
 use crate::worker::{Task, Worker};
@@ -88,7 +88,7 @@ pub(super) fn open(
     let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite)?;
     let id = match (run.journal, fstat(&fd)) {
         (Some(journal), Ok(now)) => {
-            let id = journal.note_part(&item.stat, now.ino, &hidden, place(entry));
+            let id = journal.note_part(&item.stat, now.ino, &hidden, entry.place());
             // Without the record nobody would know whose the file is.
             run.write_journal(Secure::Yes);
             id
@@ -97,10 +97,6 @@ pub(super) fn open(
         _ => 0,
     };
     Ok(Opened { fd, hidden, partial: Partial::new(run, id, Vec::new()) })
-}
-
-fn place<'a>(entry: &'a Entry<'_>) -> Place<'a> {
-    Place { directory: entry.node.position, name: entry.target }
 }
 
 /// Opens the file that an earlier run wrote, if it certainly is that and the source did not change.
@@ -112,7 +108,7 @@ fn reopen(
     directory: BorrowedFd<'_>,
 ) -> haul_sys::Result<Option<Opened>> {
     let Some(journal) = run.journal else { return Ok(None) };
-    let Some(begun) = journal.part(place(entry)) else { return Ok(None) };
+    let Some(begun) = journal.part(entry.place()) else { return Ok(None) };
     let Ok(hidden) = CString::new(begun.hidden.clone()) else { return Ok(None) };
     if !is_hidden_name(hidden.to_bytes()) {
         return Ok(None);

@@ -4,15 +4,11 @@
 use haul_sys::fs::{Kind, Stat, statat};
 
 use super::Item;
-use crate::journal::{Names, Place};
+use crate::journal::Names;
 use crate::monitor::{HashedFile, Outcome, Shard};
 use crate::request::WholeDigest;
 use crate::run::{Entry, Run};
 use crate::worker::{Task, Worker};
-
-fn place<'a>(entry: &'a Entry<'_>) -> Place<'a> {
-    Place { directory: entry.node.position, name: entry.target }
-}
 
 /// Tells whether an earlier run finished an entry and neither side changed since. Then it is as good
 /// as copied, whatever would otherwise become of a name that is taken.
@@ -31,7 +27,7 @@ pub(super) fn is_finished(
     if target.kind() != item.stat.kind() {
         return false;
     }
-    let Some(record) = journal.finished(&item.stat, &target, place(entry), names) else {
+    let Some(record) = journal.finished(&item.stat, &target, entry.place(), names) else {
         return false;
     };
     let is_wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
@@ -58,7 +54,7 @@ pub(super) fn note(
 ) {
     // What cannot be described is copied again, no more.
     if let (Some(journal), Ok(target)) = (run.journal, target) {
-        journal.note_finished(source, &target, place(entry), (names, digest));
+        journal.note_finished(source, &target, entry.place(), (names, digest));
     }
 }
 
