@@ -25,7 +25,7 @@ use crate::{Quirk, Watch};
 const REQUEST_BYTES: usize = 1 << 20;
 
 /// What a request's offset and length are multiples of.
-const UNIT: u64 = 4096;
+pub(crate) const UNIT_BYTES: usize = 4096;
 
 /// The stack of a reader, which holds no buffer on it.
 const STACK_BYTES: usize = 256 << 10;
@@ -125,7 +125,7 @@ fn stretches(suspect: &Suspect<'_>) -> Vec<Stretch> {
     for piece in suspect.witness.pieces() {
         let Some(last) = cut.last_mut() else { break };
         let is_far = piece.offset >= last.range.start + STRETCH_BYTES;
-        if is_far && piece.offset % UNIT == 0 && piece.offset < suspect.bytes {
+        if is_far && piece.offset % UNIT_BYTES as u64 == 0 && piece.offset < suspect.bytes {
             last.range.end = piece.offset;
             cut.push(Stretch { range: piece.offset..suspect.bytes, pieces: Vec::new() });
         }
@@ -180,9 +180,8 @@ fn check(
 ) -> Result<Checked, DataError> {
     let Range { start, end } = stretch.range;
     let mut checker = Checker::new(suspect.witness.algorithm, stretch, whole);
-    let unit = UNIT as usize;
     let wanted = usize::try_from(end - start).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
-    let mut buffer = AlignedBuffer::new(wanted.next_multiple_of(unit).max(unit))?;
+    let mut buffer = AlignedBuffer::new(wanted.next_multiple_of(UNIT_BYTES).max(UNIT_BYTES))?;
     let mut at = start;
     while at < end {
         if watch.stopped() {
@@ -210,23 +209,24 @@ fn check(
 /// Returns where the next data is, so that holes are not read; here, where nobody knows.
 fn next_data(suspect: &Suspect<'_>, at: u64) -> u64 {
     match seek_data(suspect.fd, at) {
-        Ok(data) => (data / UNIT * UNIT).clamp(at, suspect.bytes),
+        Ok(data) => (data - data % UNIT_BYTES as u64).clamp(at, suspect.bytes),
         Err(error) if error.errno == Errno::NXIO => suspect.bytes,
         Err(_) => at,
     }
 }
 
-fn read_at(
+/// Reads some bytes of a file as they are on storage, as far as that is possible.
+pub(crate) fn read_at(
     suspect: &Suspect<'_>,
-    buffer: &mut AlignedBuffer,
+    room: &mut [u8],
     at: u64,
     watch: &Watch<'_>,
 ) -> Result<usize, CallError> {
-    match retrying(watch, || pread(suspect.fd, buffer, at)) {
+    match retrying(watch, || pread(suspect.fd, room, at)) {
         // An offset or file that direct I/O does not take after all: the cache was not asked before.
         Err(error) if error.errno == Errno::INVAL => {
             set_way(suspect.fd, Way::Cached)?;
-            retrying(watch, || pread(suspect.fd, buffer, at))
+            retrying(watch, || pread(suspect.fd, room, at))
         }
         answer => answer,
     }

@@ -7,19 +7,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use haul_sys::CallError;
-use haul_sys::Errno;
-use haul_sys::data::{Allocate, Way, fallocate, ftruncate, pread, set_way};
+use haul_sys::data::{Allocate, Way, fallocate, ftruncate, set_way};
 use haul_sys::memory::AlignedBuffer;
 
 use crate::Watch;
 use crate::ladder::DataError;
-use crate::method::retrying;
-use crate::proof::{Suspect, pass_the_cache};
+use crate::proof::{Suspect, UNIT_BYTES, pass_the_cache, read_at};
 use crate::witness::Piece;
-
-/// What a request's offset and length are multiples of.
-const UNIT: usize = 4096;
 
 /// The largest piece that is looked at: as large as a request can be.
 const MOST_BYTES: u64 = 64 << 20;
@@ -45,7 +39,7 @@ fn keep_true(
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
     let mut kept: Vec<Piece> = Vec::new();
-    let mut buffer = AlignedBuffer::new(UNIT)?;
+    let mut buffer = AlignedBuffer::new(UNIT_BYTES)?;
     for piece in pieces {
         if watch.stopped() {
             return Err(DataError::Stopped);
@@ -69,7 +63,7 @@ fn is_true(
     watch: &Watch<'_>,
 ) -> Result<bool, DataError> {
     let bytes = usize::try_from(piece.bytes).map_err(|_| DataError::NoProgress)?;
-    let room = bytes.next_multiple_of(UNIT);
+    let room = bytes.next_multiple_of(UNIT_BYTES);
     if buffer.len() < room {
         *buffer = AlignedBuffer::new(room)?;
     }
@@ -84,22 +78,6 @@ fn is_true(
     let mut digest = suspect.witness.algorithm.start();
     digest.update(buffer.get(..bytes).unwrap_or(&[]));
     Ok(piece.is(digest))
-}
-
-fn read_at(
-    suspect: &Suspect<'_>,
-    space: &mut [u8],
-    at: u64,
-    watch: &Watch<'_>,
-) -> Result<usize, CallError> {
-    match retrying(watch, || pread(suspect.fd, space, at)) {
-        // A place that direct I/O does not take.
-        Err(error) if error.errno == Errno::INVAL => {
-            set_way(suspect.fd, Way::Cached)?;
-            retrying(watch, || pread(suspect.fd, space, at))
-        }
-        answer => answer,
-    }
 }
 
 /// Takes everything out of a file but these pieces, which come in rising order; where a file system
