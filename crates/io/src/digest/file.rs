@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use haul_sys::data::{Advice, fadvise, read, seek_set};
 use haul_sys::fs::{Kind, Stat, fstat};
-use haul_sys::memory::{Window, cachestat, page_bytes};
+use haul_sys::memory::Window;
 use haul_sys::process::{Ready, wait_until};
 use haul_sys::{CallError, Errno};
 
+use super::pane::{PANE_BYTES, Pane};
 use crate::cache::large_bytes;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::kit::BUFFER_BYTES;
@@ -34,12 +35,7 @@ impl Take for super::Digest {
     }
 
     fn take_shown(&mut self, window: &Window, is_sound: &dyn Fn() -> bool) -> bool {
-        let mut next = self.clone();
-        let is_taken = window.look(|bytes| next.update(bytes)).is_some() && is_sound();
-        if is_taken {
-            *self = next;
-        }
-        is_taken
+        take_or_leave(self, window, is_sound)
     }
 }
 
@@ -49,13 +45,22 @@ impl Take for blake3::Hasher {
     }
 
     fn take_shown(&mut self, window: &Window, is_sound: &dyn Fn() -> bool) -> bool {
-        let mut next = self.clone();
-        let is_taken = window.look(|bytes| next.take(bytes)).is_some() && is_sound();
-        if is_taken {
-            *self = next;
-        }
-        is_taken
+        take_or_leave(self, window, is_sound)
     }
+}
+
+/// Lets a hasher take what a window shows, and puts it back to what it was where that was not sound.
+fn take_or_leave<T: Take + Clone>(
+    hasher: &mut T,
+    window: &Window,
+    is_sound: &dyn Fn() -> bool,
+) -> bool {
+    let mut next = hasher.clone();
+    let is_taken = window.look(|bytes| next.take(bytes)).is_some() && is_sound();
+    if is_taken {
+        *hasher = next;
+    }
+    is_taken
 }
 
 /// What came of it besides the digest.
@@ -66,9 +71,6 @@ pub struct FileHash {
     /// Why reading was not direct, where that was asked for and is not possible.
     pub not_direct: Option<CallError>,
 }
-
-/// Bytes of a window: a millisecond's work and more.
-const WINDOW_BYTES: u64 = 4 << 20;
 
 /// Below this size the kernel needs no advice: it reads ahead as far by itself.
 const ADVICE_BYTES: u64 = 128 << 10;
@@ -126,30 +128,18 @@ pub fn hash_file(
 fn in_place(file: &Arc<OwnedFd>, file_bytes: u64, to: &mut dyn Take) -> Result<u64, CallError> {
     thread_local! {
         /// Shows one file after the other.
-        static WINDOW: std::cell::RefCell<Option<Window>> =
-            const { std::cell::RefCell::new(None) };
+        static PANE: std::cell::RefCell<Pane> = const { std::cell::RefCell::new(Pane::new()) };
     }
     let mut at = 0;
-    WINDOW.with_borrow_mut(|window| {
-        while file_bytes - at >= WINDOW_BYTES {
-            let is_cached = cachestat(&**file, at, WINDOW_BYTES)
-                .is_ok_and(|pages| pages.cached * page_bytes() >= WINDOW_BYTES);
-            let window = match window {
-                _ if !is_cached => return,
-                Some(window) => window,
-                None => match Window::new(WINDOW_BYTES as usize) {
-                    Ok(new) => window.insert(new),
-                    Err(_) => return,
-                },
-            };
+    PANE.with_borrow_mut(|pane| {
+        while file_bytes - at >= PANE_BYTES {
             // What cannot be mapped, or is no longer there, is read, which says why.
-            let is_whole = || fstat(&**file).is_ok_and(|now| now.size >= at + WINDOW_BYTES);
-            let is_taken = window.show(&**file, at, WINDOW_BYTES as usize).is_ok()
-                && to.take_shown(window, &is_whole);
-            if !is_taken {
+            let Ok(Some(window)) = pane.show(file.as_fd(), at, PANE_BYTES) else { return };
+            let is_whole = || fstat(&**file).is_ok_and(|now| now.size >= at + PANE_BYTES);
+            if !to.take_shown(window, &is_whole) {
                 return;
             }
-            at += WINDOW_BYTES;
+            at += PANE_BYTES;
         }
     });
     if at > 0 {

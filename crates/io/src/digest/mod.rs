@@ -11,6 +11,7 @@ mod crc;
 mod file;
 mod many;
 mod md5;
+mod pane;
 mod sha1;
 mod sha2;
 mod sm3;

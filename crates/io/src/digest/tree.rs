@@ -18,14 +18,14 @@ use blake3::hazmat::{
 use blake3::{Hasher, OutputReader};
 use haul_sys::data::pread;
 use haul_sys::fs::fstat;
-use haul_sys::memory::{Window, cachestat, page_bytes};
 use haul_sys::{CallError, Errno};
 
+use super::pane::{PANE_BYTES, Pane};
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::kit::BUFFER_BYTES;
 
-/// Bytes of a subtree: a millisecond's work, and a power of two as it has to be.
-const SUBTREE_BYTES: u64 = 4 << 20;
+/// Bytes of a subtree: what is hashed where it lies is one.
+const SUBTREE_BYTES: u64 = PANE_BYTES;
 
 /// What BLAKE3 is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ pub fn hash_tree(
     let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let trouble: Mutex<Option<CallError>> = Mutex::new(None);
     let work = || {
-        let mut hands = Hands { buffer: vec![0; BUFFER_BYTES], window: None, may_map: true };
+        let mut hands = Hands { buffer: vec![0; BUFFER_BYTES], pane: Pane::new(), may_map: true };
         while !ended.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
@@ -147,7 +147,7 @@ fn join(values: &[ChainingValue], bytes: u64, mode: Mode<'_>) -> ChainingValue {
 /// What a worker gets bytes with.
 struct Hands {
     buffer: Vec<u8>,
-    window: Option<Window>,
+    pane: Pane,
     may_map: bool,
 }
 
@@ -186,25 +186,15 @@ fn subtree_in_place(
     keying: &Keying,
     hands: &mut Hands,
 ) -> Option<ChainingValue> {
-    let bytes = range.end - range.start;
-    let is_cached = hands.may_map
-        && cachestat(file, range.start, bytes)
-            .is_ok_and(|pages| pages.cached >= bytes.div_ceil(page_bytes()));
-    if !is_cached {
+    if !hands.may_map {
         return None;
     }
-    let bytes = usize::try_from(bytes).ok()?;
-    let shown = match &mut hands.window {
-        Some(window) => window.show(file, range.start, bytes),
-        None => Window::new(usize::try_from(SUBTREE_BYTES).ok()?)
-            .and_then(|window| hands.window.insert(window).show(file, range.start, bytes)),
-    };
-    if shown.is_err() {
-        // Not every file can be mapped, nor is there always room.
+    let Ok(shown) = hands.pane.show(file, range.start, range.end - range.start) else {
+        // Nor could the next part be.
         hands.may_map = false;
         return None;
-    }
-    hands.window.as_ref()?.look(|shown| {
+    };
+    shown?.look(|shown| {
         let mut hasher = keying.hasher();
         hasher.set_input_offset(range.start);
         hasher.update(shown);
