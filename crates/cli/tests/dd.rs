@@ -1,10 +1,12 @@
 //! `haul dd` against GNU's: bytes, records, messages; and what is its own, the bulk by several workers.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::stream::noise;
+use super::stream::{demand, noise, shell};
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, gnu};
@@ -98,6 +100,17 @@ const LINES: &[&str] = &[
     "if=big of=o ibs=70001 obs=4097",
     "if=big of=o bs=1M seek=2 conv=notrunc",
     "if=big of=big bs=1M conv=notrunc skip=1",
+    "if=big of=big bs=256k conv=notrunc seek=1 count=50",
+    "if=big bs=256k",
+    "if=big bs=256k skip=3 count=20",
+    "if=big bs=300k count=10000001B",
+    "if=big ibs=512k obs=100000",
+    "if=big bs=256k conv=sync",
+    "if=big bs=300001 conv=swab",
+    "if=big bs=256k conv=ucase iflag=nocache",
+    "if=big bs=256k of=o conv=sparse",
+    "if=big bs=256k of=/dev/full",
+    "if=big bs=1M iflag=direct",
 ];
 
 #[test]
@@ -208,5 +221,152 @@ fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Out
     let errors = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(errors.starts_with("1+0 records in\n1+0 records out\n10 bytes copied, "), "{errors}");
     assert!(errors.contains("\n2+0 records in\n2+0 records out\n20 bytes copied, "), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn what_is_not_counted_is_left_to_who_reads_next() -> Outcome {
+    let scratch = Scratch::new()?;
+    let bytes = noise((3 << 20) + 777);
+    scratch.write("a", &bytes)?;
+    for line in [
+        "{ haul dd bs=256K count=9 status=none > b; cat > c; } < a",
+        "{ haul dd bs=300K count=1000001B status=none > b; cat > c; } < a",
+        "{ haul dd bs=256K count=9 iflag=fullblock status=none | cat > b; cat > c; } < a",
+        "cat a | { haul dd bs=256K count=9 status=none > b; cat > c; }",
+        "cat a | { haul dd bs=300K count=1000001B iflag=fullblock status=none > b; cat > c; }",
+        "cat a | { haul dd bs=256K count=9 iflag=fullblock status=none | cat > b; cat > c; }",
+    ] {
+        demand(scratch.path(), &format!("{line}\ncat b c | cmp - a"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_that_fails_has_read_no_more_than_it_says() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", &noise(3 << 20))?;
+    // The fifth record does not fit: five are read, and the next reader gets the sixth.
+    let done = shell(
+        scratch.path(),
+        "{ (trap '' XFSZ; ulimit -f 1100; haul dd bs=256K > b); echo $?; cat > c; } < a
+         stat -c %s b c",
+    )?;
+    let left = (3 << 20) - 5 * (256 << 10);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(said, format!("1\n1126400\n{left}\n"));
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    let report = "dd: error writing 'standard output': File too large\n\
+                  5+0 records in\n4+0 records out\n1126400 bytes ";
+    assert!(errors.starts_with(report), "{errors}");
+    Ok(())
+}
+
+/// A record of the tests below, as large as a pipe.
+const RECORD: usize = 256 << 10;
+
+/// A `dd` between two pipes, of which this side holds both ends.
+fn between_pipes() -> Outcome<(Child, PipeReader, PipeWriter, PipeReader)> {
+    let (stdin, feeding) = std::io::pipe()?;
+    let (draining, stdout) = std::io::pipe()?;
+    for pipe in [feeding.as_fd(), stdout.as_fd()] {
+        rustix::pipe::fcntl_setpipe_size(pipe, RECORD)?;
+    }
+    let child = Command::new(haul())
+        .args(["dd", "bs=256K", "iflag=fullblock"])
+        .env("LC_ALL", "C")
+        .stdin(stdin.try_clone()?)
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()?;
+    Ok((child, stdin, feeding, draining))
+}
+
+#[test]
+fn one_record_is_read_while_the_one_before_it_is_written_and_no_more() -> Outcome {
+    let (mut child, stdin, mut feeding, mut draining) = between_pipes()?;
+    drop(stdin);
+    let fed = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let feeder = scope.spawn(|| {
+            for record in noise(20 * RECORD).chunks(RECORD) {
+                feeding.write_all(record)?;
+                fed.fetch_add(1, Ordering::Relaxed);
+            }
+            drop(feeding);
+            Ok::<(), std::io::Error>(())
+        });
+        let mut room = vec![0; RECORD];
+        for _ in 0..4 {
+            draining.read_exact(&mut room)?;
+        }
+        // Four were taken, one fills the pipe, one waits for room in it, one is read ahead, and the
+        // eighth fills the pipe at the other end.
+        let begun = std::time::Instant::now();
+        while fed.load(Ordering::Relaxed) < 8 {
+            assert!(begun.elapsed().as_secs() < 20, "only {fed:?} were taken in");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        assert_eq!(fed.load(Ordering::Relaxed), 8);
+        let mut rest = Vec::new();
+        draining.read_to_end(&mut rest)?;
+        assert_eq!(rest.len(), 16 * RECORD);
+        feeder.join().map_err(|_| "the feeder failed")??;
+        Ok::<(), Box<dyn std::error::Error>>(())
+    })?;
+    assert!(child.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn what_was_read_of_a_pipe_is_written_before_an_interruption_ends_it() -> Outcome {
+    use std::os::unix::process::ExitStatusExt as _;
+    let (child, mut stdin, mut feeding, mut draining) = between_pipes()?;
+    let pid = rustix::process::Pid::from_child(&child);
+    let bytes = noise(20 * RECORD);
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(150));
+    let mut got = vec![0; 4 * RECORD];
+    let (rest, done) = std::thread::scope(|scope| {
+        let feeder = scope.spawn(|| feeding.write_all(&bytes).map(|()| drop(feeding)));
+        draining.read_exact(&mut got)?;
+        pause();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
+        draining.read_to_end(&mut got)?;
+        let done = child.wait_with_output()?;
+        let mut rest = Vec::new();
+        stdin.read_to_end(&mut rest)?;
+        feeder.join().map_err(|_| "the feeder failed")??;
+        Ok::<_, Box<dyn std::error::Error>>((rest, done))
+    })?;
+    assert_eq!(done.status.signal(), Some(2));
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    let records = got.len() / RECORD;
+    assert!(errors.starts_with(&format!("{records}+0 records in\n{records}+0 records out\n")));
+    got.extend_from_slice(&rest);
+    assert!(got == bytes, "{} of {} bytes", got.len(), bytes.len());
+    Ok(())
+}
+
+#[test]
+fn who_asks_while_nothing_comes_is_answered() -> Outcome {
+    let (mut child, stdin, mut feeding, mut draining) = between_pipes()?;
+    drop(stdin);
+    let mut room = vec![0; RECORD];
+    for record in noise(5 * RECORD).chunks(RECORD) {
+        feeding.write_all(record)?;
+        draining.read_exact(&mut room)?;
+    }
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::USR1)?;
+    let mut told = BufReader::new(child.stderr.take().ok_or("no pipe")?);
+    let mut lines = String::new();
+    for _ in 0..2 {
+        told.read_line(&mut lines)?;
+    }
+    assert_eq!(lines, "5+0 records in\n5+0 records out\n");
+    drop(feeding);
+    assert!(child.wait()?.success());
     Ok(())
 }

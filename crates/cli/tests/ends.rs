@@ -84,15 +84,19 @@ fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Ou
             &["tee", "copy"],
             &["write", "-", "copy"],
             &["split", "-b1M", "--filter=cat"],
+            &["dd", "bs=300k", "iflag=fullblock", "status=none"],
+            &["dd", "ibs=1M", "obs=70001", "status=none"],
         ] {
             let (stdin, feeding) = std::io::pipe()?;
             let (draining, stdout) = std::io::pipe()?;
-            // Who is started by split does not expect an output that does not block.
-            let stdout = match words[0] {
-                "split" => stdout.into(),
-                _ => without_blocking(stdout)?,
+            // Who is started by split does not expect an output that does not block, and to dd it is
+            // an error.
+            let (stdin, stdout) = match words[0] {
+                "split" => (without_blocking(stdin)?, stdout.into()),
+                "dd" => (stdin.into(), stdout.into()),
+                _ => (without_blocking(stdin)?, without_blocking(stdout)?),
             };
-            let mut child = start(scratch.path(), words, without_blocking(stdin)?, stdout)?;
+            let mut child = start(scratch.path(), words, stdin, stdout)?;
             let got = std::thread::scope(|scope| {
                 scope.spawn(|| feed(feeding, &bytes, seed));
                 drain(draining, seed + 100)

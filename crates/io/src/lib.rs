@@ -21,6 +21,7 @@ pub mod proof;
 mod pump;
 pub mod quirk;
 pub mod recheck;
+pub mod record;
 pub mod report;
 pub mod residency;
 pub mod segment;

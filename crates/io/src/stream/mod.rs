@@ -5,7 +5,6 @@
 //! order; the [`Writer`] takes bytes in order and keeps requests in flight to one file or several.
 
 mod block;
-pub mod bulk;
 mod by_call;
 mod by_ring;
 mod by_threads;

@@ -29,6 +29,12 @@ pub fn set_blocking(fd: impl AsFd, blocking: Blocking) -> Result<()> {
     if wanted == flags { Ok(()) } else { fcntl_setfl(&fd, wanted).named(Call::Fcntl) }
 }
 
+/// Tells whether reads and writes wait.
+pub fn blocking(fd: impl AsFd) -> Result<Blocking> {
+    let flags = fcntl_getfl(&fd).named(Call::Fcntl)?;
+    Ok(if flags.contains(OFlags::NONBLOCK) { Blocking::No } else { Blocking::Yes })
+}
+
 /// Tells whether writes go to the end of the file, wherever the descriptor stands (`O_APPEND`).
 pub fn appends(fd: impl AsFd) -> Result<bool> {
     Ok(fcntl_getfl(&fd).named(Call::Fcntl)?.contains(OFlags::APPEND))

@@ -1,17 +1,15 @@
-//! `haul dd`: GNU dd's command line, record for record; files to files go by several workers.
+//! `haul dd`: GNU dd's command line and words; the records are `haul_io::record`'s.
 
-mod convert;
-mod copy;
 mod operands;
-mod place;
 mod report;
-mod side;
+mod voice;
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::record::{Conv, LARGEST, Rest, Run, Side};
 use haul_sys::data::ftruncate;
 use haul_sys::errno_text;
 use haul_sys::fs::{
@@ -19,10 +17,9 @@ use haul_sys::fs::{
 };
 use haul_sys::process::{die_by, hear_asked, hear_interrupt};
 
-use self::copy::{Dd, Quit, Signals};
-use self::operands::{Conv, LARGEST, Request, Wrong};
+use self::operands::{Request, Wrong};
 use self::report::Teller;
-use self::side::Side;
+use self::voice::{Signals, Voice, names};
 use super::common::{self, usage_error};
 use super::cp_help::version;
 use crate::escape::quote;
@@ -84,7 +81,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         interrupted: hear_interrupt(),
     };
     match operands::read(&operands) {
-        Ok(request) => match copy(request, signals) {
+        Ok(request) => match copy(&request, signals) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(text) => {
@@ -100,40 +97,31 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-fn copy(request: Request, signals: Signals) -> Result<bool, String> {
+fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
     let mut teller = Teller::new(request.status);
     request.notes.iter().for_each(|note| teller.say(note));
-    let input = open_input(&request)?;
-    let (output, cut) = open_output(&request, &mut teller)?;
+    let input = open_input(request)?;
+    let (output, cut) = open_output(request, &mut teller)?;
     teller.begin();
     let interrupted = signals.interrupted;
-    let mut dd = Dd::new(request, input, output, teller, signals);
-    let answer = all(&mut dd, cut);
-    let name = quote(&dd.output.name);
-    let input_name = quote(&dd.input.name);
-    let Dd { input, output, .. } = dd;
+    let mut voice = Voice::new(request, teller, signals);
+    let mut run = Run::new(request.order(), input, output, &mut voice);
+    let is_good = run.all();
+    let (input, output) = run.into_files();
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
         die_by(INTERRUPT);
     }
-    close(input.fd)
-        .map_err(|error| format!("closing input file {input_name}: {}", error.text()))?;
-    close(output.fd).map_err(|error| format!("closing output file {name}: {}", error.text()))?;
-    Ok(answer)
+    for ((which, name), file) in names(request).into_iter().zip([input, output]) {
+        // What is still read by who reads ahead is closed by the end of the process.
+        let Some(file) = file else { continue };
+        let name = quote(&name);
+        close(file).map_err(|error| format!("closing {which} file {name}: {}", error.text()))?;
+    }
+    Ok(cut && is_good && !voice.is_mute())
 }
 
 /// SIGINT, as every system numbers it.
 const INTERRUPT: i32 = 2;
-
-/// Copies, makes durable, and reports.
-fn all(dd: &mut Dd, cut: bool) -> bool {
-    let Ok(copied) = dd.run() else { return false };
-    let synced = dd.synchronize();
-    let dropped = dd.drop_rest();
-    match dd.finish() {
-        Ok(()) => cut && copied && synced && dropped && !dd.teller.is_mute,
-        Err(Quit) => false,
-    }
-}
 
 fn c_name(name: &OsStr) -> CString {
     // The kernel hands no argument with a NUL to a program.
@@ -142,23 +130,21 @@ fn c_name(name: &OsStr) -> CString {
 
 fn open_input(request: &Request) -> Result<Side, String> {
     let flags = request.iflags.open;
-    let mut side = match &request.input {
+    let fd = match &request.input {
         Some(name) => {
             let how = OpenHow { extra: flags, ..OpenHow::READ.following(Follow::Yes).waiting() };
-            Side::new(opened(name, how)?, name.as_bytes().to_vec())
+            opened(name, how)?
         }
         None => {
             let fd = duplicate(std::io::stdin()).map_err(|error| flags_failed("input", error))?;
             set_flags(&fd, flags, "input")?;
-            Side::new(fd, b"standard input".to_vec())
+            fd
         }
     };
-    side.nocache = request.iflags.nocache;
-    side.nocache_end = side.nocache && request.count.is_nothing();
-    Ok(side)
+    Ok(side(fd, request, request.iflags.nocache))
 }
 
-fn opened(name: &OsStr, how: OpenHow) -> Result<std::os::fd::OwnedFd, String> {
+fn opened(name: &OsStr, how: OpenHow) -> Result<OwnedFd, String> {
     loop {
         match openat(CWD, &c_name(name), how) {
             Err(error) if error.errno == haul_sys::Errno::INTR => {}
@@ -194,8 +180,7 @@ fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), S
     let Some(name) = &request.output else {
         let fd = duplicate(std::io::stdout()).map_err(|error| flags_failed("output", error))?;
         set_flags(&fd, request.oflags.open, "output")?;
-        let side = Side::new(fd, b"standard output".to_vec());
-        return Ok((with_cache(side, request), true));
+        return Ok((side(fd, request, request.oflags.nocache), true));
     };
     let keeps = request.conv.any(Conv::NOTRUNC);
     let size = request.seek.total(request.obs);
@@ -243,13 +228,12 @@ fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), S
             is_cut = false;
         }
     }
-    Ok((with_cache(Side::new(fd, name.as_bytes().to_vec()), request), is_cut))
+    Ok((side(fd, request, request.oflags.nocache), is_cut))
 }
 
-fn with_cache(mut side: Side, request: &Request) -> Side {
-    side.nocache = request.oflags.nocache;
-    side.nocache_end = side.nocache && request.count.is_nothing();
-    side
+fn side(fd: OwnedFd, request: &Request, is_uncached: bool) -> Side {
+    let rest = if request.count.is_nothing() { Rest::Too } else { Rest::Stays };
+    if is_uncached { Side::new(fd).uncached(rest) } else { Side::new(fd) }
 }
 
 const HELP: &str = "\

@@ -3,52 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use haul_io::record::{Amount, Conv, LARGEST, Order, Owner};
 use haul_sys::errno_text;
 use haul_sys::fs::OFlags;
 
 use crate::escape::{quote, quote_word};
-
-/// A set of words that are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Conv(u32);
-
-impl Conv {
-    pub(super) const ASCII: Conv = Conv(1);
-    pub(super) const EBCDIC: Conv = Conv(1 << 1);
-    pub(super) const IBM: Conv = Conv(1 << 2);
-    pub(super) const BLOCK: Conv = Conv(1 << 3);
-    pub(super) const UNBLOCK: Conv = Conv(1 << 4);
-    pub(super) const LCASE: Conv = Conv(1 << 5);
-    pub(super) const UCASE: Conv = Conv(1 << 6);
-    pub(super) const SWAB: Conv = Conv(1 << 7);
-    pub(super) const NOERROR: Conv = Conv(1 << 8);
-    pub(super) const NOTRUNC: Conv = Conv(1 << 9);
-    pub(super) const SYNC: Conv = Conv(1 << 10);
-    /// Input and output are blocked by themselves.
-    pub(super) const TWO_BUFFERS: Conv = Conv(1 << 11);
-    pub(super) const NOCREAT: Conv = Conv(1 << 12);
-    pub(super) const EXCL: Conv = Conv(1 << 13);
-    pub(super) const FDATASYNC: Conv = Conv(1 << 14);
-    pub(super) const FSYNC: Conv = Conv(1 << 15);
-    pub(super) const SPARSE: Conv = Conv(1 << 16);
-
-    pub(super) const fn with(self, other: Conv) -> Conv {
-        Conv(self.0 | other.0)
-    }
-
-    pub(super) const fn without(self, other: Conv) -> Conv {
-        Conv(self.0 & !other.0)
-    }
-
-    /// Tells whether any of the others is in it.
-    pub(super) const fn any(self, others: Conv) -> bool {
-        self.0 & others.0 != 0
-    }
-
-    const fn count(self, of: Conv) -> u32 {
-        (self.0 & of.0).count_ones()
-    }
-}
 
 const CONVERSIONS: &[(&str, Conv)] = &[
     ("ascii", Conv::ASCII.with(Conv::UNBLOCK).with(Conv::TWO_BUFFERS)),
@@ -128,30 +87,6 @@ pub(super) enum Status {
     Progress,
 }
 
-/// Records and bytes beyond them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Amount {
-    pub(super) records: u64,
-    pub(super) bytes: u64,
-}
-
-impl Amount {
-    pub(super) const ALL: Amount = Amount { records: LARGEST, bytes: 0 };
-
-    pub(super) fn is_nothing(self) -> bool {
-        self.records == 0 && self.bytes == 0
-    }
-
-    /// Returns all in bytes, `None` if that is more than a file can have.
-    pub(super) fn total(self, block: u64) -> Option<u64> {
-        let total = self.records.checked_mul(block)?.checked_add(self.bytes)?;
-        (total <= LARGEST).then_some(total)
-    }
-}
-
-/// The largest number that GNU's dd counts to.
-pub(super) const LARGEST: u64 = i64::MAX as u64;
-
 const BLOCK_BYTES: u64 = 512;
 
 /// What is to be done.
@@ -173,6 +108,29 @@ pub(super) struct Request {
     pub(super) warns: bool,
     /// Warnings about the operands themselves.
     pub(super) notes: Vec<String>,
+}
+
+impl Request {
+    /// What is to happen to the records, without names and words.
+    pub(super) fn order(&self) -> Order {
+        let (iflags, oflags) = (&self.iflags, &self.oflags);
+        let is_named = self.input.is_some() && self.output.is_some();
+        Order {
+            ibs: self.ibs,
+            obs: self.obs,
+            cbs: self.cbs,
+            skip: self.skip,
+            seek: self.seek,
+            count: self.count,
+            conv: self.conv,
+            is_full: iflags.fullblock,
+            reads_direct: iflags.open.contains(OFlags::DIRECT),
+            writes_direct: oflags.open.contains(OFlags::DIRECT),
+            is_plain: iflags.are_plain() && oflags.are_plain(),
+            warns: self.warns,
+            owner: if is_named { Owner::Us } else { Owner::Others },
+        }
+    }
 }
 
 /// Why there is nothing to do: a message, and whether help is offered.
@@ -440,15 +398,6 @@ fn multiplier(suffix: &[u8]) -> Result<Option<u64>, Bad> {
         b"B" => Ok(1000_u64.checked_pow(power)),
         _ => Err(Bad::Invalid),
     }
-}
-
-/// Returns the least number that both divide.
-pub(super) fn common_multiple(one: u64, other: u64) -> Option<u64> {
-    let (mut a, mut b) = (one, other);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    (one / a).checked_mul(other)
 }
 
 #[cfg(test)]

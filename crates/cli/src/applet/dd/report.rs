@@ -3,20 +3,10 @@
 use std::io::Write as _;
 use std::time::Instant;
 
+use haul_io::record::Counts;
 use haul_sys::process::{Standard, was_closed};
 
 use super::operands::Status;
-
-/// What was done so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Counts {
-    pub(super) read_full: u64,
-    pub(super) read_partial: u64,
-    pub(super) written_full: u64,
-    pub(super) written_partial: u64,
-    pub(super) bytes: u64,
-    pub(super) truncated: u64,
-}
 
 /// Writes reports and messages on standard error, each on a line of its own.
 #[derive(Debug)]

@@ -1,18 +1,18 @@
-//! Where `dd` begins: `skip` in its input and `seek` in its output, by seeking or by reading over.
+//! Where a run begins: `skip` in its input and `seek` in its output, by seeking or by reading over.
 
 use haul_sys::Errno;
 use haul_sys::data::{read, seek_end, seek_set};
 use haul_sys::fs::{Kind, fstat};
 
-use super::copy::{Dd, Quit, bytes_of};
-use super::operands::{Amount, Conv, LARGEST, Status};
-use crate::escape::{quote, quote_if_needed};
+use super::listener::{Quit, Trouble};
+use super::order::{Amount, Conv, LARGEST};
+use super::run::{Run, bytes_of};
 
-impl Dd {
+impl Run<'_> {
     pub(super) fn skip_input(&mut self) -> Result<(), Quit> {
-        let Amount { records, bytes } = self.request.skip;
-        let ibs = self.request.ibs;
-        let total = self.request.skip.total(ibs);
+        let Amount { records, bytes } = self.order.skip;
+        let ibs = self.order.ibs;
+        let total = self.order.skip.total(ibs);
         let mut is_short = false;
         let sought = match (total, self.input.offset) {
             (Some(total), Some(at)) => at
@@ -32,16 +32,14 @@ impl Dd {
             }
             Err(errno) => {
                 if seek_end(self.input.fd(), 0).is_ok() {
-                    let name = quote_if_needed(&self.input.name);
-                    self.say(&format!("{name}: cannot skip"), Some(errno));
+                    self.told.say(Trouble::Skip(errno));
                     return Err(self.quit());
                 }
                 is_short |= !self.read_over(records, bytes)?;
             }
         }
-        if is_short && self.teller.status() != Status::None {
-            let name = quote_if_needed(&self.input.name);
-            self.say(&format!("{name}: cannot skip to specified offset"), None);
+        if is_short {
+            self.told.say(Trouble::SkipShort);
         }
         Ok(())
     }
@@ -52,8 +50,8 @@ impl Dd {
         let (mut records, mut bytes) = (records, bytes);
         let mut is_whole = true;
         while records > 0 || bytes > 0 {
-            let wanted = if records > 0 { self.request.ibs } else { bytes };
-            match self.read_record(&mut buffer, bytes_of(wanted))? {
+            let wanted = if records > 0 { self.order.ibs } else { bytes };
+            match self.read_here(&mut buffer, bytes_of(wanted))? {
                 Ok(0) => {
                     is_whole = false;
                     break;
@@ -63,10 +61,9 @@ impl Dd {
                     is_whole &= count as u64 == wanted;
                 }
                 Err(errno) => {
-                    let name = quote(&self.input.name);
-                    self.say(&format!("error reading {name}"), Some(errno));
+                    self.told.say(Trouble::Read(errno));
                     if self.has(Conv::NOERROR) {
-                        self.teller.report(&self.counts);
+                        self.told.report();
                     }
                     return Err(self.quit());
                 }
@@ -82,7 +79,7 @@ impl Dd {
     }
 
     pub(super) fn seek_output(&mut self) -> Result<(), Quit> {
-        let total = self.request.seek.total(self.request.obs);
+        let total = self.order.seek.total(self.order.obs);
         let target = total.zip(self.output.offset);
         let sought = match target {
             Some((total, at)) => at
@@ -99,8 +96,7 @@ impl Dd {
                 Ok(())
             }
             Err(errno) if seek_end(self.output.fd(), 0).is_ok() => {
-                let name = quote_if_needed(&self.output.name);
-                self.say(&format!("{name}: cannot seek"), Some(errno));
+                self.told.say(Trouble::Seek(errno));
                 Err(self.quit())
             }
             Err(errno) => self.read_output_over(errno),
@@ -109,14 +105,14 @@ impl Dd {
 
     /// Moves an output on that cannot be sought in: by reading it, and behind its end with zeros.
     fn read_output_over(&mut self, errno: Errno) -> Result<(), Quit> {
-        let mut buffer = vec![0; bytes_of(self.request.obs)];
-        let Amount { mut records, mut bytes } = self.request.seek;
+        let mut buffer = vec![0; bytes_of(self.order.obs)];
+        let Amount { mut records, mut bytes } = self.order.seek;
         let mut reads = true;
         while records > 0 || bytes > 0 {
-            let size = bytes_of(if records > 0 { self.request.obs } else { bytes });
+            let size = bytes_of(if records > 0 { self.order.obs } else { bytes });
             let room = buffer.get_mut(..size).unwrap_or(&mut []);
             if reads {
-                self.heed()?;
+                self.told.heed()?;
                 match read(self.output.fd(), &mut *room) {
                     Ok(0) => {
                         reads = false;
@@ -125,8 +121,7 @@ impl Dd {
                     Ok(_) => {}
                     Err(error) if error.errno == Errno::INTR => continue,
                     Err(_) => {
-                        let name = quote_if_needed(&self.output.name);
-                        self.say(&format!("{name}: cannot seek"), Some(errno));
+                        self.told.say(Trouble::Seek(errno));
                         return Err(self.quit());
                     }
                 }
@@ -135,8 +130,7 @@ impl Dd {
                 let zeros = vec![0; size];
                 let (written, why) = self.write_all(&zeros)?;
                 if written != size {
-                    let name = quote(&self.output.name);
-                    self.say(&format!("writing to {name}"), why);
+                    self.told.say(Trouble::WriteBlock(why));
                     return Err(self.quit());
                 }
             }

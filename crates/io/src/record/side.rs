@@ -1,6 +1,7 @@
-//! One end of `dd`: its descriptor, its name, where it stands, and what of it leaves the page cache.
+//! One end of a run: its descriptor, where it stands, and what of it leaves the page cache.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use haul_sys::Errno;
 use haul_sys::data::{Advice, fadvise, seek_tell};
@@ -9,10 +10,19 @@ use haul_sys::memory::page_bytes;
 /// Advice is given on this many bytes at a time, for each call drains every processor's lists.
 const ADVICE_BYTES: u64 = 256 << 10;
 
+/// Whether what a run does not touch leaves the page cache, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// It does.
+    Too,
+    /// It stays.
+    Stays,
+}
+
 /// Input or output.
-pub(super) struct Side {
-    pub(super) fd: OwnedFd,
-    pub(super) name: Vec<u8>,
+pub struct Side {
+    /// Shared with the thread that reads ahead.
+    pub(super) fd: Arc<OwnedFd>,
     pub(super) nocache: bool,
     /// Whether everything up to the end of the file is to leave the cache.
     pub(super) nocache_end: bool,
@@ -23,10 +33,19 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn new(fd: OwnedFd, name: Vec<u8>) -> Side {
+    /// Takes an open file in, where it stands.
+    #[must_use]
+    pub fn new(fd: OwnedFd) -> Side {
         // What has no offset is never told where it is.
         let offset = seek_tell(&fd).ok();
-        Side { fd, name, nocache: false, nocache_end: false, pending: 0, offset }
+        let fd = Arc::new(fd);
+        Side { fd, nocache: false, nocache_end: false, pending: 0, offset }
+    }
+
+    /// What passes leaves the page cache; with `Rest::Too` everything behind it as well.
+    #[must_use]
+    pub fn uncached(self, rest: Rest) -> Side {
+        Side { nocache: true, nocache_end: rest == Rest::Too, ..self }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {

@@ -1,6 +1,6 @@
-//! `dd`'s conversions of bytes: character sets, cases, swapped pairs, records of fixed length.
+//! Conversions of bytes: character sets, cases, swapped pairs, records of fixed length.
 
-use super::operands::Conv;
+use super::order::Conv;
 
 /// From ASCII to EBCDIC, as POSIX has it. Every value is there once.
 #[rustfmt::skip]

@@ -26,25 +26,24 @@ const CALL_BYTES: usize = 256 << 10;
 const WORKERS_MAX: usize = 4;
 
 /// A range of one file that goes to a range of another.
-pub struct Bulk<'a> {
+pub(super) struct Bulk<'a> {
     /// Where the bytes come from; a regular file.
-    pub source: BorrowedFd<'a>,
+    pub(super) source: BorrowedFd<'a>,
     /// Where they go; another regular file.
-    pub target: BorrowedFd<'a>,
+    pub(super) target: BorrowedFd<'a>,
     /// The first byte that is read.
-    pub source_offset: u64,
+    pub(super) source_offset: u64,
     /// Where it goes.
-    pub target_offset: u64,
+    pub(super) target_offset: u64,
     /// How many go.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// Whether the target ends where it is written to.
-    pub cuts: bool,
+    pub(super) cuts: bool,
 }
 
 /// Returns how many bytes from a position of one file to another may go in bulk: 0 where the plain
 /// loop has to do it all.
-#[must_use]
-pub fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
+pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
     let (Ok(from), Ok(to)) = (fstat(source), fstat(target)) else { return 0 };
     let is_true =
         || fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::True);
@@ -57,7 +56,7 @@ pub fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: 
 
 /// Copies, and returns how many bytes from the start on arrived without a gap. `tick` is called now
 /// and then with how many have arrived, and says whether to go on.
-pub fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
+pub(super) fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     let quirk = fstatfs(bulk.target).map(|system| of_magic(system.magic));
     if bulk.cuts && quirk.is_ok_and(|quirk| quirk.preallocate == Preallocate::Pays) {
         // Where there is no room for all of it, the writes say so.

@@ -1,0 +1,134 @@
+//! What `dd` says while it copies, in GNU's words, and how it hears who asks.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use haul_io::record::{Counts, End, Flow, Listener, Trouble};
+use haul_sys::{Errno, errno_text};
+
+use super::operands::{Request, Status};
+use super::report::Teller;
+use crate::escape::{quote, quote_if_needed};
+
+/// The signals that are heard.
+pub(super) struct Signals {
+    pub(super) asked: &'static AtomicU32,
+    pub(super) interrupted: &'static AtomicBool,
+}
+
+/// Speaks for a run of `dd`.
+pub(super) struct Voice {
+    teller: Teller,
+    signals: Signals,
+    answered: u32,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+/// What both ends are called: which it is, and its name.
+pub(super) fn names(request: &Request) -> [(&'static str, Vec<u8>); 2] {
+    use std::os::unix::ffi::OsStrExt as _;
+    [("input", &request.input), ("output", &request.output)].map(|(which, name)| {
+        let name = match name {
+            Some(name) => name.as_bytes().to_vec(),
+            None => format!("standard {which}").into_bytes(),
+        };
+        (which, name)
+    })
+}
+
+impl Voice {
+    pub(super) fn new(request: &Request, teller: Teller, signals: Signals) -> Voice {
+        let [(_, input), (_, output)] = names(request);
+        Voice { teller, signals, answered: 0, input, output }
+    }
+
+    /// Tells whether something could not be told.
+    pub(super) fn is_mute(&self) -> bool {
+        self.teller.is_mute
+    }
+
+    fn words(&self, trouble: Trouble) -> (String, Option<Errno>) {
+        let (input, output) = (|| quote(&self.input), || quote(&self.output));
+        let plain_input = || quote_if_needed(&self.input);
+        let plain_output = || quote_if_needed(&self.output);
+        match trouble {
+            Trouble::Memory { bytes } => {
+                (format!("memory exhausted by input buffer of size {bytes} bytes"), None)
+            }
+            Trouble::Skip(errno) => (format!("{}: cannot skip", plain_input()), Some(errno)),
+            Trouble::SkipShort => {
+                (format!("{}: cannot skip to specified offset", plain_input()), None)
+            }
+            Trouble::Seek(errno) => (format!("{}: cannot seek", plain_output()), Some(errno)),
+            Trouble::Read(errno) | Trouble::Bad(errno) => {
+                (format!("error reading {}", input()), Some(errno))
+            }
+            Trouble::Offset => (format!("offset overflow while reading file {}", input()), None),
+            Trouble::Pass(errno) => (format!("{}: cannot seek", plain_input()), Some(errno)),
+            Trouble::Partial { bytes } => {
+                let noun = if bytes == 1 { "byte" } else { "bytes" };
+                let text =
+                    format!("warning: partial read ({bytes} {noun}); suggest iflag=fullblock");
+                (text, None)
+            }
+            Trouble::Write(errno) => (format!("error writing {}", output()), errno),
+            Trouble::WriteBlock(errno) => (format!("writing to {}", output()), errno),
+            Trouble::LeaveDirect(errno) => {
+                (format!("failed to turn off O_DIRECT: {}", plain_output()), Some(errno))
+            }
+            Trouble::Extend { bytes, errno } => {
+                let output = output();
+                (
+                    format!("failed to truncate to {bytes} bytes in output file {output}"),
+                    Some(errno),
+                )
+            }
+            Trouble::DataSync(errno) => (format!("fdatasync failed for {}", output()), Some(errno)),
+            Trouble::Sync(errno) => (format!("fsync failed for {}", output()), Some(errno)),
+            Trouble::Forget(end, errno) => {
+                let name = if end == End::Input { plain_input() } else { plain_output() };
+                (format!("failed to discard cache for: {name}"), Some(errno))
+            }
+        }
+    }
+}
+
+impl Listener for Voice {
+    fn trouble(&mut self, trouble: Trouble) {
+        let is_note = matches!(
+            trouble,
+            Trouble::SkipShort
+                | Trouble::Bad(_)
+                | Trouble::Partial { .. }
+                | Trouble::LeaveDirect(_)
+        );
+        if is_note && self.teller.status() == Status::None {
+            return;
+        }
+        match self.words(trouble) {
+            (text, Some(errno)) => self.teller.say(&format!("{text}: {}", errno_text(errno))),
+            (text, None) => self.teller.say(&text),
+        }
+    }
+
+    fn heed(&mut self, counts: &Counts) -> Flow {
+        let asked = self.signals.asked.load(Ordering::Relaxed);
+        while self.answered != asked {
+            self.answered = self.answered.wrapping_add(1);
+            self.teller.report(counts);
+        }
+        if self.signals.interrupted.load(Ordering::Relaxed) { Flow::End } else { Flow::Go }
+    }
+
+    fn report(&mut self, counts: &Counts) {
+        self.teller.report(counts);
+    }
+
+    fn progress(&mut self, counts: &Counts) {
+        self.teller.progress(counts);
+    }
+
+    fn before_sync(&mut self, counts: &Counts) {
+        self.teller.progress_before_sync(counts);
+    }
+}

@@ -1,0 +1,183 @@
+//! Who hears of a run of records: the seam to words, clocks and signals.
+
+use haul_sys::Errno;
+
+/// What was done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Whole records that were read.
+    pub read_full: u64,
+    /// Others.
+    pub read_partial: u64,
+    /// Whole records that were written.
+    pub written_full: u64,
+    /// Others.
+    pub written_partial: u64,
+    /// Bytes that were written or sought over.
+    pub bytes: u64,
+    /// Records that were longer than `cbs`.
+    pub truncated: u64,
+}
+
+impl Counts {
+    /// Counts the records of bytes that went from file to file.
+    #[must_use]
+    pub(super) fn with(self, moved: u64, ibs: u64, obs: u64) -> Counts {
+        Counts {
+            read_full: self.read_full + moved / ibs,
+            written_full: self.written_full + moved / obs,
+            bytes: self.bytes + moved,
+            ..self
+        }
+    }
+
+    /// Returns how many records were read.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.read_full + self.read_partial
+    }
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// What is read.
+    Input,
+    /// What is written.
+    Output,
+}
+
+/// What went wrong, or is worth a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no memory for a record.
+    Memory {
+        /// As long as this.
+        bytes: u64,
+    },
+    /// The input has no position that `skip` leads to.
+    Skip(Errno),
+    /// The input ended before what was to be read.
+    SkipShort,
+    /// The output has no position that `seek` leads to.
+    Seek(Errno),
+    /// A record could not be read.
+    Read(Errno),
+    /// A record could not be read, and is passed by.
+    Bad(Errno),
+    /// There is no position behind a record that could not be read.
+    Offset,
+    /// That position was refused.
+    Pass(Errno),
+    /// A read was short, and there was more behind it.
+    Partial {
+        /// This short.
+        bytes: usize,
+    },
+    /// A record could not be written.
+    Write(Option<Errno>),
+    /// A block of those that were gathered could not be written.
+    WriteBlock(Option<Errno>),
+    /// A last block goes through the cache, and that could not be had.
+    LeaveDirect(Errno),
+    /// The output could not be made as long as what was sought to at its end.
+    Extend {
+        /// How long it was to be.
+        bytes: u64,
+        /// Why it is not.
+        errno: Errno,
+    },
+    /// The output's data is not durable.
+    DataSync(Errno),
+    /// The output is not durable.
+    Sync(Errno),
+    /// A file did not leave the cache.
+    Forget(End, Errno),
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Yes.
+    Go,
+    /// Nobody wants more.
+    End,
+}
+
+/// The run is over, and what is to be said about it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quit;
+
+/// Hears what a run has to tell.
+pub trait Listener {
+    /// Something went wrong, or is worth a word.
+    fn trouble(&mut self, trouble: Trouble);
+
+    /// Asked before each call that may wait, and now and then while one does: reports where somebody
+    /// asked for it, and says whether to go on.
+    fn heed(&mut self, counts: &Counts) -> Flow;
+
+    /// What was done is to be told now.
+    fn report(&mut self, counts: &Counts);
+
+    /// Told before each record.
+    fn progress(&mut self, counts: &Counts);
+
+    /// All is written, and what comes now may take long.
+    fn before_sync(&mut self, counts: &Counts);
+}
+
+/// A listener, and what it is told of.
+pub(super) struct Told<'l> {
+    listener: &'l mut dyn Listener,
+    pub(super) counts: Counts,
+    /// Whether the end waits until the records that were read are written.
+    pub(super) defers: bool,
+    /// Whether the end was asked for while it waited.
+    pub(super) is_ending: bool,
+}
+
+impl<'l> Told<'l> {
+    pub(super) fn new(listener: &'l mut dyn Listener) -> Told<'l> {
+        Told { listener, counts: Counts::default(), defers: false, is_ending: false }
+    }
+
+    pub(super) fn say(&mut self, trouble: Trouble) {
+        self.listener.trouble(trouble);
+    }
+
+    pub(super) fn heed(&mut self) -> Result<(), Quit> {
+        match self.listener.heed(&self.counts) {
+            Flow::Go => Ok(()),
+            Flow::End if self.defers => {
+                self.is_ending = true;
+                Ok(())
+            }
+            Flow::End => Err(self.end()),
+        }
+    }
+
+    /// Ends what nobody wants more of, with a report.
+    pub(super) fn end(&mut self) -> Quit {
+        self.report();
+        Quit
+    }
+
+    /// As [`Told::heed`], for a run whose records are counted elsewhere; nothing is told of the end.
+    pub(super) fn goes_on(&mut self, counts: &Counts) -> bool {
+        self.listener.progress(counts);
+        self.listener.heed(counts) == Flow::Go
+    }
+
+    pub(super) fn report(&mut self) {
+        self.listener.report(&self.counts);
+    }
+
+    pub(super) fn progress(&mut self) {
+        self.listener.progress(&self.counts);
+    }
+
+    pub(super) fn before_sync(&mut self) {
+        self.listener.before_sync(&self.counts);
+    }
+}

@@ -1,0 +1,185 @@
+//! Writes records: as they are, or gathered into blocks of the output's size; and what comes after.
+
+use haul_sys::Errno;
+use haul_sys::data::{Way, ftruncate, seek_set, seek_tell, set_way, write};
+use haul_sys::fs::{Kind, fdatasync, fstat, fsync};
+
+use super::listener::{End, Quit, Trouble};
+use super::order::Conv;
+use super::run::{Run, Step, bytes_of};
+
+impl Run<'_> {
+    /// Takes bytes in, and writes whole blocks of the output's size out.
+    pub(super) fn gather(&mut self, bytes: &[u8]) -> Result<Step, Quit> {
+        if self.converter.is_idle() {
+            self.gathered.extend_from_slice(bytes);
+        } else {
+            self.converter.feed(bytes, &mut self.gathered);
+            self.told.counts.truncated = self.converter.truncated;
+        }
+        self.write_gathered()?;
+        Ok(Step::Next)
+    }
+
+    fn write_gathered(&mut self) -> Result<(), Quit> {
+        let obs = bytes_of(self.order.obs);
+        let gathered = std::mem::take(&mut self.gathered);
+        let blocks = gathered.chunks_exact(obs);
+        let rest = blocks.remainder().to_vec();
+        for block in blocks {
+            let (written, errno) = self.write_all(block)?;
+            self.told.counts.bytes += written as u64;
+            if written != obs {
+                self.told.say(Trouble::WriteBlock(errno));
+                self.told.counts.written_partial += u64::from(written > 0);
+                return Err(self.quit());
+            }
+            self.told.counts.written_full += 1;
+        }
+        self.gathered = rest;
+        Ok(())
+    }
+
+    /// Writes what is left when the input has ended.
+    pub(super) fn finish_output(&mut self) -> Result<bool, Quit> {
+        self.converter.finish(&mut self.gathered);
+        self.write_gathered()?;
+        let rest = std::mem::take(&mut self.gathered);
+        if !rest.is_empty() {
+            let (written, errno) = self.write_all(&rest)?;
+            self.told.counts.bytes += written as u64;
+            self.told.counts.written_partial += u64::from(written > 0);
+            if written != rest.len() {
+                self.told.say(Trouble::Write(errno));
+                return Ok(false);
+            }
+        }
+        if self.ended_by_seek && !self.extend() {
+            return Ok(false);
+        }
+        if self.has(Conv::FDATASYNC.with(Conv::FSYNC)) {
+            self.told.before_sync();
+        }
+        Ok(true)
+    }
+
+    /// Makes a file as long as what was sought to at its end.
+    fn extend(&mut self) -> bool {
+        let Ok(stat) = fstat(self.output.fd()) else { return false };
+        let Ok(at) = seek_tell(self.output.fd()) else { return true };
+        if stat.kind() != Kind::Regular || stat.size >= at {
+            return true;
+        }
+        match ftruncate(self.output.fd(), at) {
+            Ok(()) => true,
+            Err(error) => {
+                self.told.say(Trouble::Extend { bytes: at, errno: error.errno });
+                false
+            }
+        }
+    }
+
+    /// Writes all of it. Returns how much arrived, and why no more did.
+    pub(super) fn write_all(&mut self, bytes: &[u8]) -> Result<(usize, Option<Errno>), Quit> {
+        if self.order.writes_direct && (bytes.len() as u64) < self.order.obs {
+            self.leave_direct();
+        }
+        let mut done = 0;
+        let mut why = None;
+        while done < bytes.len() {
+            self.told.heed()?;
+            let left = bytes.get(done..).unwrap_or(&[]);
+            self.ended_by_seek = self.has(Conv::SPARSE)
+                && bytes.iter().all(|byte| *byte == 0)
+                && self.seek_over(left.len());
+            if self.ended_by_seek {
+                done = bytes.len();
+                break;
+            }
+            match write(self.output.fd(), left) {
+                Ok(0) => {
+                    why = Some(Errno::NOSPC);
+                    break;
+                }
+                Ok(count) => done += count,
+                Err(error) if error.errno == Errno::INTR => {}
+                Err(error) => {
+                    why = Some(error.errno);
+                    break;
+                }
+            }
+        }
+        self.output.advance(done as u64);
+        if self.output.nocache && done > 0 {
+            let _advice = self.output.forget(done as u64);
+        }
+        Ok((done, why))
+    }
+
+    /// A last block that is too short for direct writing is written through the cache, made
+    /// durable, and dropped from there.
+    fn leave_direct(&mut self) {
+        if let Err(error) = set_way(self.output.fd(), Way::Cached) {
+            self.told.say(Trouble::LeaveDirect(error.errno));
+        }
+        self.order.writes_direct = false;
+        self.output.nocache_end = true;
+        let _advice = self.output.forget(0);
+        self.order.conv = self.order.conv.with(Conv::FSYNC);
+    }
+
+    fn seek_over(&mut self, bytes: usize) -> bool {
+        let sought = seek_tell(self.output.fd())
+            .and_then(|at| seek_set(self.output.fd(), at + bytes as u64));
+        if sought.is_err() {
+            self.order.conv = self.order.conv.without(Conv::SPARSE);
+        }
+        sought.is_ok()
+    }
+
+    /// Makes the output durable as far as that is asked for; once.
+    pub(super) fn synchronize(&mut self) -> bool {
+        let mut is_good = true;
+        let mut syncs = self.has(Conv::FSYNC);
+        if self.has(Conv::FDATASYNC)
+            && let Err(errno) = again(|| fdatasync(self.output.fd()))
+        {
+            if !matches!(errno, Errno::NOSYS | Errno::INVAL) {
+                self.told.say(Trouble::DataSync(errno));
+                is_good = false;
+            }
+            syncs = true;
+        }
+        if syncs && let Err(errno) = again(|| fsync(self.output.fd())) {
+            self.told.say(Trouble::Sync(errno));
+            is_good = false;
+        }
+        self.order.conv = self.order.conv.without(Conv::FDATASYNC.with(Conv::FSYNC));
+        is_good
+    }
+
+    /// Drops what is asked to be dropped from the cache at the end.
+    pub(super) fn drop_rest(&mut self) -> bool {
+        let all = self.order.count.is_nothing();
+        let mut is_good = true;
+        for (end, side) in [(End::Input, &mut self.input), (End::Output, &mut self.output)] {
+            let asked = side.nocache || side.nocache_end;
+            let forgotten = if asked { side.forget(0) } else { Ok(()) };
+            if let (Err(errno), true) = (forgotten, all && side.nocache) {
+                self.told.say(Trouble::Forget(end, errno));
+                is_good = false;
+            }
+        }
+        is_good
+    }
+}
+
+/// Calls until no signal comes between.
+fn again(call: impl Fn() -> haul_sys::Result<()>) -> Result<(), Errno> {
+    loop {
+        match call() {
+            Err(error) if error.errno == Errno::INTR => {}
+            answer => return answer.map_err(|error| error.errno),
+        }
+    }
+}
