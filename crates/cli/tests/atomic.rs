@@ -191,7 +191,9 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     let refused = opens.take_while(|line| !line.text.contains("O_TMPFILE")).count() + 1;
     let refusal = format!("openat:error=EOPNOTSUPP:when={refused}");
     let mut killed = 0;
-    for call_name in ["openat", "write", "sendfile", "fchmod", "fchown", "close", "renameat2"] {
+    for call_name in
+        ["openat", "write", "sendfile", "splice", "fchmod", "fchown", "close", "renameat2"]
+    {
         // There are about as many calls as with nameless files; what is not reached is no matter.
         let most = unnamed.iter().filter(|point| point.name == call_name).count() + 12;
         for occurrence in 1..most {

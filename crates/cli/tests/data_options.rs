@@ -128,14 +128,14 @@ fn an_explanation_names_the_method_and_why_not_the_others() -> Outcome {
     let scratch = with_source(1 << 20)?;
     let words = ["--explain", "--reflink=never", "s", "t"];
     let text = cp(words).in_dir(scratch.path()).succeed()?.text();
-    assert!(text.starts_with("'s' -> 't': sendfile, 1.0 MiB in "), "{text}");
+    assert!(text.starts_with("'s' -> 't': splice, 1.0 MiB in "), "{text}");
     assert!(text.contains("\n  not reflink: --reflink=never\n"), "{text}");
     assert!(text.contains("\n  cached: source 1.0 MiB before, "), "{text}");
     let words = ["--explain", "--json", "--reflink=never", "s", "u"];
     let text = cp(words).in_dir(scratch.path()).succeed()?.text();
     let moved = text.lines().find(|line| line.contains("\"event\":\"moved\"")).unwrap_or_default();
     let moved: serde_json::Value = serde_json::from_str(moved)?;
-    assert_eq!(moved["method"], "sendfile");
+    assert_eq!(moved["method"], "splice");
     assert_eq!(moved["explanation"]["ranges"], 1);
     assert_eq!(moved["explanation"]["refused"][0]["method"], "reflink");
     assert_eq!(moved["explanation"]["cached_before"]["source"], 1 << 20);

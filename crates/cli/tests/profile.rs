@@ -10,7 +10,7 @@ use super::support::scratch::Scratch;
 use super::support::{Outcome, is_root};
 
 /// The method that no file system here takes by itself for files of this size.
-const METHOD: &str = "splice";
+const METHOD: &str = "sendfile";
 
 struct Place {
     scratch: Scratch,

@@ -86,7 +86,7 @@ fn read_sources(lines: &[Line]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for line in lines {
         let source = match line.name.as_str() {
-            "read" | "pread64" => line.text.split(',').next(),
+            "read" | "pread64" | "splice" => line.text.split(',').next(),
             "sendfile" => line.text.split(',').nth(1),
             _ => None,
         };
@@ -345,7 +345,8 @@ fn large(options: &[&str]) -> Outcome<Option<(Scratch, Vec<u8>)>> {
 /// How many bytes of the large source were read.
 fn bytes_read(lines: &[Line]) -> usize {
     let reads = lines.iter().filter(|line| {
-        matches!(line.name.as_str(), "read" | "pread64" | "sendfile") && line.text.contains("/s>")
+        matches!(line.name.as_str(), "read" | "pread64" | "sendfile" | "splice")
+            && line.text.contains("/s>")
     });
     let answers = reads.filter_map(|line| line.text.rsplit("= ").next());
     answers.filter_map(|answer| answer.trim().parse::<usize>().ok()).sum()

@@ -86,8 +86,17 @@ fn signalled(
 
 /// Returns the calls of a run that move bytes or change files.
 fn moments(scratch: &Scratch, call: &Call) -> Outcome<Vec<Point>> {
-    const MOVING: [&str; 8] =
-        ["openat", "sendfile", "pread64", "pwrite64", "ftruncate", "fallocate", "close", "fchmod"];
+    const MOVING: [&str; 9] = [
+        "openat",
+        "sendfile",
+        "splice",
+        "pread64",
+        "pwrite64",
+        "ftruncate",
+        "fallocate",
+        "close",
+        "fchmod",
+    ];
     let strace = Strace::new(scratch.at("log"));
     scratch.clear("t")?;
     strace.wrap(call.clone()).succeed()?;

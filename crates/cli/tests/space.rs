@@ -111,9 +111,9 @@ fn changed_meanwhile(
     scratch.write("f", bytes)?;
     scratch.clear("t")?;
     let call = cp(options).words(["f", "t"]).in_dir(scratch.path());
-    let name = if options.contains(&"--jobs=1") { "sendfile" } else { "pread64" };
+    let name = if options.contains(&"--jobs=1") { "splice" } else { "pread64" };
     // The loader reads a few times before.
-    let occurrence = if name == "sendfile" { 1 } else { 5 };
+    let occurrence = if name == "splice" { 1 } else { 5 };
     let point = Point { name: name.to_owned(), occurrence };
     stopped_at(&scratch.at("log"), &call, &point, || {
         change(&fs::File::options().write(true).open(scratch.at("f"))?)

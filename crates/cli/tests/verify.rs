@@ -163,7 +163,7 @@ fn a_file_that_changes_is_copied_again_if_that_is_wanted() -> Outcome {
         let grow = || -> Outcome {
             Ok(fs::OpenOptions::new().append(true).open(&source)?.write_all(b"more")?)
         };
-        let name = if options[1] == "--verify" { "pwrite64" } else { "sendfile" };
+        let name = if options[1] == "--verify" { "pwrite64" } else { "splice" };
         let point = Point { name: name.to_owned(), occurrence: 1 };
         let once = cp(options).words(["s", "t"]).in_dir(scratch.path());
         let done = stopped_at(&scratch.at("log"), &once, &point, grow)?.ok_or("no such call")?;

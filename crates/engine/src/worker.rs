@@ -182,7 +182,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             run,
             scope,
             shard,
-            kit: Kit::new(),
+            kit: if run.budget.pipes { Kit::new() } else { Kit::short_of_descriptors() },
             buffer: None,
             stack: Vec::new(),
             names: Names::default(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_sys::memory::{AlignedBuffer, Window};
 use haul_sys::uring::Ring;
+use haul_sys::{Call, CallError, Errno};
 
 use crate::pace::Pace;
 
@@ -23,13 +24,30 @@ pub struct Kit {
     ring: Option<Ring>,
     window: Option<Window>,
     pipe: Option<Pipe>,
+    /// Whether descriptors are too few to hold some without need.
+    short_of_descriptors: bool,
 }
 
 impl Kit {
     /// Makes an empty kit.
     #[must_use]
     pub const fn new() -> Kit {
-        Kit { buffer: None, large: None, ring: None, window: None, pipe: None }
+        Kit {
+            buffer: None,
+            large: None,
+            ring: None,
+            window: None,
+            pipe: None,
+            short_of_descriptors: false,
+        }
+    }
+
+    /// Makes an empty kit of a worker that is to hold no descriptors that it can do without.
+    #[must_use]
+    pub const fn short_of_descriptors() -> Kit {
+        let mut kit = Kit::new();
+        kit.short_of_descriptors = true;
+        kit
     }
 
     /// Returns a buffer of [`BUFFER_BYTES`] or, where more are asked for, of as many; `ENOMEM`
@@ -75,8 +93,12 @@ impl Kit {
         }
     }
 
-    /// Returns an empty pipe; the errors of making one.
-    pub(crate) fn pipe(&mut self, bytes: usize) -> haul_sys::Result<&Pipe> {
+    /// Returns an empty pipe; the errors of making one, and `EMFILE` where descriptors are few and
+    /// nobody asked for what needs it.
+    pub(crate) fn pipe(&mut self, bytes: usize, is_asked_for: bool) -> haul_sys::Result<&Pipe> {
+        if self.short_of_descriptors && !is_asked_for {
+            return Err(CallError { call: Call::Pipe, errno: Errno::MFILE });
+        }
         match &mut self.pipe {
             Some(pipe) => Ok(pipe),
             none => Ok(none.insert(haul_sys::data::pipe_with_room(bytes)?)),

@@ -22,6 +22,7 @@ const PARTICULAR: &[(&str, &[&str])] = &[
     ("write", &["EDQUOT", "EFBIG"]),
     ("pwrite", &["EDQUOT", "EFBIG"]),
     ("sendfile", &["EDQUOT", "EINVAL", "ENOSYS"]),
+    ("splice", &["EDQUOT", "EINVAL", "ENOSYS", "EPERM"]),
     ("copy_file_range", &["EXDEV", "EINVAL", "ENOSYS", "EOPNOTSUPP", "EDQUOT", "EPERM"]),
     ("fallocate", &["EOPNOTSUPP", "EDQUOT", "EFBIG"]),
     ("ftruncate", &["EFBIG", "EPERM"]),

@@ -13,7 +13,7 @@ use crate::support::scratch::Scratch;
 use crate::support::strace::{Strace, is_usable};
 
 /// Calls that change what is on the disk, or wait for it.
-const STEPS: [&str; 16] = [
+const STEPS: [&str; 17] = [
     "copy_file_range",
     "fchmod",
     "fdatasync",
@@ -25,6 +25,7 @@ const STEPS: [&str; 16] = [
     "pwrite64",
     "renameat2",
     "sendfile",
+    "splice",
     "symlinkat",
     "syncfs",
     "unlinkat",

@@ -13,6 +13,8 @@ pub(crate) struct Budget {
     pub(crate) directories: usize,
     /// Finished files that may be held open to be secured together.
     pub(crate) held: usize,
+    /// Whether each worker may hold a pipe, which has two.
+    pub(crate) pipes: bool,
 }
 
 /// Descriptors that are not the engine's: the three standard ones, the caller's own (a signal
@@ -48,10 +50,14 @@ impl Budget {
         let each = 2 * WAITING_BATCH.min(batch) + 4;
         let more = waiting_jobs.saturating_sub(workers).min(rest / 2 / each);
         let rest = rest - more * each;
+        // Pipes are a convenience: where they would take more than a quarter of it, there are none.
+        let in_pipes = 2 * (workers + more);
+        let pipes = in_pipes <= rest / 4;
+        let rest = if pipes { rest - in_pipes } else { rest };
         let directories = (rest / 2).clamp(2, DIRECTORIES);
         // Half of what even that leaves: a file that is held has a descriptor.
         let held = (rest.saturating_sub(2 * directories) / 2).max(1);
-        Budget { workers, waiting_workers: workers + more, batch, directories, held }
+        Budget { workers, waiting_workers: workers + more, batch, directories, held, pipes }
     }
 }
 
@@ -62,7 +68,14 @@ mod tests {
     #[test]
     fn twenty_descriptors_are_enough() {
         let budget = Budget::new(8, 32, 20);
-        let least = Budget { workers: 1, waiting_workers: 1, batch: 1, directories: 2, held: 1 };
+        let least = Budget {
+            workers: 1,
+            waiting_workers: 1,
+            batch: 1,
+            directories: 2,
+            held: 1,
+            pipes: false,
+        };
         assert_eq!(budget, least);
         assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20);
     }
@@ -76,6 +89,7 @@ mod tests {
             batch: BATCH,
             directories: DIRECTORIES,
             held: budget.held,
+            pipes: true,
         };
         assert_eq!(budget, all);
     }

@@ -32,8 +32,8 @@ pub static LADDER: &[&dyn Method] = &[
     &ring::Ring,
     &direct::Direct,
     &uncached::Uncached,
-    &sendfile::Sendfile,
     &splice::Splice,
+    &sendfile::Sendfile,
     &mmap_write::MmapWrite,
     &read_write::ReadWrite,
 ];

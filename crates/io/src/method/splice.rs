@@ -1,19 +1,30 @@
 //! `splice`: pages of the source go to the target by way of a pipe.
 //!
-//! Unlike `sendfile` it takes offsets on both sides, so several workers can; the bytes are copied
-//! once, into the target's pages.
+//! The bytes are copied once, into the target's pages, as by `sendfile`; but the pipe is ours and
+//! holds 1 MiB and not 64 KiB, so that the target's folios get larger and a worker alone takes 0.83
+//! of the time of a buffer where `sendfile` takes 0.90 (Linux 6.18, ext4, XFS). Several workers of
+//! one file are better off with a buffer each: of the two copies that it takes, one is made outside
+//! the file's lock.
 
 use haul_sys::data::{splice_in, splice_out};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use haul_sys::{Call, CallError, Errno};
+
+use super::{
+    Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
+};
 use crate::quirk::SizeTold;
 use crate::sides::Way;
-use crate::{Kit, Pair};
+use crate::{Choice, Kit, Pair};
 
 pub(super) struct Splice;
 
 /// The room asked for in the pipe: what an unprivileged user may have.
 const PIPE_BYTES: usize = 1 << 20;
+
+/// With less room than this a call of `sendfile` does better; it also moves files of up to its own
+/// pipe's size in one call and not two.
+const WORTH_BYTES: usize = 128 << 10;
 
 static INFO: Info = Info {
     name: "splice",
@@ -34,7 +45,19 @@ impl Method for Splice {
         if pair.source.size_told == SizeTold::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
         }
-        Fit::Unwise("sendfile does the same with half the calls, and buffers scale better")
+        if want.way != Way::Cached && want.sides.any(Way::Direct) {
+            return Fit::Unwise("direct I/O is not for pages");
+        }
+        if want.sharing == Sharing::Several {
+            return Fit::Unwise("several workers of one file get further with a buffer each");
+        }
+        if pair.is_far() {
+            return Fit::Unwise("what the server is asked for is cut into small pieces");
+        }
+        if want.file_bytes < WORTH_BYTES as u64 {
+            return Fit::Unwise("sendfile moves so few bytes in one call");
+        }
+        Fit::Yes
     }
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
@@ -49,10 +72,16 @@ impl Method for Splice {
 
 fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
     let wanted = job.want.policy.io_bytes.map_or(PIPE_BYTES, |bytes| bytes.min(PIPE_BYTES));
-    let (reader, writer, room) = match kit.pipe(wanted) {
+    let is_asked_for = job.want.policy.choice != Choice::Auto;
+    let (reader, writer, room) = match kit.pipe(wanted, is_asked_for) {
         Ok(pipe) => pipe,
         Err(error) => return ended(0, error),
     };
+    if *room < wanted.min(WORTH_BYTES) && !is_asked_for {
+        // pipe(7), /proc/sys/fs/pipe-user-pages-soft: this user has many pipes.
+        let cause = CallError { call: Call::Pipe, errno: Errno::PERM };
+        return Attempt::NextMethod { written: 0, cause };
+    }
     let step = job.watch.request_bytes(*room);
     let mut offset = job.offset;
     while offset < job.end {

@@ -13,10 +13,10 @@ use crate::{Call, Result};
 /// The room is limited for ordinary users (`/proc/sys/fs/pipe-max-size`, and a total of all their
 /// pipes); where it is refused, the pipe has the usual 64 KiB. Returns the room in bytes, too.
 pub fn pipe_with_room(bytes: usize) -> Result<(OwnedFd, OwnedFd, usize)> {
-    /// What a pipe has where nobody asks: 16 pages of 4 KiB, see pipe(7).
-    const USUAL_BYTES: usize = 64 << 10;
+    /// What a pipe has at least: a user who has too many of them gets a page, see pipe(7).
+    const LEAST_BYTES: usize = 4 << 10;
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).named(Call::Pipe)?;
-    let room = fcntl_setpipe_size(&writer, bytes).unwrap_or(USUAL_BYTES);
+    let room = widen_pipe(&writer, bytes).unwrap_or(LEAST_BYTES);
     Ok((reader, writer, room))
 }
 
