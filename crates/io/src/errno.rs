@@ -104,9 +104,11 @@ const TABLE: &[Row] = &[
     row(Call::Preadv2, Errno::INTR, Verdict::Retry, "readv(2)"),
     row(Call::Preadv2, Errno::OPNOTSUPP, PAIR, "readv(2): flag unknown here, before 6.14"),
     row(Call::Preadv2, Errno::NOSYS, PAIR, "sandboxes"),
+    row(Call::Preadv2, Errno::PERM, PAIR, "seccomp filters; pread tells, if it was the file"),
     row(Call::Pwritev2, Errno::INTR, Verdict::Retry, "readv(2)"),
     row(Call::Pwritev2, Errno::OPNOTSUPP, PAIR, "readv(2): flag unknown here, before 6.14"),
     row(Call::Pwritev2, Errno::NOSYS, PAIR, "sandboxes"),
+    row(Call::Pwritev2, Errno::PERM, PAIR, "seccomp filters; pwrite tells, if it was the file"),
     row(Call::SyncFileRange, Errno::INTR, Verdict::Retry, "waiting was interrupted"),
     // Containers and administrators forbid rings; nothing was submitted yet.
     row(Call::IoUringSetup, Errno::PERM, PAIR, "io_uring_disabled, seccomp filters"),

@@ -50,7 +50,7 @@ pub(crate) fn is_possible() -> bool {
         .unwrap_or(false)
 }
 
-fn on_a_thread<T: Send>(call: impl FnOnce() -> T + Send) -> Result<T, String> {
+pub(super) fn on_a_thread<T: Send>(call: impl FnOnce() -> T + Send) -> Result<T, String> {
     let ended = std::thread::scope(|scope| scope.spawn(call).join());
     ended.map_err(|_| "the restricted thread panicked".to_owned())
 }

@@ -1,6 +1,7 @@
 //! What the tests share: places to work in, ways to run the program, ways to judge a tree.
 
 pub(crate) mod fence;
+pub(crate) mod filter;
 pub(crate) mod gnu;
 pub(crate) mod image;
 pub(crate) mod judge;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use super::filter::Filter;
 use super::{Outcome, fence};
 
 /// After this a run hangs: the longest takes a few seconds on an idle machine.
@@ -41,6 +42,7 @@ pub(crate) struct Call {
     watches_memory: bool,
     /// Where alone it may write.
     fence: Option<Vec<PathBuf>>,
+    filter: Option<Filter>,
 }
 
 /// Starts the command line of `haul cp`.
@@ -64,6 +66,7 @@ impl Call {
             output: None,
             watches_memory: false,
             fence: None,
+            filter: None,
         }
     }
 
@@ -101,6 +104,12 @@ impl Call {
     /// Lets it write below these places alone; see [`fence::is_possible`].
     pub(crate) fn behind_fence(mut self, writable: Vec<PathBuf>) -> Call {
         self.fence = Some(writable);
+        self
+    }
+
+    /// Lets the kernel refuse these calls with this errno, as it does in a container.
+    pub(crate) fn behind_filter(mut self, calls: &[i64], errno: i32) -> Call {
+        self.filter = Some(Filter { calls: calls.to_vec(), errno });
         self
     }
 
@@ -156,9 +165,10 @@ impl Call {
         };
         let fence = self.fence.clone();
         let fence = fence.or_else(|| fence::writable(&self.words, self.dir.as_ref()));
-        let started = match fence {
-            None => command.spawn().map_err(|error| error.to_string()),
-            Some(places) => fence::start(&mut command, &places),
+        let started = match (&self.filter, fence) {
+            (Some(filter), _) => filter.start(&mut command),
+            (None, Some(places)) => fence::start(&mut command, &places),
+            (None, None) => command.spawn().map_err(|error| error.to_string()),
         };
         let mut child = started.map_err(|error| format!("cannot run {:?}: {error}", self.words))?;
         if let Some(mut stdin) = child.stdin.take() {

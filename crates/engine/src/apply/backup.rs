@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
-    DirectoryBuffer, Follow, RenameMode, for_each_entry, linkat, open_directory, renameat, statat,
+    DirectoryBuffer, Follow, RenameMode, for_each_entry, is_refusal_of_mode, linkat,
+    open_directory, renameat, statat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -27,7 +28,7 @@ pub(crate) fn make(
             Ok(()) => return Ok(backup_name),
             Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {}
             // A file system that cannot promise not to replace: the number was free just now.
-            Err(error) if error.errno == Errno::INVAL && mode == RenameMode::NoReplace => {
+            Err(error) if is_refusal_of_mode(error.errno) && mode == RenameMode::NoReplace => {
                 renameat(directory, name, directory, &backup_name, RenameMode::Replace)?;
                 return Ok(backup_name);
             }

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use haul_io::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, linkat, name_open,
-    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, is_refusal_of_mode, linkat,
+    name_open, open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -193,7 +193,7 @@ impl Temporary {
         let Some(hidden) = &self.hidden else { return name_open(fd, directory, name) };
         match renameat(directory, hidden, directory, name, RenameMode::NoReplace) {
             // A file system that cannot promise not to replace can do it by two names.
-            Err(error) if error.errno == Errno::INVAL => {
+            Err(error) if is_refusal_of_mode(error.errno) => {
                 linkat(directory, hidden, directory, name, Follow::No)?;
                 unlinkat(directory, hidden)
             }

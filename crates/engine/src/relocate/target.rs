@@ -4,7 +4,9 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Access, CWD, Follow, OpenHow, RenameMode, Stat, openat, renameat, statat};
+use haul_sys::fs::{
+    Access, CWD, Follow, OpenHow, RenameMode, Stat, is_refusal_of_mode, openat, renameat, statat,
+};
 
 use super::monitor::What;
 use super::note;
@@ -132,13 +134,11 @@ pub(super) fn rename_new_at(
     match plainly(RenameMode::NoReplace) {
         Ok(()) => Ok(()),
         // A file system that cannot promise it: the name is looked at, and taken if it is free.
-        Err(error) if matches!(error.errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            match statat(directory, name) {
-                Ok(_) => Err(Errno::EXIST),
-                Err(error) if error.errno != Errno::NOENT => Err(error.errno),
-                Err(_) => plainly(RenameMode::Replace).map_err(|error| error.errno),
-            }
-        }
+        Err(error) if is_refusal_of_mode(error.errno) => match statat(directory, name) {
+            Ok(_) => Err(Errno::EXIST),
+            Err(error) if error.errno != Errno::NOENT => Err(error.errno),
+            Err(_) => plainly(RenameMode::Replace).map_err(|error| error.errno),
+        },
         Err(error) => Err(error.errno),
     }
 }

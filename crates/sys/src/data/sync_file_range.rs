@@ -4,8 +4,9 @@
 //! Makes nothing durable: neither sizes nor the device's own cache. It is for keeping dirty pages
 //! few and for making them clean, so that they can be dropped.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use crate::fs::fdatasync;
 use crate::{Call, CallError, Errno, Result};
 
 /// What to do about the range's dirty pages.
@@ -18,7 +19,22 @@ pub enum Writeback {
 }
 
 /// Writes the dirty pages of a range back; a length of 0 means up to the end.
+///
+/// Where the kernel or a filter of system calls refuses it (`ENOSYS`, `EPERM`), nothing is started,
+/// and [`Writeback::Complete`] writes all of the file, by fdatasync(2).
 pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
+    match (sync_file_range(fd.as_fd(), offset, bytes, how), how) {
+        (Err(error), Writeback::Start) if is_refusal(error.errno) => Ok(()),
+        (Err(error), Writeback::Complete) if is_refusal(error.errno) => fdatasync(fd),
+        (answer, _) => answer,
+    }
+}
+
+fn is_refusal(errno: Errno) -> bool {
+    matches!(errno, Errno::NOSYS | Errno::PERM)
+}
+
+fn sync_file_range(fd: BorrowedFd<'_>, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
     let flags = match how {
         Writeback::Start => libc::SYNC_FILE_RANGE_WRITE,
         Writeback::Complete => {
@@ -31,7 +47,7 @@ pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Res
     let offset = libc::off64_t::try_from(offset).map_err(too_large)?;
     let bytes = libc::off64_t::try_from(bytes).map_err(too_large)?;
     // SAFETY: the call takes numbers only, and the descriptor is borrowed until it returns.
-    let answer = unsafe { libc::sync_file_range(fd.as_fd().as_raw_fd(), offset, bytes, flags) };
+    let answer = unsafe { libc::sync_file_range(fd.as_raw_fd(), offset, bytes, flags) };
     if answer == 0 {
         return Ok(());
     }

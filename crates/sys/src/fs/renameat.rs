@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::RenameFlags;
 
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, Errno, Result};
 
 /// What happens to a file that has the new name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,17 @@ pub enum RenameMode {
     Exchange,
 }
 
+/// Tells whether a rename that was not to replace, or was to exchange, may have failed for the way
+/// that it was asked for: the file system cannot promise that (`EINVAL`), or the call is unknown or
+/// filtered. A plain one then tells whether it was for something else.
+#[must_use]
+pub fn is_refusal_of_mode(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
+}
+
 /// Renames `name` in `directory` to `new_name` in `new_directory`. `EXDEV` across file systems.
+///
+/// Where the newer call is refused, a plain rename is made by the older one.
 pub fn renameat(
     directory: impl AsFd,
     name: &CStr,
@@ -32,6 +42,12 @@ pub fn renameat(
         RenameMode::NoReplace => RenameFlags::NOREPLACE,
         RenameMode::Exchange => RenameFlags::EXCHANGE,
     };
-    rustix::fs::renameat_with(directory, name, new_directory, new_name, flags)
-        .named(Call::Renameat2)
+    let newer = rustix::fs::renameat_with(&directory, name, &new_directory, new_name, flags);
+    match newer {
+        Err(Errno::NOSYS | Errno::PERM) if flags.is_empty() => {
+            rustix::fs::renameat(directory, name, new_directory, new_name)
+        }
+        answer => answer,
+    }
+    .named(Call::Renameat2)
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::Operation;
+use super::{Operation, call_error, make};
 use crate::memory::AlignedBuffer;
 use crate::{Call, CallError, Errno, Result};
 
@@ -59,21 +59,10 @@ pub struct Queue {
     thread: PhantomData<*const ()>,
 }
 
-fn call_error(call: Call, error: &std::io::Error) -> CallError {
-    CallError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
-}
-
 impl Queue {
     /// Makes a queue for up to `depth` requests at a time.
     pub fn new(depth: usize) -> Result<Queue> {
-        let entries = u32::try_from(depth.max(1).next_power_of_two())
-            .map_err(|_| CallError::new(Call::IoUringSetup, Errno::INVAL))?;
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_coop_taskrun()
-            .build(entries)
-            .or_else(|_| IoUring::new(entries))
-            .map_err(|error| call_error(Call::IoUringSetup, &error))?;
+        let ring = make(depth)?;
         let flights = std::iter::repeat_with(|| None).take(depth.max(1)).collect();
         Ok(Queue { ring, flights, in_flight: 0, thread: PhantomData })
     }

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::{IoUring, opcode, types};
 
+use super::{call_error, make};
 use crate::memory::AlignedBuffer;
 use crate::{Call, CallError, Errno, Result};
 
@@ -50,14 +51,10 @@ pub struct Ring {
     thread: PhantomData<*const ()>,
 }
 
-fn call_error(call: Call, error: &std::io::Error) -> CallError {
-    CallError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
-}
-
-/// Tells whether this process may make rings at all, by making a tiny one.
+/// Tells whether this process may make and use rings at all, by making a tiny one.
 #[must_use]
 pub fn is_allowed() -> bool {
-    IoUring::new(1).is_ok()
+    make(1).is_ok()
 }
 
 impl Ring {
@@ -65,16 +62,7 @@ impl Ring {
     ///
     /// The buffers are pinned: `ENOMEM` past RLIMIT_MEMLOCK on kernels that count it.
     pub fn new(slots: usize, slot_bytes: usize) -> Result<Ring> {
-        let entries = u32::try_from(slots.max(1).next_power_of_two())
-            .map_err(|_| CallError::new(Call::IoUringSetup, Errno::INVAL))?;
-        let setup = |error: std::io::Error| call_error(Call::IoUringSetup, &error);
-        // One thread submits and waits, so completions need not interrupt it (Linux 6.1).
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_coop_taskrun()
-            .build(entries)
-            .or_else(|_| IoUring::new(entries))
-            .map_err(setup)?;
+        let ring = make(slots)?;
         let buffer = AlignedBuffer::new(slots * slot_bytes)?;
         let register = |error: std::io::Error| call_error(Call::IoUringRegister, &error);
         let parts: Vec<libc::iovec> = buffer

@@ -1,0 +1,116 @@
+//! Container engines, sandboxes and old kernels refuse calls: with `EPERM` (a seccomp filter), or
+//! with `ENOSYS` (a kernel or filter that does not know them). What haul does with them it then does
+//! otherwise, and nobody notices.
+//!
+//! The filters are the kernel's own. What a refused call may be replaced by is in `io/src/errno.rs`
+//! and in haul-sys.
+
+use std::os::unix::fs::{FileExt as _, symlink};
+
+use haul_manifest::Aspects;
+
+use super::support::Outcome;
+use super::support::judge::demand_equal;
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::volume::volumes;
+
+/// Calls that are newer than the oldest kernel that is served, or that engines are known to refuse.
+const REFUSED: [(&str, i64); 18] = [
+    ("io_uring_setup", libc::SYS_io_uring_setup),
+    ("io_uring_enter", libc::SYS_io_uring_enter),
+    ("copy_file_range", libc::SYS_copy_file_range),
+    ("sendfile", libc::SYS_sendfile),
+    ("splice", libc::SYS_splice),
+    ("preadv2", libc::SYS_preadv2),
+    ("pwritev2", libc::SYS_pwritev2),
+    ("cachestat", 451),
+    ("mincore", libc::SYS_mincore),
+    ("sync_file_range", libc::SYS_sync_file_range),
+    ("fallocate", libc::SYS_fallocate),
+    ("fadvise64", libc::SYS_fadvise64),
+    ("renameat2", libc::SYS_renameat2),
+    ("tee", libc::SYS_tee),
+    ("openat2", libc::SYS_openat2),
+    ("close_range", libc::SYS_close_range),
+    ("name_to_handle_at", libc::SYS_name_to_handle_at),
+    ("open_by_handle_at", libc::SYS_open_by_handle_at),
+];
+
+const MIB: usize = 1 << 20;
+
+/// Makes a tree `s` that has a bit of everything that is moved in its own way.
+fn plant(scratch: &Scratch) -> Outcome {
+    for index in 0..40_u8 {
+        scratch.write(&format!("s/small/{index}"), vec![index; usize::from(index) * 100])?;
+    }
+    scratch.write("s/medium", vec![7; 3 * MIB + 5])?;
+    scratch.write("s/large", vec![9; 17 * MIB + 1])?;
+    let sparse = std::fs::File::create(scratch.at("s/sparse"))?;
+    sparse.write_all_at(b"end", 20 * MIB as u64)?;
+    symlink("medium", scratch.at("s/link"))?;
+    std::fs::hard_link(scratch.at("s/medium"), scratch.at("s/second"))?;
+    Ok(())
+}
+
+#[test]
+fn a_copy_does_without_any_call_that_is_refused() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        plant(&scratch)?;
+        for (name, number) in REFUSED {
+            for errno in [libc::EPERM, libc::ENOSYS] {
+                for options in [
+                    ["-a", "--stats", "--jobs=3"],
+                    ["-a", "--cache=direct", "--reflink=never"],
+                    ["-a", "--cache=drop", "--reflink=never"],
+                    ["-a", "--jobs=1", "--reflink=never"],
+                ] {
+                    let call = Call::of(haul()).word("cp").words(options).words(["s", "t"]);
+                    let call = call.in_dir(scratch.path()).behind_filter(&[number], errno);
+                    let done = call.run()?;
+                    let what = format!("{name} {errno} {options:?} {}: {done:?}", volume.name);
+                    // There may be figures, and warnings of what is no direct I/O here.
+                    let said = done.errors();
+                    let is_wrong = said.contains("cannot") || said.contains("error");
+                    assert_eq!((done.code(), is_wrong), (Some(0), false), "{what}");
+                    let (source, target) = (scratch.at("s"), scratch.at("t"));
+                    demand_equal(&source, &target, Aspects::preserved(), &what);
+                    scratch.clear("t")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_others_do_without_them_as_well() -> Outcome {
+    let scratch = Scratch::new()?;
+    plant(&scratch)?;
+    let large = std::fs::read(scratch.at("s/large"))?;
+    for (name, number) in REFUSED {
+        for errno in [libc::EPERM, libc::ENOSYS] {
+            let run = |script: &str| {
+                let call = Call::of("sh").words(["-ec", script]).word(haul());
+                call.in_dir(scratch.path()).behind_filter(&[number], errno).succeed()
+            };
+            for script in [
+                "\"$0\" read s/large | \"$0\" write --fsync t",
+                "\"$0\" read --cache=direct s/large | \"$0\" write --cache=direct --atomic t",
+                "\"$0\" cat s/large > t",
+                "\"$0\" cat s/large | \"$0\" tee t > t2; cmp t t2; rm t2",
+                "\"$0\" dd if=s/large of=t bs=1M status=none",
+                "\"$0\" split -n 4 s/large t.; cat t.* > t; rm t.*",
+                "\"$0\" cp -a s u; \"$0\" mv u/large t; \"$0\" rm -r u; [ ! -e u ]",
+                "\"$0\" md5sum s/large > sum; \"$0\" md5sum --quiet -c sum; cp s/large t",
+            ] {
+                let _said_nothing = run(script)?;
+                let what = format!("{name} {errno} {script}");
+                assert!(std::fs::read(scratch.at("t"))? == large, "{what}");
+                scratch.clear("t")?;
+            }
+        }
+    }
+    Ok(())
+}
