@@ -6,6 +6,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, pread, pwrite};
 
+use super::buffers::Lent;
 use super::{Answer, Server, failure};
 use crate::judge::About;
 use crate::operation::Operation;
@@ -18,15 +19,17 @@ impl Server {
         Ok(self.nodes.keep(fd, &node.name))
     }
 
-    /// Reads into a buffer and returns how much of it is filled.
-    pub(super) fn read(&self, fh: FileHandle, offset: u64, buffer: &mut [u8]) -> Answer<usize> {
+    /// Reads as many bytes as there are.
+    pub(super) fn read(&self, fh: FileHandle, offset: u64, size: u32) -> Answer<Lent<'_>> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let bytes = buffer.len() as u64;
+        let bytes = u64::from(size);
         let about = About { operation: Operation::Read, name: &handle.name, offset, bytes };
         let (_under_way, verdict) = self.admit_range(&about)?;
-        let most = verdict.short.unwrap_or(usize::MAX).min(buffer.len());
+        // Only now that it has waited: as many buffers as there are processors are used at once.
+        let most = verdict.short.unwrap_or(usize::MAX).min(size as usize);
+        let mut buffer = self.buffers.lend(most);
         let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..most).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match pread(&handle.fd, rest, offset + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
@@ -34,12 +37,13 @@ impl Server {
                 Err(errno) => return Err(failure(errno)),
             }
         }
+        buffer.keep(filled);
         if verdict.flips
-            && let Some(first) = buffer.get_mut(..filled).and_then(<[u8]>::first_mut)
+            && let Some(first) = buffer.first_mut()
         {
             *first ^= 1;
         }
-        Ok(filled)
+        Ok(buffer)
     }
 
     /// Writes bytes and returns how many.

@@ -1,6 +1,5 @@
 //! The table of FUSE's requests: each is taken apart, answered by [`Server`], and replied to.
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::SystemTime;
@@ -28,11 +27,6 @@ const GENERATION: Generation = Generation(0);
 /// What `lseek(2)` wants.
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
-
-thread_local! {
-    /// What a thread reads into, kept because fresh memory would cost as much as the reading.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Replies to a request that is answered with an entry.
 fn reply_entry(server: &Server, answer: Answer<fuser::FileAttr>, reply: ReplyEntry) {
@@ -209,13 +203,10 @@ impl Filesystem for Server {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        BUFFER.with_borrow_mut(|buffer| {
-            buffer.resize(size as usize, 0);
-            match Server::read(self, fh, offset, buffer) {
-                Ok(filled) => reply.data(buffer.get(..filled).unwrap_or_default()),
-                Err(errno) => reply.error(errno),
-            }
-        });
+        match Server::read(self, fh, offset, size) {
+            Ok(bytes) => reply.data(&bytes),
+            Err(errno) => reply.error(errno),
+        }
     }
 
     fn write(

@@ -1,5 +1,6 @@
 //! The server: answers the kernel's requests, one thread each, from the directory below.
 
+mod buffers;
 mod data;
 mod dispatch;
 mod names;
@@ -8,6 +9,7 @@ mod properties;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::buffers::Buffers;
 use crate::config::{Config, Mode, Offload};
 use crate::judge::{About, Judge, UnderWay, Verdict};
 use crate::nodes::Nodes;
@@ -32,6 +34,7 @@ pub(crate) struct Server {
     offload: Offload,
     in_flight: usize,
     remembered: Duration,
+    buffers: Buffers,
 }
 
 impl Server {
@@ -43,6 +46,7 @@ impl Server {
             offload: config.offload,
             in_flight: config.in_flight,
             remembered: config.remembered,
+            buffers: Buffers::new(),
         }
     }
 
