@@ -31,7 +31,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// How many records are read before a thread is worth starting.
 pub(super) const STARTS_AFTER: u32 = 2;
 
-/// How long a signal may have to wait while there is no record.
+/// How long a signal may have to wait while there is no record, and a record for the end.
 const HEED: Duration = Duration::from_millis(100);
 
 /// A record, in the buffer that goes round.
@@ -104,6 +104,11 @@ impl Ahead {
         Some(ahead)
     }
 
+    /// What makes it stop reading when it is set.
+    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
     /// Hands a buffer to be filled.
     pub(super) fn give(&self, buffer: AlignedBuffer) {
         // After its last record the thread is gone, and nothing is to be filled any more.
@@ -114,8 +119,8 @@ impl Ahead {
     pub(super) fn next(&self, told: &mut Told<'_>) -> Result<Result<Record, Errno>, Quit> {
         loop {
             if told.is_ending {
-                self.stop.store(true, Ordering::Relaxed);
-                return self.records.try_recv().map(Ok).map_err(|_| told.end());
+                // What is being read is waited for; who finds nothing to read is not.
+                return self.records.recv_timeout(HEED).map(Ok).map_err(|_| told.end());
             }
             match self.records.recv_timeout(HEED) {
                 Ok(record) => return Ok(Ok(record)),

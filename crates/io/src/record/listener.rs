@@ -1,5 +1,8 @@
 //! Who hears of a run of records: the seam to words, clocks and signals.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use haul_sys::Errno;
 
 /// What was done so far.
@@ -131,15 +134,16 @@ pub trait Listener {
 pub(super) struct Told<'l> {
     listener: &'l mut dyn Listener,
     pub(super) counts: Counts,
-    /// Whether the end waits until the records that were read are written.
-    pub(super) defers: bool,
-    /// Whether the end was asked for while it waited.
+    /// Who reads ahead of a run that ends only when all that was read is written: told to stop when
+    /// the end is asked for.
+    pub(super) reader: Option<Arc<AtomicBool>>,
+    /// Whether that was asked for.
     pub(super) is_ending: bool,
 }
 
 impl<'l> Told<'l> {
     pub(super) fn new(listener: &'l mut dyn Listener) -> Told<'l> {
-        Told { listener, counts: Counts::default(), defers: false, is_ending: false }
+        Told { listener, counts: Counts::default(), reader: None, is_ending: false }
     }
 
     pub(super) fn say(&mut self, trouble: Trouble) {
@@ -147,13 +151,14 @@ impl<'l> Told<'l> {
     }
 
     pub(super) fn heed(&mut self) -> Result<(), Quit> {
-        match self.listener.heed(&self.counts) {
-            Flow::Go => Ok(()),
-            Flow::End if self.defers => {
+        match (self.listener.heed(&self.counts), &self.reader) {
+            (Flow::Go, _) => Ok(()),
+            (Flow::End, Some(stop)) => {
+                stop.store(true, Ordering::Relaxed);
                 self.is_ending = true;
                 Ok(())
             }
-            Flow::End => Err(self.end()),
+            (Flow::End, None) => Err(self.end()),
         }
     }
 

@@ -177,7 +177,7 @@ impl<'l> Run<'l> {
         let Ok(second) = AlignedBuffer::new(bytes_of(self.order.ibs)) else { return };
         let (amount, done) = ((self.order.count, self.order.ibs), self.told.counts.read());
         if let Some(ahead) = Ahead::start(self.taker, &self.input.fd, amount, done) {
-            self.told.defers = self.input.offset.is_none();
+            self.told.reader = self.input.offset.is_none().then(|| ahead.stop());
             self.buffer.take().into_iter().chain([second]).for_each(|buffer| ahead.give(buffer));
             self.ahead = Some(ahead);
         }
@@ -187,7 +187,7 @@ impl<'l> Run<'l> {
     fn come_back(&mut self, copied: Result<bool, Quit>) {
         let Some(ahead) = self.ahead.take() else { return };
         ahead.end(&self.input);
-        self.told.defers = false;
+        self.told.reader = None;
         if let (Some(at), false) = (self.input.offset, copied == Ok(true)) {
             // The run has failed and says so; there is nothing to add.
             let _moved = seek_set(&self.input.fd, at);
