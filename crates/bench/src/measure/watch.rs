@@ -31,12 +31,12 @@ struct State {
 }
 
 impl Watch {
-    /// Starts to watch on a thread of `scope`, and returns when that runs.
+    /// Returns one that has seen nothing yet.
     pub(crate) fn new() -> Watch {
         Watch { state: Mutex::new(State::default()), changed: Condvar::new() }
     }
 
-    /// Starts the watching thread.
+    /// Starts the watching thread, which ends with [`Watch::stop`].
     pub(crate) fn start<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
