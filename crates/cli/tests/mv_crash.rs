@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::mv::{Two, leftovers, mv};
 use super::support::Outcome;
+use super::support::image::Image;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
@@ -154,6 +155,25 @@ fn what_is_added_while_it_is_moved_stays() -> Outcome {
     if !is_usable()? {
         return Ok(());
     }
+    added_while_moved(&two)
+}
+
+/// What was written just after the copy may have a time before its beginning.
+#[test]
+fn what_is_added_stays_where_times_are_whole_seconds() -> Outcome {
+    let scratch = Scratch::new()?;
+    // Inodes of this size have no room for fractions.
+    let Some(image) = Image::made_with(&scratch, "ext4", &["-I", "128"])? else { return Ok(()) };
+    if !is_usable()? {
+        return Ok(());
+    }
+    added_while_moved(&Two {
+        here: Scratch::below(&image.mount)?,
+        there: Scratch::below(scratch.path())?,
+    })
+}
+
+fn added_while_moved(two: &Two) -> Outcome {
     let (here, there) = (&two.here, &two.there);
     furnish(here, there)?;
     let call = mv(["--jobs=1", "d", &two.far("")]).in_dir(here.path());

@@ -14,6 +14,7 @@ mod facts;
 mod journal;
 pub mod leftover;
 mod metadata;
+mod moment;
 pub mod monitor;
 mod plan;
 pub mod preflight;

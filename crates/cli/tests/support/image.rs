@@ -20,6 +20,15 @@ pub(crate) struct Image {
 impl Image {
     /// Makes one and mounts it; `None`, and the test ignored, where that cannot be done.
     pub(crate) fn new(scratch: &Scratch, kind: &'static str) -> Outcome<Option<Image>> {
+        Image::made_with(scratch, kind, &[])
+    }
+
+    /// The same with options for whoever makes the file system.
+    pub(crate) fn made_with(
+        scratch: &Scratch,
+        kind: &'static str,
+        options: &[&str],
+    ) -> Outcome<Option<Image>> {
         if !is_root()? || !has(&format!("mkfs.{kind}"))? {
             return Ok(None);
         }
@@ -30,7 +39,9 @@ impl Image {
         fs::create_dir(&mount)?;
         let bytes = if kind == "ext4" { 128 << 20 } else { 320 << 20 };
         fs::File::create(&file)?.set_len(bytes)?;
-        Call::of(format!("mkfs.{kind}")).word("-q").word(&file).succeed()?;
+        // It warns of options that it finds old.
+        let made = Call::of(format!("mkfs.{kind}")).word("-q").words(options).word(&file).run()?;
+        assert_eq!(made.code(), Some(0), "{made:?}");
         let image = Image { kind, file, mount };
         if image.mount().is_err() {
             ignored("loop devices")?;

@@ -2,13 +2,12 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, Time, fdatasync, fstat, fsync_names, open_directory,
-    openat, statat, try_lock, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, fdatasync, fstat, fsync_names, open_directory, openat,
+    statat, try_lock, unlinkat,
 };
 use haul_sys::{CallError, Errno};
 
@@ -19,6 +18,7 @@ use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot, read_fully, write_all};
 use crate::apply::existing::split;
 use crate::error::{Failure, JournalFlaw, Severity, What};
+use crate::moment;
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
 use crate::walk::path::join;
@@ -280,7 +280,8 @@ fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Resul
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
     let end = header.len() as u64;
-    let journal = Journal::new((fd, spot), Sums::new(nonce), Index::default(), (end, 0), now());
+    let journal =
+        Journal::new((fd, spot), Sums::new(nonce), Index::default(), (end, 0), moment::now());
     Ok(Opened { journal, form: None })
 }
 
@@ -299,15 +300,6 @@ fn take_up(
         (false, form) => form,
     };
     let position = (scanned.end, scanned.records);
-    let journal = Journal::new((fd, spot), sums, scanned.index, position, now());
+    let journal = Journal::new((fd, spot), sums, scanned.index, position, moment::now());
     Ok(Opened { journal, form: Some(form) })
-}
-
-fn now() -> Time {
-    // A clock before 1970 makes every source look younger than the run: nothing is recorded then.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time {
-        seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
-        nanoseconds: now.subsec_nanos(),
-    }
 }

@@ -16,6 +16,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::index::{Begun, Index};
 use super::record::{self, MOST_PIECES, Names, Place, Position};
 use super::sums::{Sum, Sums};
+use crate::moment::precedes;
 
 /// How often a call is made again that a signal broke off.
 const RETRIES: u32 = 100;
@@ -157,9 +158,9 @@ impl Journal {
         place: Place<'_>,
         (names, digest): (Names, Option<&[u8]>),
     ) {
-        // What changed after this run began may change again without a later time: clocks of file
-        // systems tick slowly, those without fractions once a second.
-        if self.is_broken() || !is_older(source.ctime, self.begun) {
+        // What changed after this run began may change again without a later time, for the clocks of
+        // file systems tick slowly.
+        if self.is_broken() || !precedes(source.ctime, self.begun) {
             return;
         }
         let sum = self.note(&record::finished(source, target, place, names));
@@ -231,11 +232,6 @@ impl Journal {
         }
         Ok(Ended::Removed)
     }
-}
-
-fn is_older(time: Time, begun: Time) -> bool {
-    // Without fractions the clock may stand for a second, and servers' clocks for two.
-    if time.nanoseconds == 0 { time.seconds + 2 < begun.seconds } else { time < begun }
 }
 
 pub(super) fn write_all(fd: &OwnedFd, bytes: &[u8], offset: u64) -> haul_sys::Result<()> {

@@ -10,7 +10,6 @@ use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
@@ -28,6 +27,7 @@ use super::target::Place;
 use super::{adopt, note, stage};
 use crate::apply::backup;
 use crate::copy::copy_planned;
+use crate::moment;
 use crate::plan::Plan;
 use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
@@ -264,7 +264,7 @@ impl<'r> Batch<'r> {
         self.kin = Kinship::default();
         let Some(ground) = self.ground.take() else { return };
         if !gathered.is_empty() {
-            let since = moment();
+            let since = moment::now();
             let copied = self.copy(&ground, gathered);
             self.settle(&ground, copied, since);
         }
@@ -474,14 +474,6 @@ impl<'r> Batch<'r> {
             privileged: policy.privileged,
         }
     }
-}
-
-/// A moment that what changes from now on does not precede. Files get the time of the kernel's last
-/// tick, which is at most 10 ms old (CONFIG_HZ is 100 at least).
-fn moment() -> Time {
-    const TICK: Duration = Duration::from_millis(10);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(TICK);
-    Time { seconds: now.as_secs().cast_signed(), nanoseconds: now.subsec_nanos() }
 }
 
 /// Bytes that are enough to see whether a directory is empty: any name fits.

@@ -15,6 +15,7 @@ use super::prompt::{self, Consent};
 use super::reader::Names;
 use super::request::{Ask, Deed, Policy, Protection};
 use super::worker::{Enter, Job, Worker};
+use crate::moment::precedes;
 use crate::monitor::Shard;
 use crate::walk::node::Identity;
 
@@ -73,7 +74,7 @@ fn one(
         }
     }
     if let (Some(since), Some(stat)) = (witnessed, &stat)
-        && stat.ctime >= since
+        && !precedes(stat.ctime, since)
         && !run.monitor.may_go(&node.path_of(name), stat)
     {
         return run.fail(node, name, What::Changed, None);

@@ -104,7 +104,7 @@ pub struct Policy {
     pub pace: Pace,
     /// Whether it is meant.
     pub deed: Deed,
-    /// What changed at this time or later only goes if the monitor says so.
+    /// What may have changed at this time or later only goes if the monitor says so.
     pub witnessed_since: Option<Time>,
     /// Whether permission bits do not hold us.
     pub privileged: bool,

@@ -6,6 +6,7 @@ mod blocking;
 mod by_handle;
 mod chmod;
 mod chown;
+mod clock;
 mod close;
 mod dioalign;
 mod duplicate;
@@ -38,6 +39,7 @@ pub use by_handle::{
 };
 pub use chmod::fchmod;
 pub use chown::fchown;
+pub use clock::file_clock;
 pub use close::close;
 pub use dioalign::{DirectAlign, direct_align};
 pub use duplicate::duplicate;

@@ -1,0 +1,38 @@
+//! `clock_gettime` of `CLOCK_REALTIME_COARSE` — the clock that files get their times from:
+//! <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+//!
+//! It stands from one tick of the kernel to the next, up to 10 ms, so a file that is changed now can
+//! have an earlier time than the ordinary clock showed before.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Time;
+
+/// Returns the time that a file of this machine would get that is changed now. No file that is changed
+/// later gets an earlier one, but for what its file system cuts off, and for a clock that is set back.
+#[must_use]
+pub fn file_clock() -> Time {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    Time { seconds: now.tv_sec, nanoseconds: u32::try_from(now.tv_nsec).unwrap_or(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::fs::fstat;
+
+    #[test]
+    fn what_is_changed_later_has_no_earlier_time() {
+        let path = std::env::temp_dir().join(format!("haul-sys-clock-{}", std::process::id()));
+        let mut file = std::fs::File::create_new(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        for _ in 0..1000 {
+            let before = file_clock();
+            file.write_all(b"x").unwrap();
+            let changed = fstat(&file).unwrap().ctime;
+            assert!(changed >= before, "{changed:?} is before {before:?}");
+        }
+    }
+}
