@@ -12,27 +12,8 @@ use haul_manifest::Aspects;
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, USER, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Strace, is_usable, points};
-use super::support::{Outcome, has, is_root};
-
-/// Calls whose failure is the C library's affair, and those that do not change anything.
-const SPARED: [&str; 15] = [
-    "geteuid",
-    "getrandom",
-    "getegid",
-    "umask",
-    "futex",
-    "exit",
-    "exit_group",
-    "rt_sigprocmask",
-    "rt_sigaction",
-    "restart_syscall",
-    "set_robust_list",
-    "rseq",
-    "sigaltstack",
-    "gettid",
-    "munmap",
-];
+use super::support::strace::{SPARED, Strace, is_usable, points};
+use super::support::{Outcome, entries, has, if_there, is_root};
 
 const NAMES: [&str; 5] = ["a", "b", "d/c", "large", "d/twin"];
 
@@ -73,7 +54,7 @@ enum Leftovers {
 /// Returns what is wrong with a target, if anything.
 fn objection(source: &Path, target: &Path, leftovers: Leftovers) -> Outcome<Option<String>> {
     for name in NAMES {
-        let Ok(found) = fs::read(target.join(name)) else { continue };
+        let Some(found) = if_there(fs::read(target.join(name)))? else { continue };
         if found != OLD && found != fs::read(source.join(name))? {
             return Ok(Some(format!("{name} is neither old nor new: {} bytes", found.len())));
         }
@@ -85,7 +66,7 @@ fn objection(source: &Path, target: &Path, leftovers: Leftovers) -> Outcome<Opti
         return Ok(Some(format!("the link leads to {}", text.display())));
     }
     for dir in [target.to_owned(), target.join("d")] {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in entries(&dir)? {
             let name = entry.file_name().to_string_lossy().into_owned();
             let known = ["a", "b", "c", "d", "large", "link", "twin"].contains(&name.as_str());
             let ours = is_hidden(&name) && leftovers == Leftovers::Hidden;

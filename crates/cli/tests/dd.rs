@@ -6,10 +6,10 @@ use std::os::fd::AsFd as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::stream::{demand, noise, shell};
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, gnu};
+use super::support::shell::{demand, noise, shell};
+use super::support::{Outcome, gnu, if_there};
 
 fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("dd").words(words)
@@ -136,8 +136,8 @@ fn every_line_does_and_says_what_gnus_does() -> Outcome {
         let [ours, theirs] = results.as_slice() else { continue };
         let of = |name: &str| scratch.at(name);
         for file in ["o", "new", "big"] {
-            let (one, two) = (fs::read(of("h").join(file)).ok(), fs::read(of("g").join(file)).ok());
-            if one != two {
+            let read = |folder| if_there(fs::read(of(folder).join(file)));
+            if read("h")? != read("g")? {
                 wrong.push(format!("{line}: {file} differs"));
             }
         }

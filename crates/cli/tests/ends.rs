@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::stream::{demand, noise, shell};
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::{demand, noise, shell};
 use super::support::{Outcome, is_root};
 
 /// Numbers that look like chance and are the same every time.
@@ -170,7 +170,10 @@ fn who_is_no_longer_read_ends_quietly() -> Outcome {
         "haul dd if=a bs=64K status=none",
         "haul tee < a",
         "haul write - < a",
+        "haul read a",
+        "haul read --cache=drop a",
         "haul read - < a",
+        "haul cat a",
         "haul cat - < a",
         "haul cat -n a",
         "cat a | haul cat",

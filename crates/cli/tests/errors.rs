@@ -11,7 +11,7 @@ use super::support::judge::demand_equal;
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
-use super::support::{Outcome, is_root};
+use super::support::{Outcome, if_there, is_root};
 
 fn furnish(scratch: &Scratch) -> Outcome {
     for name in [b"a".as_slice(), b"b", b"d/c", b"d/\xff\n", b"d/e/f", b"d/e/g"] {
@@ -34,7 +34,7 @@ fn fail_and_retry(fault: &str) -> Outcome {
     assert_eq!(done.code(), Some(1), "{fault}: {done:?}");
     let list = fs::read_to_string(scratch.at("list"))?;
     assert!(list.contains("\"event\":\"failure\""), "{fault}: {list}");
-    let untouched = fs::metadata(scratch.at("t/d")).ok();
+    let untouched = if_there(fs::metadata(scratch.at("t/d")))?;
     // From elsewhere, with a list that is replaced by what fails this time.
     let list = scratch.at("list");
     let again =

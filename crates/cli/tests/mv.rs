@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haul_manifest::{Aspect, Aspects, parse_recipe};
 
@@ -11,7 +11,7 @@ use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::pairs;
-use super::support::{Outcome, gnu, ignored, is_root};
+use super::support::{Outcome, gnu, hidden, ignored, is_root};
 
 /// Starts the command line of `haul mv`.
 pub(crate) fn mv<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
@@ -37,22 +37,22 @@ impl Two {
         Ok(Some(Two { here, there: Scratch::below(memory)? }))
     }
 
+    /// The same, where calls can be traced.
+    pub(crate) fn traced() -> Outcome<Option<Two>> {
+        let two = Two::new()?;
+        Ok(if two.is_some() && is_usable()? { two } else { None })
+    }
+
     /// The path of an entry on the other side, as a word.
     pub(crate) fn far(&self, name: &str) -> String {
         self.there.at(name).display().to_string()
     }
 }
 
-/// Lists what has a hidden name of ours in a folder.
+/// Lists the hidden names of ours in a folder.
 pub(crate) fn leftovers(dir: &Path) -> Outcome<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with(".haul-") {
-            found.push(name);
-        }
-    }
-    Ok(found)
+    let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(hidden(dir)?.into_iter().map(name).collect())
 }
 
 fn generate(root: &Path, recipe: &str) -> Outcome {

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mv::{Two, leftovers, mv};
-use super::support::Outcome;
 use super::support::image::Image;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
+use super::support::{Outcome, if_there};
 
 /// Every file that is moved, and its size.
 const FILES: [(&str, usize); 5] =
@@ -30,10 +30,7 @@ fn furnish(here: &Scratch, there: &Scratch) -> Outcome {
     for name in ["d", "f"] {
         here.clear(name)?;
     }
-    for entry in fs::read_dir(there.path())? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        there.clear(&name)?;
-    }
+    there.clear_all()?;
     for (name, size) in FILES.into_iter().filter(|(name, _)| *name != "d/e/twin") {
         here.write(name, bytes(name, size))?;
     }
@@ -43,11 +40,12 @@ fn furnish(here: &Scratch, there: &Scratch) -> Outcome {
 }
 
 /// Returns what is wrong with where the files are, if anything.
-fn objections(here: &Path, there: &Path) -> Vec<String> {
+fn objections(here: &Path, there: &Path) -> Outcome<Vec<String>> {
     let mut wrong = Vec::new();
     for (name, size) in FILES {
         let whole = bytes(name, size);
-        let (source, target) = (fs::read(here.join(name)).ok(), fs::read(there.join(name)).ok());
+        let source = if_there(fs::read(here.join(name)))?;
+        let target = if_there(fs::read(there.join(name)))?;
         if source.as_ref() != Some(&whole) && target.as_ref() != Some(&whole) {
             wrong.push(format!("{name} is in neither place"));
         }
@@ -56,18 +54,18 @@ fn objections(here: &Path, there: &Path) -> Vec<String> {
             wrong.push(format!("{name} looks moved and is not whole"));
         }
     }
-    wrong
+    Ok(wrong)
 }
 
 /// Returns what is wrong with a move that is said to be complete, if anything.
-fn incomplete(here: &Path, there: &Path) -> Vec<String> {
-    let mut wrong = objections(here, there);
+fn incomplete(here: &Path, there: &Path) -> Outcome<Vec<String>> {
+    let mut wrong = objections(here, there)?;
     for (name, _) in FILES {
         if here.join(name).exists() || !there.join(name).exists() {
             wrong.push(format!("{name} is not moved"));
         }
     }
-    wrong
+    Ok(wrong)
 }
 
 /// Tells whether an exit code and messages fit a rerun that completes a move, some of whose operands
@@ -84,6 +82,15 @@ fn worthwhile(strace: &Strace) -> Outcome<Vec<Point>> {
     Ok(all.into_iter().filter(|point| !SPARED.contains(&point.name.as_str())).collect())
 }
 
+/// Returns a call of a move of `d` by which its copy has its name, and the source is there in part.
+fn amid_removal(two: &Two, call: &Call) -> Outcome<Point> {
+    furnish(&two.here, &two.there)?;
+    let strace = Strace::new(two.here.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    let removals = strace.lines()?.into_iter().filter(|line| line.name == "unlinkat").count();
+    Ok(Point { name: "unlinkat".to_owned(), occurrence: removals - 3 })
+}
+
 fn killed_at(log: PathBuf, point: &Point, call: Call) -> Outcome {
     let what = format!("{}:signal=KILL:when={}", point.name, point.occurrence);
     Strace::new(log).trace(&point.name).inject(&what).wrap(call).run()?;
@@ -92,10 +99,7 @@ fn killed_at(log: PathBuf, point: &Point, call: Call) -> Outcome {
 
 #[test]
 fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     let call = mv(["--jobs=1", "d", "f", &two.far("")]).in_dir(here.path());
     furnish(here, there)?;
@@ -107,9 +111,9 @@ fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
     for point in &points {
         furnish(here, there)?;
         killed_at(here.at("log"), point, call.clone())?;
-        let mut found = objections(here.path(), there.path());
+        let mut found = objections(here.path(), there.path())?;
         let again = call.run()?;
-        found.extend(incomplete(here.path(), there.path()));
+        found.extend(incomplete(here.path(), there.path())?);
         // A kill between the last removal and that of its note leaves the note.
         let left = leftovers(there.path())?;
         if !is_fitting(&again) || left.iter().any(|name| !name.ends_with(".done")) {
@@ -125,18 +129,10 @@ fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
 
 #[test]
 fn a_directory_that_was_renamed_by_its_move_is_known_again() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(two.here.path());
-    // The second removal: the copy has its name and the source is there in part.
+    let point = amid_removal(&two, &call)?;
     furnish(&two.here, &two.there)?;
-    let strace = Strace::new(two.here.at("log"));
-    strace.wrap(call.clone()).succeed()?;
-    let removals = strace.lines()?.into_iter().filter(|line| line.name == "unlinkat").count();
-    furnish(&two.here, &two.there)?;
-    let point = Point { name: "unlinkat".to_owned(), occurrence: removals - 3 };
     killed_at(two.here.at("log"), &point, call.clone())?;
     assert!(two.here.at("d").exists() && two.there.at("new").exists());
     // Whoever has written to what is left is not robbed of it.
@@ -151,10 +147,7 @@ fn a_directory_that_was_renamed_by_its_move_is_known_again() -> Outcome {
 
 #[test]
 fn what_is_added_while_it_is_moved_stays() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     added_while_moved(&two)
 }
 
@@ -194,10 +187,7 @@ fn added_while_moved(two: &Two) -> Outcome {
 
 #[test]
 fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     furnish(here, there)?;
     for n in 0..50 {
@@ -237,22 +227,16 @@ fn clean(two: &Two, words: &[&str]) -> Outcome<String> {
 
 #[test]
 fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     let call = mv(["--jobs=1", "d", &two.far("new")]).in_dir(here.path());
-    furnish(here, there)?;
-    let strace = Strace::new(here.at("log"));
-    strace.wrap(call.clone()).succeed()?;
-    let removals = strace.lines()?.into_iter().filter(|line| line.name == "unlinkat").count();
-    let at = |name: &str, occurrence| Point { name: name.to_owned(), occurrence };
+    let amid_removal = amid_removal(&two, &call)?;
+    let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
 
     // Half copied, and at work.
     furnish(here, there)?;
     let mut said = String::new();
-    stopped_at(&here.at("log"), &call, &at("syncfs", 1), || {
+    stopped_at(&here.at("log"), &call, &waiting, || {
         said = clean(&two, &["--moves"])?;
         Ok(())
     })?;
@@ -261,7 +245,7 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
 
     // Half copied, and dead.
     furnish(here, there)?;
-    killed_at(here.at("log"), &at("syncfs", 1), call.clone())?;
+    killed_at(here.at("log"), &waiting, call.clone())?;
     let said = clean(&two, &[])?;
     assert_eq!(said.matches("the same mv goes on with it").count(), 2, "{said}");
     assert_eq!(leftovers(there.path())?.len(), 2);
@@ -274,12 +258,12 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
 
     // A file's copy is made anew anyway.
     let file = mv(["--jobs=1", "f", &two.far("new")]).in_dir(here.path());
-    killed_at(here.at("log"), &at("syncfs", 1), file)?;
+    killed_at(here.at("log"), &waiting, file)?;
     assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
 
     // Named, and removed in part.
     furnish(here, there)?;
-    killed_at(here.at("log"), &at("unlinkat", removals - 3), call.clone())?;
+    killed_at(here.at("log"), &amid_removal, call.clone())?;
     let said = clean(&two, &[])?;
     let source = here.at("d").display().to_string();
     assert!(said.contains(&format!("{source}' is moved, and the same mv removes")), "{said}");

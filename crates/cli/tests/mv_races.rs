@@ -8,8 +8,8 @@ use super::mv::{Two, leftovers, mv};
 use super::support::image::Image;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::strace::{Point, Strace, is_usable, stopped_at};
-use super::support::{Outcome, has, ignored, is_root};
+use super::support::strace::{Point, Strace, stopped_at};
+use super::support::{Outcome, has, if_there, ignored, is_root};
 
 /// How often two runs are started at once.
 const RACES: usize = 60;
@@ -41,25 +41,18 @@ fn two_moves_of_one_source_never_lose_it() -> Outcome {
         let kept = places.chain(far).filter(|path| fs::read(path).is_ok_and(|is| is == whole));
         assert!(kept.count() > 0, "round {round}: {said}");
         here.clear("d")?;
-        for entry in fs::read_dir(there.path())? {
-            there.clear(&entry?.file_name().to_string_lossy())?;
-        }
+        there.clear_all()?;
     }
     Ok(())
 }
 
 #[test]
 fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     let call = mv(["--jobs=1", "-T", "f", &two.far("f")]).in_dir(here.path());
     let prepare = || -> Outcome {
-        for entry in fs::read_dir(there.path())? {
-            there.clear(&entry?.file_name().to_string_lossy())?;
-        }
+        there.clear_all()?;
         here.write("f", "new")?;
         here.write("victim", "victim")?;
         there.write("f", "old")?;
@@ -83,7 +76,7 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
             let Some(done) = swapped else { continue };
             tried += 1;
             assert_eq!(fs::read(here.at("victim"))?, b"victim", "{point:?}: {done:?}");
-            let source = fs::read(here.at("f")).ok();
+            let source = if_there(fs::read(here.at("f")))?;
             let target = there.at("f").symlink_metadata()?;
             let was_replaced = target.is_file() && fs::read(there.at("f"))? == b"new";
             // Swapped after the name was given, the moved file was removed by whoever swapped it.
@@ -99,10 +92,7 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
 
 #[test]
 fn a_waiting_name_that_was_planted_is_not_written_through() -> Outcome {
-    let Some(two) = Two::new()? else { return Ok(()) };
-    if !is_usable()? {
-        return Ok(());
-    }
+    let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     here.write("f", "moved")?;
     here.write("victim", "victim")?;
@@ -121,7 +111,7 @@ fn a_waiting_name_that_was_planted_is_not_written_through() -> Outcome {
     symlink(here.at("victim"), there.at(&waiting))?;
     let done = call.run()?;
     assert_eq!(fs::read(here.at("victim"))?, b"victim", "{done:?}");
-    let moved = fs::read(there.at("f")).ok().as_deref() == Some(b"moved");
+    let moved = if_there(fs::read(there.at("f")))?.as_deref() == Some(b"moved");
     assert!(moved != here.at("f").exists(), "{done:?}");
     assert!(!there.at("f").symlink_metadata().is_ok_and(|told| told.is_symlink()), "{done:?}");
     Ok(())

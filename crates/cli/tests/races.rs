@@ -10,11 +10,11 @@ use std::path::Path;
 use haul_manifest::Manifest;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::support::Outcome;
 use super::support::judge::snapshot;
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
+use super::support::{Outcome, entries};
 
 /// What must never come into the target.
 const SECRET: &[u8] = b"SECRET";
@@ -99,14 +99,19 @@ fn contents(dir: &Path) -> Vec<Vec<u8>> {
     if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return found;
     }
-    let Ok(entries) = fs::read_dir(dir) else { return found };
-    for entry in entries.flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => found.extend(contents(&entry.path())),
-            Ok(kind) if kind.is_file() => found.extend(fs::read(entry.path())),
-            _ => {}
+    let mut look = || -> Outcome {
+        for entry in entries(dir)? {
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                found.extend(contents(&entry.path()));
+            } else if kind.is_file() {
+                found.push(fs::read(entry.path())?);
+            }
         }
-    }
+        Ok(())
+    };
+    // What cannot be read might be the very thing that is looked for.
+    look().unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     found
 }
 

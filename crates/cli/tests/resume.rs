@@ -3,15 +3,16 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use haul_manifest::Aspects;
 
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, Done, USER, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::strace::{Line, Strace, is_usable};
-use super::support::{Outcome, has, is_root};
+use super::support::{Outcome, has, hidden, is_root};
 
 const MIB: usize = 1 << 20;
 
@@ -35,19 +36,6 @@ fn kill(scratch: &Scratch, call: Call, name: &str, occurrence: usize) -> Outcome
     let text = strace.text()?;
     assert!(text.contains("killed by SIGKILL"), "it was not killed: {text}");
     Ok(())
-}
-
-/// The hidden files of a directory.
-fn hidden(dir: &Path) -> Outcome<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(".haul-") {
-            found.push(entry.path());
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 fn journal(scratch: &Scratch) -> Outcome<PathBuf> {
@@ -311,20 +299,6 @@ fn what_contradicts_going_on_is_a_usage_error() -> Outcome {
         assert!(!scratch.at("t").exists(), "{option}");
     }
     Ok(())
-}
-
-/// Bytes that do not repeat.
-fn noise(bytes: usize) -> Vec<u8> {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut made = Vec::with_capacity(bytes + 8);
-    while made.len() < bytes {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        made.extend(seed.to_le_bytes());
-    }
-    made.truncate(bytes);
-    made
 }
 
 /// A large file of which a run that was killed has recorded two parts of 64 MiB.

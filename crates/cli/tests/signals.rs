@@ -15,7 +15,7 @@ use rustix::process::{Signal, kill_process};
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points};
-use super::support::{Outcome, has};
+use super::support::{Outcome, entries, has};
 
 const MIB: usize = 1 << 20;
 
@@ -38,31 +38,26 @@ fn furnish(dir: &Path) -> Outcome {
     Ok(())
 }
 
-/// Every file of the target that has its source's size has its bytes.
-fn demand_no_false_file(source: &Path, target: &Path, context: &str) -> Outcome {
-    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+/// What the files of a target have to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Are {
+    /// The source's.
+    Whole,
+    /// If they are as long as the source's, then the same.
+    NotFalse,
+}
+
+/// Demands that of every file of the target.
+fn demand_files(source: &Path, target: &Path, are: Are, context: &str) -> Outcome {
+    for entry in entries(target)? {
         let twin = source.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            demand_no_false_file(&twin, &entry.path(), context)?;
+            demand_files(&twin, &entry.path(), are, context)?;
             continue;
         }
         let (ours, theirs) = (fs::read(entry.path())?, fs::read(&twin)?);
-        let is_false = ours.len() == theirs.len() && ours != theirs;
-        assert!(!is_false, "{context}: {} looks complete and is not", entry.path().display());
-    }
-    Ok(())
-}
-
-/// Every file of the target is complete.
-fn demand_whole_files(source: &Path, target: &Path, context: &str) -> Outcome {
-    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
-        let twin = source.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            demand_whole_files(&twin, &entry.path(), context)?;
-            continue;
-        }
-        let same = fs::read(entry.path())? == fs::read(&twin)?;
-        assert!(same, "{context}: {} is unfinished", entry.path().display());
+        let is_fine = ours == theirs || (are == Are::NotFalse && ours.len() != theirs.len());
+        assert!(is_fine, "{context}: {} is not {are:?}", entry.path().display());
     }
     Ok(())
 }
@@ -122,17 +117,17 @@ fn an_interrupted_run_leaves_whole_files_and_dies_by_the_signal() -> Outcome {
                 heard += 1;
                 // A signal that arrives with the last call finds nothing left to end.
                 if done.code() == Some(0) {
-                    demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+                    demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, &context)?;
                     continue;
                 }
                 assert_eq!(done.signal(), Some(number), "{context}");
                 let is_told = done.errors().contains("cp: interrupted: ");
                 // Each thread gets one; a second signal ends a run without further ado.
                 if is_told {
-                    demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+                    demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, &context)?;
                 } else {
                     assert_ne!(jobs, "--jobs=1", "{context}");
-                    demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+                    demand_files(&scratch.at("s"), &scratch.at("t"), Are::NotFalse, &context)?;
                 }
             }
         }
@@ -158,9 +153,9 @@ fn an_interrupted_tree_has_whole_files_only() -> Outcome {
             assert_eq!(done.signal(), Some(2), "{context}");
             if jobs == "--jobs=1" {
                 assert!(done.errors().contains("cp: interrupted: "), "{context}");
-                demand_whole_files(&scratch.at("s"), &scratch.at("t"), &context)?;
+                demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, &context)?;
             } else {
-                demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+                demand_files(&scratch.at("s"), &scratch.at("t"), Are::NotFalse, &context)?;
             }
         }
     }
@@ -180,7 +175,7 @@ fn an_ignored_signal_is_ignored() -> Outcome {
     for signal in ["HUP", "INT"] {
         let done = signalled(&scratch, &call, "openat", 20, signal)?.ok_or("no signal")?;
         assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{signal}");
-        demand_whole_files(&scratch.at("s"), &scratch.at("t"), signal)?;
+        demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, signal)?;
     }
     Ok(())
 }
@@ -200,7 +195,7 @@ fn a_killed_run_leaves_no_file_that_looks_complete_and_is_not() -> Outcome {
             let done = signalled(&scratch, &call, &point.name, point.occurrence, "KILL")?;
             let context = format!("{jobs} killed at {point:?}");
             killed += usize::from(done.is_some_and(|done| done.signal() == Some(9)));
-            demand_no_false_file(&scratch.at("s"), &scratch.at("t"), &context)?;
+            demand_files(&scratch.at("s"), &scratch.at("t"), Are::NotFalse, &context)?;
         }
         assert!(killed > 20, "only {killed} were killed");
     }

@@ -10,39 +10,13 @@ use haul_faultfs::{Config, Mounted};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::{demand, noise, shell};
 use super::support::volume::volumes;
 use super::support::{Outcome, has, ignored, is_root};
 
 /// Starts the command line of an applet.
 fn applet<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word(name).words(words)
-}
-
-/// Bytes that look like no others, and of which no two places are alike.
-pub(crate) fn noise(count: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bytes = Vec::with_capacity(count + 8);
-    while bytes.len() < count {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
-    bytes.truncate(count);
-    bytes
-}
-
-/// Runs a line of shell in a folder, in which `haul` is the program under test.
-pub(crate) fn shell(dir: &Path, line: &str) -> Outcome<std::process::Output> {
-    let line = format!("haul() {{ '{}' \"$@\"; }}; set -o pipefail\n{line}", haul().display());
-    Ok(Command::new("bash").args(["-c", &line]).current_dir(dir).env("LC_ALL", "C").output()?)
-}
-
-pub(crate) fn demand(dir: &Path, line: &str) -> Outcome {
-    let done = shell(dir, line)?;
-    let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success() && errors.is_empty(), "{line}: {}: {errors}", done.status);
-    Ok(())
 }
 
 #[test]
@@ -138,21 +112,6 @@ fn parts_and_holes_are_read_as_they_are() -> Outcome {
     ];
     for line in lines {
         demand(scratch.path(), line)?;
-    }
-    Ok(())
-}
-
-#[test]
-fn a_reader_that_goes_away_ends_it_quietly() -> Outcome {
-    let scratch = Scratch::new()?;
-    scratch.write("a", noise(20 << 20))?;
-    for line in [
-        "haul read a | head -c 10 > /dev/null; exit ${PIPESTATUS[0]}",
-        "haul read --cache=drop a | head -c 10 > /dev/null; exit ${PIPESTATUS[0]}",
-        "haul cat a | head -c 10 > /dev/null; exit ${PIPESTATUS[0]}",
-    ] {
-        let done = shell(scratch.path(), line)?;
-        assert_eq!((done.status.code(), done.stderr.len()), (Some(141), 0), "{line}");
     }
     Ok(())
 }

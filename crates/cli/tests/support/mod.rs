@@ -7,16 +7,45 @@ pub(crate) mod image;
 pub(crate) mod judge;
 pub(crate) mod run;
 pub(crate) mod scratch;
+pub(crate) mod shell;
 pub(crate) mod strace;
 pub(crate) mod versus;
 pub(crate) mod volume;
 
 use std::error::Error;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::fs::DirEntry;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 
 /// What every test returns, so that none needs to unwrap.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Tells a thing that is not there from one that cannot be looked at, which no test may pass over.
+pub(crate) fn if_there<T>(looked: std::io::Result<T>) -> Outcome<Option<T>> {
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Lists a folder; one that is not there is empty.
+pub(crate) fn entries(dir: &Path) -> Outcome<Vec<DirEntry>> {
+    let Some(entries) = if_there(std::fs::read_dir(dir))? else { return Ok(Vec::new()) };
+    Ok(entries.collect::<std::io::Result<_>>()?)
+}
+
+/// Lists what has a hidden name of haul's in a folder, in order.
+pub(crate) fn hidden(dir: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = entries(dir)?.iter().map(DirEntry::path).collect();
+    found.retain(|path| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".haul-"))
+    });
+    found.sort();
+    Ok(found)
+}
 
 /// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
 /// and keeps back what `println` writes when a test passes; this is seen.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use haul_manifest::remove_tree;
 
-use super::Outcome;
 use super::volume::Volume;
+use super::{Outcome, entries};
 
 /// A folder of the test's own.
 pub(crate) struct Scratch {
@@ -51,6 +51,14 @@ impl Scratch {
         let path = self.at(name);
         if path.symlink_metadata().is_ok() {
             remove_tree(&path).map_err(|failure| failure.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Removes everything in it, so that a step can be made again.
+    pub(crate) fn clear_all(&self) -> Outcome {
+        for entry in entries(&self.path)? {
+            remove_tree(&entry.path()).map_err(|failure| failure.to_string())?;
         }
         Ok(())
     }

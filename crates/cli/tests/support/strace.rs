@@ -15,6 +15,25 @@ use super::{Outcome, ignored, which};
 /// How long a stop may take to show in the log.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
+/// Calls whose failure is the C library's affair, and those that do not change anything.
+pub(crate) const SPARED: [&str; 15] = [
+    "geteuid",
+    "getrandom",
+    "getegid",
+    "umask",
+    "futex",
+    "exit",
+    "exit_group",
+    "rt_sigprocmask",
+    "rt_sigaction",
+    "restart_syscall",
+    "set_robust_list",
+    "rseq",
+    "sigaltstack",
+    "gettid",
+    "munmap",
+];
+
 /// Says whether strace is there and may trace; otherwise the test is ignored.
 pub(crate) fn is_usable() -> Outcome<bool> {
     if which("strace").is_none() {

@@ -84,17 +84,24 @@ const MOVE: Case = Case {
     ..COPY
 };
 
+/// From one file to one that is there.
+const ONTO_FILE: Case = Case {
+    operands: &["if=s", "of=t"],
+    furnishing: Furnishing::File,
+    older: Older::Files,
+    aspects: Aspects::contents_only,
+    ..COPY
+};
+
+/// From a pipe.
+const WRITE: Case = Case { operands: &["t"], input: Input::Source, ..ONTO_FILE };
+
+const REMOVE: Case =
+    Case { operands: &["t"], older: Older::SameTree, promise: Promise::Gone, ..COPY };
+
 /// Every command that is swept.
 pub(super) const CASES: &[Case] = &[
-    Case {
-        name: "cp",
-        words: &["cp", "--jobs=1"],
-        operands: &["s", "t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
-        aspects: Aspects::contents_only,
-        ..COPY
-    },
+    Case { name: "cp", words: &["cp", "--jobs=1"], operands: &["s", "t"], ..ONTO_FILE },
     Case { name: "cp -a", words: &["cp", "-a", "--jobs=1"], ..COPY },
     Case { name: "cp -a, several workers", words: &["cp", "-a", "--jobs=3"], ..COPY },
     Case {
@@ -157,72 +164,27 @@ pub(super) const CASES: &[Case] = &[
         older: Older::Files,
         ..MOVE
     },
-    Case {
-        name: "dd",
-        words: &["dd", "bs=64K", "status=none"],
-        operands: &["if=s", "of=t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
-        aspects: Aspects::contents_only,
-        ..COPY
-    },
+    Case { name: "dd", words: &["dd", "bs=64K", "status=none"], ..ONTO_FILE },
     Case {
         name: "dd, record by record",
         words: &["dd", "ibs=10000", "obs=7000", "conv=fsync", "status=none"],
-        operands: &["if=s", "of=t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
-        aspects: Aspects::contents_only,
-        ..COPY
+        ..ONTO_FILE
     },
-    Case {
-        name: "write",
-        words: &["write"],
-        operands: &["t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
-        aspects: Aspects::contents_only,
-        input: Input::Source,
-        ..COPY
-    },
+    Case { name: "write", words: &["write"], ..WRITE },
     Case {
         name: "write --atomic",
         words: &["write", "--atomic"],
-        operands: &["t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
         promise: Promise::OldOrNew,
-        aspects: Aspects::contents_only,
-        input: Input::Source,
-        ..COPY
+        ..WRITE
     },
     Case {
         name: "write --atomic --fsync",
         words: &["write", "--atomic", "--fsync"],
-        operands: &["t"],
-        furnishing: Furnishing::File,
-        older: Older::Files,
         promise: Promise::OldOrNew,
-        aspects: Aspects::contents_only,
-        input: Input::Source,
-        ..COPY
+        ..WRITE
     },
-    Case {
-        name: "rm -r",
-        words: &["rm", "-r", "--jobs=1"],
-        operands: &["t"],
-        older: Older::SameTree,
-        promise: Promise::Gone,
-        ..COPY
-    },
-    Case {
-        name: "rm -r, several workers",
-        words: &["rm", "-r", "--jobs=3"],
-        operands: &["t"],
-        older: Older::SameTree,
-        promise: Promise::Gone,
-        ..COPY
-    },
+    Case { name: "rm -r", words: &["rm", "-r", "--jobs=1"], ..REMOVE },
+    Case { name: "rm -r, several workers", words: &["rm", "-r", "--jobs=3"], ..REMOVE },
 ];
 
 /// Finds a case.

@@ -11,7 +11,7 @@ use crate::mv::Two;
 use crate::support::Outcome;
 use crate::support::run::{Call, Done, haul};
 use crate::support::scratch::Scratch;
-use crate::support::strace::{Line, Strace, is_usable};
+use crate::support::strace::{Line, SPARED, Strace, is_usable};
 
 /// Errnos that any call about files may give.
 const USUAL: [&str; 6] = ["EIO", "ENOSPC", "EACCES", "ENOMEM", "EINTR", "EAGAIN"];
@@ -40,27 +40,8 @@ const PARTICULAR: &[(&str, &[&str])] = &[
     ("ioctl", &["EOPNOTSUPP", "EXDEV", "EINVAL"]),
 ];
 
-/// Calls that are not about files and never fail, or whose failure is the C library's affair.
-const SPARED: [&str; 18] = [
-    "geteuid",
-    "getegid",
-    "getrandom",
-    "umask",
-    "futex",
-    "exit",
-    "exit_group",
-    "rt_sigprocmask",
-    "rt_sigaction",
-    "rt_sigreturn",
-    "restart_syscall",
-    "set_robust_list",
-    "rseq",
-    "sigaltstack",
-    "gettid",
-    "munmap",
-    "madvise",
-    "sched_yield",
-];
+/// Calls that are spared here besides those that are everywhere.
+const SPARED_TOO: [&str; 3] = ["rt_sigreturn", "madvise", "sched_yield"];
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +143,9 @@ pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
             || ["\"s\"", "\"t\""]
                 .iter()
                 .any(|operand| line.text.contains(operand) && !line.name.starts_with("exec"));
-        let is_known = !SPARED.contains(&line.name.as_str()) && !line.name.starts_with("syscall_");
+        let name = line.name.as_str();
+        let is_spared = SPARED.contains(&name) || SPARED_TOO.contains(&name);
+        let is_known = !is_spared && !name.starts_with("syscall_");
         let by_loader = loaders.entry(line.name.clone()).or_default();
         if !begun {
             *by_loader = *occurrence;

@@ -103,9 +103,7 @@ impl Scene {
     pub(super) fn reset(&self) -> Outcome {
         self.scratch.clear("t")?;
         if let Some(far) = &self.far {
-            for entry in fs::read_dir(far.path())? {
-                far.clear(&entry?.file_name().to_string_lossy())?;
-            }
+            far.clear_all()?;
         }
         if self.moves() {
             self.scratch.clear("s")?;

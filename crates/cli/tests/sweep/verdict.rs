@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::case::{Case, Promise};
 use super::scene::{OLDER, Older, Scene, below};
@@ -10,6 +10,7 @@ use haul_manifest::Aspects;
 
 use crate::support::judge::{compared, shown};
 use crate::support::run::Done;
+use crate::support::{Outcome, entries, if_there};
 
 /// What a name that haul makes for a while begins with, and what `haul clean` looks for.
 const HIDDEN: &[u8] = b".haul-";
@@ -52,7 +53,12 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
             return Some("failed without a word".to_owned());
         }
     }
-    names(scene, case).or_else(|| leftovers(scene, case, ending))
+    names(scene, case).unwrap_or_else(unjudged).or_else(|| leftovers(scene, case, ending))
+}
+
+/// What cannot be looked at is no better than what is wrong.
+fn unjudged(error: Box<dyn std::error::Error>) -> Option<String> {
+    Some(format!("what it left cannot be judged: {error}"))
 }
 
 /// After exit code 0 everything that was asked for is there.
@@ -84,15 +90,15 @@ fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> 
 }
 
 /// After any other ending no name has contents that look right and are wrong.
-fn names(scene: &Scene, case: &Case) -> Option<String> {
+fn names(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     for name in scene.files() {
-        let whole = fs::read(below(&scene.pristine(), name)).ok();
-        let source = fs::read(below(&scene.source(), name)).ok();
-        let target = fs::read(below(&scene.target(), name)).ok();
+        let read = |root: PathBuf| if_there(fs::read(below(&root, name)));
+        let whole = read(scene.pristine())?;
+        let (source, target) = (read(scene.source())?, read(scene.target())?);
         let wrong = match case.promise {
             Promise::Gone => false,
             Promise::Moved if source != whole && target != whole => {
-                return Some(format!("{name:?} is whole in neither place"));
+                return Ok(Some(format!("{name:?} is whole in neither place")));
             }
             Promise::Moved => {
                 target.is_some_and(|target| Some(&target) != whole.as_ref() && !is_older(&target))
@@ -107,10 +113,10 @@ fn names(scene: &Scene, case: &Case) -> Option<String> {
                 .is_some_and(|(source, target)| source.len() == target.len() && source != target),
         };
         if wrong {
-            return Some(format!("{name:?} is wrong, and looks right"));
+            return Ok(Some(format!("{name:?} is wrong, and looks right")));
         }
     }
-    None
+    Ok(None)
 }
 
 fn is_older(bytes: &[u8]) -> bool {
@@ -120,18 +126,25 @@ fn is_older(bytes: &[u8]) -> bool {
 /// Names that neither side had before are those that are known, and after an orderly end there are
 /// none.
 pub(super) fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
+    let strange = match strangers(scene, case, ending) {
+        Ok(strange) => strange,
+        Err(error) => return unjudged(error),
+    };
+    (!strange.is_empty()).then(|| format!("it left {strange:?}"))
+}
+
+fn strangers(scene: &Scene, case: &Case, ending: Ending) -> Outcome<Vec<PathBuf>> {
     let mut strange = Vec::new();
     let mut waiting = vec![scene.target(), scene.scratch.path().to_owned()];
     if scene.target_folder() != scene.scratch.path() {
         waiting.push(scene.target_folder().to_owned());
     }
     while let Some(directory) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(&directory) else { continue };
-        for entry in entries.flatten() {
+        for entry in entries(&directory)? {
             let path = entry.path();
             let is_top = directory == scene.scratch.path() || directory == scene.target_folder();
             if is_known(scene, case, &path, is_top) {
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_top {
+                if entry.file_type()?.is_dir() && !is_top {
                     waiting.push(path);
                 }
                 continue;
@@ -142,7 +155,7 @@ pub(super) fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<St
             }
         }
     }
-    (!strange.is_empty()).then(|| format!("it left {strange:?}"))
+    Ok(strange)
 }
 
 fn is_known(scene: &Scene, case: &Case, path: &Path, is_top: bool) -> bool {
