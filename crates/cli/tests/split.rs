@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
 use super::support::volume::volumes;
 use super::support::{Outcome, has, which};
 
@@ -212,5 +213,27 @@ fn more_pieces_than_descriptors_are_written_in_turns() -> Outcome {
             (piece..90_000).step_by(60).flat_map(|line| format!("{line}\n").into_bytes()).collect();
         assert!(*bytes == expected, "{piece}");
     }
+    Ok(())
+}
+
+/// A piece whose end cannot be found is not an empty one, which `-e` leaves out.
+#[test]
+fn what_cannot_be_read_is_told_although_empty_pieces_are_left_out() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("in", "a line\n".repeat(100_000))?;
+    let call = split(["-e", "-n", "l/3", "in"]).in_dir(scratch.path());
+    let log = scratch.at("log");
+    // The loader reads by this call, too.
+    let reads = Strace::new(&log).trace("pread64").showing_paths();
+    reads.wrap(call.clone()).succeed()?;
+    let lines = reads.lines()?;
+    let first = lines.iter().position(|line| line.text.contains("/in>")).ok_or("never read")?;
+    let fault = format!("pread64:error=EIO:when={}", first + 1);
+    let done = Strace::new(&log).trace("pread64").inject(&fault).wrap(call).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert_eq!(done.errors(), "split: in: Input/output error\n");
     Ok(())
 }
