@@ -8,6 +8,7 @@ pub mod cache;
 pub mod digest;
 pub mod errno;
 pub mod fan;
+pub mod fully;
 pub mod hidden;
 mod in_order;
 mod job;

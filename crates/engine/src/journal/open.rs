@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
+use haul_io::fully::{again, read_fully, write_fully};
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{
@@ -15,7 +16,7 @@ use super::header::{self, BEGINNING_BYTES, Flaw};
 use super::index::Index;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
-use super::write::{Journal, Spot, read_fully, write_all};
+use super::write::{Journal, Spot};
 use crate::apply::existing::split;
 use crate::error::{Failure, JournalFlaw, Severity, What};
 use crate::moment;
@@ -276,7 +277,7 @@ fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Resul
     let nonce = haul_sys::process::random()?;
     let header = header::spell(nonce, as_name, run);
     ftruncate(&fd, 0)?;
-    write_all(&fd, &header, 0)?;
+    write_fully(&fd, &header, 0)?;
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
     let end = header.len() as u64;
@@ -292,7 +293,8 @@ fn take_up(
     form: TargetForm,
 ) -> Result<Opened, Trouble> {
     let sums = Sums::new(header.nonce);
-    let scanned = scan(&sums, header.bytes, &mut |room, offset| pread(&fd, room, offset))?;
+    let scanned =
+        scan(&sums, header.bytes, &mut |room, offset| again(|| pread(&fd, room, offset)))?;
     ftruncate(&fd, scanned.end)?;
     let form = match (header.as_name, form) {
         (true, _) => TargetForm::Name,

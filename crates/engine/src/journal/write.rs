@@ -8,18 +8,15 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use haul_io::fully::{read_fully, write_fully};
 use haul_io::witness::Piece;
-use haul_sys::data::{ftruncate, pread, pwrite};
+use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
-use haul_sys::{Call, CallError, Errno};
 
 use super::index::{Begun, Index};
 use super::record::{self, MOST_PIECES, Names, Place, Position};
 use super::sums::{Sum, Sums};
 use crate::moment::precedes;
-
-/// How often a call is made again that a signal broke off.
-const RETRIES: u32 = 100;
 
 /// Whether what is written has to be on stable storage before anything else is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +196,7 @@ impl Journal {
         if self.is_broken() {
             return Ok(());
         }
-        let written = write_all(&self.fd, &pending, writing.end).and_then(|()| match secure {
+        let written = write_fully(&self.fd, &pending, writing.end).and_then(|()| match secure {
             Secure::Yes => fdatasync(&self.fd),
             Secure::Later => Ok(()),
         });
@@ -232,33 +229,4 @@ impl Journal {
         }
         Ok(Ended::Removed)
     }
-}
-
-pub(super) fn write_all(fd: &OwnedFd, bytes: &[u8], offset: u64) -> haul_sys::Result<()> {
-    let (mut left, mut at, mut retries) = (bytes, offset, RETRIES);
-    while !left.is_empty() {
-        match pwrite(fd, left, at) {
-            Ok(0) => return Err(CallError::new(Call::Pwrite, Errno::IO)),
-            Ok(count) => {
-                left = left.get(count..).unwrap_or(&[]);
-                at += count as u64;
-            }
-            Err(error) if error.errno == Errno::INTR && retries > 0 => retries -= 1,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Reads until the buffer is full or the file ends, and returns how much that was.
-pub(super) fn read_fully(fd: &OwnedFd, bytes: &mut [u8], offset: u64) -> haul_sys::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let room = bytes.get_mut(filled..).unwrap_or(&mut []);
-        match pread(fd, room, offset + filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    Ok(filled)
 }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_sys::data::pread;
+use haul_io::fully::read_fully;
 use haul_sys::fs::{
     CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, fchmod, for_each_entry, open_directory,
     openat, statat, unlinkat,
@@ -132,7 +132,8 @@ impl Adoption {
         let [one, other] = &mut self.bytes;
         let mut offset = 0;
         loop {
-            let (length, twin) = (fill(&source, one, offset)?, fill(&copy, other, offset)?);
+            let (length, twin) =
+                (read_fully(&source, one, offset)?, read_fully(&copy, other, offset)?);
             if one.get(..length) != other.get(..twin) {
                 return Ok(false);
             }
@@ -142,16 +143,4 @@ impl Adoption {
             offset += length as u64;
         }
     }
-}
-
-/// Reads until the buffer is full or the file ends.
-fn fill(fd: &OwnedFd, buffer: &mut [u8], offset: u64) -> haul_sys::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match pread(fd, rest, offset + filled as u64)? {
-            0 => break,
-            length => filled += length,
-        }
-    }
-    Ok(filled)
 }

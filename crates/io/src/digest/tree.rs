@@ -16,12 +16,11 @@ use blake3::hazmat::{
     merge_subtrees_non_root, merge_subtrees_root_xof,
 };
 use blake3::{Hasher, OutputReader};
-use haul_sys::data::pread;
+use haul_sys::CallError;
 use haul_sys::fs::fstat;
-use haul_sys::{CallError, Errno};
 
 use super::pane::{PANE_BYTES, Pane};
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::read_fully;
 use crate::kit::BUFFER_BYTES;
 
 /// Bytes of a subtree: what is hashed where it lies is one.
@@ -200,27 +199,6 @@ fn subtree_in_place(
         hasher.update(shown);
         hasher.finalize_non_root()
     })
-}
-
-/// Reads until the buffer is full or the file ends.
-fn read_fully(file: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Result<usize, CallError> {
-    let mut filled = 0;
-    let mut retries = RETRIES;
-    while filled < buffer.len() {
-        let room = buffer.get_mut(filled..).unwrap_or(&mut []);
-        match pread(file, room, offset + filled as u64) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(CallError { call, errno })
-                if retries > 0 && verdict(call, errno) == Verdict::Retry =>
-            {
-                debug_assert_eq!(errno, Errno::INTR);
-                retries -= 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]
