@@ -75,6 +75,36 @@ pub(crate) fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| processors.get() + 1)
 }
 
+/// Why nothing is done.
+pub(crate) enum Trouble {
+    /// The command line makes no sense, and the help says what would.
+    Usage(Usage),
+    /// It makes sense, and cannot be done.
+    Plain(String),
+}
+
+impl From<Usage> for Trouble {
+    fn from(usage: Usage) -> Trouble {
+        Trouble::Usage(usage)
+    }
+}
+
+/// Refuses a command line that makes no sense.
+pub(crate) fn usage<T>(text: String) -> Result<T, Trouble> {
+    Err(Trouble::Usage(Usage(text)))
+}
+
+/// Ends an applet that does nothing.
+pub(crate) fn refused(output: &Output, trouble: &Trouble) -> ExitCode {
+    match trouble {
+        Trouble::Usage(usage) => usage_error(output, usage),
+        Trouble::Plain(text) => {
+            output.error(text);
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// Ends an applet that was called wrongly.
 pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
     output.error(&usage.0);

@@ -11,7 +11,7 @@ use haul_engine::request::{
 };
 use haul_io::{Reflink, Sparse};
 
-use super::common::{self, ProgressWhen, usage_error};
+use super::common::{self, ProgressWhen, Trouble, usage, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
@@ -72,14 +72,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                 Some(file) => retry(&output, (&settings, arguments), file, &operands),
                 None => begin(&output, (&settings, arguments), &operands),
             };
-            match begun {
-                Ok(code) => code,
-                Err(Trouble::Usage(usage)) => usage_error(&output, &usage),
-                Err(Trouble::Plain(text)) => {
-                    output.error(&text);
-                    ExitCode::FAILURE
-                }
-            }
+            begun.unwrap_or_else(|trouble| common::refused(&output, &trouble))
         }
         Err(usage) => usage_error(&output, &usage),
     }
@@ -404,15 +397,6 @@ impl Settings {
         }
         Ok(())
     }
-}
-
-enum Trouble {
-    Usage(Usage),
-    Plain(String),
-}
-
-fn usage<T>(text: String) -> Result<T, Trouble> {
-    Err(Trouble::Usage(Usage(text)))
 }
 
 /// Turns settings and operands into a request.

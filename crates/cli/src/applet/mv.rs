@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use haul_engine::relocate::{Across, Deed, Policy, Request, Unasked};
 use haul_engine::request::{Existing, Order, Resources, TargetForm};
 
-use super::common::{self, ProgressWhen, usage_error};
+use super::common::{self, ProgressWhen, Trouble, usage};
 use super::cp_help::version;
 use super::mv_help::help;
 use super::mv_options::{Id, OPTIONS};
@@ -50,18 +50,6 @@ enum Command {
     Print(String),
 }
 
-/// Why nothing is done.
-enum Trouble {
-    Usage(Usage),
-    Plain(String),
-}
-
-impl From<Usage> for Trouble {
-    fn from(usage: Usage) -> Trouble {
-        Trouble::Usage(usage)
-    }
-}
-
 /// Runs `mv` with the words behind its name.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
@@ -72,14 +60,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             Ok(run_move(&output, &settings.how, &request))
         }
     });
-    match begun {
-        Ok(code) => code,
-        Err(Trouble::Usage(usage)) => usage_error(&output, &usage),
-        Err(Trouble::Plain(text)) => {
-            output.error(&text);
-            ExitCode::FAILURE
-        }
-    }
+    begun.unwrap_or_else(|trouble| common::refused(&output, &trouble))
 }
 
 fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
@@ -189,10 +170,6 @@ impl Settings {
         }
         Ok(policy)
     }
-}
-
-fn usage<T>(text: String) -> Result<T, Trouble> {
-    Err(Trouble::Usage(Usage(text)))
 }
 
 /// Turns settings and operands into a request.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use haul_engine::remove::{Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Policy, Request};
 use haul_engine::request::{Borders, Order, Recursion, Resources};
 
-use super::common::{self, ProgressWhen, usage_error};
+use super::common::{self, ProgressWhen, Trouble, usage_error};
 use super::cp_help::version;
 use super::rm_help::help;
 use super::rm_options::{Id, OPTIONS, PRESUME_INPUT_TTY};
@@ -53,18 +53,6 @@ struct Settings {
 enum Command {
     Remove(Box<Settings>, Vec<OsString>),
     Print(String),
-}
-
-/// Why nothing is done.
-enum Trouble {
-    Usage(Usage),
-    Plain(String),
-}
-
-impl From<Usage> for Trouble {
-    fn from(usage: Usage) -> Trouble {
-        Trouble::Usage(usage)
-    }
 }
 
 /// Runs `rm` with the words behind its name.
