@@ -80,7 +80,8 @@ fn find(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).position(|window| window == what)
 }
 
-fn unescape(name: &[u8]) -> Option<Vec<u8>> {
+/// Undoes the escapes of a name in a line that begins with a backslash; `None` if it has others.
+pub(crate) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(name.len());
     let mut bytes = name.iter();
     while let Some(byte) = bytes.next() {

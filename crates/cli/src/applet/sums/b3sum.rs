@@ -17,6 +17,7 @@ use super::format::{escaped, needs_escape, shown};
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
+use super::options::cache;
 use crate::applet::common::{self, print_and_end, usage_error};
 use crate::applet::cp_help::{options, version};
 use crate::applet::data_options;
@@ -94,14 +95,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Quiet, ("", "quiet"), Nothing, "skip printing OK for each checked file"),
     opt(Id::Help, ("h", "help"), Nothing, "print help"),
     opt(Id::Version, ("V", "version"), Nothing, "print version"),
-    Opt {
-        id: Id::Cache,
-        short: "",
-        long: "cache",
-        takes: Required("WHEN"),
-        origin: Origin::Haul,
-        help: "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
-    },
+    cache(Id::Cache),
 ];
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use haul_io::digest::Algorithm;
 
 use super::base64;
+use crate::sum_file::unescape;
 
 /// A digest as a check file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,21 +183,7 @@ fn plain_name(name: &[u8], escapes: bool) -> Option<Vec<u8>> {
         // A name ends at a NUL, as every name does.
         return Some(name.split(|byte| *byte == 0).next().unwrap_or_default().to_vec());
     }
-    let mut plain = Vec::with_capacity(name.len());
-    let mut bytes = name.iter();
-    while let Some(byte) = bytes.next() {
-        plain.push(match byte {
-            b'\\' => match bytes.next()? {
-                b'n' => b'\n',
-                b'r' => b'\r',
-                b'\\' => b'\\',
-                _ => return None,
-            },
-            0 => return None,
-            other => *other,
-        });
-    }
-    Some(plain)
+    if name.contains(&0) { None } else { unescape(name) }
 }
 
 /// Blanks are spaces and tabs, and nothing else.

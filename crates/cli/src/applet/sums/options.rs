@@ -60,6 +60,21 @@ impl Program {
     }
 }
 
+/// `--cache`, as all of these applets have it.
+pub(super) const fn cache<I>(id: I) -> Opt<I> {
+    own(
+        id,
+        "cache",
+        Required("WHEN"),
+        "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
+    )
+}
+
+/// `--jobs`, as most of them have it.
+pub(super) const fn jobs<I>(id: I) -> Opt<I> {
+    own(id, "jobs", Required("N"), "use at most N workers (default: one for each\nprocessor)")
+}
+
 const OPTIONS: &[Opt<Id>] = &[
     opt(
         Id::Algorithm,
@@ -109,18 +124,8 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Debug, ("", "debug"), Nothing, "indicate which implementation used"),
     opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
     opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
-    own(
-        Id::Cache,
-        "cache",
-        Required("WHEN"),
-        "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
-    ),
-    own(
-        Id::Jobs,
-        "jobs",
-        Required("N"),
-        "use at most N workers (default: one for each\nprocessor)",
-    ),
+    cache(Id::Cache),
+    jobs(Id::Jobs),
 ];
 
 const DIGESTS: &str = "

@@ -16,11 +16,12 @@ use super::format::{escaped, needs_escape, shown};
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
+use super::options::{cache, jobs};
 use crate::applet::common::{self, print_and_end, usage_error};
 use crate::applet::cp_help::{options, version};
 use crate::applet::data_options;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Word, opt, own, parse};
+use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
 
 const PROGRAM: &str = "xxhsum";
@@ -67,18 +68,8 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Warn, ("", "warn"), Nothing, "warn about improperly formatted checksum lines"),
     opt(Id::Help, ("h", "help"), Nothing, "display this help and exit"),
     opt(Id::Version, ("V", "version"), Nothing, "output version information and exit"),
-    own(
-        Id::Cache,
-        "cache",
-        Required("WHEN"),
-        "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
-    ),
-    own(
-        Id::Jobs,
-        "jobs",
-        Required("N"),
-        "use at most N workers (default: one for each\nprocessor)",
-    ),
+    cache(Id::Cache),
+    jobs(Id::Jobs),
 ];
 
 #[derive(Debug)]
