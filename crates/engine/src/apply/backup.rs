@@ -22,20 +22,14 @@ pub(crate) fn make(
     name: &CStr,
     backup: &Backup,
 ) -> haul_sys::Result<CString> {
-    for _ in 0..ATTEMPTS {
-        let (backup_name, mode) = name_for(directory, name, backup)?;
-        match renameat(directory, name, directory, &backup_name, mode) {
-            Ok(()) => return Ok(backup_name),
-            Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {}
-            // A file system that cannot promise not to replace: the number was free just now.
-            Err(error) if is_refusal_of_mode(error.errno) && mode == RenameMode::NoReplace => {
-                renameat(directory, name, directory, &backup_name, RenameMode::Replace)?;
-                return Ok(backup_name);
-            }
-            Err(error) => return Err(error),
+    let rename = |to: &CStr, mode| renameat(directory, name, directory, to, mode);
+    under_name(directory, name, backup, |backup_name, mode| match rename(backup_name, mode) {
+        // A file system that cannot promise not to replace: the number was free just now.
+        Err(error) if is_refusal_of_mode(error.errno) && mode == RenameMode::NoReplace => {
+            rename(backup_name, RenameMode::Replace)
         }
-    }
-    Err(CallError::new(Call::Renameat2, Errno::EXIST))
+        answer => answer,
+    })
 }
 
 /// Gives a target its backup's name as a second name, and returns it.
@@ -44,22 +38,33 @@ pub(super) fn link(
     name: &CStr,
     backup: &Backup,
 ) -> haul_sys::Result<CString> {
+    let link = |to: &CStr| linkat(directory, name, directory, to, Follow::No);
+    under_name(directory, name, backup, |backup_name, mode| match mode {
+        RenameMode::NoReplace => link(backup_name),
+        _ => swap_in(directory, backup_name, link),
+    })
+}
+
+/// Makes a backup under the name that it would get; where somebody takes a number meanwhile, under the
+/// next.
+fn under_name(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    backup: &Backup,
+    make: impl Fn(&CStr, RenameMode) -> haul_sys::Result<()>,
+) -> haul_sys::Result<CString> {
+    let mut taken = CallError::new(Call::Renameat2, Errno::EXIST);
     for _ in 0..ATTEMPTS {
         let (backup_name, mode) = name_for(directory, name, backup)?;
-        let linked = if mode == RenameMode::NoReplace {
-            linkat(directory, name, directory, &backup_name, Follow::No)
-        } else {
-            swap_in(directory, &backup_name, |hidden| {
-                linkat(directory, name, directory, hidden, Follow::No)
-            })
-        };
-        match linked {
+        match make(&backup_name, mode) {
             Ok(()) => return Ok(backup_name),
-            Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {}
+            Err(error) if error.errno == Errno::EXIST && mode == RenameMode::NoReplace => {
+                taken = error;
+            }
             Err(error) => return Err(error),
         }
     }
-    Err(CallError::new(Call::Linkat, Errno::EXIST))
+    Err(taken)
 }
 
 /// Returns the name that a backup would get, and whether it may replace an older backup.

@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 
 use haul_io::hidden::under_hidden_name;
 use haul_sys::fs::{
-    Follow, Kind, RenameMode, fstat, may_write_at, open_directory, renameat, statat, statat_follow,
-    unlinkat,
+    Access, Follow, Kind, OpenHow, RenameMode, fstat, may_write_at, openat, renameat, statat,
+    statat_follow, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -333,19 +333,29 @@ fn agreed(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
 /// Tells whether source and target are one directory entry: the same name in the same directory,
 /// however the two paths are spelled.
 fn is_same_name(task: &Task, entry: &Entry<'_>) -> bool {
-    let (source_directory, source_name) = split(entry.source.to_bytes());
-    let (target_directory, target_name) = split(entry.target.to_bytes());
-    if source_name != target_name {
+    is_one_entry(
+        (task.handles.source(), entry.source.to_bytes()),
+        (task.handles.target(), entry.target.to_bytes()),
+    )
+}
+
+/// A handle on a directory, which a link may lead to and which need not be readable.
+pub(crate) const DIRECTORY: OpenHow =
+    OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+
+/// Tells whether two paths, each from a directory, are one directory entry. Where that cannot be found
+/// out they are not.
+pub(crate) fn is_one_entry(one: (BorrowedFd<'_>, &[u8]), two: (BorrowedFd<'_>, &[u8])) -> bool {
+    if split(one.1).1 != split(two.1).1 {
         return false;
     }
-    let directory = |base: BorrowedFd<'_>, path: &[u8]| {
-        let path = std::ffi::CString::new(if path.is_empty() { b".".as_slice() } else { path });
-        let path = path.ok()?;
-        open_directory(base, &path, Follow::Yes).and_then(|fd| fstat(&fd)).ok()
+    let directory = |(base, path): (BorrowedFd<'_>, &[u8])| {
+        let (directory, _) = split(path);
+        let path = if directory.is_empty() { b".".as_slice() } else { directory };
+        let path = CString::new(path).ok()?;
+        openat(base, &path, DIRECTORY).and_then(|fd| fstat(&fd)).ok()
     };
-    let source = directory(task.handles.source(), source_directory);
-    let target = directory(task.handles.target(), target_directory);
-    source.zip(target).is_some_and(|(source, target)| source.same_file(&target))
+    directory(one).zip(directory(two)).is_some_and(|(one, two)| one.same_file(&two))
 }
 
 /// Splits a path into its directory and its last component, slashes at its end aside.

@@ -1,9 +1,14 @@
 //! Making: gives an entry its name in the target. One worker at a time in each directory.
 
+use std::ffi::CStr;
+
+use haul_sys::fs::Stat;
+
 use super::existing::{Done, Standing};
 use super::hardlink::Claim;
 use super::{Content, Item, directory, existing, hardlink, regular, resumed, special, symlink};
 use crate::journal::Names;
+use crate::metadata::by_name;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Links, Make};
 use crate::run::{Entry, Run};
@@ -68,6 +73,18 @@ impl Made {
             Done::Failed => Made::No,
         }
     }
+}
+
+/// Gives a name that was just made the attributes of a source that is not opened.
+pub(super) fn keep_by_name(
+    run: &Run<'_>,
+    (task, entry): (&Task, &Entry<'_>),
+    stat: &Stat,
+    name: &CStr,
+) {
+    let source = by_name::Place { directory: task.handles.source(), name: entry.source };
+    let target = by_name::Place { directory: task.handles.target(), name };
+    entry.lost(run, by_name::keep(source, stat, target, run.policy));
 }
 
 fn make_new(

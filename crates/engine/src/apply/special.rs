@@ -6,9 +6,8 @@ use haul_sys::fs::{Kind, mknodat};
 
 use super::Item;
 use super::existing::{self, Standing};
-use super::make::Made;
+use super::make::{Made, keep_by_name};
 use crate::error::What;
-use crate::metadata::by_name::{self, Place};
 use crate::monitor::Shard;
 use crate::run::Entry;
 use crate::schedule::finish::secure_place;
@@ -32,8 +31,7 @@ pub(super) fn make(
     let directory = task.handles.target();
     let make = |name: &CStr| {
         mknodat(directory, name, kind, mode, rdev)?;
-        let source = Place { directory: task.handles.source(), name: entry.source };
-        entry.lost(run, by_name::keep(source, &item.stat, Place { directory, name }, run.policy));
+        keep_by_name(run, (task, entry), &item.stat, name);
         Ok(())
     };
     let made = match standing {

@@ -6,9 +6,8 @@ use haul_sys::fs::{readlinkat, statat, symlinkat};
 
 use super::Item;
 use super::existing::{self, Standing};
-use super::make::Made;
+use super::make::{Made, keep_by_name};
 use crate::error::What;
-use crate::metadata::by_name::{self, Place};
 use crate::monitor::{Outcome, Shard};
 use crate::run::Entry;
 use crate::schedule::finish::secure_place;
@@ -44,9 +43,7 @@ fn make_link(
     let directory = task.handles.target();
     let make = |name: &CStr| {
         symlinkat(text, directory, name)?;
-        let source = Place { directory: task.handles.source(), name: entry.source };
-        let target = Place { directory, name };
-        entry.lost(run, by_name::keep(source, &item.stat, target, run.policy));
+        keep_by_name(run, (task, entry), &item.stat, name);
         Ok(())
     };
     let made = match standing {

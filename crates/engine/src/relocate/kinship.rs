@@ -4,16 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use haul_sys::fs::{Access, CWD, Follow, OpenHow, Stat, fstat, openat};
+use haul_sys::fs::{CWD, Stat, fstat, openat};
 
-use crate::apply::existing::split;
+use crate::apply::existing::{DIRECTORY, split};
 use crate::walk::node::{Identity, identity};
 
 /// The most directories above an operand that are looked at. Paths that the kernel takes have at
 /// most 2,048 components; what lies deeper was reached by a working directory.
 const HEIGHT: usize = 4096;
-
-const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 /// What is known of the operands that wait to be removed.
 #[derive(Default)]

@@ -2,12 +2,11 @@
 //! copied.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, readlinkat,
-    renameat, statat, statat_follow,
+    CWD, Kind, RenameMode, Stat, may_write_at, openat, readlinkat, renameat, statat, statat_follow,
 };
 
 use super::batch::Newcomer;
@@ -17,7 +16,7 @@ use super::operation::Mover;
 use super::request::{Across, Deed, Unasked};
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
-use crate::apply::existing::split;
+use crate::apply::existing::{DIRECTORY, is_one_entry, split};
 use crate::monitor::Question;
 use crate::request::Existing;
 use crate::walk::node::identity;
@@ -154,7 +153,7 @@ impl Mover<'_> {
         let is_link = stat.kind() == Kind::Symlink;
         let followed = is_link.then(|| statat_follow(CWD, source).ok()).flatten();
         let same = |one: Option<Stat>| one.is_some_and(|one| one.same_file(there));
-        let same_name = same(Some(*stat)) && is_entry(CWD, source.to_bytes(), place);
+        let same_name = same(Some(*stat)) && is_entry(source.to_bytes(), place);
         let leads_to_target = same(followed) && there.nlink > 1 && leads_to(source, place);
         let key = (place.name.clone(), identity(there));
         Pair {
@@ -314,35 +313,20 @@ fn is_dots(path: &CStr) -> bool {
     matches!(split(path.to_bytes()).1, b"" | b"." | b"..")
 }
 
-const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
-
 /// Tells whether a path is the place's very directory entry: one name in one directory, however the
 /// two paths are spelled.
-fn is_entry(base: BorrowedFd<'_>, path: &[u8], place: &Place<'_>) -> bool {
-    let (directory, name) = split(path);
-    let (place_directory, place_name) = split(place.name.to_bytes());
-    if name != place_name {
-        return false;
-    }
-    let describe = |base: BorrowedFd<'_>, path: &[u8]| {
-        let path = if path.is_empty() { b".".as_slice() } else { path };
-        let path = std::ffi::CString::new(path).ok()?;
-        openat(base, &path, DIRECTORY).and_then(|fd| fstat(&fd)).ok()
-    };
-    let here = describe(base, directory);
-    let there = describe(place.directory, place_directory);
-    here.zip(there).is_some_and(|(here, there)| here.same_file(&there))
+fn is_entry(path: &[u8], place: &Place<'_>) -> bool {
+    is_one_entry((CWD, path), (place.directory, place.name.to_bytes()))
 }
 
 /// Tells whether a symbolic link leads, over whatever stations, to the place's directory entry.
 /// Where that cannot be found out, it is taken to be so.
 fn leads_to(source: &CStr, place: &Place<'_>) -> bool {
-    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
-    let Ok(reached) = openat(CWD, source, how) else { return true };
+    let Ok(reached) = openat(CWD, source, DIRECTORY) else { return true };
     let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reached.as_fd()));
     let Ok(link) = std::ffi::CString::new(link) else { return true };
     match readlinkat(CWD, &link) {
-        Ok(path) => is_entry(CWD, path.to_bytes(), place),
+        Ok(path) => is_entry(path.to_bytes(), place),
         Err(_) => true,
     }
 }

@@ -4,18 +4,14 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_sys::Errno;
-use haul_sys::fs::{
-    Access, CWD, Follow, OpenHow, RenameMode, Stat, is_refusal_of_mode, openat, renameat, statat,
-};
+use haul_sys::fs::{CWD, RenameMode, Stat, is_refusal_of_mode, openat, renameat, statat};
 
 use super::monitor::What;
 use super::note;
 use super::request::{Deed, Request};
-use crate::apply::existing::split;
+use crate::apply::existing::{DIRECTORY, split};
 use crate::request::TargetForm;
 use crate::walk::path::join;
-
-const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 /// Where sources go.
 pub(super) enum Target {
