@@ -360,3 +360,46 @@ fn a_source_that_vanishes_is_told() -> Outcome {
     assert!(changes > 20, "{changes}");
     Ok(())
 }
+
+/// With POSIXLY_CORRECT a file is made where a dangling link leads to; what somebody makes there
+/// meanwhile is not written over unseen.
+#[test]
+fn what_appears_behind_a_dangling_link_is_the_source_or_whole() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let theirs = vec![b't'; 20_000];
+    let furnish = || -> Outcome {
+        for name in ["link", "nowhere"] {
+            scratch.clear(name)?;
+        }
+        scratch.write("f", "the source")?;
+        Ok(symlink("nowhere", scratch.at("link"))?)
+    };
+    furnish()?;
+    let call = cp(["--jobs=1", "f", "link"]).env("POSIXLY_CORRECT", "1").in_dir(scratch.path());
+    let strace = Strace::new(scratch.at("log"));
+    strace.wrap(call.clone()).succeed()?;
+    assert_eq!(fs::read(scratch.at("nowhere"))?, b"the source");
+    let mut refused = 0;
+    for point in points(&strace.lines()?) {
+        furnish()?;
+        let done = stopped_at(&scratch.at("log2"), &call, &point, || {
+            if !scratch.at("nowhere").exists() {
+                scratch.write("nowhere", &theirs)?;
+            }
+            Ok(())
+        })?;
+        let Some(done) = done else { continue };
+        let is = fs::read(scratch.at("nowhere"))?;
+        if done.code() == Some(0) {
+            assert!(is == b"the source", "{point:?}: {} bytes", is.len());
+        } else {
+            refused += 1;
+            assert!(is == theirs, "{point:?}: {done:?}");
+        }
+    }
+    assert!(refused > 0);
+    Ok(())
+}

@@ -30,7 +30,7 @@ use std::sync::{Arc, PoisonError};
 use haul_io::witness::Witness;
 use haul_sys::fs::Stat;
 
-use crate::run::Entry;
+use crate::run::{Entry, Run};
 use crate::walk::reader::{Names, Slot};
 use crate::worker::{Task, Worker};
 
@@ -78,6 +78,22 @@ pub(crate) struct Target {
     pub(crate) temporary: Option<Box<temporary::Temporary>>,
     /// What a later run can go on with, if this one does not complete it.
     pub(crate) partial: Option<Arc<partial::Partial>>,
+}
+
+impl Target {
+    /// A file that is open, has its name, and of which nothing else is known.
+    fn open(run: &Run<'_>, fd: OwnedFd) -> Target {
+        Target {
+            fd,
+            mode: None,
+            before: None,
+            leads_links: false,
+            backup: None,
+            witness: run.witness(),
+            temporary: None,
+            partial: None,
+        }
+    }
 }
 
 /// What follows a file in its batch.

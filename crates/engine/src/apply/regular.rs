@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Wait, fstat, openat};
+use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Stat, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
 use super::existing::{self, Inherits, Standing};
@@ -110,16 +110,8 @@ fn create(
     if entry.is_operand() {
         run.made_by_operand(entry.target, fstat(&fd));
     }
-    item.target = Some(Target {
-        fd,
-        mode: Some(mode),
-        before: None,
-        leads_links: false,
-        backup: item.backup.take(),
-        witness: run.witness(),
-        temporary: None,
-        partial: None,
-    });
+    let backup = item.backup.take();
+    item.target = Some(Target { mode: Some(mode), backup, ..Target::open(run, fd) });
     Ok(())
 }
 
@@ -239,16 +231,7 @@ fn overwrite(
     {
         return refused(worker, entry, error);
     }
-    let target = Target {
-        fd,
-        mode: None,
-        before: Some(before),
-        leads_links: false,
-        backup: None,
-        witness: run.witness(),
-        temporary: None,
-        partial: None,
-    };
+    let target = Target { before: Some(before), ..Target::open(run, fd) };
     if several {
         if let Content::Data(source) = &mut item.content
             && let Some(source) = source.take()
@@ -278,20 +261,23 @@ fn overwrite_dangling(
         wait: Wait::No,
         extra: OpenHow::WRITE.extra,
     };
-    match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
-        Ok(fd) => {
-            let before = fstat(&fd).ok();
-            item.target = Some(Target {
-                fd,
-                mode: None,
-                before,
-                leads_links: false,
-                backup: None,
-                witness: run.witness(),
-                temporary: None,
-                partial: None,
-            });
+    let is_new = |stat: &Stat| stat.kind() == Kind::Regular && stat.size == 0;
+    let opened = run
+        .with_descriptors(|| openat(task.handles.target(), entry.target, how))
+        .and_then(|fd| Ok((fstat(&fd)?, fd)));
+    match opened {
+        Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
+            item.target = Some(Target { before: Some(before), ..Target::open(run, fd) });
             Made::Yes
+        }
+        // Somebody has made something there meanwhile: nobody has agreed to writing over that.
+        Ok((before, _)) => {
+            if before.same_file(&item.stat) {
+                entry.fail(run, What::SameFile, None);
+            } else {
+                entry.fail(run, What::CreateFile, Some(Errno::STALE));
+            }
+            Made::No
         }
         Err(error) => refused(worker, entry, error),
     }
