@@ -14,6 +14,7 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 use crate::apply::backup;
 use crate::error::{Failure, Severity, What};
 use crate::request::{Again, Extent, Force, Order, Parents, Recursion, Request, TargetForm};
+use crate::walk::path::split;
 use crate::walk::reader::Operand;
 
 /// A request that makes sense.
@@ -192,13 +193,9 @@ fn own_backup(request: &Request, here: &OwnedFd) -> Option<CString> {
 /// Returns the last component of a path; `.` where that would lead out of the target directory,
 /// as `..` and `/` do: their contents go into the target itself.
 fn last_component(path: &CStr) -> CString {
-    let bytes = path.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    let trimmed = bytes.get(..end).unwrap_or(bytes);
-    let start = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    match trimmed.get(start..) {
-        None | Some(b"" | b"." | b"..") => c".".to_owned(),
-        Some(name) => CString::new(name).unwrap_or_default(),
+    match split(path.to_bytes()).1 {
+        b"" | b"." | b".." => c".".to_owned(),
+        name => CString::new(name).unwrap_or_default(),
     }
 }
 

@@ -77,7 +77,7 @@ pub enum Shortage {
 impl Needs {
     /// Asks the file system that the target is on, or would be made on.
     pub(crate) fn measure_target(&mut self, base: BorrowedFd<'_>, target: &CStr) {
-        let parent = crate::apply::existing::split(target.to_bytes()).0;
+        let parent = crate::walk::path::split(target.to_bytes()).0;
         let parent = std::ffi::CString::new(parent).unwrap_or_default();
         let opened = open_directory(base, target, Follow::Yes)
             .or_else(|_| open_directory(base, &parent, Follow::Yes))

@@ -10,8 +10,9 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::existing::{split, swap_in};
+use super::existing::swap_in;
 use crate::request::{Backup, BackupKind};
+use crate::walk::path::{directory_of, split, trimmed};
 
 /// How often a number is taken by somebody else before it is a fault.
 const ATTEMPTS: u32 = 100;
@@ -81,7 +82,7 @@ pub(crate) fn name_for(
         },
         BackupKind::Numbered => Some(highest(directory, name)?),
     };
-    let mut bytes = trimmed(name).to_vec();
+    let mut bytes = trimmed(name.to_bytes()).to_vec();
     let mode = match numbered {
         Some(number) => {
             bytes.extend_from_slice(format!(".~{}~", number.saturating_add(1)).as_bytes());
@@ -96,18 +97,10 @@ pub(crate) fn name_for(
     Ok((name, mode))
 }
 
-fn trimmed(name: &CStr) -> &[u8] {
-    let bytes = name.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    bytes.get(..end).unwrap_or(bytes)
-}
-
 /// Returns the highest number among the numbered backups of a name, 0 if there are none.
 fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
-    let (parent, base) = split(name.to_bytes());
-    let parent = CString::new(if parent.is_empty() { b".".as_slice() } else { parent })
-        .map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
-    let parent = open_directory(directory, &parent, Follow::Yes)?;
+    let (_, base) = split(name.to_bytes());
+    let parent = open_directory(directory, &directory_of(name.to_bytes()), Follow::Yes)?;
     let mut buffer = DirectoryBuffer::new(32 << 10);
     let mut highest = 0;
     while for_each_entry(&parent, &mut buffer, |entry| {
@@ -142,7 +135,7 @@ pub(crate) fn would_destroy(
     if !is_named_so {
         return false;
     }
-    let mut name = trimmed(target).to_vec();
+    let mut name = trimmed(target.to_bytes()).to_vec();
     name.extend_from_slice(&backup.suffix);
     CString::new(name)
         .ok()

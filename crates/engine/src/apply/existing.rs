@@ -17,6 +17,7 @@ use crate::monitor::{Outcome, Question, Shard};
 use crate::request::{Force, Make};
 use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
+use crate::walk::path::{directory_of, split};
 use crate::worker::{Task, Worker};
 
 /// How things stand with the name that an entry is to get.
@@ -350,34 +351,7 @@ pub(crate) fn is_one_entry(one: (BorrowedFd<'_>, &[u8]), two: (BorrowedFd<'_>, &
         return false;
     }
     let directory = |(base, path): (BorrowedFd<'_>, &[u8])| {
-        let (directory, _) = split(path);
-        let path = if directory.is_empty() { b".".as_slice() } else { directory };
-        let path = CString::new(path).ok()?;
-        openat(base, &path, DIRECTORY).and_then(|fd| fstat(&fd)).ok()
+        openat(base, &directory_of(path), DIRECTORY).and_then(|fd| fstat(&fd)).ok()
     };
     directory(one).zip(directory(two)).is_some_and(|(one, two)| one.same_file(&two))
-}
-
-/// Splits a path into its directory and its last component, slashes at its end aside.
-pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    let trimmed = path.get(..end).unwrap_or(path);
-    match trimmed.iter().rposition(|byte| *byte == b'/') {
-        Some(slash) => {
-            (trimmed.get(..=slash).unwrap_or(b""), trimmed.get(slash + 1..).unwrap_or(b""))
-        }
-        None => (b"", trimmed),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split;
-
-    #[test]
-    fn paths_split_before_the_last_component() {
-        assert_eq!(split(b"a/b/c"), (b"a/b/".as_slice(), b"c".as_slice()));
-        assert_eq!(split(b"c"), (b"".as_slice(), b"c".as_slice()));
-        assert_eq!(split(b"/c//"), (b"/".as_slice(), b"c".as_slice()));
-    }
 }

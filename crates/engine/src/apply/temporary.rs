@@ -16,13 +16,13 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::Item;
-use super::existing::split;
 use super::partial::{self, Opened, Partial};
 use crate::decide;
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
 use crate::run::{Entry, Run};
 use crate::walk::node::{Origin, identity};
+use crate::walk::path::split;
 use crate::worker::Task;
 
 /// What the name is to be to the file that gets it.

@@ -17,12 +17,11 @@ use super::index::Index;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
-use crate::apply::existing::split;
 use crate::error::{Failure, JournalFlaw, Severity, What};
 use crate::moment;
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
-use crate::walk::path::join;
+use crate::walk::path::{directory_of, join, split};
 
 /// How often somebody may take the name away while it is being opened.
 const ATTEMPTS: u32 = 4;
@@ -119,12 +118,10 @@ fn failure(trouble: &Trouble, shown: &[u8]) -> Failure {
 }
 
 fn at_path(plan: &Plan, path: &CStr) -> Place {
-    let (parent, name) = split(path.to_bytes());
-    let own = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
-    let parent = if parent.is_empty() { own(b".") } else { own(parent) };
+    let name = CString::new(split(path.to_bytes()).1).unwrap_or_default();
     let shown = path.to_bytes().to_vec();
-    match open_directory(&plan.source, &parent, Follow::Yes) {
-        Ok(directory) => Ok(Spot { directory, name: own(name), shown }),
+    match open_directory(&plan.source, &directory_of(path.to_bytes()), Follow::Yes) {
+        Ok(directory) => Ok(Spot { directory, name, shown }),
         Err(error) => Err((shown, error)),
     }
 }
@@ -150,8 +147,8 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     let mut spots = Vec::new();
     if matches!(request.form, TargetForm::Name | TargetForm::Guess) {
         let (parent, _) = split(target.to_bytes());
-        let path = CString::new(if parent.is_empty() { b"." } else { parent }).unwrap_or_default();
-        spots.push(at(parent, open_directory(&plan.source, &path, Follow::Yes)));
+        let opened = open_directory(&plan.source, &directory_of(target.to_bytes()), Follow::Yes);
+        spots.push(at(parent, opened));
     }
     // Not in a directory that is itself the copy: taking the journal away would change its times.
     if request.form != TargetForm::Name

@@ -16,6 +16,7 @@ use super::target::rename_new_at;
 use crate::apply::backup;
 use crate::remove;
 use crate::request::Recursion;
+use crate::walk::path::trimmed;
 
 impl Batch<'_> {
     /// Makes copies last, gives them their names, and removes their sources.
@@ -168,12 +169,6 @@ impl Batch<'_> {
     pub(super) fn fail(&self, moving: &Moving, what: What, errno: Option<Errno>) {
         self.run.fail(what, (moving.source.to_bytes(), &moving.shown), errno);
     }
-}
-
-/// Cuts slashes off the end.
-fn trimmed(path: &[u8]) -> &[u8] {
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    path.get(..end).unwrap_or(path)
 }
 
 /// Tells whether a source is what it was when it was looked at. Its names may have become fewer, for

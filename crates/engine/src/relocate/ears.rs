@@ -11,6 +11,7 @@ use super::monitor::{Control, Event, Failure, Monitor, Outcome};
 use crate::error::{self, Severity};
 use crate::monitor::{self, MovedFile, Question};
 use crate::remove;
+use crate::walk::path::split;
 
 /// An operand that is being copied, as far as its messages are concerned.
 pub(super) struct Voice {
@@ -39,7 +40,7 @@ impl<'a> CopyEars<'a> {
         control: &'a Control<'a>,
         voices: &'a [Voice],
     ) -> CopyEars<'a> {
-        let base = |voice: &Voice| crate::apply::existing::split(&voice.waiting).0.len();
+        let base = |voice: &Voice| split(&voice.waiting).0.len();
         let prefix = voices.first().map_or(0, base);
         let by_name = voices
             .iter()

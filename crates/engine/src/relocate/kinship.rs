@@ -6,8 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_sys::fs::{CWD, Stat, fstat, openat};
 
-use crate::apply::existing::{DIRECTORY, split};
+use crate::apply::existing::DIRECTORY;
 use crate::walk::node::{Identity, identity};
+use crate::walk::path::split;
 
 /// The most directories above an operand that are looked at. Paths that the kernel takes have at
 /// most 2,048 components; what lies deeper was reached by a working directory.

@@ -15,6 +15,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::stage;
+use crate::walk::path::trimmed;
 
 /// What a note's name ends in.
 const SUFFIX: &[u8] = b".done";
@@ -62,8 +63,7 @@ fn whereabouts(source: &CStr) -> Option<Vec<u8>> {
         path.push(b'/');
     }
     path.extend_from_slice(source.to_bytes());
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    path.truncate(end);
+    path.truncate(trimmed(&path).len());
     let parent = parent_of(&path)?;
     let (stat, birth) = (statat_follow(CWD, &parent).ok()?, birth_at(CWD, &parent).ok()?);
     let mut told = format!("in {} {}\n", stat.ino, shown(birth)).into_bytes();

@@ -16,10 +16,11 @@ use super::operation::Mover;
 use super::request::{Across, Deed, Unasked};
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
-use crate::apply::existing::{DIRECTORY, is_one_entry, split};
+use crate::apply::existing::{DIRECTORY, is_one_entry};
 use crate::monitor::Question;
 use crate::request::Existing;
 use crate::walk::node::identity;
+use crate::walk::path::split;
 
 /// An operand that is done with, and that was told where it had to be.
 struct Settled;

@@ -9,9 +9,9 @@ use haul_sys::fs::{CWD, RenameMode, Stat, is_refusal_of_mode, openat, renameat, 
 use super::monitor::What;
 use super::note;
 use super::request::{Deed, Request};
-use crate::apply::existing::{DIRECTORY, split};
+use crate::apply::existing::DIRECTORY;
 use crate::request::TargetForm;
-use crate::walk::path::join;
+use crate::walk::path::{directory_of, join, split};
 
 /// Where sources go.
 pub(super) enum Target {
@@ -76,11 +76,11 @@ impl Target {
 
 /// Tells whether the target is the complete copy of the one source, by an earlier run's note.
 fn is_moved_already(request: &Request) -> bool {
-    let (parent, base) = split(request.target.to_bytes());
-    let own = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
-    let parent = if parent.is_empty() { c".".to_owned() } else { own(parent) };
+    let target = request.target.to_bytes();
+    let name = CString::new(split(target).1).unwrap_or_default();
     let Some(source) = request.sources.first() else { return false };
-    open_directory(&parent).is_ok_and(|parent| note::tells_of(parent.as_fd(), &own(base), source))
+    open_directory(&directory_of(target))
+        .is_ok_and(|parent| note::tells_of(parent.as_fd(), &name, source))
 }
 
 /// Opens what is a directory or leads to one.
@@ -105,12 +105,10 @@ impl Place<'_> {
     /// Opens the directory of the name, and returns what the name is in there, and what that
     /// directory is called.
     pub(super) fn parent(&self) -> haul_sys::Result<(OwnedFd, CString, CString)> {
-        let (parent, base) = split(self.name.to_bytes());
+        let path = self.name.to_bytes();
+        let fd = openat(self.directory, &directory_of(path), DIRECTORY)?;
         let own = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
-        let path = if parent.is_empty() { c".".to_owned() } else { own(parent) };
-        let fd = openat(self.directory, &path, DIRECTORY)?;
-        let (shown, _) = split(&self.shown);
-        Ok((fd, own(base), own(shown)))
+        Ok((fd, own(split(path).1), own(split(&self.shown).0)))
     }
 }
 

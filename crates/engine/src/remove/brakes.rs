@@ -11,6 +11,7 @@ use super::node::Place;
 use super::request::{Guard, Policy};
 use crate::request::{Borders, Recursion};
 use crate::walk::node::{Identity, identity};
+use crate::walk::path::split;
 
 /// Returns the root directory's identity where it is guarded: whatever is the same directory is
 /// not removed, be it called `/`, `/data/..`, or a bind mount deep inside a tree.
@@ -23,11 +24,7 @@ pub(super) fn root(policy: &Policy) -> haul_sys::Result<Option<Identity>> {
 
 /// Tells whether the last component of a path is `.` or `..`.
 pub(super) fn ends_in_dots(path: &CStr) -> bool {
-    let bytes = path.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    let bytes = bytes.get(..end).unwrap_or(bytes);
-    let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(b"");
-    matches!(last, b"." | b"..")
+    matches!(split(path.to_bytes()).1, b"." | b"..")
 }
 
 /// Tells where an open directory is.
@@ -59,19 +56,13 @@ pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(
 /// Tells whether no operand can lie in another: all are names in one directory, none twice. Then
 /// several may be worked on at once without one finding that the other was faster.
 pub(super) fn are_independent(operands: &[std::ffi::CString]) -> bool {
-    let split = |path: &CStr| {
-        let bytes = path.to_bytes();
-        let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-        let bytes = bytes.get(..end).unwrap_or(bytes);
-        let cut = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-        let (directory, name) = bytes.split_at_checked(cut).unwrap_or((b"", bytes));
-        (directory.to_vec(), name.to_vec())
+    let Some((first, _)) = operands.first().map(|operand| split(operand.to_bytes())) else {
+        return true;
     };
-    let Some((first, _)) = operands.first().map(|operand| split(operand)) else { return true };
     let mut seen = std::collections::HashSet::new();
     operands.iter().all(|operand| {
-        let (directory, name) = split(operand);
-        directory == first && !matches!(&name[..], b"" | b"." | b"..") && seen.insert(name)
+        let (directory, name) = split(operand.to_bytes());
+        directory == first && !matches!(name, b"" | b"." | b"..") && seen.insert(name)
     })
 }
 

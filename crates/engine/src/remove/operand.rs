@@ -20,6 +20,7 @@ use super::{brakes, directory, entry};
 use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;
+use crate::walk::path;
 
 /// Bytes that are enough to see whether a directory is empty: any name fits.
 const PEEK_BYTES: usize = 1 << 10;
@@ -27,8 +28,7 @@ const PEEK_BYTES: usize = 1 << 10;
 /// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
 pub(super) fn trimmed(operand: &CStr) -> CString {
     let bytes = operand.to_bytes();
-    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    let end = (end + 1).min(bytes.len());
+    let end = (path::trimmed(bytes).len() + 1).min(bytes.len());
     // The kernel and people know `//` as it is.
     let end = if bytes == b"//" { 2 } else { end };
     CString::new(bytes.get(..end).unwrap_or(bytes)).unwrap_or_default()

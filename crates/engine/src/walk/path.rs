@@ -1,6 +1,7 @@
-//! Paths for people: built from the chain of nodes, and only when there is something to say.
+//! Paths: those for people, built from the chain of nodes and only when there is something to say; and
+//! what the paths that people give consist of.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use super::node::Node;
 
@@ -50,9 +51,44 @@ pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
     path
 }
 
+/// Cuts the slashes off a path's end.
+pub(crate) fn trimmed(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    path.get(..end).unwrap_or(path)
+}
+
+/// Splits a path into its directory and its last component, slashes at its end aside.
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let path = trimmed(path);
+    let name_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    path.split_at_checked(name_at).unwrap_or((b"", path))
+}
+
+/// Returns the directory of a path as the kernel takes it: `.` where the path is a name alone.
+pub(crate) fn directory_of(path: &[u8]) -> CString {
+    let (directory, _) = split(path);
+    // A part of a C string holds no NUL.
+    CString::new(if directory.is_empty() { b"." } else { directory }).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_split_before_the_last_component() {
+        assert_eq!(split(b"a/b/c"), (b"a/b/".as_slice(), b"c".as_slice()));
+        assert_eq!(split(b"c"), (b"".as_slice(), b"c".as_slice()));
+        assert_eq!(split(b"/c//"), (b"/".as_slice(), b"c".as_slice()));
+        assert_eq!(split(b"//"), (b"".as_slice(), b"".as_slice()));
+    }
+
+    #[test]
+    fn a_name_alone_is_in_the_current_directory() {
+        assert_eq!(directory_of(b"c"), c".".to_owned());
+        assert_eq!(directory_of(b"a/c/"), c"a/".to_owned());
+        assert_eq!(directory_of(b"/c"), c"/".to_owned());
+    }
 
     #[test]
     fn one_slash_joins_names() {

@@ -6,6 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{DirectoryBuffer, Kind, for_each_entry};
 
+use super::path::trimmed;
+
 /// Bytes of one `getdents64` call: about two thousand entries. A larger buffer saves nothing that
 /// can be measured, and the subdirectories of one buffer are what waits at each level of a tree.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -115,9 +117,7 @@ impl Operand {
 
     /// Splits the first component off a path, with the slashes before it.
     pub(crate) fn of_path(path: &CStr) -> Operand {
-        let bytes = path.to_bytes();
-        let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-        let bytes = bytes.get(..end).unwrap_or(bytes);
+        let bytes = trimmed(path.to_bytes());
         let start = bytes.iter().position(|byte| *byte != b'/').unwrap_or(bytes.len());
         let name = bytes.get(start..).unwrap_or(b"");
         let length = name.iter().position(|byte| *byte == b'/').unwrap_or(name.len());
