@@ -4,8 +4,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use haul_manifest::Aspects;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, Done, USER, cp, haul};
@@ -25,7 +27,17 @@ fn furnish(scratch: &Scratch) -> Outcome {
     }
     fs::hard_link(scratch.at("s/b"), scratch.at("s/d/twin"))?;
     symlink("a", scratch.at("s/link"))?;
+    become_old();
     Ok(())
+}
+
+/// Waits until files that were just made are older than a run that begins now: what was changed within
+/// one tick of the kernel's clock is not believed in.
+fn become_old() {
+    let made = clock_gettime(ClockId::Realtime);
+    while clock_gettime(ClockId::RealtimeCoarse) <= made {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs a command that is killed at the n-th call of this name.

@@ -12,15 +12,21 @@ pub(crate) fn now() -> Time {
 
 /// Tells whether a file that has this time certainly got it before a moment.
 pub(crate) const fn precedes(time: Time, moment: Time) -> bool {
-    // A file system cuts off what it does not keep, so that it may have been later by as much.
-    let cut_ns: i128 = match time.nanoseconds {
+    nanoseconds(time) + cut_ns(time.nanoseconds) < nanoseconds(moment)
+}
+
+/// Returns by how much a time may have been later than it says, for a file system cuts off what it does
+/// not keep: all behind a decimal place, as far as that can be seen.
+const fn cut_ns(fraction: u32) -> i128 {
+    if fraction == 0 {
         // Whole seconds, on FAT every other one.
-        0 => 2_000_000_000,
-        // Hundredths at least: exFAT.
-        fraction if fraction % 100 == 0 => 10_000_000,
-        _ => 0,
-    };
-    nanoseconds(time) + cut_ns < nanoseconds(moment)
+        return 2_000_000_000;
+    }
+    let mut place = 1;
+    while fraction.is_multiple_of(place * 10) {
+        place *= 10;
+    }
+    place as i128 - 1
 }
 
 const fn nanoseconds(time: Time) -> i128 {
@@ -37,17 +43,20 @@ mod tests {
 
     #[test]
     fn what_may_have_been_later_does_not_precede() {
-        let moment = at(1_700_000_000, 5);
+        let moment = at(1_700_000_000, 15_000_050);
         for (time, expected) in [
-            (at(1_700_000_000, 4), true),
-            (at(1_700_000_000, 5), false),
+            (at(1_700_000_000, 15_000_049), true),
+            (at(1_700_000_000, 15_000_050), false),
             (at(1_700_000_001, 1), false),
             // FAT writes the second before last for what happens now.
             (at(1_700_000_000, 0), false),
             (at(1_699_999_999, 0), false),
             (at(1_699_999_998, 0), true),
-            (at(1_699_999_999, 990_000_100), false),
+            // exFAT keeps hundredths, NTFS tenths of microseconds.
+            (at(1_700_000_000, 10_000_000), false),
             (at(1_699_999_999, 990_000_000), true),
+            (at(1_700_000_000, 15_000_000), false),
+            (at(1_700_000_000, 14_999_900), true),
             (at(i64::MIN, 0), true),
             (at(i64::MAX, 0), false),
         ] {
