@@ -7,14 +7,13 @@
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, Time, birth_at, for_each_entry,
-    may_write_at, open_directory, openat, statat, unlinkat,
+    Access, CWD, Follow, Kind, OpenHow, Stat, Time, birth_at, may_write_at, open_directory, openat,
+    statat, unlinkat,
 };
 
 use super::durable::{Anchor, Trust};
@@ -34,6 +33,7 @@ use crate::request::{
     Parents, Policy, Preserve, Recursion, Specials, Sync, TargetLinks,
 };
 use crate::walk::path::join;
+use crate::walk::peek::is_empty;
 use crate::walk::reader::Operand;
 
 /// Bytes of files that are copied before they are committed: as long as a disk takes to write this
@@ -245,7 +245,10 @@ impl<'r> Batch<'r> {
         if !self.run.request.policy.privileged {
             may_write_at(directory, c".").map_err(|error| error.errno)?;
         }
-        if there.kind() == Kind::Directory && !backs_up && !is_empty(directory, name)? {
+        if there.kind() == Kind::Directory
+            && !backs_up
+            && !is_empty(directory, name).map_err(|error| error.errno)?
+        {
             return Err(Errno::NOTEMPTY);
         }
         Ok(())
@@ -474,22 +477,4 @@ impl<'r> Batch<'r> {
             privileged: policy.privileged,
         }
     }
-}
-
-/// Bytes that are enough to see whether a directory is empty: any name fits.
-const PEEK_BYTES: usize = 1 << 10;
-
-fn is_empty(parent: BorrowedFd<'_>, name: &CStr) -> Result<bool, Errno> {
-    let look = || {
-        let directory = open_directory(parent, name, Follow::No)?;
-        let mut buffer = DirectoryBuffer::new(PEEK_BYTES);
-        let mut is_empty = true;
-        while for_each_entry(&directory, &mut buffer, |_| {
-            is_empty = false;
-            ControlFlow::Break(())
-        })? && is_empty
-        {}
-        Ok(is_empty)
-    };
-    look().map_err(|error: haul_sys::CallError| error.errno)
 }

@@ -170,20 +170,33 @@ fn closed(
     (name, errno): (&CStr, Errno),
 ) {
     let run = worker.run;
-    if prompt::looks(run.policy) {
-        let asked = statat(directory, name)
-            .map_err(|error| error.errno)
-            .and_then(|stat| may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove)));
-        match asked {
-            Ok(Leave::Given | Leave::Asked(_)) => {}
-            Ok(Leave::Declined) => {
-                parent.keep();
-                return Shard::one(&worker.shard.skipped);
-            }
-            Err(errno) => return run.fail(parent, name, What::Remove, Some(errno)),
+    match may_go(worker, parent, directory, name) {
+        Ok(true) => excise(worker, parent, directory, (name, Some(errno))),
+        Ok(false) => {}
+        Err(errno) => run.fail(parent, name, What::Remove, Some(errno)),
+    }
+}
+
+/// Asks whether a directory may go that was looked into, if a person is to be asked; counts it where it
+/// may not.
+pub(super) fn may_go(
+    worker: &mut Worker<'_, '_>,
+    parent: &Arc<Node>,
+    directory: &Handle,
+    name: &CStr,
+) -> Result<bool, Errno> {
+    if !prompt::looks(worker.run.policy) {
+        return Ok(true);
+    }
+    let stat = statat(directory, name).map_err(|error| error.errno)?;
+    match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove))? {
+        Leave::Given | Leave::Asked(_) => Ok(true),
+        Leave::Declined => {
+            parent.keep();
+            Shard::one(&worker.shard.skipped);
+            Ok(false)
         }
     }
-    excise(worker, parent, directory, (name, Some(errno)));
 }
 
 /// Removes a directory that is, or may be, empty. What kept it from being opened says more than

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, rmdirat, statat};
+use haul_sys::fs::{Kind, rmdirat};
 
-use super::directory::{Leave, may};
+use super::directory::may_go;
 use super::entry::unremovable;
 use super::monitor::What;
 use super::node::Node;
-use super::prompt::{self, Stage};
+use super::prompt;
 use super::reader::Reader;
 use super::request::{Deed, Policy};
 use super::run::Operands;
@@ -79,21 +79,12 @@ fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
             return Finished::Done;
         }
     };
-    if prompt::looks(run.policy) {
-        let asked = statat(&directory, name)
-            .map_err(|error| error.errno)
-            .and_then(|stat| may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove)));
-        match asked {
-            Ok(Leave::Given | Leave::Asked(_)) => {}
-            Ok(Leave::Declined) => {
-                parent.keep();
-                Shard::one(&worker.shard.skipped);
-                return Finished::Done;
-            }
-            Err(errno) => {
-                unremovable(worker, parent, directory.as_fd(), (name, errno));
-                return Finished::Done;
-            }
+    match may_go(worker, parent, &directory, name) {
+        Ok(true) => {}
+        Ok(false) => return Finished::Done,
+        Err(errno) => {
+            unremovable(worker, parent, directory.as_fd(), (name, errno));
+            return Finished::Done;
         }
     }
     let answer = match run.policy.deed {

@@ -5,16 +5,16 @@
 //! nearest open ancestor by its names, and has to be the one that it was, by device and inode: if
 //! somebody moved or replaced it meanwhile, it is an error instead of somebody else's files.
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use haul_sys::fs::{CWD, Follow, fstat, open_directory};
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::node::Node;
 use crate::walk::node::{Identity, identity};
+use crate::walk::opened::{Holds, Opened};
 
 /// An open directory.
 pub(super) struct Handle {
@@ -30,10 +30,9 @@ impl AsFd for Handle {
     }
 }
 
-/// The order in which directories were opened, and how many may stay open.
+/// The directories that are open.
 pub(super) struct Cache {
-    most: usize,
-    opened: Mutex<VecDeque<Weak<Node>>>,
+    opened: Opened<Node>,
     generation: AtomicU64,
     here: Arc<Handle>,
 }
@@ -41,8 +40,7 @@ pub(super) struct Cache {
 impl Cache {
     pub(super) fn new(most: usize) -> Cache {
         Cache {
-            most,
-            opened: Mutex::new(VecDeque::new()),
+            opened: Opened::new(most),
             generation: AtomicU64::new(1),
             here: Arc::new(Handle { fd: None, generation: 0 }),
         }
@@ -57,22 +55,7 @@ impl Cache {
     /// Keeps a node's handle and closes the oldest ones beyond the budget.
     pub(super) fn keep(&self, node: &Arc<Node>, handle: &Arc<Handle>) {
         set(node, Some(Arc::clone(handle)));
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        // In a depth-first walk those that are done are the newest.
-        while opened.back().is_some_and(|node| node.strong_count() == 0) {
-            opened.pop_back();
-        }
-        opened.push_back(Arc::downgrade(node));
-        if opened.len() <= self.most {
-            return;
-        }
-        opened.retain(|node| node.upgrade().is_some_and(|node| node.cached().is_some()));
-        while opened.len() > self.most {
-            let Some(oldest) = opened.pop_front() else { return };
-            if let Some(node) = oldest.upgrade() {
-                set(&node, None);
-            }
-        }
+        self.opened.add(node);
     }
 
     /// Forgets a node's handle, for the directory is done.
@@ -85,11 +68,7 @@ impl Cache {
     pub(super) fn with_descriptors<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         match call() {
             Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
-                let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-                for node in opened.drain(..).filter_map(|node| node.upgrade()) {
-                    set(&node, None);
-                }
-                drop(opened);
+                self.opened.close_all();
                 call()
             }
             answer => answer,
@@ -137,6 +116,16 @@ impl Cache {
             }
         }
         self.of(parent)
+    }
+}
+
+impl Holds for Node {
+    fn is_open(&self) -> bool {
+        self.cached().is_some()
+    }
+
+    fn close(&self) {
+        set(self, None);
     }
 }
 

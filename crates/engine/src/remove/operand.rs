@@ -1,14 +1,11 @@
 //! What a person named: the only place where paths are paths, and where most brakes are.
 
 use std::ffi::{CStr, CString};
-use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use haul_sys::Errno;
-use haul_sys::fs::{
-    CWD, DirectoryBuffer, Follow, Kind, Stat, for_each_entry, open_directory, rmdirat, statat,
-};
+use haul_sys::fs::{CWD, Kind, Stat, rmdirat, statat};
 
 use super::monitor::What;
 use super::node::Node;
@@ -21,9 +18,7 @@ use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;
 use crate::walk::path;
-
-/// Bytes that are enough to see whether a directory is empty: any name fits.
-const PEEK_BYTES: usize = 1 << 10;
+use crate::walk::peek::is_empty;
 
 /// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
 pub(super) fn trimmed(operand: &CStr) -> CString {
@@ -91,18 +86,9 @@ fn try_brakes(
 
 /// Looks whether there is anything in a directory.
 pub(super) fn inside(parent: impl AsFd, name: &CStr) -> Inside {
-    let mut found = Inside::Empty;
-    let looked = open_directory(parent, name, Follow::No).and_then(|directory| {
-        let mut buffer = DirectoryBuffer::new(PEEK_BYTES);
-        while for_each_entry(&directory, &mut buffer, |_| {
-            found = Inside::Full;
-            ControlFlow::Break(())
-        })? && found == Inside::Empty
-        {}
-        Ok(())
-    });
-    match looked {
-        Ok(()) => found,
+    match is_empty(parent, name) {
+        Ok(true) => Inside::Empty,
+        Ok(false) => Inside::Full,
         Err(error) => Inside::Closed(error.errno),
     }
 }

@@ -5,15 +5,15 @@
 //! the nearest open ancestor by its names, and has to be the one that it was, by device and inode:
 //! whoever moved or replaced it meanwhile gets an error instead of somebody else's files.
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use haul_sys::fs::{Follow, fstat, open_directory};
 use haul_sys::{Call, CallError, Errno};
 
 use super::node::{Identity, Node, identity};
+use super::opened::{Holds, Opened};
 use super::path::Side;
 
 /// A directory of the source and its directory of the target, open.
@@ -45,17 +45,16 @@ impl Handles {
     }
 }
 
-/// The order in which directories were opened, and how many may stay open.
+/// The directories that are open.
 pub(crate) struct Cache {
-    most: usize,
-    opened: Mutex<VecDeque<Weak<Node>>>,
+    opened: Opened<Node>,
     /// How many directories are open, with those that somebody is working in.
     live: Arc<AtomicUsize>,
 }
 
 impl Cache {
     pub(crate) fn new(most: usize) -> Cache {
-        Cache { most, opened: Mutex::new(VecDeque::new()), live: Arc::default() }
+        Cache { opened: Opened::new(most), live: Arc::default() }
     }
 
     /// Pairs the descriptors of a directory's two sides.
@@ -65,41 +64,18 @@ impl Cache {
 
     /// Tells whether so many directories are open that one that waits should not be.
     pub(crate) fn is_tight(&self) -> bool {
-        self.live.load(Ordering::Relaxed) > self.most
+        self.live.load(Ordering::Relaxed) > self.opened.most()
     }
 
     /// Keeps a node's handles and closes the oldest ones beyond the budget.
     pub(crate) fn keep(&self, node: &Arc<Node>, handles: &Arc<Handles>) {
         *node.handles.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(handles));
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        // In a depth-first walk those that are done are the newest.
-        while opened.back().is_some_and(|node| node.strong_count() == 0) {
-            opened.pop_back();
-        }
-        opened.push_back(Arc::downgrade(node));
-        if opened.len() <= self.most {
-            return;
-        }
-        opened.retain(|node| node.upgrade().is_some_and(|node| node.cached().is_some()));
-        while opened.len() > self.most {
-            let Some(oldest) = opened.pop_front() else { return };
-            if let Some(node) = oldest.upgrade() {
-                // The root of the run has no way back, so it stays.
-                if node.parent.is_some() {
-                    forget(&node);
-                }
-            }
-        }
+        self.opened.add(node);
     }
 
     /// Closes every directory that nobody is working in, for the descriptors are needed.
     pub(crate) fn relieve(&self) {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        for node in opened.drain(..).filter_map(|node| node.upgrade()) {
-            if node.parent.is_some() {
-                forget(&node);
-            }
-        }
+        self.opened.close_all();
     }
 
     /// Returns a node's handles, opening them again if they were closed.
@@ -155,8 +131,17 @@ impl Cache {
     }
 }
 
-fn forget(node: &Node) {
-    *node.handles.lock().unwrap_or_else(PoisonError::into_inner) = None;
+impl Holds for Node {
+    fn is_open(&self) -> bool {
+        self.cached().is_some()
+    }
+
+    fn close(&self) {
+        // The root of the run has no way back, so it stays.
+        if self.parent.is_some() {
+            *self.handles.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
 }
 
 fn is_the_one(fd: OwnedFd, expected: Identity) -> haul_sys::Result<OwnedFd> {

@@ -6,5 +6,7 @@
 
 pub(crate) mod handles;
 pub(crate) mod node;
+pub(crate) mod opened;
 pub(crate) mod path;
+pub(crate) mod peek;
 pub(crate) mod reader;
