@@ -222,9 +222,8 @@ mod tests {
         let sources = vec![b"s".to_vec()];
         let reading = Reading { arguments: Vec::new(), sources, failures, is_complete: true };
         let policy = Policy::plain(0);
-        let retry = plan(OsStr::new("list"), &reading, &policy).ok();
-        let targets: Vec<CString> =
-            retry.into_iter().flat_map(|retry| retry.copies).map(|again| again.target).collect();
+        let retry = plan(OsStr::new("list"), &reading, &policy).unwrap();
+        let targets: Vec<CString> = retry.copies.into_iter().map(|again| again.target).collect();
         assert_eq!(targets, [c"t/d".to_owned(), c"t/dx".to_owned()]);
     }
 }
