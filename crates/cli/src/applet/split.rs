@@ -388,8 +388,7 @@ impl Run<'_> {
         let elide = self.settings.elide;
         let mut end = 0;
         // One that could not be found is not empty.
-        let is_empty = |range: &Range<u64>| range.is_empty();
-        let ranges = ranges.filter(|range| !elide || !range.as_ref().is_ok_and(is_empty));
+        let ranges = ranges.filter(|range| !elide || !range.as_ref().is_ok_and(Range::is_empty));
         let mut ranges = ranges.inspect(|range| {
             end = range.as_ref().map_or(end, |range| end.max(range.end));
         });

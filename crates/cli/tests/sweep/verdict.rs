@@ -53,12 +53,14 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
             return Some("failed without a word".to_owned());
         }
     }
-    names(scene, case).unwrap_or_else(unjudged).or_else(|| leftovers(scene, case, ending))
+    names(scene, case)
+        .unwrap_or_else(|error| Some(unjudged(&*error)))
+        .or_else(|| leftovers(scene, case, ending))
 }
 
 /// What cannot be looked at is no better than what is wrong.
-fn unjudged(error: Box<dyn std::error::Error>) -> Option<String> {
-    Some(format!("what it left cannot be judged: {error}"))
+fn unjudged(error: &dyn std::error::Error) -> String {
+    format!("what it left cannot be judged: {error}")
 }
 
 /// After exit code 0 everything that was asked for is there.
@@ -128,7 +130,7 @@ fn is_older(bytes: &[u8]) -> bool {
 pub(super) fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
     let strange = match strangers(scene, case, ending) {
         Ok(strange) => strange,
-        Err(error) => return unjudged(error),
+        Err(error) => return Some(unjudged(&*error)),
     };
     (!strange.is_empty()).then(|| format!("it left {strange:?}"))
 }
