@@ -174,9 +174,11 @@ fn a_tree_is_moved_there_and_back_by_many_at_once() -> Outcome {
 #[test]
 fn a_server_that_copies_by_itself_is_let_to() -> Outcome {
     let config = Config { offload: Offload::Yes, ..direct() };
-    let Some(far) = Far::new(&config, large(40 * MIB))? else { return Ok(()) };
+    let Some(far) = Far::new(&config, large(96 * MIB))? else { return Ok(()) };
     far.copy(&[])?;
-    assert_eq!(far.mounted.seen(Operation::Write).requests, 0);
+    // While one finds out that it does, each of the others may move a range.
+    let written = far.mounted.seen(Operation::Write).requests;
+    assert!(written <= 32, "{written} writes");
     assert!(far.mounted.seen(Operation::CopyRange).requests > 0);
     let at = |name| far.scratch.at("below").join(name);
     assert!(fs::read(at("s"))? == fs::read(at("t"))?);

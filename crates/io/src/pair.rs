@@ -22,6 +22,8 @@ pub struct Pair {
     uncached_refused: [AtomicBool; 2],
     /// Whether `copy_file_range` has proved to be done by the server.
     offloads: AtomicBool,
+    /// Workers that are finding that out.
+    trials: AtomicU32,
     /// Small files so far of which residency could be asked.
     small_files: AtomicU64,
     /// Whether it was told already that direct I/O is not possible between these two.
@@ -43,6 +45,7 @@ impl Pair {
             refused: AtomicU32::new(0),
             uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
             offloads: AtomicBool::new(false),
+            trials: AtomicU32::new(0),
             small_files: AtomicU64::new(0),
             told_not_direct: AtomicBool::new(false),
         }
@@ -63,6 +66,19 @@ impl Pair {
     /// Remembers that the server copies ranges by itself.
     pub fn prove_offload(&self) {
         self.offloads.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells whether a worker is finding out whether the server does it.
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.trials.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn begin_trial(&self) {
+        self.trials.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end_trial(&self) {
+        self.trials.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns for how many small files the next one stands when residency is asked: for itself at

@@ -16,38 +16,47 @@ pub(super) struct CopyRange;
 /// Bytes of one call: at 10 MB/s, a slow server, a stop is heard within two seconds.
 const STEP_BYTES: usize = 16 << 20;
 
-/// Bytes of the call by which a server is tried.
-const TRIAL_BYTES: usize = 1 << 20;
+/// Bytes of the call by which a server is tried; fewer tell nothing, and more would take long where
+/// the answer is no.
+const TRIAL_BYTES: usize = 512 << 10;
 
-/// Fewer than these tell nothing.
-const TRIAL_BYTES_LEAST: usize = 256 << 10;
-
-/// A server that copies by itself is waited for once, and a few times more for the target's lock where
-/// other workers are at it. The kernel in its stead reads and writes 64 KiB at a time, and waits at
-/// least once for each; so more than one wait in twice that many bytes tells.
-const TRIAL_WAIT_BYTES: u64 = 128 << 10;
+/// A server that copies by itself is waited for once, and a few times more for the target's lock
+/// where other workers are at it. The kernel in its stead reads and writes so many bytes at a time, and
+/// waits at least once for each.
+const TRIAL_WAIT_BYTES: u64 = 64 << 10;
 
 /// Finds out who really copies. Where a FUSE, NFS or SMB server does not know the request, the kernel
 /// says nothing of it and moves the bytes here and back by itself, 64 KiB at a time (`fs/fuse/file.c`,
-/// `fs/nfs/nfs4file.c`, since 5.3): at a few milliseconds a trip that is the slowest way there is.
-struct Trial {
+/// `fs/nfs/nfs4file.c`, since 5.3): at a few milliseconds a trip that is the slowest way there is. So
+/// one worker finds out, and the others go on as if it did not.
+struct Trial<'p> {
+    pair: &'p Pair,
     waits: u64,
 }
 
-impl Trial {
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        self.pair.end_trial();
+    }
+}
+
+impl<'p> Trial<'p> {
     /// Begins one if nobody knows yet and the call is long enough to tell.
-    fn begin(pair: &Pair, bytes: usize) -> Option<Trial> {
-        let is_due = pair.is_far() && !pair.offloads() && bytes >= TRIAL_BYTES_LEAST;
-        is_due.then(|| Trial { waits: thread_usage().waits })
+    fn begin(pair: &'p Pair, bytes: usize) -> Option<Trial<'p>> {
+        let is_due = pair.is_far() && !pair.offloads() && bytes >= TRIAL_BYTES;
+        is_due.then(|| {
+            pair.begin_trial();
+            Trial { pair, waits: thread_usage().waits }
+        })
     }
 
     /// Judges the call, and says so where somebody wants to know.
     fn end(self, job: &RangeJob<'_>, bytes: usize) -> Who {
-        if bytes < TRIAL_BYTES_LEAST {
+        if bytes < TRIAL_BYTES {
             return Who::Offloads;
         }
-        if thread_usage().waits - self.waits <= bytes as u64 / TRIAL_WAIT_BYTES {
-            job.pair.prove_offload();
+        if thread_usage().waits - self.waits < bytes as u64 / TRIAL_WAIT_BYTES {
+            self.pair.prove_offload();
             return Who::Offloads;
         }
         if let Some(notes) = job.want.notes {
@@ -84,6 +93,9 @@ impl Method for CopyRange {
         }
         if !pair.one_device() {
             return Fit::Unwise("two file systems");
+        }
+        if pair.is_on_trial() && want.file_bytes >= TRIAL_BYTES as u64 {
+            return Fit::Unwise("another worker is finding out whether the server copies");
         }
         if pair.source.size_told == SizeTold::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
