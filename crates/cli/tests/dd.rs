@@ -245,7 +245,7 @@ fn what_is_not_counted_is_left_to_who_reads_next() -> Outcome {
 #[test]
 fn a_run_that_fails_has_read_no_more_than_it_says() -> Outcome {
     let scratch = Scratch::new()?;
-    scratch.write("a", &noise(3 << 20))?;
+    scratch.write("a", noise(3 << 20))?;
     // The fifth record does not fit: five are read, and the next reader gets the sixth.
     let done = shell(
         scratch.path(),

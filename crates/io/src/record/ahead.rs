@@ -83,8 +83,7 @@ impl Ahead {
         let (input, stop) = (Arc::clone(input), Arc::new(AtomicBool::new(false)));
         let ahead = Ahead { empty, records, stop: Arc::clone(&stop) };
         let work = move || {
-            let mut done = done;
-            for mut buffer in buffers {
+            for (done, mut buffer) in (done..).zip(buffers) {
                 let Some(wanted) = count.wanted(done, ibs) else { return };
                 if stop.load(Ordering::Relaxed) {
                     return;
@@ -93,7 +92,6 @@ impl Ahead {
                 // What is begun is read to its end: nobody else would see what was read of it.
                 let taken = taker.record(input.as_fd(), room.unwrap_or(&mut []), &mut || Ok(()));
                 let Ok(taken) = taken else { return };
-                done += 1;
                 let is_last = !taken.answer.is_ok_and(|bytes| bytes > 0);
                 if full.send(Record { buffer, taken }).is_err() || is_last {
                     return;
