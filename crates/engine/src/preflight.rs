@@ -77,11 +77,12 @@ pub enum Shortage {
 impl Needs {
     /// Asks the file system that the target is on, or would be made on.
     pub(crate) fn measure_target(&mut self, base: BorrowedFd<'_>, target: &CStr) {
-        let parent = crate::walk::path::split(target.to_bytes()).0;
-        let parent = std::ffi::CString::new(parent).unwrap_or_default();
+        let parent = match crate::walk::path::split(target.to_bytes()).0 {
+            [] => c".".to_owned(),
+            parent => std::ffi::CString::new(parent).unwrap_or_default(),
+        };
         let opened = open_directory(base, target, Follow::Yes)
-            .or_else(|_| open_directory(base, &parent, Follow::Yes))
-            .or_else(|_| open_directory(base, c".", Follow::Yes));
+            .or_else(|_| open_directory(base, &parent, Follow::Yes));
         let Ok(directory) = opened else { return };
         let (Ok(system), Ok(stat)) = (fstatfs(&directory), fstat(&directory)) else { return };
         let asked = fgetxattr(&directory, c"user.haul");

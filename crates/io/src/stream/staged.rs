@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use haul_sys::fs::{
-    Access, Create, OpenHow, RenameMode, fchmod, fsync, name_open, open_unnamed, openat, renameat,
-    unlinkat,
+    Access, Create, OpenHow, RenameMode, fchmod, fsync, fsync_names, name_open, open_unnamed,
+    openat, renameat, unlinkat,
 };
 use haul_sys::{Errno, Result};
 
@@ -81,7 +81,7 @@ impl Staged {
 
     fn sync_directory(&self, durable: Durable) -> Result<()> {
         match durable {
-            Durable::Yes => fsync(&self.directory),
+            Durable::Yes => fsync_names(&self.directory),
             Durable::No => Ok(()),
         }
     }
