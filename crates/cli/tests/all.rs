@@ -36,6 +36,7 @@ mod rm;
 mod rm_races;
 mod rm_root;
 mod signals;
+mod slow;
 mod space;
 mod specials;
 mod split;

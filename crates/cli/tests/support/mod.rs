@@ -8,6 +8,7 @@ pub(crate) mod judge;
 pub(crate) mod run;
 pub(crate) mod scratch;
 pub(crate) mod shell;
+pub(crate) mod slow;
 pub(crate) mod strace;
 pub(crate) mod versus;
 pub(crate) mod volume;
