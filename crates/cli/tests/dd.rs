@@ -196,10 +196,17 @@ fn a_report_that_nobody_gets_is_a_failure() -> Outcome {
     Ok(())
 }
 
+/// The program, with SIGINT as at a terminal: a shell's background jobs ignore it, and their children.
+fn heeding_interruptions() -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(haul());
+    command
+}
+
 #[test]
 fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Outcome {
     use std::os::unix::process::ExitStatusExt as _;
-    let mut child = Command::new(haul())
+    let mut child = heeding_interruptions()
         .args(["dd", "bs=10"])
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())
@@ -272,7 +279,7 @@ fn between_pipes() -> Outcome<(Child, PipeReader, PipeWriter, PipeReader)> {
     for pipe in [feeding.as_fd(), stdout.as_fd()] {
         rustix::pipe::fcntl_setpipe_size(pipe, RECORD)?;
     }
-    let child = Command::new(haul())
+    let child = heeding_interruptions()
         .args(["dd", "bs=256K", "iflag=fullblock"])
         .env("LC_ALL", "C")
         .stdin(stdin.try_clone()?)
