@@ -14,6 +14,7 @@ use haul_sys::fs::{FileSystem, Follow, Kind, Stat, fgetxattr, fstat, fstatfs, op
 use crate::rehearse::Intent;
 use crate::request::{Appearance, Keep, Make, Policy};
 use crate::walk::node::Identity;
+use crate::walk::path::directory_of;
 
 /// The magic number of FAT, which has neither owners, links nor files of 4 GiB.
 const FAT: u32 = 0x4d44;
@@ -77,10 +78,7 @@ pub enum Shortage {
 impl Needs {
     /// Asks the file system that the target is on, or would be made on.
     pub(crate) fn measure_target(&mut self, base: BorrowedFd<'_>, target: &CStr) {
-        let parent = match crate::walk::path::split(target.to_bytes()).0 {
-            [] => c".".to_owned(),
-            parent => std::ffi::CString::new(parent).unwrap_or_default(),
-        };
+        let parent = directory_of(target.to_bytes());
         let opened = open_directory(base, target, Follow::Yes)
             .or_else(|_| open_directory(base, &parent, Follow::Yes));
         let Ok(directory) = opened else { return };

@@ -33,11 +33,23 @@ pub fn write_fully(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<()> {
 }
 
 /// Makes a call again as long as the table says so.
-pub fn again<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
+pub fn again<T>(call: impl FnMut() -> Result<T>) -> Result<T> {
+    again_while(|| true, call)
+}
+
+/// The same, as long as it is wanted.
+pub(crate) fn again_while<T>(
+    is_wanted: impl Fn() -> bool,
+    mut call: impl FnMut() -> Result<T>,
+) -> Result<T> {
     let mut left = RETRIES;
     loop {
         match call() {
-            Err(error) if left > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
+            Err(error)
+                if left > 0
+                    && is_wanted()
+                    && verdict(error.call, error.errno) == Verdict::Retry =>
+            {
                 left -= 1;
             }
             answer => return answer,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_sys::memory::{AlignedBuffer, Window};
 use haul_sys::uring::Ring;
-use haul_sys::{Call, CallError, Errno};
 
 use crate::pace::Pace;
 
@@ -24,7 +23,6 @@ pub struct Kit {
     ring: Option<Ring>,
     window: Option<Window>,
     pipe: Option<Pipe>,
-    /// Whether descriptors are too few to hold some without need.
     short_of_descriptors: bool,
 }
 
@@ -93,12 +91,13 @@ impl Kit {
         }
     }
 
-    /// Returns an empty pipe; the errors of making one, and `EMFILE` where descriptors are few and
-    /// nobody asked for what needs it.
-    pub(crate) fn pipe(&mut self, bytes: usize, is_asked_for: bool) -> haul_sys::Result<&Pipe> {
-        if self.short_of_descriptors && !is_asked_for {
-            return Err(CallError { call: Call::Pipe, errno: Errno::MFILE });
-        }
+    /// Tells whether descriptors are too few to hold some without need.
+    pub(crate) fn is_short_of_descriptors(&self) -> bool {
+        self.short_of_descriptors
+    }
+
+    /// Returns an empty pipe; the errors of making one.
+    pub(crate) fn pipe(&mut self, bytes: usize) -> haul_sys::Result<&Pipe> {
         match &mut self.pipe {
             Some(pipe) => Ok(pipe),
             none => Ok(none.insert(haul_sys::data::pipe_with_room(bytes)?)),

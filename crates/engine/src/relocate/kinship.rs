@@ -1,14 +1,14 @@
 //! Whether an operand lies in another one: what is copied and not removed yet must not be met twice.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use haul_sys::fs::{CWD, Stat, fstat, openat};
 
 use crate::apply::existing::DIRECTORY;
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::split;
+use crate::walk::path::{directory_of, split};
 
 /// The most directories above an operand that are looked at. Paths that the kernel takes have at
 /// most 2,048 components; what lies deeper was reached by a working directory.
@@ -58,18 +58,17 @@ impl Kinship {
     ) -> Option<&'a [Identity]> {
         let (directory, _) = split(path.to_bytes());
         if !chains.contains_key(directory) {
-            let found = climb(directory)?;
+            let found = climb(path)?;
             chains.insert(directory.to_vec(), found);
         }
         chains.get(directory).map(Vec::as_slice)
     }
 }
 
-/// Lists the directories from this one to the root.
-fn climb(directory: &[u8]) -> Option<Vec<Identity>> {
-    let path = CString::new(if directory.is_empty() { b".".as_slice() } else { directory }).ok()?;
+/// Lists the directories from that of a path to the root; `None` where one cannot be opened.
+fn climb(path: &CStr) -> Option<Vec<Identity>> {
     let open = |base: BorrowedFd<'_>, name: &CStr| openat(base, name, DIRECTORY).ok();
-    let mut at = open(CWD, &path)?;
+    let mut at = open(CWD, &directory_of(path.to_bytes()))?;
     let mut chain = Vec::new();
     while chain.len() < HEIGHT {
         let id = identity(&fstat(&at).ok()?);

@@ -15,7 +15,7 @@ use haul_sys::{CallError, Errno};
 
 use super::pane::{PANE_BYTES, Pane};
 use crate::cache::large_bytes;
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again;
 use crate::kit::BUFFER_BYTES;
 use crate::stream::{ReadPlan, Reader, Source, Trouble};
 use crate::{Cache, DataPolicy};
@@ -156,23 +156,18 @@ fn through_cache(file: &Arc<OwnedFd>, to: &mut dyn Take) -> Result<u64, CallErro
     BUFFER.with_borrow_mut(|buffer| {
         buffer.resize(BUFFER_BYTES, 0);
         let mut bytes = 0;
-        let mut retries = RETRIES;
         loop {
-            match read(file.as_fd(), buffer) {
+            match again(|| read(file.as_fd(), buffer)) {
                 Ok(0) => return Ok(bytes),
                 Ok(filled) => {
                     to.take(buffer.get(..filled).unwrap_or(&[]));
                     bytes += filled as u64;
-                    retries = RETRIES;
                 }
                 Err(error) if error.errno == Errno::AGAIN => {
                     match wait_until(file.as_fd(), Ready::ToRead, None) {
                         Err(error) if error.errno != Errno::INTR => return Err(error),
                         _ => {}
                     }
-                }
-                Err(error) if retries > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
-                    retries -= 1;
                 }
                 Err(error) => return Err(error),
             }

@@ -15,7 +15,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use super::board::{Block, Board, GONE, Job};
 use super::sink::{until_ready, write_whole};
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again;
 
 /// Bytes that are read at once: what stays in a core's second-level cache while it is written to
 /// the first few outputs.
@@ -197,14 +197,10 @@ impl<'r> Run<'r, '_> {
     }
 
     fn read(&self, room: &mut [u8]) -> Result<usize, CallError> {
-        let mut retries = RETRIES;
         loop {
-            match read(self.fan.input, room) {
+            match again(|| read(self.fan.input, room)) {
                 Err(error) if error.errno == Errno::AGAIN => {
                     until_ready(self.fan.input, Ready::ToRead)?;
-                }
-                Err(error) if retries > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
-                    retries -= 1;
                 }
                 answer => return answer,
             }

@@ -6,26 +6,19 @@ use haul_sys::data::write;
 use haul_sys::process::{Ready, wait_until};
 use haul_sys::{Call, CallError, Errno, Result};
 
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again;
 
 /// Writes all of it at the descriptor's position. Waits where somebody has made the descriptor
 /// non-blocking and it is full, without asking again and again.
 pub fn write_whole(fd: impl AsFd, bytes: &[u8]) -> Result<()> {
     let mut left = bytes;
-    let mut retries = RETRIES;
     while !left.is_empty() {
-        match write(&fd, left) {
+        match again(|| write(&fd, left)) {
             // A device that takes nothing is full.
             Ok(0) => return Err(CallError::new(Call::Write, Errno::NOSPC)),
-            Ok(count) => {
-                left = left.get(count..).unwrap_or(&[]);
-                retries = RETRIES;
-            }
+            Ok(count) => left = left.get(count..).unwrap_or(&[]),
             Err(error) if error.errno == Errno::AGAIN => {
                 until_ready(&fd, Ready::ToWrite)?;
-            }
-            Err(error) if retries > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
-                retries -= 1;
             }
             Err(error) => return Err(error),
         }

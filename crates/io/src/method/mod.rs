@@ -17,6 +17,7 @@ use std::sync::Mutex;
 
 use haul_sys::CallError;
 
+use crate::fully::again_while;
 use crate::report::Refusal;
 use crate::sides::{Sides, Way};
 use crate::witness::Witness;
@@ -200,22 +201,9 @@ pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
 /// run is also what interrupts a call that would otherwise block for ever.
 pub(crate) fn retrying<T>(
     watch: &Watch<'_>,
-    mut call: impl FnMut() -> haul_sys::Result<T>,
+    call: impl FnMut() -> haul_sys::Result<T>,
 ) -> haul_sys::Result<T> {
-    let mut left = crate::errno::RETRIES;
-    loop {
-        match call() {
-            Err(error)
-                if left > 0
-                    && !watch.stopped()
-                    && crate::errno::verdict(error.call, error.errno)
-                        == crate::errno::Verdict::Retry =>
-            {
-                left -= 1;
-            }
-            answer => return answer,
-        }
-    }
+    again_while(|| !watch.stopped(), call)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //! the file's lock.
 
 use haul_sys::data::{splice_in, splice_out};
-
 use haul_sys::{Call, CallError, Errno};
 
 use super::{
@@ -73,14 +72,17 @@ impl Method for Splice {
 fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
     let wanted = job.want.policy.io_bytes.map_or(PIPE_BYTES, |bytes| bytes.min(PIPE_BYTES));
     let is_asked_for = job.want.policy.choice != Choice::Auto;
-    let (reader, writer, room) = match kit.pipe(wanted, is_asked_for) {
+    let next = |errno| Attempt::NextMethod { written: 0, cause: CallError::new(Call::Pipe, errno) };
+    if kit.is_short_of_descriptors() && !is_asked_for {
+        return next(Errno::MFILE);
+    }
+    let (reader, writer, room) = match kit.pipe(wanted) {
         Ok(pipe) => pipe,
         Err(error) => return ended(0, error),
     };
     if *room < wanted.min(WORTH_BYTES) && !is_asked_for {
         // pipe(7), /proc/sys/fs/pipe-user-pages-soft: this user has many pipes.
-        let cause = CallError { call: Call::Pipe, errno: Errno::PERM };
-        return Attempt::NextMethod { written: 0, cause };
+        return next(Errno::PERM);
     }
     let step = job.watch.request_bytes(*room);
     let mut offset = job.offset;

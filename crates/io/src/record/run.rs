@@ -13,7 +13,7 @@ use super::convert::Converter;
 use super::listener::{Listener, Quit, Told, Trouble};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
-use super::take::Taker;
+use super::take::{Taken, Taker};
 
 /// A copy under way.
 pub struct Run<'l> {
@@ -233,10 +233,14 @@ impl<'l> Run<'l> {
         if self.has(Conv::SYNC) && self.has(Conv::NOERROR) {
             buffer.fill(self.padding());
         }
+        let taken = self.take(&mut buffer, wanted)?;
+        Ok(Ok(Record { buffer, taken }))
+    }
+
+    fn take(&mut self, buffer: &mut AlignedBuffer, wanted: usize) -> Result<Taken, Quit> {
         let room = buffer.get_mut(..wanted).unwrap_or(&mut []);
         let told = &mut self.told;
-        let taken = self.taker.record(self.input.fd(), room, &mut || told.heed())?;
-        Ok(Ok(Record { buffer, taken }))
+        self.taker.record(self.input.fd(), room, &mut || told.heed())
     }
 
     /// Reads a record that is not to be written.
@@ -245,9 +249,7 @@ impl<'l> Run<'l> {
         buffer: &mut AlignedBuffer,
         wanted: usize,
     ) -> Result<Result<usize, Errno>, Quit> {
-        let room = buffer.get_mut(..wanted).unwrap_or(&mut []);
-        let told = &mut self.told;
-        let taken = self.taker.record(self.input.fd(), room, &mut || told.heed())?;
+        let taken = self.take(buffer, wanted)?;
         self.warn(taken.partial);
         Ok(taken.answer)
     }

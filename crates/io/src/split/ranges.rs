@@ -13,8 +13,9 @@ use std::sync::{Mutex, PoisonError};
 use haul_sys::data::{Allocate, fallocate, ficlone_range, pread, sendfile};
 use haul_sys::{CallError, Errno};
 
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::errno::{Verdict, verdict};
 use crate::fan::write_whole;
+use crate::fully::again;
 use crate::kit::BUFFER_BYTES;
 
 /// From this size on sharing blocks costs less than copying them.
@@ -71,7 +72,7 @@ pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways:
     let mut offset = range.start;
     while offset < range.end && !ways.no_sendfile.load(Ordering::Relaxed) {
         let step = usize::try_from((range.end - offset).min(STEP_BYTES)).unwrap_or(BUFFER_BYTES);
-        match retrying(|| sendfile(source, offset, target, step)) {
+        match again(|| sendfile(source, offset, target, step)) {
             Ok(0) => return Moved::All,
             Ok(count) => offset += count as u64,
             Err(error) => match verdict(error.call, error.errno) {
@@ -116,7 +117,7 @@ fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<
     while offset < range.end {
         let step = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
         let room = buffer.get_mut(..step).unwrap_or(&mut []);
-        let filled = match retrying(|| pread(source, &mut *room, offset)) {
+        let filled = match again(|| pread(source, &mut *room, offset)) {
             Ok(0) => break,
             Ok(filled) => filled,
             Err(error) => return Moved::Unread(error.errno),
@@ -127,18 +128,6 @@ fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<
         offset += filled as u64;
     }
     Moved::All
-}
-
-fn retrying<T>(mut call: impl FnMut() -> haul_sys::Result<T>) -> haul_sys::Result<T> {
-    let mut left = RETRIES;
-    loop {
-        match call() {
-            Err(error) if left > 0 && verdict(error.call, error.errno) == Verdict::Retry => {
-                left -= 1;
-            }
-            answer => return answer,
-        }
-    }
 }
 
 /// Moves ranges to files of their own. `make` names and opens the next one's file, in order, or ends

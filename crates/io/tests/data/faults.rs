@@ -142,13 +142,18 @@ fn each_errno_of_each_call_gives_right_bytes_or_an_error() {
         ("splice", &["bytes"], &["EINVAL", "EOPNOTSUPP", "EPERM", "ENOSYS"], &[]),
         ("splice,sendfile", &["bytes"], &["EINVAL", "EOPNOTSUPP", "EPERM", "ENOSYS"], &[]),
         ("pipe2", &["bytes"], &["EMFILE", "ENFILE"], &[]),
-        ("fallocate", &["share", "several", "direct"], &["EINTR", "EOPNOTSUPP", "ENOSYS"], &[]),
+        ("fallocate", &["bytes", "several", "direct"], &["EINTR", "EOPNOTSUPP", "ENOSYS"], &[]),
         ("ftruncate", &["direct"], &["EINTR"], &["EIO", "ENOSPC"]),
         ("fcntl", &["direct", "direct,several"], &["EINVAL"], &[]),
         ("io_uring_enter", &["direct"], &["EINTR"], &[]),
         ("statx", &["direct"], &["ENOSYS", "EINVAL"], &[]),
         ("ioctl", &["share"], &["EOPNOTSUPP", "EXDEV", "EINVAL", "ENOTTY", "EPERM"], &[]),
-        ("copy_file_range", &["share"], &["EXDEV", "ENOSYS", "EINVAL", "EPERM", "EOPNOTSUPP"], &[]),
+        (
+            "ioctl,copy_file_range",
+            &["share"],
+            &["EXDEV", "ENOSYS", "EINVAL", "EPERM", "EOPNOTSUPP"],
+            &[],
+        ),
     ];
     let places = places();
     let place = places.iter().find(|place| place.name == "xfs").unwrap_or(&places[0]);

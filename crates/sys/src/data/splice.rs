@@ -11,7 +11,7 @@ use crate::{Call, Result};
 /// Makes a pipe, its end to read from first, with room for `bytes` where that is allowed.
 ///
 /// The room is limited for ordinary users (`/proc/sys/fs/pipe-max-size`, and a total of all their
-/// pipes); where it is refused, the pipe has the usual 64 KiB. Returns the room in bytes, too.
+/// pipes); where it is refused, the pipe has what it has. Returns the room in bytes, too.
 pub fn pipe_with_room(bytes: usize) -> Result<(OwnedFd, OwnedFd, usize)> {
     /// What a pipe has at least: a user who has too many of them gets a page, see pipe(7).
     const LEAST_BYTES: usize = 4 << 10;

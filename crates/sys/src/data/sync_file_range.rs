@@ -20,18 +20,15 @@ pub enum Writeback {
 
 /// Writes the dirty pages of a range back; a length of 0 means up to the end.
 ///
-/// Where the kernel or a filter of system calls refuses it (`ENOSYS`, `EPERM`), nothing is started,
-/// and [`Writeback::Complete`] writes all of the file, by fdatasync(2).
+/// Where the kernel or a filter of system calls refuses it (`ENOSYS`, `EPERM`),
+/// [`Writeback::Complete`] writes all of the file, by fdatasync(2).
 pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
-    match (sync_file_range(fd.as_fd(), offset, bytes, how), how) {
-        (Err(error), Writeback::Start) if is_refusal(error.errno) => Ok(()),
-        (Err(error), Writeback::Complete) if is_refusal(error.errno) => fdatasync(fd),
-        (answer, _) => answer,
+    match sync_file_range(fd.as_fd(), offset, bytes, how) {
+        Err(CallError { errno: Errno::NOSYS | Errno::PERM, .. }) if how == Writeback::Complete => {
+            fdatasync(fd)
+        }
+        answer => answer,
     }
-}
-
-fn is_refusal(errno: Errno) -> bool {
-    matches!(errno, Errno::NOSYS | Errno::PERM)
 }
 
 fn sync_file_range(fd: BorrowedFd<'_>, offset: u64, bytes: u64, how: Writeback) -> Result<()> {

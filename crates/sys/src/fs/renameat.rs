@@ -19,9 +19,9 @@ pub enum RenameMode {
     Exchange,
 }
 
-/// Tells whether a rename that was not to replace, or was to exchange, may have failed for the way
-/// that it was asked for: the file system cannot promise that (`EINVAL`), or the call is unknown or
-/// filtered. A plain one then tells whether it was for something else.
+/// Tells whether a rename that was not to replace may have failed for being asked so: the file system
+/// cannot promise that (`EINVAL`), or the call is unknown or filtered. A plain one then tells whether it
+/// was for something else.
 #[must_use]
 pub fn is_refusal_of_mode(errno: Errno) -> bool {
     matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
