@@ -1,5 +1,6 @@
 //! Counts requests, and says what becomes of each: its delay, and what the rules make of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -48,6 +49,7 @@ pub(crate) struct Verdict {
     pub(crate) is_lost: bool,
     pub(crate) all_hole: bool,
     pub(crate) all_data: bool,
+    /// It is answered after this time.
     pub(crate) wait: Duration,
 }
 
@@ -63,14 +65,15 @@ struct Counted {
 pub(crate) struct Judge {
     data_delay: Duration,
     metadata_delay: Duration,
-    counts: Vec<Count>,
+    counts: Vec<Arc<Count>>,
     rules: Vec<Counted>,
 }
 
 /// A request that is on its way.
-pub(crate) struct UnderWay<'a>(&'a Count);
+#[derive(Debug)]
+pub(crate) struct UnderWay(Arc<Count>);
 
-impl Drop for UnderWay<'_> {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -86,7 +89,7 @@ impl Judge {
         Judge {
             data_delay: config.data_delay,
             metadata_delay: config.metadata_delay,
-            counts: OPERATIONS.iter().map(|_| Count::default()).collect(),
+            counts: OPERATIONS.iter().map(|_| Arc::default()).collect(),
             rules: config.rules.iter().map(counted).collect(),
         }
     }
@@ -102,22 +105,18 @@ impl Judge {
         }
     }
 
-    /// Takes a request in: it is on its way until what is returned is dropped. Blocks for the delay.
-    pub(crate) fn receive(&self, about: &About<'_>) -> (UnderWay<'_>, Verdict) {
+    /// Takes a request in: it is on its way until what is returned is dropped.
+    pub(crate) fn receive(&self, about: &About<'_>) -> (UnderWay, Verdict) {
         let count = &self.counts[about.operation as usize];
         count.requests.fetch_add(1, Ordering::Relaxed);
         count.bytes.fetch_add(about.bytes, Ordering::Relaxed);
         count.largest.fetch_max(about.bytes, Ordering::Relaxed);
         let now = count.now.fetch_add(1, Ordering::Relaxed) + 1;
         count.most.fetch_max(now, Ordering::Relaxed);
-        let under_way = UnderWay(count);
-        let verdict = self.verdict(about);
-        let delay =
+        let under_way = UnderWay(Arc::clone(count));
+        let mut verdict = self.verdict(about);
+        verdict.wait +=
             if about.operation.moves_data() { self.data_delay } else { self.metadata_delay };
-        let delay = delay + verdict.wait;
-        if delay > Duration::ZERO {
-            std::thread::sleep(delay);
-        }
         (under_way, verdict)
     }
 

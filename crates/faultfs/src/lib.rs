@@ -6,6 +6,9 @@
 //! fails, falls short, is answered wrongly or is lost. Whoever is tested cannot tell the difference,
 //! for nothing of it is in the tested process.
 //!
+//! What a request does, it does when its time is over, and then it is answered; but the bytes of a write
+//! are there at once, and its answer takes the time.
+//!
 //! In [`Mode::Direct`] the kernel's page cache is out of the way: each read and write reaches the
 //! server as it was issued (up to 1 MiB, where the kernel cuts requests), and writes to one file run
 //! in parallel as long as they do not extend it.

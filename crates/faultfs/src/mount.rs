@@ -14,7 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::judge::Judge;
 use crate::nodes::Nodes;
-use crate::server::Server;
+use crate::server::Front;
 use crate::{Config, Operation, Seen};
 
 /// How long an unmount may take: what is still under way there ends within a few delays.
@@ -39,8 +39,8 @@ impl Mounted {
         let point = point.canonicalize()?;
         let nodes = Nodes::new(source)?;
         let judge = Arc::new(Judge::new(config));
-        let server = Server::new(nodes, Arc::clone(&judge), config);
-        let session = fuser::spawn_mount(server, &point, &options(config))?;
+        let front = Front::new(nodes, Arc::clone(&judge), config)?;
+        let session = fuser::spawn_mount(front, &point, &options())?;
         Ok(Mounted { point, judge, session: Some(session) })
     }
 
@@ -101,14 +101,16 @@ impl Drop for Mounted {
     }
 }
 
-fn options(config: &Config) -> Options {
+fn options() -> Options {
     let mut options = Options::default();
     options.mount_options = vec![
         MountOption::FSName("faultfs".to_owned()),
         MountOption::Subtype("faultfs".to_owned()),
         MountOption::DefaultPermissions,
     ];
-    options.n_threads = Some(config.in_flight.max(1));
+    // They take requests in; those that take their time are answered by others.
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    options.n_threads = Some(processors + 1);
     if rustix::process::geteuid().is_root() {
         options.acl = SessionACL::All;
         options.mount_options.extend([MountOption::Dev, MountOption::Suid]);

@@ -6,30 +6,31 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, pread, pwrite};
 
-use super::buffers::Lent;
 use super::{Answer, Server, failure};
-use crate::judge::About;
-use crate::operation::Operation;
+use crate::judge::Verdict;
 
 impl Server {
     pub(super) fn open(&self, ino: INodeNo, flags: OpenFlags) -> Answer<u64> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Open, &node.name)?;
         let fd = self.nodes.reopen(&node, kept_flags(flags.0)).map_err(failure)?;
         Ok(self.nodes.keep(fd, &node.name))
     }
 
     /// Reads as many bytes as there are.
-    pub(super) fn read(&self, fh: FileHandle, offset: u64, size: u32) -> Answer<Lent<'_>> {
+    pub(super) fn read<'r>(
+        &self,
+        fh: FileHandle,
+        (offset, size): (u64, u32),
+        verdict: Verdict,
+        room: &'r mut Vec<u8>,
+    ) -> Answer<&'r [u8]> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let bytes = u64::from(size);
-        let about = About { operation: Operation::Read, name: &handle.name, offset, bytes };
-        let (_under_way, verdict) = self.admit_range(&about)?;
-        // Only now that it has waited: as many buffers as there are processors are used at once.
         let most = verdict.short.unwrap_or(usize::MAX).min(size as usize);
-        let mut buffer = self.buffers.lend(most);
+        if room.len() < most {
+            room.resize(most, 0);
+        }
         let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = room.get_mut(filled..most).filter(|rest| !rest.is_empty()) {
             match pread(&handle.fd, rest, offset + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
@@ -37,21 +38,24 @@ impl Server {
                 Err(errno) => return Err(failure(errno)),
             }
         }
-        buffer.keep(filled);
+        let read = room.get_mut(..filled).unwrap_or_default();
         if verdict.flips
-            && let Some(first) = buffer.first_mut()
+            && let Some(first) = read.first_mut()
         {
             *first ^= 1;
         }
-        Ok(buffer)
+        Ok(read)
     }
 
     /// Writes bytes and returns how many.
-    pub(super) fn write(&self, fh: FileHandle, offset: u64, data: &[u8]) -> Answer<u32> {
+    pub(super) fn write(
+        &self,
+        fh: FileHandle,
+        offset: u64,
+        data: &[u8],
+        verdict: Verdict,
+    ) -> Answer<u32> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let bytes = data.len() as u64;
-        let about = About { operation: Operation::Write, name: &handle.name, offset, bytes };
-        let (_under_way, verdict) = self.admit_range(&about)?;
         let most = verdict.short.unwrap_or(usize::MAX).min(data.len());
         let told = u32::try_from(most).unwrap_or(u32::MAX);
         if verdict.is_lost {
@@ -75,14 +79,8 @@ impl Server {
         Ok(told)
     }
 
-    pub(super) fn flush(&self, fh: FileHandle) -> Answer<()> {
+    pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool, verdict: Verdict) -> Answer<()> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        self.admit(Operation::Flush, &handle.name).map(|_| ())
-    }
-
-    pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool) -> Answer<()> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let (_under_way, verdict) = self.admit(Operation::Fsync, &handle.name)?;
         if verdict.is_lost {
             return Ok(());
         }
@@ -95,9 +93,9 @@ impl Server {
         fh: FileHandle,
         range: (u64, u64),
         mode: FallocateFlags,
+        verdict: Verdict,
     ) -> Answer<()> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let (_under_way, verdict) = self.admit(Operation::Fallocate, &handle.name)?;
         if verdict.is_lost {
             return Ok(());
         }
@@ -105,9 +103,14 @@ impl Server {
     }
 
     /// Looks for data or for a hole, or lies about them.
-    pub(super) fn look(&self, fh: FileHandle, offset: i64, wants_data: bool) -> Answer<i64> {
+    pub(super) fn look(
+        &self,
+        fh: FileHandle,
+        offset: i64,
+        wants_data: bool,
+        verdict: Verdict,
+    ) -> Answer<i64> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let (_under_way, verdict) = self.admit(Operation::Lseek, &handle.name)?;
         let from = u64::try_from(offset).map_err(|_| failure(Errno::INVAL))?;
         let size = fstat(&handle.fd).map_err(failure)?.st_size;
         if verdict.all_hole || verdict.all_data {
@@ -128,12 +131,10 @@ impl Server {
         from: (FileHandle, u64),
         to: (FileHandle, u64),
         bytes: u64,
+        verdict: Verdict,
     ) -> Answer<u32> {
         let source = self.nodes.handle(from.0.0).map_err(failure)?;
         let target = self.nodes.handle(to.0.0).map_err(failure)?;
-        let about =
-            About { operation: Operation::CopyRange, name: &source.name, offset: from.1, bytes };
-        let (_under_way, verdict) = self.admit_range(&about)?;
         // The answer has 32 bits.
         let most = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
         let most = verdict.short.unwrap_or(usize::MAX).min(most);

@@ -1,19 +1,20 @@
 //! The table of FUSE's requests: each is taken apart, answered by [`Server`], and replied to.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::SystemTime;
 
 use fuser::{
-    BsdFileFlags, CopyFileRangeFlags, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite,
-    ReplyXattr, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation,
+    INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs,
+    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use rustix::fs::{AtFlags, FallocateFlags};
 
 use super::properties::{Change, Told};
-use super::{Answer, Server, failure};
+use super::{Answer, Caller, Front, Server, failure};
 use crate::config::{Mode, Offload};
 use crate::operation::Operation;
 
@@ -28,35 +29,62 @@ const GENERATION: Generation = Generation(0);
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
 
+thread_local! {
+    /// What is read into: one for each thread that answers, so that a cache holds it.
+    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Replies to a request that is answered with an entry.
-fn reply_entry(server: &Server, answer: Answer<fuser::FileAttr>, reply: ReplyEntry) {
-    match answer {
+fn entry(reply: ReplyEntry) -> impl FnOnce(&Server, Answer<FileAttr>) + Send {
+    move |server, answer| match answer {
         Ok(attributes) => reply.entry(&server.remembered, &attributes, GENERATION),
         Err(errno) => reply.error(errno),
     }
 }
 
 /// Replies to a request that is only done or not.
-fn reply_empty(answer: Answer<()>, reply: ReplyEmpty) {
-    match answer {
+fn empty(reply: ReplyEmpty) -> impl FnOnce(&Server, Answer<()>) + Send {
+    move |_, answer| match answer {
         Ok(()) => reply.ok(),
         Err(errno) => reply.error(errno),
     }
 }
 
-fn reply_xattr(answer: Answer<Told>, reply: ReplyXattr) {
-    match answer {
+fn told(reply: ReplyXattr) -> impl FnOnce(&Server, Answer<Told>) + Send {
+    move |_, answer| match answer {
         Ok(Told::Length(length)) => reply.size(length),
         Ok(Told::Value(value)) => reply.data(&value),
         Err(errno) => reply.error(errno),
     }
 }
 
-fn reply_attr(server: &Server, answer: Answer<fuser::FileAttr>, reply: ReplyAttr) {
-    match answer {
+fn attributes(reply: ReplyAttr) -> impl FnOnce(&Server, Answer<FileAttr>) + Send {
+    move |server, answer| match answer {
         Ok(attributes) => reply.attr(&server.remembered, &attributes),
         Err(errno) => reply.error(errno),
     }
+}
+
+fn written(reply: ReplyWrite) -> impl FnOnce(&Server, Answer<u32>) + Send {
+    move |_, answer| match answer {
+        Ok(bytes) => reply.written(bytes),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+/// Replies with a handle's number, and how it is open.
+fn opened(
+    reply: ReplyOpen,
+    flags: impl FnOnce(&Server) -> FopenFlags + Send,
+) -> impl FnOnce(&Server, Answer<u64>) + Send {
+    move |server, answer| match answer {
+        Ok(number) => reply.opened(FileHandle(number), flags(server)),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+fn caller(request: &Request) -> Caller {
+    Caller { uid: request.uid(), gid: request.gid() }
 }
 
 impl Server {
@@ -68,7 +96,7 @@ impl Server {
     }
 }
 
-impl Filesystem for Server {
+impl Filesystem for Front {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         // What a kernel does not have is done without, as by any other file system.
         let wanted = InitFlags::FUSE_ASYNC_DIO
@@ -83,15 +111,25 @@ impl Filesystem for Server {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        reply_entry(self, self.find(parent, name), reply);
+        self.of_name(
+            Operation::Lookup,
+            name,
+            move |server, name| server.find(parent, name),
+            entry(reply),
+        );
     }
 
     fn forget(&self, _: &Request, ino: INodeNo, times: u64) {
-        self.nodes.forget(ino, times);
+        self.server.nodes.forget(ino, times);
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply_attr(self, self.attributes(ino), reply);
+        self.of_node(
+            Operation::Getattr,
+            ino,
+            move |server| server.attributes(ino),
+            attributes(reply),
+        );
     }
 
     fn setattr(
@@ -113,14 +151,24 @@ impl Filesystem for Server {
         reply: ReplyAttr,
     ) {
         let change = Change { mode, owner: (uid, gid), size, times: (atime, mtime) };
-        reply_attr(self, self.change(ino, fh, change), reply);
+        self.of_node(
+            Operation::Setattr,
+            ino,
+            move |server| server.change(ino, fh, change),
+            attributes(reply),
+        );
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        match Server::readlink(self, ino) {
-            Ok(text) => reply.data(&text),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_node(
+            Operation::Readlink,
+            ino,
+            move |server| server.readlink(ino),
+            move |_, answer| match answer {
+                Ok(text) => reply.data(&text),
+                Err(errno) => reply.error(errno),
+            },
+        );
     }
 
     fn mknod(
@@ -133,7 +181,13 @@ impl Filesystem for Server {
         rdev: u32,
         reply: ReplyEntry,
     ) {
-        reply_entry(self, Server::mknod(self, request, parent, name, (mode, rdev)), reply);
+        let caller = caller(request);
+        self.of_name(
+            Operation::Mknod,
+            name,
+            move |server, name| server.mknod(caller, parent, name, (mode, rdev)),
+            entry(reply),
+        );
     }
 
     fn mkdir(
@@ -145,15 +199,31 @@ impl Filesystem for Server {
         _: u32,
         reply: ReplyEntry,
     ) {
-        reply_entry(self, Server::mkdir(self, request, parent, name, mode), reply);
+        let caller = caller(request);
+        self.of_name(
+            Operation::Mkdir,
+            name,
+            move |server, name| server.mkdir(caller, parent, name, mode),
+            entry(reply),
+        );
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        reply_empty(self.remove(Operation::Unlink, parent, name, AtFlags::empty()), reply);
+        self.of_name(
+            Operation::Unlink,
+            name,
+            move |server, name| server.remove(parent, name, AtFlags::empty()),
+            empty(reply),
+        );
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        reply_empty(self.remove(Operation::Rmdir, parent, name, AtFlags::REMOVEDIR), reply);
+        self.of_name(
+            Operation::Rmdir,
+            name,
+            move |server, name| server.remove(parent, name, AtFlags::REMOVEDIR),
+            empty(reply),
+        );
     }
 
     fn symlink(
@@ -164,7 +234,14 @@ impl Filesystem for Server {
         text: &Path,
         reply: ReplyEntry,
     ) {
-        reply_entry(self, Server::symlink(self, request, parent, name, text), reply);
+        let caller = caller(request);
+        let text = text.to_owned();
+        self.of_name(
+            Operation::Symlink,
+            name,
+            move |server, name| server.symlink(caller, parent, name, &text),
+            entry(reply),
+        );
     }
 
     fn rename(
@@ -177,19 +254,33 @@ impl Filesystem for Server {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let renamed = Server::rename(self, (parent, name), (new_parent, new_name), flags.bits());
-        reply_empty(renamed, reply);
+        let new_name = new_name.to_owned();
+        self.of_name(
+            Operation::Rename,
+            name,
+            move |server, name| {
+                server.rename((parent, name), (new_parent, &new_name), flags.bits())
+            },
+            empty(reply),
+        );
     }
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        reply_entry(self, Server::link(self, ino, parent, name), reply);
+        self.of_name(
+            Operation::Link,
+            name,
+            move |server, name| server.link(ino, parent, name),
+            entry(reply),
+        );
     }
 
     fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match Server::open(self, ino, flags) {
-            Ok(number) => reply.opened(FileHandle(number), self.open_flags()),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_node(
+            Operation::Open,
+            ino,
+            move |server| server.open(ino, flags),
+            opened(reply, Server::open_flags),
+        );
     }
 
     fn read(
@@ -203,10 +294,21 @@ impl Filesystem for Server {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match Server::read(self, fh, offset, size) {
-            Ok(bytes) => reply.data(&bytes),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_range(
+            Operation::Read,
+            fh,
+            (offset, size.into()),
+            |_, verdict| Ok(verdict),
+            move |server, admitted| {
+                ROOM.with_borrow_mut(|room| match admitted {
+                    Ok(verdict) => match server.read(fh, (offset, size), verdict, room) {
+                        Ok(bytes) => reply.data(bytes),
+                        Err(errno) => reply.error(errno),
+                    },
+                    Err(errno) => reply.error(errno),
+                });
+            },
+        );
     }
 
     fn write(
@@ -221,14 +323,11 @@ impl Filesystem for Server {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match Server::write(self, fh, offset, data) {
-            Ok(written) => reply.written(written),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_write(fh, offset, data, written(reply));
     }
 
     fn flush(&self, _: &Request, _: INodeNo, fh: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        reply_empty(Server::flush(self, fh), reply);
+        self.of_handle(Operation::Flush, fh, |_, _| Ok(()), empty(reply));
     }
 
     fn release(
@@ -241,19 +340,26 @@ impl Filesystem for Server {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.nodes.release(fh.0);
+        self.server.nodes.release(fh.0);
         reply.ok();
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, fh: FileHandle, data_alone: bool, reply: ReplyEmpty) {
-        reply_empty(Server::fsync(self, fh, data_alone), reply);
+        self.of_handle(
+            Operation::Fsync,
+            fh,
+            move |server, verdict| server.fsync(fh, data_alone, verdict),
+            empty(reply),
+        );
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.open_directory(ino) {
-            Ok(number) => reply.opened(FileHandle(number), FopenFlags::empty()),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_node(
+            Operation::Opendir,
+            ino,
+            move |server| server.open_directory(ino),
+            opened(reply, |_| FopenFlags::empty()),
+        );
     }
 
     fn readdir(
@@ -264,16 +370,22 @@ impl Filesystem for Server {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let told =
-            self.names(fh, offset, |id, next, kind, name| reply.add(INodeNo(id), next, kind, name));
-        match told {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_handle(
+            Operation::Readdir,
+            fh,
+            |_, _| Ok(()),
+            move |server, admitted| {
+                let add = |id, next, kind, name: &OsStr| reply.add(INodeNo(id), next, kind, name);
+                match admitted.and_then(|()| server.names(fh, offset, add)) {
+                    Ok(()) => reply.ok(),
+                    Err(errno) => reply.error(errno),
+                }
+            },
+        );
     }
 
     fn releasedir(&self, _: &Request, _: INodeNo, fh: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
-        self.nodes.release(fh.0);
+        self.server.nodes.release(fh.0);
         reply.ok();
     }
 
@@ -285,23 +397,33 @@ impl Filesystem for Server {
         data_alone: bool,
         reply: ReplyEmpty,
     ) {
-        reply_empty(Server::fsync(self, fh, data_alone), reply);
+        self.of_handle(
+            Operation::Fsync,
+            fh,
+            move |server, verdict| server.fsync(fh, data_alone, verdict),
+            empty(reply),
+        );
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        match self.describe() {
-            Ok(about) => reply.statfs(
-                about.f_blocks,
-                about.f_bfree,
-                about.f_bavail,
-                about.f_files,
-                about.f_ffree,
-                u32::try_from(about.f_bsize).unwrap_or(4096),
-                u32::try_from(about.f_namemax).unwrap_or(255),
-                u32::try_from(about.f_frsize).unwrap_or(4096),
-            ),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_name(
+            Operation::Statfs,
+            OsStr::new(""),
+            |server, _| server.describe(),
+            move |_, answer| match answer {
+                Ok(about) => reply.statfs(
+                    about.f_blocks,
+                    about.f_bfree,
+                    about.f_bavail,
+                    about.f_files,
+                    about.f_ffree,
+                    u32::try_from(about.f_bsize).unwrap_or(4096),
+                    u32::try_from(about.f_namemax).unwrap_or(255),
+                    u32::try_from(about.f_frsize).unwrap_or(4096),
+                ),
+                Err(errno) => reply.error(errno),
+            },
+        );
     }
 
     fn setxattr(
@@ -314,19 +436,42 @@ impl Filesystem for Server {
         _: u32,
         reply: ReplyEmpty,
     ) {
-        reply_empty(self.set_xattr(ino, name, value, flags), reply);
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.of_node(
+            Operation::Xattr,
+            ino,
+            move |server| server.set_xattr(ino, &name, &value, flags),
+            empty(reply),
+        );
     }
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        reply_xattr(self.get_xattr(ino, name, size), reply);
+        let name = name.to_owned();
+        self.of_node(
+            Operation::Xattr,
+            ino,
+            move |server| server.get_xattr(ino, &name, size),
+            told(reply),
+        );
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        reply_xattr(self.list_xattr(ino, size), reply);
+        self.of_node(
+            Operation::Xattr,
+            ino,
+            move |server| server.list_xattr(ino, size),
+            told(reply),
+        );
     }
 
     fn removexattr(&self, _: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        reply_empty(self.remove_xattr(ino, name), reply);
+        let name = name.to_owned();
+        self.of_node(
+            Operation::Xattr,
+            ino,
+            move |server| server.remove_xattr(ino, &name),
+            empty(reply),
+        );
     }
 
     fn create(
@@ -339,13 +484,19 @@ impl Filesystem for Server {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match Server::create(self, request, parent, name, (mode, flags)) {
-            Ok((found, number)) => {
-                let handle = FileHandle(number);
-                reply.created(&self.remembered, &found, GENERATION, handle, self.open_flags());
-            }
-            Err(errno) => reply.error(errno),
-        }
+        let caller = caller(request);
+        self.of_name(
+            Operation::Create,
+            name,
+            move |server, name| server.create(caller, parent, name, (mode, flags)),
+            move |server, answer| match answer {
+                Ok((found, number)) => {
+                    let (handle, flags) = (FileHandle(number), server.open_flags());
+                    reply.created(&server.remembered, &found, GENERATION, handle, flags);
+                }
+                Err(errno) => reply.error(errno),
+            },
+        );
     }
 
     fn fallocate(
@@ -360,7 +511,12 @@ impl Filesystem for Server {
     ) {
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let mode = FallocateFlags::from_bits_retain(mode as u32);
-        reply_empty(self.allocate(fh, (offset, length), mode), reply);
+        self.of_handle(
+            Operation::Fallocate,
+            fh,
+            move |server, verdict| server.allocate(fh, (offset, length), mode, verdict),
+            empty(reply),
+        );
     }
 
     fn lseek(
@@ -372,15 +528,20 @@ impl Filesystem for Server {
         whence: i32,
         reply: ReplyLseek,
     ) {
-        let found = match whence {
-            SEEK_DATA => self.look(fh, offset, true),
-            SEEK_HOLE => self.look(fh, offset, false),
-            _ => Err(failure(rustix::io::Errno::INVAL)),
+        let wants_data = match whence {
+            SEEK_DATA => true,
+            SEEK_HOLE => false,
+            _ => return reply.error(failure(rustix::io::Errno::INVAL)),
         };
-        match found {
-            Ok(offset) => reply.offset(offset),
-            Err(errno) => reply.error(errno),
-        }
+        self.of_handle(
+            Operation::Lseek,
+            fh,
+            move |server, verdict| server.look(fh, offset, wants_data, verdict),
+            move |_, answer| match answer {
+                Ok(offset) => reply.offset(offset),
+                Err(errno) => reply.error(errno),
+            },
+        );
     }
 
     fn copy_file_range(
@@ -399,9 +560,13 @@ impl Filesystem for Server {
         if self.offload == Offload::No {
             return reply.error(fuser::Errno::ENOSYS);
         }
-        match self.copy_range((fh_in, offset_in), (fh_out, offset_out), len) {
-            Ok(copied) => reply.written(copied),
-            Err(errno) => reply.error(errno),
-        }
+        let (from, to) = ((fh_in, offset_in), (fh_out, offset_out));
+        self.of_range(
+            Operation::CopyRange,
+            fh_in,
+            (offset_in, len),
+            move |server, verdict| server.copy_range(from, to, len, verdict),
+            written(reply),
+        );
     }
 }

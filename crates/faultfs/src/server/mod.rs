@@ -1,17 +1,21 @@
-//! The server: answers the kernel's requests, one thread each, from the directory below.
+//! The server: answers the kernel's requests from the directory below, each when its time has come.
 
-mod buffers;
 mod data;
 mod dispatch;
+mod later;
 mod names;
 mod properties;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::buffers::Buffers;
+use fuser::{FileHandle, INodeNo};
+
+use self::later::Later;
 use crate::config::{Config, Mode, Offload};
-use crate::judge::{About, Judge, UnderWay, Verdict};
+use crate::judge::{About, Judge, Verdict};
 use crate::nodes::Nodes;
 use crate::operation::Operation;
 
@@ -25,41 +29,145 @@ fn failure(errno: rustix::io::Errno) -> Failure {
     Failure::from_i32(errno.raw_os_error())
 }
 
-/// A mounted directory.
-#[derive(Debug)]
-pub(crate) struct Server {
-    nodes: Nodes,
-    judge: Arc<Judge>,
-    mode: Mode,
-    offload: Offload,
-    in_flight: usize,
-    remembered: Duration,
-    buffers: Buffers,
+fn admitted(verdict: &Verdict) -> Answer<()> {
+    verdict.errno.map_or(Ok(()), |errno| Err(Failure::from_i32(errno)))
 }
 
-impl Server {
-    pub(crate) fn new(nodes: Nodes, judge: Arc<Judge>, config: &Config) -> Server {
-        Server {
-            nodes,
+/// Who makes a request.
+#[derive(Clone, Copy, Debug)]
+struct Caller {
+    uid: u32,
+    gid: u32,
+}
+
+/// A mounted directory, and what is known of it.
+#[derive(Debug)]
+struct Server {
+    nodes: Nodes,
+    mode: Mode,
+    remembered: Duration,
+}
+
+/// Takes requests in, and lets the server answer them after their time.
+#[derive(Debug)]
+pub(crate) struct Front {
+    server: Arc<Server>,
+    judge: Arc<Judge>,
+    offload: Offload,
+    in_flight: usize,
+    later: Later,
+}
+
+impl Front {
+    /// Fails where no threads are to be had.
+    pub(crate) fn new(nodes: Nodes, judge: Arc<Judge>, config: &Config) -> std::io::Result<Front> {
+        let server = Server { nodes, mode: config.mode, remembered: config.remembered };
+        Ok(Front {
+            server: Arc::new(server),
             judge,
-            mode: config.mode,
             offload: config.offload,
             in_flight: config.in_flight,
-            remembered: config.remembered,
-            buffers: Buffers::new(),
-        }
+            later: Later::new(config.in_flight)?,
+        })
     }
 
-    /// Lets a request that moves no bytes take its time, and fail if it is to.
-    fn admit(&self, operation: Operation, name: &[u8]) -> Answer<(UnderWay<'_>, Verdict)> {
-        self.admit_range(&About { operation, name, offset: 0, bytes: 0 })
-    }
-
-    fn admit_range(&self, about: &About<'_>) -> Answer<(UnderWay<'_>, Verdict)> {
+    /// Takes a request in: `act` answers it when it has taken its time, unless it is to fail; `tell`
+    /// hears what it came to.
+    fn receive<T>(
+        &self,
+        about: &About<'_>,
+        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
+        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+    ) {
         let (under_way, verdict) = self.judge.receive(about);
-        match verdict.errno {
-            Some(errno) => Err(Failure::from_i32(errno)),
-            None => Ok((under_way, verdict)),
+        self.answer(verdict.wait, move |server| {
+            let answer = admitted(&verdict).and_then(|()| act(server, verdict));
+            // Whoever has its answer may ask how many are under way.
+            drop(under_way);
+            tell(server, answer);
+        });
+    }
+
+    fn answer(&self, wait: Duration, work: impl FnOnce(&Server) + Send + 'static) {
+        if wait > Duration::ZERO {
+            let server = Arc::clone(&self.server);
+            self.later.put(wait, Box::new(move || work(&server)));
+        } else {
+            work(&self.server);
         }
+    }
+
+    /// Takes a write in. The bytes are there at once, for they lie where the next request will; it is
+    /// the answer that takes its time.
+    fn of_write(
+        &self,
+        fh: FileHandle,
+        offset: u64,
+        data: &[u8],
+        tell: impl FnOnce(&Server, Answer<u32>) + Send + 'static,
+    ) {
+        let handle = self.server.nodes.handle(fh.0).ok();
+        let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
+        let about = About { operation: Operation::Write, name, offset, bytes: data.len() as u64 };
+        let (under_way, verdict) = self.judge.receive(&about);
+        let written = |()| self.server.write(fh, offset, data, verdict);
+        let answer = admitted(&verdict).and_then(written);
+        self.answer(verdict.wait, move |server| {
+            drop(under_way);
+            tell(server, answer);
+        });
+    }
+
+    /// Takes in what is about a name.
+    fn of_name<T>(
+        &self,
+        operation: Operation,
+        name: &OsStr,
+        act: impl FnOnce(&Server, &OsStr) -> Answer<T> + Send + 'static,
+        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+    ) {
+        let about = About { operation, name: name.as_bytes(), offset: 0, bytes: 0 };
+        let name = name.to_owned();
+        self.receive(&about, move |server, _| act(server, &name), tell);
+    }
+
+    /// Takes in what is about a node.
+    fn of_node<T>(
+        &self,
+        operation: Operation,
+        ino: INodeNo,
+        act: impl FnOnce(&Server) -> Answer<T> + Send + 'static,
+        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+    ) {
+        // One that is not known fails when it is used.
+        let node = self.server.nodes.get(ino).ok();
+        let name = node.as_ref().map_or(&[][..], |node| &node.name);
+        let about = About { operation, name, offset: 0, bytes: 0 };
+        self.receive(&about, move |server, _| act(server), tell);
+    }
+
+    /// Takes in what is about a range of an open file.
+    fn of_range<T>(
+        &self,
+        operation: Operation,
+        fh: FileHandle,
+        (offset, bytes): (u64, u64),
+        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
+        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+    ) {
+        let handle = self.server.nodes.handle(fh.0).ok();
+        let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
+        self.receive(&About { operation, name, offset, bytes }, act, tell);
+    }
+
+    /// Takes in what is about an open file.
+    fn of_handle<T>(
+        &self,
+        operation: Operation,
+        fh: FileHandle,
+        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
+        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+    ) {
+        self.of_range(operation, fh, (0, 0), act, tell);
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use fuser::{FileAttr, FileHandle, INodeNo, Request};
+use fuser::{FileAttr, FileHandle, INodeNo};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Uid, chmodat, chownat, fchmod,
     linkat, mkdirat, mknodat, openat, readlinkat, renameat_with, symlinkat, unlinkat,
@@ -13,15 +13,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::data::kept_flags;
-use super::{Answer, Server, failure};
+use super::{Answer, Caller, Server, failure};
 use crate::attributes::{described, kind};
 use crate::nodes::Node;
-use crate::operation::Operation;
 
 impl Server {
-    /// Finds the node of a parent directory, and lets the request take its time.
-    fn parent(&self, operation: Operation, parent: INodeNo, name: &OsStr) -> Answer<Arc<Node>> {
-        let _under_way = self.admit(operation, name.as_bytes())?;
+    fn parent(&self, parent: INodeNo) -> Answer<Arc<Node>> {
         self.nodes.get(parent).map_err(failure)
     }
 
@@ -31,13 +28,13 @@ impl Server {
     }
 
     pub(super) fn find(&self, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
-        let parent = self.parent(Operation::Lookup, parent, name)?;
+        let parent = self.parent(parent)?;
         self.found(&parent, name)
     }
 
     /// Gives what was just made to whom it belongs; the server may be somebody else.
-    fn hand_over(&self, parent: &Node, name: &OsStr, request: &Request) -> Answer<()> {
-        let (uid, gid) = (Uid::from_raw(request.uid()), Gid::from_raw(request.gid()));
+    fn hand_over(&self, parent: &Node, name: &OsStr, caller: Caller) -> Answer<()> {
+        let (uid, gid) = (Uid::from_raw(caller.uid), Gid::from_raw(caller.gid));
         if uid == rustix::process::geteuid() && gid == rustix::process::getegid() {
             return Ok(());
         }
@@ -47,19 +44,19 @@ impl Server {
 
     pub(super) fn create(
         &self,
-        request: &Request,
+        caller: Caller,
         parent: INodeNo,
         name: &OsStr,
         (mode, flags): (u32, i32),
     ) -> Answer<(FileAttr, u64)> {
-        let parent = self.parent(Operation::Create, parent, name)?;
+        let parent = self.parent(parent)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let exclusive = OFlags::from_bits_retain(flags as u32) & OFlags::EXCL;
         let flags =
             kept_flags(flags) | exclusive | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
         let fd = openat(&parent.fd, name, flags, mode).map_err(failure)?;
-        self.hand_over(&parent, name, request)?;
+        self.hand_over(&parent, name, caller)?;
         // Without the server's own mask, for the program's was applied already.
         fchmod(&fd, mode).map_err(failure)?;
         let found = self.found(&parent, name)?;
@@ -68,70 +65,63 @@ impl Server {
 
     pub(super) fn mkdir(
         &self,
-        request: &Request,
+        caller: Caller,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
     ) -> Answer<FileAttr> {
-        let parent = self.parent(Operation::Mkdir, parent, name)?;
+        let parent = self.parent(parent)?;
         let mode = Mode::from_raw_mode(mode);
         mkdirat(&parent.fd, name, mode).map_err(failure)?;
-        self.hand_over(&parent, name, request)?;
+        self.hand_over(&parent, name, caller)?;
         chmodat(&parent.fd, name, mode, AtFlags::empty()).map_err(failure)?;
         self.found(&parent, name)
     }
 
     pub(super) fn mknod(
         &self,
-        request: &Request,
+        caller: Caller,
         parent: INodeNo,
         name: &OsStr,
         (mode, rdev): (u32, u32),
     ) -> Answer<FileAttr> {
-        let parent = self.parent(Operation::Mknod, parent, name)?;
+        let parent = self.parent(parent)?;
         let kind = FileType::from_raw_mode(mode);
         let mode = Mode::from_raw_mode(mode & 0o7777);
         mknodat(&parent.fd, name, kind, mode, rdev.into()).map_err(failure)?;
-        self.hand_over(&parent, name, request)?;
+        self.hand_over(&parent, name, caller)?;
         chmodat(&parent.fd, name, mode, AtFlags::empty()).map_err(failure)?;
         self.found(&parent, name)
     }
 
     pub(super) fn symlink(
         &self,
-        request: &Request,
+        caller: Caller,
         parent: INodeNo,
         name: &OsStr,
         text: &Path,
     ) -> Answer<FileAttr> {
-        let parent = self.parent(Operation::Symlink, parent, name)?;
+        let parent = self.parent(parent)?;
         symlinkat(text, &parent.fd, name).map_err(failure)?;
-        self.hand_over(&parent, name, request)?;
+        self.hand_over(&parent, name, caller)?;
         self.found(&parent, name)
     }
 
     pub(super) fn readlink(&self, ino: INodeNo) -> Answer<Vec<u8>> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Readlink, &node.name)?;
         let text = readlinkat(&node.fd, "", Vec::new()).map_err(failure)?;
         Ok(text.into_bytes())
     }
 
     pub(super) fn link(&self, ino: INodeNo, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
-        let parent = self.parent(Operation::Link, parent, name)?;
+        let parent = self.parent(parent)?;
         let node = self.nodes.get(ino).map_err(failure)?;
         linkat(CWD, node.path(), &parent.fd, name, AtFlags::SYMLINK_FOLLOW).map_err(failure)?;
         self.found(&parent, name)
     }
 
-    pub(super) fn remove(
-        &self,
-        operation: Operation,
-        parent: INodeNo,
-        name: &OsStr,
-        flags: AtFlags,
-    ) -> Answer<()> {
-        let parent = self.parent(operation, parent, name)?;
+    pub(super) fn remove(&self, parent: INodeNo, name: &OsStr, flags: AtFlags) -> Answer<()> {
+        let parent = self.parent(parent)?;
         unlinkat(&parent.fd, name, flags).map_err(failure)
     }
 
@@ -141,7 +131,7 @@ impl Server {
         (new_parent, new_name): (INodeNo, &OsStr),
         flags: u32,
     ) -> Answer<()> {
-        let parent = self.parent(Operation::Rename, parent, name)?;
+        let parent = self.parent(parent)?;
         let new_parent = self.nodes.get(new_parent).map_err(failure)?;
         let flags = RenameFlags::from_bits_retain(flags);
         renameat_with(&parent.fd, name, &new_parent.fd, new_name, flags).map_err(failure)
@@ -149,7 +139,6 @@ impl Server {
 
     pub(super) fn open_directory(&self, ino: INodeNo) -> Answer<u64> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Opendir, &node.name)?;
         let fd = self.nodes.reopen(&node, OFlags::DIRECTORY | OFlags::RDONLY).map_err(failure)?;
         Ok(self.nodes.keep(fd, &node.name))
     }
@@ -162,7 +151,6 @@ impl Server {
         mut add: impl FnMut(u64, u64, fuser::FileType, &OsStr) -> bool,
     ) -> Answer<()> {
         let handle = self.nodes.handle(fh.0).map_err(failure)?;
-        let _under_way = self.admit(Operation::Readdir, &handle.name)?;
         let mut names = handle.names.lock().unwrap_or_else(PoisonError::into_inner);
         if from == 0 {
             names.clear();

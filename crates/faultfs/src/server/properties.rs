@@ -13,7 +13,6 @@ use rustix::io::Errno;
 use super::{Answer, Server, failure};
 use crate::attributes::{described, to_set};
 use crate::nodes::Node;
-use crate::operation::Operation;
 
 /// What a program sets at once.
 #[derive(Clone, Copy)]
@@ -33,7 +32,6 @@ pub(super) enum Told {
 impl Server {
     pub(super) fn attributes(&self, ino: INodeNo) -> Answer<FileAttr> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Getattr, &node.name)?;
         let stat = fstat(&node.fd).map_err(failure)?;
         Ok(described(&stat, ino.0))
     }
@@ -45,7 +43,6 @@ impl Server {
         change: Change,
     ) -> Answer<FileAttr> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Setattr, &node.name)?;
         if let (uid, gid) = change.owner
             && (uid.is_some() || gid.is_some())
         {
@@ -83,7 +80,6 @@ impl Server {
 
     pub(super) fn get_xattr(&self, ino: INodeNo, name: &OsStr, room: u32) -> Answer<Told> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Xattr, &node.name)?;
         let mut value = vec![0; 65_536];
         let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
         told(value, length, room)
@@ -91,7 +87,6 @@ impl Server {
 
     pub(super) fn list_xattr(&self, ino: INodeNo, room: u32) -> Answer<Told> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Xattr, &node.name)?;
         let mut names = vec![0; 65_536];
         let length = listxattr(node.path(), &mut names).map_err(failure)?;
         told(names, length, room)
@@ -105,7 +100,6 @@ impl Server {
         flags: i32,
     ) -> Answer<()> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Xattr, &node.name)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let flags = XattrFlags::from_bits_retain(flags as u32);
         setxattr(node.path(), name.as_bytes(), value, flags).map_err(failure)
@@ -113,12 +107,10 @@ impl Server {
 
     pub(super) fn remove_xattr(&self, ino: INodeNo, name: &OsStr) -> Answer<()> {
         let node = self.nodes.get(ino).map_err(failure)?;
-        let _under_way = self.admit(Operation::Xattr, &node.name)?;
         removexattr(node.path(), name.as_bytes()).map_err(failure)
     }
 
     pub(super) fn describe(&self) -> Answer<StatVfs> {
-        let _under_way = self.admit(Operation::Statfs, b"")?;
         let root = self.nodes.get(INodeNo::ROOT).map_err(failure)?;
         fstatvfs(&root.fd).map_err(failure)
     }
