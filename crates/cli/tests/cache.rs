@@ -9,6 +9,7 @@ use haul_sys::memory::cachestat;
 
 use super::support::run::cp;
 use super::support::scratch::Scratch;
+use super::support::shell::demand;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, ignored};
@@ -97,6 +98,35 @@ fn a_copy_leaves_no_more_in_the_page_cache_than_it_promises() -> Outcome {
                     assert!(std::fs::read(&source)? == std::fs::read(&target)?, "{what}");
                     scratch.clear("t")?;
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_ends_of_a_pipe_leave_nothing_that_was_not_there() -> Outcome {
+    for volume in with_a_device()? {
+        let scratch = Scratch::on(&volume)?;
+        for line in
+            ["haul read s | haul write t", "haul write t < s", "haul read - < s | haul write t"]
+        {
+            for warm in [false, true] {
+                plant(&scratch.at("s"), 24 * MIB + 77, warm)?;
+                let Some(before) = cached(&scratch.at("s"))? else { return ignored("cachestat") };
+                demand(scratch.path(), line)?;
+                let what = format!("{line}, {warm}, {}, {before} pages before", volume.name);
+                let (one, two) = (cached(&scratch.at("s"))?, cached_at_last(&scratch.at("t"))?);
+                assert!(
+                    one.is_some_and(|left| left.abs_diff(before) <= LEFT_PAGES),
+                    "{what}: {one:?}"
+                );
+                assert!(
+                    two.is_some_and(|left| left <= LEFT_PAGES),
+                    "{what}: {two:?} of the target"
+                );
+                demand(scratch.path(), "cmp s t")?;
+                scratch.clear("t")?;
             }
         }
     }

@@ -264,6 +264,18 @@ fn both_ends_of_a_pipe_have_many_requests_on_their_way() -> Outcome {
 }
 
 #[test]
+fn an_input_that_is_a_file_is_read_by_many_requests_too() -> Outcome {
+    let Some(far) = Far::new(&direct(), large(64 * MIB + 1001))? else { return Ok(()) };
+    let line = "\"$0\" write ../t < s";
+    let done = Call::of("bash").words(["-c", line]).word(haul()).in_dir(far.mounted.path());
+    done.succeed()?;
+    let read = far.mounted.seen(Operation::Read);
+    assert!(read.in_flight >= 8 && read.requests <= 66, "{read:?}");
+    assert!(fs::read(far.scratch.at("below/s"))? == fs::read(far.scratch.at("t"))?);
+    Ok(())
+}
+
+#[test]
 fn a_write_that_is_killed_leaves_no_length_that_looks_whole() -> Outcome {
     let Some(far) = Far::new(&direct(), large(MIB))? else { return Ok(()) };
     for (size, most) in [("", u64::MAX), ("--size=40M", (40 << 20) - 1)] {

@@ -117,6 +117,32 @@ fn parts_and_holes_are_read_as_they_are() -> Outcome {
 }
 
 #[test]
+fn an_input_that_is_a_file_is_taken_from_where_it_stands_and_the_next_program_goes_on() -> Outcome {
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        scratch.write("a", noise((20 << 20) + 4321))?;
+        for line in [
+            "{ haul write b; cat > c; } < a; cat b c | cmp - a; [ ! -s c ]",
+            "{ head -c 2M > c; haul write b; } < a; cat c b | cmp - a",
+            "{ dd bs=1001 count=3 of=c status=none; haul write b; } < a; cat c b | cmp - a",
+            "{ dd bs=1001 count=3 of=c status=none; haul write --cache=drop --sum md5 b; } < a \
+             > sum; cat c b | cmp - a; md5sum --quiet -c sum",
+            "{ haul write --cache=keep --bandwidth=1G b; } < a; cmp a b",
+            "{ haul write --atomic --buffer=4M b; } < a; cmp a b",
+            "{ haul read --length 9000001 - > b; cat > c; } < a; cat b c | cmp - a",
+            "{ haul read --offset 5000 --length 9000001 - | cat > b; cat > c; } < a; \
+             { head -c 5000 a; cat b c; } | cmp - a",
+            "{ haul md5sum --cache=direct 2> e > b; cat > c; } < a; cmp b <(md5sum < a); [ ! -s c ]",
+            "truncate -s 60M h; printf x >> h; printf y | dd of=h bs=1 seek=30000001 conv=notrunc \
+             status=none; haul write --sparse i < h; cmp h i; [ $(stat -c %b i) -lt 1000 ]",
+        ] {
+            demand(scratch.path(), line)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_full_disk_is_told_and_leaves_no_file_that_looks_whole() -> Outcome {
     if !is_root()? {
         return Ok(());

@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, Trouble, WritePlan, Writer, Zeros,
-    fill_while,
+    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Source, Trouble,
+    WritePlan, Writer, Zeros, fill_while,
 };
-use haul_sys::data::widen_pipe;
+use haul_sys::data::{seek_tell, widen_pipe};
+use haul_sys::fs::{Kind, duplicate, fstat};
 
 use super::cp_help::options;
 use super::data_options::{size, size_or_zero};
@@ -27,6 +28,9 @@ use crate::output::Output;
 use crate::progress::Progress;
 
 const PROGRAM: &str = "haul write";
+
+/// Threads that copy from the page cache: requests in flight take more than one copies.
+const COPIERS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
@@ -157,12 +161,9 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
             }
         }
     }
-    let plan = WritePlan {
-        policy: wanted.settings.policy.clone(),
-        size: wanted.size,
-        zeros: wanted.zeros,
-        stop,
-    };
+    let size = wanted.size.or_else(input_bytes);
+    let plan =
+        WritePlan { policy: wanted.settings.policy.clone(), size, zeros: wanted.zeros, stop };
     let targets = files.iter().map(File::target).collect();
     let writer = match Writer::new(targets, plan) {
         Ok(writer) => writer,
@@ -171,7 +172,7 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let tally = Tally::new(wanted.size);
+    let tally = Tally::new(size);
     let progress = Progress::new(wanted.settings.progress, false);
     let (ended, outcomes) = std::thread::scope(|scope| {
         progress.start_line(scope, || {
@@ -183,6 +184,14 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
         answer
     });
     report(output, wanted, files, ended, &outcomes)
+}
+
+/// Returns how many bytes are to come of standard input, where it is a file.
+fn input_bytes() -> Option<u64> {
+    let stat = fstat(std::io::stdin()).ok().filter(|stat| stat.kind() == Kind::Regular)?;
+    let left = stat.size.saturating_sub(seek_tell(std::io::stdin()).ok()?);
+    // Files that are made up when they are read have no size.
+    (left > 0).then_some(left)
 }
 
 /// How the input ended.
@@ -255,12 +264,34 @@ impl Pump<'_> {
         pool: &Arc<Pool>,
         pace: Option<&Pace>,
     ) -> Result<(), Trouble> {
-        while let Some(block) = self.read(pool, || true)? {
+        let mut file = self.file(writer, pool.block_bytes());
+        loop {
+            let next = match &mut file {
+                Some(reader) => self.tally.waiting(Waiting::Input, || reader.next())?,
+                None => self.read(pool, || true)?,
+            };
+            let Some(block) = next else { return Ok(()) };
             if !self.put(writer, block, pace)? {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+    }
+
+    /// Returns a reader of standard input if that is a file whose blocks can be written as they are.
+    fn file(&self, writer: &Writer, block_bytes: usize) -> Option<Reader> {
+        let stdin = duplicate(std::io::stdin()).ok()?;
+        let mut policy = self.wanted.settings.policy.clone();
+        policy.io_bytes = Some(block_bytes);
+        let plan = ReadPlan {
+            policy,
+            held: writer.holds(block_bytes) + 2,
+            copiers: COPIERS,
+            stop: self.stop,
+            ..ReadPlan::WHOLE
+        };
+        let reader = Reader::new(Source::Shared(Arc::new(stdin)), plan).ok()?;
+        let is_even = reader.position().is_multiple_of(block_bytes as u64);
+        (is_even && reader.told_bytes().is_some()).then_some(reader)
     }
 
     /// With a buffer in between, which a thread of its own fills.

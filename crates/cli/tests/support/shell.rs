@@ -26,9 +26,9 @@ pub(crate) fn shell(dir: &Path, line: &str) -> Outcome<Output> {
     Ok(Command::new("bash").args(["-c", &line]).current_dir(dir).env("LC_ALL", "C").output()?)
 }
 
-/// Runs a line of shell, which has to succeed without a word.
+/// Runs a line of shell, of which each command has to succeed without a word.
 pub(crate) fn demand(dir: &Path, line: &str) -> Outcome {
-    let done = shell(dir, line)?;
+    let done = shell(dir, &format!("set -e; {line}"))?;
     let errors = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && errors.is_empty(), "{line}: {}: {errors}", done.status);
     Ok(())

@@ -5,18 +5,18 @@
 //! says so and not where `stat` did: files grow, shrink, and lie.
 
 use std::collections::VecDeque;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use haul_sys::data::{self, Advice, fadvise, pread, read, set_way};
+use haul_sys::data::{self, Advice, fadvise, pread, read, seek_set, set_way};
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::{Ready, wait_until};
 use haul_sys::{Call, CallError, Errno};
 
 use super::block::{Block, LOOK, Pool};
 use super::queue::{Deed, Done, Queue, Request, make};
-use super::source::{Manner, Pages, ReadPlan, Source, decide};
+use super::source::{Manner, Pages, ReadPlan, Source, decide, open_own};
 use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::segment::Segments;
@@ -29,6 +29,8 @@ const BEHIND_BYTES: u64 = 4 << 20;
 /// Reads a file in order.
 pub struct Reader {
     source: Source,
+    /// Whose position moves on with what is delivered, where the source was opened anew.
+    follower: Option<Arc<OwnedFd>>,
     plan: ReadPlan,
     manner: Manner,
     queue: Box<dyn Queue>,
@@ -79,6 +81,21 @@ struct Slot {
 impl Reader {
     /// Makes a reader. Nothing is read yet; what is decided is by what the file is now.
     pub fn new(source: Source, plan: ReadPlan) -> haul_sys::Result<Reader> {
+        if let Source::Shared(shared) = &source
+            && let Some((own, at)) = open_own(shared)
+        {
+            let offset = plan.offset.saturating_add(at);
+            let plan = ReadPlan { offset, ..plan.clone() };
+            let mut reader = Reader::of_file(Source::Own(own), plan)?;
+            if reader.manner.positioned {
+                reader.follower = Some(Arc::clone(shared));
+                return Ok(reader);
+            }
+        }
+        Reader::of_file(source, plan)
+    }
+
+    fn of_file(source: Source, plan: ReadPlan) -> haul_sys::Result<Reader> {
         let manner = decide(&source, &plan)?;
         let queue = manner.queue();
         Ok(Reader::with(source, plan, manner, queue))
@@ -107,6 +124,7 @@ impl Reader {
             retries: RETRIES,
             phase,
             dropped: plan.offset,
+            follower: None,
             source,
             plan,
             manner,
@@ -153,6 +171,10 @@ impl Reader {
         match &answer {
             Ok(Some(block)) => {
                 self.delivered += block.len() as u64;
+                if let Some(shared) = &self.follower {
+                    // It had a position, and this one is not larger than a file can be.
+                    let _moved = seek_set(shared, self.delivered);
+                }
                 self.drop_behind(BEHIND_BYTES);
             }
             Ok(None) | Err(_) => {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use haul_sys::Result;
-use haul_sys::data::{Advice, fadvise};
-use haul_sys::fs::{Kind, fstat, fstatfs};
+use haul_sys::data::{Advice, fadvise, seek_tell};
+use haul_sys::fs::{Kind, fstat, fstatfs, open_anew};
 
 use super::NEVER;
 use super::by_call::ByCall;
@@ -53,7 +53,8 @@ const DIRECT_BYTES: u64 = 1 << 20;
 pub enum Source {
     /// Ours alone: it was opened for this stream, its position and flags are nobody's.
     Own(Arc<OwnedFd>),
-    /// Shared, as standard input is: it is read from where it stands, and its position moves on.
+    /// Shared, as standard input is: it is read from where it stands, and its position moves on with
+    /// what is delivered. A large file is opened anew for that, if it may be.
     Shared(Arc<OwnedFd>),
 }
 
@@ -63,6 +64,19 @@ impl Source {
             Source::Own(file) | Source::Shared(file) => file,
         }
     }
+}
+
+/// Opens a large file that is somebody's as well anew, so that offsets and flags are ours. Returns it
+/// and where the shared one stands.
+pub(super) fn open_own(shared: &Arc<OwnedFd>) -> Option<(Arc<OwnedFd>, u64)> {
+    let stat = fstat(shared).ok().filter(|stat| stat.kind() == Kind::Regular)?;
+    let at = seek_tell(shared).ok()?;
+    if stat.size.saturating_sub(at) < LARGE_BYTES {
+        return None;
+    }
+    let own = open_anew(shared).ok()?;
+    fstat(&own).ok().filter(|found| found.same_file(&stat))?;
+    Some((Arc::new(own), at))
 }
 
 /// What is wanted of a reader.
@@ -77,14 +91,23 @@ pub struct ReadPlan {
     pub length: Option<u64>,
     /// How many blocks the caller may hold at once.
     pub held: usize,
+    /// How many threads may copy from the page cache at a time. One is enough for whoever takes no
+    /// less time over the bytes than a copy of them.
+    pub copiers: usize,
     /// Ends the reading when it is set.
     pub stop: &'static AtomicBool,
 }
 
 impl ReadPlan {
     /// All of a file, one block at a time.
-    pub const WHOLE: ReadPlan =
-        ReadPlan { policy: DataPolicy::PLAIN, offset: 0, length: None, held: 1, stop: &NEVER };
+    pub const WHOLE: ReadPlan = ReadPlan {
+        policy: DataPolicy::PLAIN,
+        offset: 0,
+        length: None,
+        held: 1,
+        copiers: 1,
+        stop: &NEVER,
+    };
 }
 
 /// What becomes of the source's pages behind the reader.
@@ -196,7 +219,7 @@ fn choose_way(
         }
     }
     manner.choose_executor(plan, quirk.trips, wanted);
-    if manner.executor == Executor::Calls && is_large {
+    if manner.way == Way::Cached && quirk.trips == Trips::Near && is_large {
         // A hint: whatever the answer is, the bytes are the same.
         let _advised = fadvise(file, plan.offset, 0, Advice::Sequential);
     }
@@ -218,6 +241,11 @@ impl Manner {
         let (executor, usual_bytes, usual_depth) = match (self.way, trips) {
             (_, Trips::Far) => (Executor::Threads, FAR_BYTES, DEPTH_FAR),
             (Way::Direct, Trips::Near) => (Executor::Ring, NEAR_BYTES, DEPTH_NEAR),
+            (Way::Cached | Way::Uncached, Trips::Near)
+                if plan.copiers > 1 && wanted >= LARGE_BYTES =>
+            {
+                (Executor::Threads, NEAR_BYTES, plan.copiers)
+            }
             (Way::Cached | Way::Uncached, Trips::Near) => return,
         };
         let bytes = plan.policy.request_bytes(usual_bytes);

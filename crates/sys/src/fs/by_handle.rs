@@ -1,4 +1,5 @@
-//! Attributes of what an `O_PATH` descriptor stands for: a link, a FIFO, a socket, a device.
+//! What a descriptor stands for, by its entry in `/proc/self/fd`: opened anew, and the attributes of
+//! what was opened with `O_PATH`, a link, a FIFO, a socket, a device.
 //!
 //! The descriptor pins the inode, so that nobody can put another file under the name meanwhile.
 //! Owner and times take the descriptor itself (`AT_EMPTY_PATH`, for times since Linux 5.8); mode
@@ -6,9 +7,9 @@
 //! Linux 6.6 and `setxattrat` as 6.13: <https://man7.org/linux/man-pages/man2/open.2.html>
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, XattrFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, XattrFlags};
 
 use crate::error::Named;
 use crate::fs::TimePair;
@@ -17,6 +18,17 @@ use crate::{Call, CallError, Errno, Result};
 fn entry(fd: BorrowedFd<'_>, call: Call) -> Result<CString> {
     CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd()))
         .map_err(|_| CallError::new(call, Errno::INVAL))
+}
+
+/// Opens the file of a descriptor once more for reading, with a position and flags of its own: with
+/// `EBADF` if the descriptor is not for reading. `ENOENT` without `/proc`, `EACCES` where whoever
+/// handed the descriptor down may read the file and we may not.
+pub fn open_anew(fd: impl AsFd) -> Result<OwnedFd> {
+    // A read of nothing asks for the right to read and for nothing else.
+    rustix::io::read(&fd, &mut [0_u8; 0]).named(Call::Read)?;
+    let path = entry(fd.as_fd(), Call::Openat)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::openat(CWD, &path, flags, Mode::empty()).named(Call::Openat)
 }
 
 /// Sets owner and group of what the descriptor stands for, of the link itself if it is one.

@@ -35,7 +35,7 @@ pub use accessat::{may_read_at, may_write_at};
 pub use birth::birth_at;
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
-    chmod_handle, chown_handle, removexattr_handle, setxattr_handle, utimens_handle,
+    chmod_handle, chown_handle, open_anew, removexattr_handle, setxattr_handle, utimens_handle,
 };
 pub use chmod::fchmod;
 pub use chown::fchown;

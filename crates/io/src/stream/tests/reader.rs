@@ -162,6 +162,40 @@ fn a_pipe_that_does_not_block_is_read_to_its_end() {
     assert!(read == expected);
 }
 
+#[test]
+fn a_large_shared_file_is_read_by_many_and_its_position_moves_on_with_what_is_delivered() {
+    let bytes = Numbers::new(3).bytes((12 << 20) + 345);
+    let policy = DataPolicy { cache: Cache::Drop, io_bytes: Some(1 << 20), ..DataPolicy::PLAIN };
+    for (start, copiers, cache) in
+        [(0, 1, Cache::Drop), (4096, 1, Cache::Direct), (777, 2, Cache::Keep)]
+    {
+        let shared = file(&bytes);
+        haul_sys::data::seek_set(&shared, start).unwrap();
+        let policy = DataPolicy { cache, ..policy.clone() };
+        let plan = ReadPlan { policy, copiers, ..ReadPlan::WHOLE };
+        let mut reader = Reader::new(Source::Shared(Arc::clone(&shared)), plan).unwrap();
+        assert_eq!(reader.told_bytes(), Some(bytes.len() as u64 - start));
+        let mut read = Vec::new();
+        while let Some(block) = reader.next().unwrap() {
+            read.extend_from_slice(&block);
+            let at = haul_sys::data::seek_tell(&shared).unwrap();
+            assert_eq!(at, start + read.len() as u64);
+        }
+        assert!(read == bytes[usize::try_from(start).unwrap()..]);
+    }
+}
+
+#[test]
+fn what_is_open_for_writing_alone_is_not_read_by_a_back_door() {
+    let scratch = tempfile::NamedTempFile::new().unwrap();
+    scratch.as_file().set_len(20 << 20).unwrap();
+    let written = std::fs::File::options().write(true).open(scratch.path()).unwrap();
+    let source = Source::Shared(Arc::new(OwnedFd::from(written)));
+    let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
+    let trouble = reader.next().unwrap_err();
+    assert_eq!(trouble, Trouble::Call(CallError::new(Call::Read, Errno::BADF)));
+}
+
 /// A pipe of which the end to read from does not block.
 fn rustix_pipe() -> (OwnedFd, OwnedFd) {
     let (reader, writer, _) = haul_sys::data::pipe_with_room(4096).unwrap();
