@@ -6,6 +6,7 @@
 
 mod attempts;
 mod data;
+mod pour;
 mod shared;
 mod support;
 mod whole;

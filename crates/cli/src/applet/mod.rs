@@ -26,6 +26,7 @@ mod mv;
 mod mv_help;
 mod mv_options;
 mod read;
+mod read_pour;
 mod rm;
 mod rm_help;
 mod rm_options;

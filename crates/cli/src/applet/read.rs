@@ -9,13 +9,15 @@ use std::sync::Arc;
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    NEVER, PIPE_BYTES, Passing, ReadPlan, Reader, Side, Source, pass, write_all,
+    Block, NEVER, PIPE_BYTES, PassError, Passing, ReadPlan, Reader, Side, Source, Trouble, pass,
+    write_all,
 };
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 
 use super::cp_help::options;
 use super::data_options::size_or_zero;
+use super::read_pour::Look;
 use super::stream_options::{
     self, Settings, StreamId, Tally, Waiting, files, must_be_direct, shared,
 };
@@ -95,6 +97,15 @@ fn help(all: &[Opt<Id>]) -> String {
 enum Failed {
     Input(String),
     Output(String),
+}
+
+impl From<PassError> for Failed {
+    fn from(error: PassError) -> Failed {
+        match error.side {
+            Side::Source => Failed::Input(error.trouble.to_string()),
+            Side::Target => Failed::Output(error.trouble.to_string()),
+        }
+    }
 }
 
 fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
@@ -195,15 +206,23 @@ impl Stream<'_> {
         }
     }
 
+    /// Tells whether anybody wants to see the bytes on their way into a pipe.
+    fn is_blind(&self) -> bool {
+        let is_pipe = fstat(std::io::stdout()).is_ok_and(|stat| stat.kind() == Kind::Fifo);
+        is_pipe && self.wanted.settings.sum.is_none() && self.pace.is_none()
+    }
+
     /// Tells whether the bytes need not come here at all.
     fn may_pass(&self, source: &Source, reader: &Reader) -> bool {
-        let is_pipe = fstat(std::io::stdout()).is_ok_and(|stat| stat.kind() == Kind::Fifo);
         let is_own = matches!(source, Source::Own(_)) && reader.told_bytes().is_some();
-        is_pipe
-            && is_own
-            && reader.is_plain()
-            && self.wanted.settings.sum.is_none()
-            && self.pace.is_none()
+        is_own && reader.is_plain() && self.is_blind()
+    }
+
+    /// Tells whether the bytes may come without a copy, should that pay. Whoever says how they are to be
+    /// asked for gets it so.
+    fn may_pour(&self) -> bool {
+        let policy = &self.wanted.settings.policy;
+        self.is_blind() && policy.io_bytes.is_none() && policy.queue_depth.is_none()
     }
 
     fn pass(&self, source: &Source) -> Result<(), Failed> {
@@ -218,42 +237,64 @@ impl Stream<'_> {
         let passed = self
             .tally
             .waiting(Waiting::Output, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
-        passed.map(drop).map_err(|error| match error.side {
-            Side::Source => Failed::Input(error.trouble.to_string()),
-            Side::Target => Failed::Output(error.trouble.to_string()),
-        })
+        passed.map(drop).map_err(Failed::from)
     }
 
     fn pump(&self, mut reader: Reader, skip: u64, file: &OsStr) -> Result<(), Failed> {
         let stdout = std::io::stdout();
-        let mut digest = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
-        let mut skip = skip;
-        loop {
-            let next = self.tally.waiting(Waiting::Input, || reader.next());
-            let block = match next {
-                Ok(Some(block)) => block,
-                Ok(None) => break,
-                Err(trouble) => return Err(Failed::Input(trouble.to_string())),
-            };
-            let left_out = usize::try_from(skip).unwrap_or(usize::MAX).min(block.len());
-            skip -= left_out as u64;
-            let bytes = block.get(left_out..).unwrap_or(&[]);
-            if let Some(digest) = &mut digest {
-                digest.update(bytes);
-            }
-            self.tally
-                .waiting(Waiting::Output, || write_all(stdout.as_fd(), bytes, &NEVER))
-                .map_err(|trouble| Failed::Output(trouble.to_string()))?;
-            self.tally.moved(bytes.len() as u64);
-            if let Some(pace) = self.pace {
-                pace.pay(bytes.len() as u64, &NEVER);
+        let mut seen =
+            Seen { skip, digest: self.wanted.settings.sum.map(haul_io::digest::Algorithm::start) };
+        let mut look = Some(Look::new(self.tally)).filter(|_| self.may_pour());
+        while let Some(block) = self.arrival(|| reader.next())? {
+            self.deliver(&block, &mut seen)?;
+            let is_slow = |look: &mut Look<'_>| look.shows_a_slow_reader(block.len() as u64);
+            if reader.can_pour()
+                && let Some(mut look) = look.take_if(is_slow)
+            {
+                while let Some(block) = self.arrival(|| reader.next_on_its_way())? {
+                    self.deliver(&block, &mut seen)?;
+                }
+                // What ends it would again, so it is done once.
+                reader.pour(stdout.as_fd(), &mut look)?;
             }
         }
-        if let (Some(digest), Some(algorithm)) = (digest, self.wanted.settings.sum) {
+        if let (Some(digest), Some(algorithm)) = (seen.digest, self.wanted.settings.sum) {
             self.output.raw_error(&sum_line(algorithm.prefix, digest, file));
         }
         Ok(())
     }
+
+    fn arrival(
+        &self,
+        next: impl FnOnce() -> Result<Option<Block>, Trouble>,
+    ) -> Result<Option<Block>, Failed> {
+        let next = self.tally.waiting(Waiting::Input, next);
+        next.map_err(|trouble| Failed::Input(trouble.to_string()))
+    }
+
+    fn deliver(&self, block: &Block, seen: &mut Seen) -> Result<(), Failed> {
+        let left_out = usize::try_from(seen.skip).unwrap_or(usize::MAX).min(block.len());
+        seen.skip -= left_out as u64;
+        let bytes = block.get(left_out..).unwrap_or(&[]);
+        if let Some(digest) = &mut seen.digest {
+            digest.update(bytes);
+        }
+        self.tally
+            .waiting(Waiting::Output, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
+            .map_err(|trouble| Failed::Output(trouble.to_string()))?;
+        self.tally.moved(bytes.len() as u64);
+        if let Some(pace) = self.pace {
+            pace.pay(bytes.len() as u64, &NEVER);
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of the bytes on their way.
+struct Seen {
+    /// Bytes that are not wanted.
+    skip: u64,
+    digest: Option<Digest>,
 }
 
 /// Returns a line of a check file, as the original programs write it.

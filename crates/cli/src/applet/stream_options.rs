@@ -229,6 +229,11 @@ impl Tally {
         answer
     }
 
+    /// Returns how long input and output were waited for, in nanoseconds.
+    pub(super) fn waits(&self) -> (u64, u64) {
+        (self.waited_in.load(Ordering::Relaxed), self.waited_out.load(Ordering::Relaxed))
+    }
+
     /// Returns the line of progress. `(full, empty)` says what it means when the output, and the
     /// input, is waited for.
     pub(super) fn line(&self, (full, empty): (&str, &str)) -> String {

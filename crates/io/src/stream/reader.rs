@@ -5,7 +5,7 @@
 //! says so and not where `stat` did: files grow, shrink, and lie.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,11 +15,14 @@ use haul_sys::process::{Ready, wait_until};
 use haul_sys::{Call, CallError, Errno};
 
 use super::block::{Block, LOOK, Pool};
+use super::pass::PassError;
+use super::pour::{CHUNK_BYTES, Watch, pour};
 use super::queue::{Deed, Done, Queue, Request, make};
-use super::source::{Manner, Pages, ReadPlan, Source, decide, open_own};
+use super::slot::Slot;
+use super::source::{Executor, Manner, Pages, ReadPlan, Source, decide, open_own};
 use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
-use crate::segment::Segments;
+use crate::segment::{Map, Segments};
 use crate::sides::Way;
 
 /// Bytes behind the reader that may still be cached where pages are to go: a window is worth one
@@ -62,20 +65,6 @@ enum Phase {
     /// Behind that, or where nothing is told: one plain read after the other.
     Rest,
     Over,
-}
-
-/// A part of the file, on its way or arrived.
-struct Slot {
-    block: Option<Block>,
-    offset: u64,
-    /// Bytes from the offset on that are asked for, and those that are wanted of them.
-    asked: usize,
-    skip: usize,
-    wanted: usize,
-    filled: usize,
-    busy: bool,
-    /// What comes after the bytes that are filled.
-    error: Option<CallError>,
 }
 
 impl Reader {
@@ -169,20 +158,73 @@ impl Reader {
     pub fn next(&mut self) -> Result<Option<Block>, Trouble> {
         let answer = self.next_block();
         match &answer {
-            Ok(Some(block)) => {
-                self.delivered += block.len() as u64;
-                if let Some(shared) = &self.follower {
-                    // It had a position, and this one is not larger than a file can be.
-                    let _moved = seek_set(shared, self.delivered);
-                }
-                self.drop_behind(BEHIND_BYTES);
-            }
+            Ok(Some(block)) => self.has_delivered(block.len() as u64),
             Ok(None) | Err(_) => {
                 self.phase = Phase::Over;
                 self.drop_behind(0);
             }
         }
         answer
+    }
+
+    /// Returns the next bytes of those that are on their way; `None` when none are. Fails as
+    /// [`Reader::next`] does.
+    pub fn next_on_its_way(&mut self) -> Result<Option<Block>, Trouble> {
+        let answer = self.arriving_block();
+        match &answer {
+            Ok(Some(block)) => self.has_delivered(block.len() as u64),
+            Ok(None) => {}
+            Err(_) => self.phase = Phase::Over,
+        }
+        answer
+    }
+
+    fn arriving_block(&mut self) -> Result<Option<Block>, Trouble> {
+        while let Some(slot) = self.slots.front() {
+            if self.plan.stop.load(Ordering::Relaxed) {
+                return Err(Trouble::Stopped);
+            }
+            if slot.busy {
+                self.wait()?;
+            } else if let Some(block) = self.deliver()? {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    fn has_delivered(&mut self, bytes: u64) {
+        self.delivered += bytes;
+        if let Some(shared) = &self.follower {
+            // It had a position, and this one is not larger than a file can be.
+            let _moved = seek_set(shared, self.delivered);
+        }
+        self.drop_behind(BEHIND_BYTES);
+    }
+
+    /// Tells whether the rest can be poured ([`Reader::pour`]) when nothing is on its way any more.
+    #[must_use]
+    pub fn can_pour(&self) -> bool {
+        self.phase == Phase::Told
+            && self.manner.way == Way::Direct
+            && self.manner.executor == Executor::Ring
+            && self.manner.map == Map::Dense
+            && self.next.is_multiple_of(self.manner.align)
+            && self.end.saturating_sub(self.next) >= CHUNK_BYTES
+    }
+
+    /// Moves what comes next into a pipe without a copy, as long as `watch` says so and there are no
+    /// difficulties; [`Reader::next`] goes on behind it. Returns how many bytes, 0 where it cannot be
+    /// done. Blocks as the file and the pipe do; one that does not block is waited for.
+    pub fn pour(&mut self, pipe: BorrowedFd<'_>, watch: &mut impl Watch) -> Result<u64, PassError> {
+        if !self.can_pour() || !self.slots.is_empty() {
+            return Ok(0);
+        }
+        let end = self.next + (self.end - self.next) / CHUNK_BYTES * CHUNK_BYTES;
+        let poured = pour(self.source.file(), self.next..end, pipe, self.plan.stop, watch)?;
+        self.next += poured;
+        self.has_delivered(poured);
+        Ok(poured)
     }
 
     fn next_block(&mut self) -> Result<Option<Block>, Trouble> {
@@ -260,16 +302,7 @@ impl Reader {
             }
         };
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(block.len());
-        self.slots.push_back(Slot {
-            block: Some(block),
-            offset: self.next,
-            asked: bytes,
-            skip: 0,
-            wanted: bytes,
-            filled: bytes,
-            busy: false,
-            error: None,
-        });
+        self.slots.push_back(Slot::filled(block, self.next, bytes));
         self.next += bytes as u64;
         Ok(())
     }
@@ -283,7 +316,7 @@ impl Reader {
         let wanted = usize::try_from(stop - offset).unwrap_or(0);
         let asked = usize::try_from((stop - offset).next_multiple_of(align)).unwrap_or(wanted);
         let block = Some(block);
-        let slot = Slot { block, offset, asked, skip, wanted, filled: 0, busy: false, error: None };
+        let slot = Slot { block, offset, asked, skip, wanted, ..Slot::default() };
         self.next = stop;
         self.slots.push_back(slot);
         let index = self.slots.len() - 1;
@@ -532,27 +565,12 @@ impl Reader {
     }
 }
 
-impl Slot {
-    fn failed(error: CallError) -> Slot {
-        Slot {
-            block: None,
-            offset: 0,
-            asked: 0,
-            skip: 0,
-            wanted: 0,
-            filled: 0,
-            busy: false,
-            error: Some(error),
-        }
-    }
-}
-
-fn forget(fd: std::os::fd::BorrowedFd<'_>, start: u64, end: u64) {
+fn forget(fd: BorrowedFd<'_>, start: u64, end: u64) {
     let _advised = fadvise(fd, start, end - start, Advice::DontNeed);
 }
 
 /// Waits a moment for a descriptor that is not ready; the caller tries again in any case.
-pub(super) fn wait_for(fd: std::os::fd::BorrowedFd<'_>, ready: Ready) -> Result<(), Trouble> {
+pub(super) fn wait_for(fd: BorrowedFd<'_>, ready: Ready) -> Result<(), Trouble> {
     match wait_until(fd, ready, Some(LOOK)) {
         Err(error) if error.errno != Errno::INTR => {
             Err(Trouble::Call(CallError::new(Call::Poll, error.errno)))

@@ -1,0 +1,200 @@
+//! From storage into a pipe without a copy: direct reads into the pages of pipes of our own, which are
+//! handed on in order.
+//!
+//! From a file that is open for direct I/O, splice(2) reads into pages that it makes for that (in the
+//! kernel `copy_splice_read`, Linux 6.5, and before that `generic_file_splice_read`) and puts them into
+//! the pipe; from there they are moved to another one. Nobody has ever seen those pages, so it does not
+//! matter who changes the file later. Storage is asked for scattered pages and not for huge ones, so it
+//! takes less of the processor's time, and more of the storage's: 480 MiB cold into `wc -l`, 0.12 s of
+//! system time and 0.37 s in all, where copying took 0.42 s and 0.28 s. It pays where whoever reads the
+//! pipe is slower than that.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+
+use super::pass::{PassError, Side, write_all};
+use super::reader::wait_for;
+use super::trouble::Trouble;
+use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again;
+use haul_sys::Errno;
+use haul_sys::data::{pipe_with_room, read, splice, splice_in};
+use haul_sys::memory::AlignedBuffer;
+use haul_sys::process::Ready;
+
+/// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
+pub(super) const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Pipes that are filled at a time: each may hold what an ordinary user's 64 pipes of that size may.
+const LANES: usize = 4;
+
+/// Hears how it goes.
+pub trait Watch {
+    /// Makes a call that may have to wait for this side.
+    fn waiting<T>(&self, side: Side, call: impl FnOnce() -> T) -> T;
+
+    /// Bytes were handed on. Tells whether it is to go on.
+    fn moved(&mut self, bytes: u64) -> bool;
+}
+
+/// A pipe that a thread fills.
+struct Lane {
+    asked: Sender<u64>,
+    filled: Receiver<usize>,
+    outlet: OwnedFd,
+}
+
+/// Moves whole chunks of a file that is open for direct I/O into a pipe, and returns how many bytes.
+/// That they are fewer than asked for is no error: reading, from there on, says why.
+pub(super) fn pour(
+    file: &OwnedFd,
+    range: Range<u64>,
+    pipe: BorrowedFd<'_>,
+    stop: &AtomicBool,
+    watch: &mut impl Watch,
+) -> Result<u64, PassError> {
+    std::thread::scope(|scope| {
+        let lanes: Vec<Lane> = (0..LANES).map_while(|_| Lane::open(scope, file).ok()).collect();
+        if lanes.len() < LANES {
+            return Ok(0);
+        }
+        let mut chunks = range.step_by(CHUNK_BYTES as usize);
+        let mut busy = VecDeque::new();
+        for (lane, chunk) in lanes.into_iter().zip(&mut chunks) {
+            lane.ask(chunk);
+            busy.push_back(lane);
+        }
+        let answer = run(&mut busy, &mut chunks, pipe, stop, watch);
+        // Who fills a pipe that nobody can read any more is killed.
+        for lane in &busy {
+            let _filled = lane.filled.recv();
+        }
+        answer
+    })
+}
+
+fn run(
+    busy: &mut VecDeque<Lane>,
+    chunks: &mut impl Iterator<Item = u64>,
+    pipe: BorrowedFd<'_>,
+    stop: &AtomicBool,
+    watch: &mut impl Watch,
+) -> Result<u64, PassError> {
+    let mut goes_on = true;
+    let mut total = 0;
+    while let Some(lane) = busy.pop_front() {
+        // A thread that is gone has filled nothing.
+        let filled = watch.waiting(Side::Source, || lane.filled.recv()).unwrap_or(0);
+        watch.waiting(Side::Target, || hand_on(&lane.outlet, pipe, filled, stop))?;
+        total += filled as u64;
+        goes_on &= watch.moved(filled as u64);
+        if filled as u64 != CHUNK_BYTES {
+            break;
+        }
+        if goes_on && let Some(chunk) = chunks.next() {
+            lane.ask(chunk);
+            busy.push_back(lane);
+        }
+    }
+    Ok(total)
+}
+
+impl Lane {
+    fn open<'s>(scope: &'s Scope<'s, '_>, file: &'s OwnedFd) -> std::io::Result<Lane> {
+        let refused = |errno: Errno| std::io::Error::from_raw_os_error(errno.raw_os_error());
+        let (outlet, inlet, room) =
+            pipe_with_room(CHUNK_BYTES as usize).map_err(|error| refused(error.errno))?;
+        if (room as u64) < CHUNK_BYTES {
+            return Err(refused(Errno::PERM));
+        }
+        let (asked, to_fill) = channel();
+        let (tell, filled) = channel();
+        std::thread::Builder::new().spawn_scoped(scope, move || {
+            for start in to_fill {
+                if tell.send(fill(file, start, &inlet)).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(Lane { asked, filled, outlet })
+    }
+
+    fn ask(&self, start: u64) {
+        // If the thread is gone, that is seen where its answer is waited for.
+        let _asked = self.asked.send(start);
+    }
+}
+
+/// Fills an empty pipe with the chunk from this offset on, as far as it goes.
+fn fill(file: &OwnedFd, start: u64, inlet: &OwnedFd) -> usize {
+    let wanted = CHUNK_BYTES as usize;
+    let mut filled = 0;
+    while filled < wanted {
+        let offset = start + filled as u64;
+        match again(|| splice_in(file, offset, inlet, wanted - filled)) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => filled += count,
+        }
+    }
+    filled
+}
+
+/// Moves what is in one pipe into another.
+fn hand_on(
+    outlet: &OwnedFd,
+    pipe: BorrowedFd<'_>,
+    bytes: usize,
+    stop: &AtomicBool,
+) -> Result<(), PassError> {
+    let of = |side| move |trouble| PassError { side, trouble };
+    let mut left = bytes;
+    let mut retries = RETRIES;
+    while left > 0 {
+        if stop.load(Ordering::Relaxed) {
+            return Err(of(Side::Source)(Trouble::Stopped));
+        }
+        match splice(outlet, pipe, left) {
+            Ok(count) if count > 0 => {
+                left -= count;
+                retries = RETRIES;
+            }
+            Err(error) if error.errno == Errno::AGAIN => {
+                wait_for(pipe, Ready::ToWrite).map_err(of(Side::Target))?;
+            }
+            Err(error) if verdict(error.call, error.errno) == Verdict::Retry && retries > 0 => {
+                retries -= 1;
+            }
+            Err(error) if error.errno == Errno::PIPE => {
+                return Err(of(Side::Target)(Trouble::Call(error)));
+            }
+            // What is in our pipe is nowhere else, so it is carried over.
+            Ok(_) | Err(_) => {
+                let carried = carry(outlet, pipe, left, stop);
+                return carried.map_err(of(Side::Target));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies what is in one pipe into another.
+fn carry(
+    outlet: &OwnedFd,
+    pipe: BorrowedFd<'_>,
+    bytes: usize,
+    stop: &AtomicBool,
+) -> Result<(), Trouble> {
+    let mut buffer = AlignedBuffer::new(bytes)?;
+    let mut filled = 0;
+    while let Some(room) = buffer.get_mut(filled..bytes).filter(|room| !room.is_empty()) {
+        match again(|| read(outlet, &mut *room))? {
+            0 => return Err(Trouble::NoProgress),
+            count => filled += count,
+        }
+    }
+    write_all(pipe, buffer.get(..bytes).unwrap_or(&[]), stop)
+}
