@@ -24,13 +24,26 @@ const TOOLS: &[Tool] = &[
     Tool { program: "fusermount3", package: "fuse3", without: "tests on FUSE" },
     Tool { program: "strace", package: "strace", without: "fault injection" },
     Tool { program: "clang", package: "clang", without: "the check of the eBPF object" },
+    Tool { program: "pigz", package: "pigz", without: "a pipe with pigz" },
+    Tool { program: "zstd", package: "zstd", without: "a pipe with zstd" },
+    Tool { program: "lz4", package: "lz4", without: "a pipe with lz4" },
+    Tool { program: "xz", package: "xz-utils", without: "a pipe with xz" },
+    Tool { program: "bsdtar", package: "libarchive-tools", without: "a pipe with bsdtar" },
+    Tool { program: "pv", package: "pv", without: "a pipe with pv" },
+    Tool { program: "mbuffer", package: "mbuffer", without: "a pipe with mbuffer" },
 ];
 
 /// Installs what is missing, as root; returns one line for each thing that goes untested.
 pub(super) fn provide() -> Result<Vec<String>> {
     let missing = || TOOLS.iter().filter(|tool| which(tool.program).is_none());
     let packages: Vec<_> = missing().map(|tool| tool.package).collect();
-    let outcome = if packages.is_empty() { Ok(()) } else { install(&packages) };
+    let outcome = match install(&packages) {
+        // One that is not to be had keeps nobody from the others.
+        Err(_) if packages.len() > 1 && geteuid().is_root() => {
+            packages.iter().map(|package| install(&[package])).fold(Ok(()), Result::and)
+        }
+        outcome => outcome,
+    };
     interrupt::check()?;
     let cause = outcome.err().map_or_else(
         || "it is not in its package".to_owned(),
@@ -41,8 +54,11 @@ pub(super) fn provide() -> Result<Vec<String>> {
         .collect())
 }
 
-/// Installs Debian packages.
+/// Installs Debian packages, if any.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
     let wish = format!("as root: apt-get install {}", packages.join(" "));
     if which("apt-get").is_none() {
         return Err(Error::new("this machine has no apt-get").hint(wish));
