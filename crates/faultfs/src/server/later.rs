@@ -6,6 +6,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -85,12 +86,14 @@ impl Shared {
             match plan.waiting.peek().map(|Reverse(first)| first.at) {
                 Some(at) if at <= now => {
                     let Some(Reverse(due)) = plan.waiting.pop() else { continue };
-                    let has_more = plan.waiting.peek().is_some_and(|Reverse(next)| next.at <= now);
+                    let has_more = !plan.waiting.is_empty();
                     drop(plan);
                     if has_more {
+                        // The next one is due soon, whatever this one takes.
                         self.changed.notify_one();
                     }
-                    (due.work)();
+                    // A panic is told by its hook, and by an error in the place of the answer.
+                    let _panic = catch_unwind(AssertUnwindSafe(due.work));
                     plan = self.plan();
                     plan.under_way -= 1;
                     plan.begin();
@@ -128,7 +131,6 @@ impl Drop for Later {
         self.shared.plan().is_over = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // Its panic is one of an answer, which the kernel has seen as an error.
             let _ended = thread.join();
         }
     }
@@ -176,6 +178,22 @@ mod tests {
             later.put(Duration::from_millis(wait), Box::new(move || told.send(name).unwrap()));
         }
         assert_eq!([done.recv(), done.recv()], [Ok("first"), Ok("last")]);
+    }
+
+    #[test]
+    fn nobody_waits_for_somebody_elses_work() {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if processors < 2 {
+            println!("ignored: one processor does one thing at a time");
+            return;
+        }
+        let later = Later::new(8).unwrap();
+        let (told, done) = channel();
+        let (go, wait) = channel::<()>();
+        later.put(SHORT, Box::new(move || assert!(wait.recv().is_err())));
+        later.put(20 * SHORT, Box::new(move || told.send(()).unwrap()));
+        done.recv().unwrap();
+        drop(go);
     }
 
     #[test]
