@@ -275,6 +275,25 @@ fn an_input_that_is_a_file_is_read_by_many_requests_too() -> Outcome {
     Ok(())
 }
 
+/// A layer above it looks like a file system of this machine, and hands odd answers on.
+#[test]
+fn odd_answers_below_a_layer_stop_nobody() -> Outcome {
+    for bytes in [131_584, 4097, 1 << 19] {
+        let rules = vec![format!("read@60+=short:{bytes}").parse()?];
+        let config = Config { rules, mode: Mode::Direct, ..Config::default() };
+        let Some(far) = Far::new(&config, large(72 * MIB + 1001))? else { return Ok(()) };
+        let line = "mkdir u w o; mount -t overlay -o lowerdir=far,upperdir=u,workdir=w none o || exit 9; \
+                    set -o pipefail; timeout 60 \"$0\" read o/s | (sleep 1; cat) | cmp - below/s";
+        let done = Call::of("unshare").words(["-m", "bash", "-c", line]).word(haul());
+        let done = done.in_dir(far.scratch.path()).run()?;
+        if done.code() == Some(9) {
+            return ignored("an overlay over FUSE");
+        }
+        assert_eq!((done.code(), done.text().as_str()), (Some(0), ""), "{bytes}: {done:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_write_that_is_killed_leaves_no_length_that_looks_whole() -> Outcome {
     let Some(far) = Far::new(&direct(), large(MIB))? else { return Ok(()) };

@@ -80,6 +80,13 @@ impl Segments {
         Ok(Some(start..stop))
     }
 
+    /// Forgets what was told of this byte and those behind it, so that they are asked for again.
+    pub fn ask_again_from(&mut self, at: u64) {
+        if self.map == Map::Ask {
+            (self.at, self.data_end) = (at, at);
+        }
+    }
+
     fn finish(&mut self) -> Option<Range<u64>> {
         self.at = self.end;
         self.data_end = self.end;

@@ -22,8 +22,8 @@ use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::fully::again;
 use haul_sys::Errno;
-use haul_sys::data::{pipe_with_room, read, splice, splice_in};
-use haul_sys::memory::AlignedBuffer;
+use haul_sys::data::{pipe_with_room, read, splice, splice_in_now};
+use haul_sys::memory::{AlignedBuffer, page_bytes};
 use haul_sys::process::Ready;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
@@ -135,9 +135,13 @@ fn fill(file: &OwnedFd, start: u64, inlet: &OwnedFd) -> usize {
     let mut filled = 0;
     while filled < wanted {
         let offset = start + filled as u64;
-        match again(|| splice_in(file, offset, inlet, wanted - filled)) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => filled += count,
+        let Ok(count) = again(|| splice_in_now(file, offset, inlet, wanted - filled)) else {
+            break;
+        };
+        filled += count;
+        // The end; or a page that is not full has taken the room of one, and the rest will not fit.
+        if !(count as u64).is_multiple_of(page_bytes()) || count == 0 {
+            break;
         }
     }
     filled

@@ -29,6 +29,9 @@ use crate::sides::Way;
 /// call to drop it.
 const BEHIND_BYTES: u64 = 4 << 20;
 
+/// Bytes of a hole that are believed at a time: it may be filled long before they are delivered.
+const HOLE_BYTES: u64 = 16 << 20;
+
 /// Reads a file in order.
 pub struct Reader {
     source: Source,
@@ -205,7 +208,9 @@ impl Reader {
     /// Tells whether the rest can be poured ([`Reader::pour`]) when nothing is on its way any more.
     #[must_use]
     pub fn can_pour(&self) -> bool {
-        self.phase == Phase::Told
+        // A position that others see moves on with each block, and not when all is over.
+        self.follower.is_none()
+            && self.phase == Phase::Told
             && self.manner.way == Way::Direct
             && self.manner.executor == Executor::Ring
             && self.manner.map == Map::Dense
@@ -286,6 +291,11 @@ impl Reader {
         while self.data.end <= self.next {
             let found = self.segments.next(self.source.file().as_fd(), u64::MAX)?;
             self.data = found.unwrap_or(self.end..u64::MAX);
+            let border = self.next + HOLE_BYTES;
+            if self.data.start > border {
+                self.segments.ask_again_from(border);
+                self.data = border..border;
+            }
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ pub use ftruncate::ftruncate;
 pub use lseek::{seek_data, seek_end, seek_hole, seek_set, seek_tell};
 pub use read::{pread, read};
 pub use sendfile::sendfile;
-pub use splice::{pipe_with_room, splice, splice_in, splice_out, widen_pipe};
+pub use splice::{pipe_with_room, splice, splice_in, splice_in_now, splice_out, widen_pipe};
 pub use sync_file_range::{Writeback, write_back};
 pub use uncached::{pread_uncached, pwrite_uncached};
 pub use write::{pwrite, write};

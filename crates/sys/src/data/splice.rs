@@ -28,6 +28,13 @@ pub fn splice_in(file: impl AsFd, offset: u64, pipe: impl AsFd, bytes: usize) ->
         .named(Call::Splice)
 }
 
+/// The same, with `EAGAIN` while the pipe is full. The file may still be waited for.
+pub fn splice_in_now(file: impl AsFd, offset: u64, pipe: impl AsFd, bytes: usize) -> Result<usize> {
+    let mut from = offset;
+    let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
+    rustix::pipe::splice(file, Some(&mut from), pipe, None, bytes, flags).named(Call::Splice)
+}
+
 /// Moves up to `bytes` from a pipe to an offset of a file. Blocks while the pipe is empty.
 pub fn splice_out(pipe: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Result<usize> {
     let mut to = offset;

@@ -186,6 +186,25 @@ fn a_large_shared_file_is_read_by_many_and_its_position_moves_on_with_what_is_de
 }
 
 #[test]
+fn a_hole_that_is_filled_before_it_is_read_is_no_hole() {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(100 << 20).unwrap();
+    let same = Arc::new(haul_sys::fs::open_anew(&file).unwrap());
+    let mut reader = Reader::new(Source::Own(same), ReadPlan::WHOLE).unwrap();
+    assert!(reader.next().unwrap().unwrap().iter().all(|byte| *byte == 0));
+    for offset in [50 << 20, (99 << 20) + 5] {
+        std::os::unix::fs::FileExt::write_all_at(&file, b"late", offset).unwrap();
+    }
+    let (rest, trouble) = all(&mut reader);
+    assert_eq!(trouble, None);
+    let start = (100 << 20) - rest.len();
+    for offset in [50 << 20, (99 << 20) + 5] {
+        assert_eq!(&rest[offset - start..][..4], b"late");
+    }
+    assert_eq!(rest.iter().filter(|byte| **byte != 0).count(), 8);
+}
+
+#[test]
 fn what_is_open_for_writing_alone_is_not_read_by_a_back_door() {
     let scratch = tempfile::NamedTempFile::new().unwrap();
     scratch.as_file().set_len(20 << 20).unwrap();
