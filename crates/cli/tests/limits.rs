@@ -179,3 +179,34 @@ fn one_thread_does_it_where_others_are_refused() -> Outcome {
     demand_equal(&scratch.at("s"), &scratch.at("out/t"), Aspects::contents_only(), "nproc");
     Ok(())
 }
+
+#[test]
+fn few_processes_are_enough() -> Outcome {
+    if !is_root()? || !has("setpriv")? || !has("prlimit")? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let scratch = Scratch::on(&volume)?;
+        scratch.write("a", super::support::shell::noise((20 << 20) + 7))?;
+        fs::set_permissions(scratch.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+        for (few, line) in [
+            (1, "haul write b < a"),
+            (2, "haul write b < a"),
+            (3, "haul write b < a"),
+            (1, "haul read a > b"),
+            (2, "haul read a > b"),
+        ] {
+            // Nobody else has this number, so nobody else's processes count.
+            let line = format!(
+                "exec setpriv --reuid=23456 --regid=23456 --clear-groups prlimit --nproc={few} {}",
+                line.replace("haul", &format!("'{}'", haul().display()))
+            );
+            let done = Call::of("bash").words(["-c", &line]).in_dir(scratch.path()).run()?;
+            let what = format!("{}: {line}: {done:?}", volume.name);
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{what}");
+            assert!(fs::read(scratch.at("a"))? == fs::read(scratch.at("b"))?, "{what}");
+            fs::remove_file(scratch.at("b"))?;
+        }
+    }
+    Ok(())
+}

@@ -184,6 +184,9 @@ fn output_that_is_input_is_refused_before_it_is_destroyed() -> Outcome {
         "haul write --atomic b < a",
         "haul cat a >> a",
         "haul cat a b >> b",
+        "haul read a >> a",
+        "haul read - < a >> b",
+        "haul write - < a >> a",
     ] {
         let done = shell(scratch.path(), line)?;
         let errors = String::from_utf8_lossy(&done.stderr).into_owned();

@@ -126,10 +126,12 @@ const TABLE: &[Row] = &[
     row(Call::RingRead, Errno::INVAL, FILE, "as for O_DIRECT; kernels without the operation"),
     row(Call::RingRead, Errno::OPNOTSUPP, FILE, "file systems without asynchronous reads"),
     row(Call::RingRead, Errno::AGAIN, FILE, "a file that cannot be waited for"),
+    row(Call::RingRead, Errno::CANCELED, FILE, "RLIMIT_NPROC: no worker of the kernel's"),
     row(Call::RingWrite, Errno::INTR, Verdict::Retry, "a worker of the kernel's was interrupted"),
     row(Call::RingWrite, Errno::INVAL, FILE, "as for O_DIRECT; kernels without the operation"),
     row(Call::RingWrite, Errno::OPNOTSUPP, FILE, "file systems without asynchronous writes"),
     row(Call::RingWrite, Errno::AGAIN, FILE, "a file that cannot be waited for"),
+    row(Call::RingWrite, Errno::CANCELED, FILE, "RLIMIT_NPROC: no worker of the kernel's"),
 ];
 
 /// Tells what to do about this errno of this call.

@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_io::stream::{NEVER, Passing, Side, Trouble, pass, write_all};
-use haul_sys::data::{read, seek_end, seek_tell};
-use haul_sys::fs::{CWD, Follow, Kind, OpenHow, Stat, fstat, openat};
+use haul_sys::data::read;
+use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
 use haul_sys::process::{Standard, was_closed};
 use haul_sys::{Errno, errno_text};
 
 use super::cat_format::{Blank, Format, Formatter, Number, Shown};
 use super::common::{self, usage_error};
 use super::cp_help::{options, version};
+use super::stream_options::feeds_on_itself;
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
@@ -176,7 +177,7 @@ fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(
         opened.as_fd()
     };
     let stat = fstat(source).map_err(|error| Failed::Input(error.text()))?;
-    if feeds_on_itself(source, &stat, target) {
+    if feeds_on_itself((source, &stat), (target.fd, &target.stat)) {
         return Err(Failed::Input("input file is output file".to_owned()));
     }
     if !formatter.is_idle() {
@@ -197,20 +198,6 @@ fn open(file: &OsStr) -> Result<OwnedFd, String> {
     let name = CString::new(file.as_bytes()).unwrap_or_default();
     let how = OpenHow::READ.following(Follow::Yes).waiting();
     openat(CWD, &name, how).map_err(|error| error.text())
-}
-
-/// Tells whether what is written would be read again, without end.
-fn feeds_on_itself(source: BorrowedFd<'_>, stat: &Stat, target: &Target<'_>) -> bool {
-    if matches!(stat.kind(), Kind::Fifo | Kind::Socket) || !stat.same_file(&target.stat) {
-        return false;
-    }
-    let Ok(at) = seek_tell(source) else { return false };
-    let end = if haul_sys::fs::appends(target.fd).unwrap_or(false) {
-        seek_end(target.fd, 0)
-    } else {
-        seek_tell(target.fd)
-    };
-    end.is_ok_and(|end| at < end)
 }
 
 fn format_all(

@@ -19,7 +19,7 @@ use super::cp_help::options;
 use super::data_options::size_or_zero;
 use super::read_pour::Look;
 use super::stream_options::{
-    self, Settings, StreamId, Tally, Waiting, files, must_be_direct, shared,
+    self, Settings, StreamId, Tally, Waiting, feeds_on_itself, files, must_be_direct, shared,
 };
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Required;
@@ -160,6 +160,12 @@ impl Stream<'_> {
             let how = OpenHow::READ.following(Follow::Yes).waiting();
             Source::Own(Arc::new(openat(CWD, &name, how).map_err(input)?))
         };
+        let (Source::Own(fd) | Source::Shared(fd)) = &source;
+        if let (Ok(from), Ok(to)) = (fstat(fd), fstat(std::io::stdout()))
+            && feeds_on_itself((fd.as_fd(), &from), (std::io::stdout().as_fd(), &to))
+        {
+            return Err(Failed::Input("input file is output file".to_owned()));
+        }
         let mut skip = self.wanted.offset;
         if let Source::Shared(stdin) = &source
             && skip > 0

@@ -1,12 +1,15 @@
 //! What `read` and `write` share: options about bytes, warnings, the line of progress.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::BorrowedFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
+use haul_sys::data::{seek_end, seek_tell};
+use haul_sys::fs::{Kind, Stat, appends};
 
 use super::common::{ProgressWhen, print_and_end, usage_error};
 use super::cp_help::version;
@@ -268,6 +271,20 @@ impl Tally {
         }
         text
     }
+}
+
+/// Tells whether what is written would be read again, without end.
+pub(super) fn feeds_on_itself(
+    (source, from): (BorrowedFd<'_>, &Stat),
+    (target, to): (BorrowedFd<'_>, &Stat),
+) -> bool {
+    if matches!(from.kind(), Kind::Fifo | Kind::Socket) || !from.same_file(to) {
+        return false;
+    }
+    let Ok(at) = seek_tell(source) else { return false };
+    let end =
+        if appends(target).unwrap_or(false) { seek_end(target, 0) } else { seek_tell(target) };
+    end.is_ok_and(|end| at < end)
 }
 
 #[cfg(test)]

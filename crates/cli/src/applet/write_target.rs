@@ -15,6 +15,8 @@ use haul_sys::fs::{
 };
 use haul_sys::process::{identity, umask};
 
+use super::stream_options::feeds_on_itself;
+
 /// A file to be written.
 pub(super) struct Output {
     name: OsString,
@@ -31,7 +33,13 @@ enum How {
 /// Opens a file for writing, or makes it.
 pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
     let kind = if name == "-" {
-        let stdout = duplicate(std::io::stdout()).map_err(|error| error.text())?;
+        let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+        if let (Ok(from), Ok(to)) = (fstat(&stdin), fstat(&stdout))
+            && feeds_on_itself((stdin.as_fd(), &from), (stdout.as_fd(), &to))
+        {
+            return Err("input file is output file".to_owned());
+        }
+        let stdout = duplicate(stdout).map_err(|error| error.text())?;
         How::There(Arc::new(stdout), Place::Position)
     } else if atomic {
         open_staged(name)?

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::Result;
 
 use super::block::LOOK;
 use super::queue::{Done, Queue, Request, make};
@@ -67,22 +67,14 @@ impl ByThreads {
         ByThreads { shared: Arc::default(), threads: Vec::new(), depth, in_flight: 0 }
     }
 
-    fn grow(&mut self) -> Result<()> {
+    fn grow(&mut self) {
         /// A request needs no more stack than a call and a buffer's address.
         const STACK_BYTES: usize = 64 << 10;
         let shared = Arc::clone(&self.shared);
         let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        match builder.spawn(move || shared.work()) {
-            Ok(thread) => {
-                self.threads.push(thread);
-                Ok(())
-            }
-            // Fewer threads than wished for make the same requests, later.
-            Err(_) if !self.threads.is_empty() => Ok(()),
-            Err(error) => {
-                let errno = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
-                Err(CallError::new(Call::Clone, errno))
-            }
+        // Fewer threads than wished for make the same requests, later; none, and who waits makes them.
+        if let Ok(thread) = builder.spawn(move || shared.work()) {
+            self.threads.push(thread);
         }
     }
 }
@@ -103,7 +95,7 @@ impl Queue for ByThreads {
         drop(inner);
         self.in_flight += 1;
         if lacks_hands && self.threads.len() < self.depth {
-            self.grow()?;
+            self.grow();
         }
         self.shared.asked.notify_one();
         Ok(())
@@ -122,6 +114,14 @@ impl Queue for ByThreads {
             }
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
+            }
+            if self.threads.is_empty()
+                && let Some(mut request) = inner.asked.pop_front()
+            {
+                drop(inner);
+                self.in_flight -= 1;
+                let result = make(&mut request);
+                return Ok(Some(Done { request, result }));
             }
             let waited = self.shared.done.wait_timeout(inner, LOOK);
             inner = waited.unwrap_or_else(PoisonError::into_inner).0;
