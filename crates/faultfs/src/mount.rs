@@ -14,7 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::judge::Judge;
 use crate::nodes::Nodes;
-use crate::server::Front;
+use crate::server::{Front, processors};
 use crate::{Config, Operation, Seen};
 
 /// How long an unmount may take: what is still under way there ends within a few delays.
@@ -109,8 +109,7 @@ fn options() -> Options {
         MountOption::DefaultPermissions,
     ];
     // They take requests in; those that take their time are answered by others.
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    options.n_threads = Some(processors + 1);
+    options.n_threads = Some(processors() + 1);
     if rustix::process::geteuid().is_root() {
         options.acl = SessionACL::All;
         options.mount_options.extend([MountOption::Dev, MountOption::Suid]);

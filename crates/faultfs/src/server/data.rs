@@ -11,7 +11,7 @@ use crate::judge::Verdict;
 
 impl Server {
     pub(super) fn open(&self, ino: INodeNo, flags: OpenFlags) -> Answer<u64> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let fd = self.nodes.reopen(&node, kept_flags(flags.0)).map_err(failure)?;
         Ok(self.nodes.keep(fd, &node.name))
     }
@@ -24,7 +24,7 @@ impl Server {
         verdict: Verdict,
         room: &'r mut Vec<u8>,
     ) -> Answer<&'r [u8]> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         let most = verdict.short.unwrap_or(usize::MAX).min(size as usize);
         if room.len() < most {
             room.resize(most, 0);
@@ -55,7 +55,7 @@ impl Server {
         data: &[u8],
         verdict: Verdict,
     ) -> Answer<u32> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         let most = verdict.short.unwrap_or(usize::MAX).min(data.len());
         let told = u32::try_from(most).unwrap_or(u32::MAX);
         if verdict.is_lost {
@@ -80,7 +80,7 @@ impl Server {
     }
 
     pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool, verdict: Verdict) -> Answer<()> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         if verdict.is_lost {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Server {
         mode: FallocateFlags,
         verdict: Verdict,
     ) -> Answer<()> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         if verdict.is_lost {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl Server {
         wants_data: bool,
         verdict: Verdict,
     ) -> Answer<i64> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         let from = u64::try_from(offset).map_err(|_| failure(Errno::INVAL))?;
         let size = fstat(&handle.fd).map_err(failure)?.st_size;
         if verdict.all_hole || verdict.all_data {
@@ -133,8 +133,8 @@ impl Server {
         bytes: u64,
         verdict: Verdict,
     ) -> Answer<u32> {
-        let source = self.nodes.handle(from.0.0).map_err(failure)?;
-        let target = self.nodes.handle(to.0.0).map_err(failure)?;
+        let source = self.handle(from.0)?;
+        let target = self.handle(to.0)?;
         // The answer has 32 bits.
         let most = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
         let most = verdict.short.unwrap_or(usize::MAX).min(most);

@@ -46,14 +46,18 @@ struct Due {
     work: Work,
 }
 
+/// Returns how many processors there are.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 impl Later {
     /// Starts as many threads as there are processors, for at most `most` requests on their way.
     pub(super) fn new(most: usize) -> std::io::Result<Later> {
         let shared = Arc::new(Shared::default());
         shared.plan().most = most.max(1);
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut later = Later { shared, threads: Vec::new() };
-        for _ in 0..processors {
+        for _ in 0..processors() {
             let shared = Arc::clone(&later.shared);
             let builder = std::thread::Builder::new().name("faultfs-later".to_owned());
             later.threads.push(builder.spawn(move || shared.run())?);
@@ -182,8 +186,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_somebody_elses_work() {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        if processors < 2 {
+        if processors() < 2 {
             println!("ignored: one processor does one thing at a time");
             return;
         }

@@ -14,9 +14,10 @@ use std::time::Duration;
 use fuser::{FileHandle, INodeNo};
 
 use self::later::Later;
+pub(crate) use self::later::processors;
 use crate::config::{Config, Mode, Offload};
 use crate::judge::{About, Judge, Verdict};
-use crate::nodes::Nodes;
+use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
 
 /// How a request fails.
@@ -46,6 +47,16 @@ struct Server {
     nodes: Nodes,
     mode: Mode,
     remembered: Duration,
+}
+
+impl Server {
+    fn node(&self, ino: INodeNo) -> Answer<Arc<Node>> {
+        self.nodes.get(ino).map_err(failure)
+    }
+
+    fn handle(&self, fh: FileHandle) -> Answer<Arc<Handle>> {
+        self.nodes.handle(fh.0).map_err(failure)
+    }
 }
 
 /// Takes requests in, and lets the server answer them after their time.
@@ -106,6 +117,7 @@ impl Front {
         data: &[u8],
         tell: impl FnOnce(&Server, Answer<u32>) + Send + 'static,
     ) {
+        // One that is not known fails when it is used.
         let handle = self.server.nodes.handle(fh.0).ok();
         let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
         let about = About { operation: Operation::Write, name, offset, bytes: data.len() as u64 };
@@ -155,6 +167,7 @@ impl Front {
         act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
         tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
+        // One that is not known fails when it is used.
         let handle = self.server.nodes.handle(fh.0).ok();
         let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
         self.receive(&About { operation, name, offset, bytes }, act, tell);

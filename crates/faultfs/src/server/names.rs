@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use fuser::{FileAttr, FileHandle, INodeNo};
 use rustix::fs::{
@@ -18,17 +18,13 @@ use crate::attributes::{described, kind};
 use crate::nodes::Node;
 
 impl Server {
-    fn parent(&self, parent: INodeNo) -> Answer<Arc<Node>> {
-        self.nodes.get(parent).map_err(failure)
-    }
-
     fn found(&self, parent: &Node, name: &OsStr) -> Answer<FileAttr> {
         let (id, stat) = self.nodes.find(parent, name).map_err(failure)?;
         Ok(described(&stat, id))
     }
 
     pub(super) fn find(&self, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         self.found(&parent, name)
     }
 
@@ -49,7 +45,7 @@ impl Server {
         name: &OsStr,
         (mode, flags): (u32, i32),
     ) -> Answer<(FileAttr, u64)> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let exclusive = OFlags::from_bits_retain(flags as u32) & OFlags::EXCL;
         let flags =
@@ -70,7 +66,7 @@ impl Server {
         name: &OsStr,
         mode: u32,
     ) -> Answer<FileAttr> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         let mode = Mode::from_raw_mode(mode);
         mkdirat(&parent.fd, name, mode).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
@@ -85,7 +81,7 @@ impl Server {
         name: &OsStr,
         (mode, rdev): (u32, u32),
     ) -> Answer<FileAttr> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         let kind = FileType::from_raw_mode(mode);
         let mode = Mode::from_raw_mode(mode & 0o7777);
         mknodat(&parent.fd, name, kind, mode, rdev.into()).map_err(failure)?;
@@ -101,27 +97,27 @@ impl Server {
         name: &OsStr,
         text: &Path,
     ) -> Answer<FileAttr> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         symlinkat(text, &parent.fd, name).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
         self.found(&parent, name)
     }
 
     pub(super) fn readlink(&self, ino: INodeNo) -> Answer<Vec<u8>> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let text = readlinkat(&node.fd, "", Vec::new()).map_err(failure)?;
         Ok(text.into_bytes())
     }
 
     pub(super) fn link(&self, ino: INodeNo, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
-        let parent = self.parent(parent)?;
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let parent = self.node(parent)?;
+        let node = self.node(ino)?;
         linkat(CWD, node.path(), &parent.fd, name, AtFlags::SYMLINK_FOLLOW).map_err(failure)?;
         self.found(&parent, name)
     }
 
     pub(super) fn remove(&self, parent: INodeNo, name: &OsStr, flags: AtFlags) -> Answer<()> {
-        let parent = self.parent(parent)?;
+        let parent = self.node(parent)?;
         unlinkat(&parent.fd, name, flags).map_err(failure)
     }
 
@@ -131,14 +127,14 @@ impl Server {
         (new_parent, new_name): (INodeNo, &OsStr),
         flags: u32,
     ) -> Answer<()> {
-        let parent = self.parent(parent)?;
-        let new_parent = self.nodes.get(new_parent).map_err(failure)?;
+        let parent = self.node(parent)?;
+        let new_parent = self.node(new_parent)?;
         let flags = RenameFlags::from_bits_retain(flags);
         renameat_with(&parent.fd, name, &new_parent.fd, new_name, flags).map_err(failure)
     }
 
     pub(super) fn open_directory(&self, ino: INodeNo) -> Answer<u64> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let fd = self.nodes.reopen(&node, OFlags::DIRECTORY | OFlags::RDONLY).map_err(failure)?;
         Ok(self.nodes.keep(fd, &node.name))
     }
@@ -150,7 +146,7 @@ impl Server {
         from: u64,
         mut add: impl FnMut(u64, u64, fuser::FileType, &OsStr) -> bool,
     ) -> Answer<()> {
-        let handle = self.nodes.handle(fh.0).map_err(failure)?;
+        let handle = self.handle(fh)?;
         let mut names = handle.names.lock().unwrap_or_else(PoisonError::into_inner);
         if from == 0 {
             names.clear();

@@ -31,7 +31,7 @@ pub(super) enum Told {
 
 impl Server {
     pub(super) fn attributes(&self, ino: INodeNo) -> Answer<FileAttr> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let stat = fstat(&node.fd).map_err(failure)?;
         Ok(described(&stat, ino.0))
     }
@@ -42,7 +42,7 @@ impl Server {
         fh: Option<FileHandle>,
         change: Change,
     ) -> Answer<FileAttr> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         if let (uid, gid) = change.owner
             && (uid.is_some() || gid.is_some())
         {
@@ -68,7 +68,7 @@ impl Server {
     fn resize(&self, node: &Node, fh: Option<FileHandle>, size: u64) -> Answer<()> {
         match fh {
             Some(fh) => {
-                let handle = self.nodes.handle(fh.0).map_err(failure)?;
+                let handle = self.handle(fh)?;
                 ftruncate(&handle.fd, size).map_err(failure)
             }
             None => {
@@ -79,14 +79,14 @@ impl Server {
     }
 
     pub(super) fn get_xattr(&self, ino: INodeNo, name: &OsStr, room: u32) -> Answer<Told> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let mut value = vec![0; 65_536];
         let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
         told(value, length, room)
     }
 
     pub(super) fn list_xattr(&self, ino: INodeNo, room: u32) -> Answer<Told> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         let mut names = vec![0; 65_536];
         let length = listxattr(node.path(), &mut names).map_err(failure)?;
         told(names, length, room)
@@ -99,19 +99,19 @@ impl Server {
         value: &[u8],
         flags: i32,
     ) -> Answer<()> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let flags = XattrFlags::from_bits_retain(flags as u32);
         setxattr(node.path(), name.as_bytes(), value, flags).map_err(failure)
     }
 
     pub(super) fn remove_xattr(&self, ino: INodeNo, name: &OsStr) -> Answer<()> {
-        let node = self.nodes.get(ino).map_err(failure)?;
+        let node = self.node(ino)?;
         removexattr(node.path(), name.as_bytes()).map_err(failure)
     }
 
     pub(super) fn describe(&self) -> Answer<StatVfs> {
-        let root = self.nodes.get(INodeNo::ROOT).map_err(failure)?;
+        let root = self.node(INodeNo::ROOT)?;
         fstatvfs(&root.fd).map_err(failure)
     }
 }
