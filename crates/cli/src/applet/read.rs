@@ -19,7 +19,7 @@ use super::cp_help::options;
 use super::data_options::size_or_zero;
 use super::read_pour::Look;
 use super::stream_options::{
-    self, Settings, StreamId, Tally, Waiting, feeds_on_itself, files, must_be_direct, shared,
+    self, Settings, StreamId, Tally, files, must_be_direct, refuse_own_output, shared,
 };
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Required;
@@ -161,11 +161,7 @@ impl Stream<'_> {
             Source::Own(Arc::new(openat(CWD, &name, how).map_err(input)?))
         };
         let (Source::Own(fd) | Source::Shared(fd)) = &source;
-        if let (Ok(from), Ok(to)) = (fstat(fd), fstat(std::io::stdout()))
-            && feeds_on_itself((fd.as_fd(), &from), (std::io::stdout().as_fd(), &to))
-        {
-            return Err(Failed::Input("input file is output file".to_owned()));
-        }
+        refuse_own_output(fd.as_fd()).map_err(Failed::Input)?;
         let mut skip = self.wanted.offset;
         if let Source::Shared(stdin) = &source
             && skip > 0
@@ -240,9 +236,8 @@ impl Stream<'_> {
             moved: &mut |bytes| self.tally.moved(bytes),
         };
         let stdout = std::io::stdout();
-        let passed = self
-            .tally
-            .waiting(Waiting::Output, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
+        let passed =
+            self.tally.waiting(Side::Target, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
         passed.map(drop).map_err(Failed::from)
     }
 
@@ -274,7 +269,7 @@ impl Stream<'_> {
         &self,
         next: impl FnOnce() -> Result<Option<Block>, Trouble>,
     ) -> Result<Option<Block>, Failed> {
-        let next = self.tally.waiting(Waiting::Input, next);
+        let next = self.tally.waiting(Side::Source, next);
         next.map_err(|trouble| Failed::Input(trouble.to_string()))
     }
 
@@ -286,7 +281,7 @@ impl Stream<'_> {
             digest.update(bytes);
         }
         self.tally
-            .waiting(Waiting::Output, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
+            .waiting(Side::Target, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
             .map_err(|trouble| Failed::Output(trouble.to_string()))?;
         self.tally.moved(bytes.len() as u64);
         if let Some(pace) = self.pace {

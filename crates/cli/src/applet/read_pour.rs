@@ -2,7 +2,7 @@
 
 use haul_io::stream::{Side, Watch};
 
-use super::stream_options::{Tally, Waiting};
+use super::stream_options::Tally;
 
 /// Bytes after which it is looked which side was waited for.
 const LOOK_BYTES: u64 = 32 << 20;
@@ -43,10 +43,6 @@ impl<'t> Look<'t> {
 
 impl Watch for Look<'_> {
     fn waiting<T>(&self, side: Side, call: impl FnOnce() -> T) -> T {
-        let side = match side {
-            Side::Source => Waiting::Input,
-            Side::Target => Waiting::Output,
-        };
         self.tally.waiting(side, call)
     }
 
@@ -66,15 +62,15 @@ mod tests {
         let tally = Tally::new(None);
         let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
         let mut look = Look::new(&tally);
-        tally.waiting(Waiting::Output, pause);
+        tally.waiting(Side::Target, pause);
         assert!(!look.shows_a_slow_reader(LOOK_BYTES - 1), "it is not time");
         assert!(look.shows_a_slow_reader(1));
-        tally.waiting(Waiting::Input, pause);
+        tally.waiting(Side::Source, pause);
         assert!(!look.shows_a_slow_reader(LOOK_BYTES));
-        tally.waiting(Waiting::Input, pause);
+        tally.waiting(Side::Source, pause);
         assert!(Watch::moved(&mut look, LOOK_BYTES - 1), "it is not time");
         assert!(!Watch::moved(&mut look, 1), "the file is slower");
-        tally.waiting(Waiting::Output, pause);
+        tally.waiting(Side::Target, pause);
         assert!(Watch::moved(&mut look, LOOK_BYTES));
     }
 }

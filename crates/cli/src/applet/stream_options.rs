@@ -1,15 +1,16 @@
 //! What `read` and `write` share: options about bytes, warnings, the line of progress.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use haul_io::digest::Algorithm;
+use haul_io::stream::Side;
 use haul_io::{Cache, DataPolicy};
 use haul_sys::data::{seek_end, seek_tell};
-use haul_sys::fs::{Kind, Stat, appends};
+use haul_sys::fs::{Kind, Stat, appends, fstat};
 
 use super::common::{ProgressWhen, print_and_end, usage_error};
 use super::cp_help::version;
@@ -184,13 +185,6 @@ pub(super) struct Tally {
     since_out: AtomicU64,
 }
 
-/// A side of the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waiting {
-    Input,
-    Output,
-}
-
 impl Tally {
     pub(super) fn new(total: Option<u64>) -> Tally {
         Tally {
@@ -219,10 +213,10 @@ impl Tally {
     }
 
     /// Counts the time that a call took as waiting for a side.
-    pub(super) fn waiting<T>(&self, side: Waiting, call: impl FnOnce() -> T) -> T {
+    pub(super) fn waiting<T>(&self, side: Side, call: impl FnOnce() -> T) -> T {
         let (waited, since) = match side {
-            Waiting::Input => (&self.waited_in, &self.since_in),
-            Waiting::Output => (&self.waited_out, &self.since_out),
+            Side::Source => (&self.waited_in, &self.since_in),
+            Side::Target => (&self.waited_out, &self.since_out),
         };
         let begun = self.now_ns();
         since.store(begun, Ordering::Relaxed);
@@ -273,6 +267,17 @@ impl Tally {
     }
 }
 
+/// Fails where what is written to standard output would be read again, without end.
+pub(super) fn refuse_own_output(source: BorrowedFd<'_>) -> Result<(), String> {
+    let stdout = std::io::stdout();
+    // What cannot be described is no file that grows.
+    let (Ok(from), Ok(to)) = (fstat(source), fstat(&stdout)) else { return Ok(()) };
+    if feeds_on_itself((source, &from), (stdout.as_fd(), &to)) {
+        return Err("input file is output file".to_owned());
+    }
+    Ok(())
+}
+
 /// Tells whether what is written would be read again, without end.
 pub(super) fn feeds_on_itself(
     (source, from): (BorrowedFd<'_>, &Stat),
@@ -295,18 +300,18 @@ mod tests {
     fn the_line_tells_who_waits() {
         let tally = Tally::new(Some(4096));
         tally.moved(1024);
-        tally.waiting(Waiting::Output, || std::thread::sleep(Duration::from_millis(2)));
+        tally.waiting(Side::Target, || std::thread::sleep(Duration::from_millis(2)));
         let line = tally.line(("full", "empty"));
         assert!(line.starts_with("1.0 KiB of 4.0 KiB (25 %)"), "{line}");
         assert!(line.ends_with("  full"), "{line}");
-        tally.waiting(Waiting::Input, || std::thread::sleep(Duration::from_millis(2)));
+        tally.waiting(Side::Source, || std::thread::sleep(Duration::from_millis(2)));
         assert!(tally.line(("full", "empty")).ends_with("  empty"));
     }
 
     #[test]
     fn who_waits_is_told_while_it_waits() {
         let tally = Tally::new(None);
-        tally.waiting(Waiting::Input, || {
+        tally.waiting(Side::Source, || {
             let line = tally.line(("full", "empty"));
             assert!(line.ends_with("  empty"), "{line}");
         });

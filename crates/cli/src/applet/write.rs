@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Source, Trouble,
-    WritePlan, Writer, Zeros, fill_while,
+    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source,
+    Trouble, WritePlan, Writer, Zeros, fill_while,
 };
 use haul_sys::data::{seek_tell, widen_pipe};
 use haul_sys::fs::{Kind, duplicate, fstat};
@@ -19,7 +19,7 @@ use haul_sys::fs::{Kind, duplicate, fstat};
 use super::cp_help::options;
 use super::data_options::{size, size_or_zero};
 use super::read::sum_line_of;
-use super::stream_options::{self, Settings, StreamId, Tally, Waiting, files, shared};
+use super::stream_options::{self, Settings, StreamId, Tally, files, shared};
 use super::write_target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
 use crate::getopt::Takes::{Nothing, Required};
@@ -239,7 +239,7 @@ impl Pump<'_> {
     ) -> Result<Option<Block>, Trouble> {
         let Some(mut block) = pool.take(self.stop)? else { return Err(Trouble::Stopped) };
         let stdin = std::io::stdin();
-        self.tally.waiting(Waiting::Input, || {
+        self.tally.waiting(Side::Source, || {
             fill_while(stdin.as_fd(), &mut block, self.stop, is_wanted)
         })?;
         Ok((!block.is_empty()).then_some(block))
@@ -250,7 +250,7 @@ impl Pump<'_> {
         if let Some(digest) = &mut *self.digest() {
             digest.update(&block);
         }
-        self.tally.waiting(Waiting::Output, || writer.put(block))?;
+        self.tally.waiting(Side::Target, || writer.put(block))?;
         self.tally.moved(bytes);
         if let Some(pace) = pace {
             pace.pay(bytes, self.stop);
@@ -267,7 +267,7 @@ impl Pump<'_> {
         let mut file = self.file(writer, pool.block_bytes());
         loop {
             let next = match &mut file {
-                Some(reader) => self.tally.waiting(Waiting::Input, || reader.next())?,
+                Some(reader) => self.tally.waiting(Side::Source, || reader.next())?,
                 None => self.read(pool, || true)?,
             };
             let Some(block) = next else { return Ok(()) };

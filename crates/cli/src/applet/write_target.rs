@@ -15,7 +15,7 @@ use haul_sys::fs::{
 };
 use haul_sys::process::{identity, umask};
 
-use super::stream_options::feeds_on_itself;
+use super::stream_options::refuse_own_output;
 
 /// A file to be written.
 pub(super) struct Output {
@@ -33,13 +33,8 @@ enum How {
 /// Opens a file for writing, or makes it.
 pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
     let kind = if name == "-" {
-        let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-        if let (Ok(from), Ok(to)) = (fstat(&stdin), fstat(&stdout))
-            && feeds_on_itself((stdin.as_fd(), &from), (stdout.as_fd(), &to))
-        {
-            return Err("input file is output file".to_owned());
-        }
-        let stdout = duplicate(stdout).map_err(|error| error.text())?;
+        refuse_own_output(std::io::stdin().as_fd())?;
+        let stdout = duplicate(std::io::stdout()).map_err(|error| error.text())?;
         How::There(Arc::new(stdout), Place::Position)
     } else if atomic {
         open_staged(name)?

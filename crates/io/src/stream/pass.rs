@@ -83,8 +83,10 @@ pub fn pass(
         Through::Splice(most) => work.splice(most)?,
         Through::Memory => {}
     }
-    // Whatever the kernel said before: the end is where reading says so.
-    work.read_and_write()?;
+    if work.left() > 0 {
+        // Whatever the kernel said before: the end is where reading says so.
+        work.read_and_write()?;
+    }
     Ok(work.total)
 }
 

@@ -11,20 +11,17 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
-use super::pass::{PassError, Side, write_all};
-use super::reader::wait_for;
-use super::trouble::Trouble;
-use crate::errno::{RETRIES, Verdict, verdict};
-use crate::fully::again;
 use haul_sys::Errno;
-use haul_sys::data::{pipe_with_room, read, splice, splice_in_now};
-use haul_sys::memory::{AlignedBuffer, page_bytes};
-use haul_sys::process::Ready;
+use haul_sys::data::{pipe_with_room, splice_in_now};
+use haul_sys::memory::page_bytes;
+
+use super::pass::{PassError, Passing, Side, pass};
+use crate::fully::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
 pub(super) const CHUNK_BYTES: u64 = 1 << 20;
@@ -89,7 +86,9 @@ fn run(
     while let Some(lane) = busy.pop_front() {
         // A thread that is gone has filled nothing.
         let filled = watch.waiting(Side::Source, || lane.filled.recv()).unwrap_or(0);
-        watch.waiting(Side::Target, || hand_on(&lane.outlet, pipe, filled, stop))?;
+        let most = Some(filled as u64);
+        let mut passing = Passing { stop, most, moved: &mut |_| {} };
+        watch.waiting(Side::Target, || pass(lane.outlet.as_fd(), pipe, &mut passing))?;
         total += filled as u64;
         goes_on &= watch.moved(filled as u64);
         if filled as u64 != CHUNK_BYTES {
@@ -145,60 +144,4 @@ fn fill(file: &OwnedFd, start: u64, inlet: &OwnedFd) -> usize {
         }
     }
     filled
-}
-
-/// Moves what is in one pipe into another.
-fn hand_on(
-    outlet: &OwnedFd,
-    pipe: BorrowedFd<'_>,
-    bytes: usize,
-    stop: &AtomicBool,
-) -> Result<(), PassError> {
-    let of = |side| move |trouble| PassError { side, trouble };
-    let mut left = bytes;
-    let mut retries = RETRIES;
-    while left > 0 {
-        if stop.load(Ordering::Relaxed) {
-            return Err(of(Side::Source)(Trouble::Stopped));
-        }
-        match splice(outlet, pipe, left) {
-            Ok(count) if count > 0 => {
-                left -= count;
-                retries = RETRIES;
-            }
-            Err(error) if error.errno == Errno::AGAIN => {
-                wait_for(pipe, Ready::ToWrite).map_err(of(Side::Target))?;
-            }
-            Err(error) if verdict(error.call, error.errno) == Verdict::Retry && retries > 0 => {
-                retries -= 1;
-            }
-            Err(error) if error.errno == Errno::PIPE => {
-                return Err(of(Side::Target)(Trouble::Call(error)));
-            }
-            // What is in our pipe is nowhere else, so it is carried over.
-            Ok(_) | Err(_) => {
-                let carried = carry(outlet, pipe, left, stop);
-                return carried.map_err(of(Side::Target));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Copies what is in one pipe into another.
-fn carry(
-    outlet: &OwnedFd,
-    pipe: BorrowedFd<'_>,
-    bytes: usize,
-    stop: &AtomicBool,
-) -> Result<(), Trouble> {
-    let mut buffer = AlignedBuffer::new(bytes)?;
-    let mut filled = 0;
-    while let Some(room) = buffer.get_mut(filled..bytes).filter(|room| !room.is_empty()) {
-        match again(|| read(outlet, &mut *room))? {
-            0 => return Err(Trouble::NoProgress),
-            count => filled += count,
-        }
-    }
-    write_all(pipe, buffer.get(..bytes).unwrap_or(&[]), stop)
 }
