@@ -27,6 +27,7 @@ mod mv;
 mod mv_crash;
 mod mv_races;
 mod output;
+mod preserve;
 mod profile;
 mod races;
 mod rehearse;

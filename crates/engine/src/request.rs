@@ -21,11 +21,11 @@ pub enum Dereference {
 pub enum Keep {
     /// Not at all.
     No,
-    /// If it can be; a failure is not worth a word.
+    /// If the target can have it; that it cannot is not reported. Any other failure counts.
     Try,
-    /// If it can be; a failure is told and does not count.
+    /// If the target can have it; that it cannot is a warning. Any other failure counts.
     Warn,
-    /// A failure is told and makes the run fail.
+    /// Every failure is reported and makes the run fail.
     Must,
 }
 

@@ -14,6 +14,7 @@ use haul_sys::fs::{
 };
 
 use crate::error::{Severity, What};
+use crate::metadata::cannot_have;
 use crate::request::ModePolicy;
 use crate::run::{Entry, Run};
 
@@ -86,9 +87,11 @@ fn attributes(
             Ok(()) => {}
             Err(error) if error.errno == Errno::NODATA => {}
             Err(error) if is_list => return Err((What::Permissions, error.errno)),
-            Err(error) => {
+            Err(error) if cannot_have(What::Xattr, error.errno) => {
                 entry.report(run, What::Xattr, Some(error.errno), Severity::Warning);
             }
+            // The old file goes when the new one gets its name, and its attribute would go with it.
+            Err(error) => return Err((What::Xattr, error.errno)),
         }
     }
     Ok(())

@@ -6,7 +6,8 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, fgetxattr, fremovexattr, fsetxattr};
 
 use super::{Attributes, Lost, Made};
-use crate::error::{Severity, What};
+use crate::error::What;
+use crate::request::Keep;
 
 pub(super) const ACCESS: &std::ffi::CStr = c"system.posix_acl_access";
 pub(super) const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";
@@ -22,7 +23,8 @@ pub(super) fn keep(
     attributes: &Attributes,
     made: Made,
     kind: Kind,
-) -> Result<(), Lost> {
+    lost: &mut Vec<Lost>,
+) {
     let lists: &[&std::ffi::CStr] =
         if kind == Kind::Directory { &[ACCESS, DEFAULT] } else { &[ACCESS] };
     for name in lists {
@@ -32,14 +34,9 @@ pub(super) fn keep(
             None => Ok(()),
         };
         if let Err(error) = answer {
-            return Err(Lost {
-                what: What::Permissions,
-                errno: error.errno,
-                severity: Severity::Failure,
-            });
+            lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
         }
     }
-    Ok(())
 }
 
 fn remove(target: BorrowedFd<'_>, name: &std::ffi::CStr) -> haul_sys::Result<()> {

@@ -104,24 +104,22 @@ fn without_inherited_list(source: Place<'_>, target: &OwnedFd, lost: &mut Vec<Lo
 }
 
 fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut Vec<Lost>) {
-    let kept = &policy.preserve;
-    // Where there is no /proc, or no attributes on this kind of file, there is nothing to keep.
-    let Ok(names) = llistxattr_at(source.directory, source.name) else { return };
+    let names = match llistxattr_at(source.directory, source.name) {
+        Ok(names) => names,
+        // Without /proc they cannot be reached, and this kind of file rarely has any.
+        Err(error) if matches!(error.errno, Errno::OPNOTSUPP | Errno::NOENT) => return,
+        Err(error) => return lost.extend(super::xattr::unlisted(error.errno, policy)),
+    };
     for name in names {
-        let keep = match super::xattr::kept_by_name(&name, policy) {
-            Keep::No => continue,
-            keep => keep,
-        };
+        let (what, keep) = super::xattr::kept(&name, policy);
+        if keep == Keep::No {
+            continue;
+        }
         let answer = lgetxattr_at(source.directory, source.name, &name)
             .and_then(|value| setxattr_handle(target, &name, &value));
         if let Err(error) = answer
             && error.errno != Errno::NODATA
         {
-            let what = if keep == Keep::Must && kept.xattr != Keep::Must {
-                What::Permissions
-            } else {
-                What::Xattr
-            };
             lost.extend(Lost::by(keep, what, error.errno));
         }
     }

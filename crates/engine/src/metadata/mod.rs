@@ -22,6 +22,7 @@ use crate::request::{Keep, ModePolicy, Policy};
 
 pub(crate) use acl::has_default as has_default_acl;
 pub(crate) use mode::creation as creation_mode;
+use owner::Owned;
 pub(crate) use xattr::Attributes;
 
 /// Something that could not be kept.
@@ -33,14 +34,31 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Makes a report of it, unless it is not worth a word.
+    /// Makes a report of a failure to keep an attribute. What the target cannot have is reported as
+    /// the policy says; every other failure loses something that was there, and counts.
     fn by(keep: Keep, what: What, errno: Errno) -> Option<Lost> {
-        let severity = match keep {
-            Keep::No | Keep::Try => return None,
-            Keep::Warn => Severity::Warning,
-            Keep::Must => Severity::Failure,
+        let severity = match (keep, cannot_have(what, errno)) {
+            (Keep::No, _) | (Keep::Try, true) => return None,
+            // Under `--preserve=all` a file system without attributes is not worth a word.
+            (Keep::Warn, true) if what == What::Xattr && errno == Errno::OPNOTSUPP => return None,
+            (Keep::Warn, true) => Severity::Warning,
+            (Keep::Try | Keep::Warn, false) | (Keep::Must, _) => Severity::Failure,
         };
         Some(Lost { what, errno, severity })
+    }
+}
+
+/// Returns whether a failure to set an attribute means that the target cannot have it: its file system
+/// has no such attribute, or this user may not set it. Other failures (a full disk, a quota, an I/O
+/// error, a limit of size) are about this one file.
+pub(crate) fn cannot_have(what: What, errno: Errno) -> bool {
+    match what {
+        // fchown(2): EINVAL for an ID that the mount or the user namespace cannot express.
+        What::Ownership => matches!(errno, Errno::OPNOTSUPP | Errno::PERM | Errno::INVAL),
+        What::Permissions | What::Times => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
+        // setxattr(2): EPERM for a namespace that needs privileges, or a kind of file without attributes.
+        What::Xattr => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
+        _ => false,
     }
 }
 
@@ -68,11 +86,10 @@ pub(crate) fn keep(
     }
     let mut lost = Vec::new();
     let attributes = Attributes::read(source, policy, &mut lost);
-    let (owned, trouble) = owner::keep(target, stat, made.owner, policy);
-    lost.extend(trouble);
+    let owned = give(target, stat, made, policy, &mut lost);
     attributes.apply(target, policy, &mut lost);
     if kept.mode == ModePolicy::Keep {
-        lost.extend(mode::keep(target, stat, &attributes, made, owned, policy));
+        mode::keep(target, (stat, &attributes), (made, owned), policy, &mut lost);
     } else if let Some(made) = made.mode {
         lost.extend(mode::widen(target, stat, made, policy));
     }
@@ -80,6 +97,29 @@ pub(crate) fn keep(
         lost.extend(times::keep(target, stat, kept.times));
     }
     lost
+}
+
+/// Gives the target its owner. A target that was there before first loses the bits that its new owner
+/// does not want it to have, so that at no moment its new group, or anybody, can do more than in the end.
+fn give(
+    target: BorrowedFd<'_>,
+    stat: &Stat,
+    made: Made,
+    policy: &Policy,
+    lost: &mut Vec<Lost>,
+) -> Owned {
+    if policy.preserve.ownership.wanted()
+        && policy.preserve.mode == ModePolicy::Keep
+        && made.mode.is_none()
+        && made.owner != (stat.uid, stat.gid)
+        && let Err(error) = mode::narrow(target, stat)
+    {
+        lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
+        return Owned::Differently;
+    }
+    let (owned, failure) = owner::keep(target, stat, made.owner, policy);
+    lost.extend(failure);
+    owned
 }
 
 /// Tells whether the policy keeps anything that is applied after the data.
@@ -135,11 +175,10 @@ impl DirectoryAttributes {
             return lost;
         };
         let (stat, attributes) = &**kept;
-        let (owned, trouble) = owner::keep(target, stat, self.made.owner, policy);
-        lost.extend(trouble);
+        let owned = give(target, stat, self.made, policy, &mut lost);
         attributes.apply(target, policy, &mut lost);
         if policy.preserve.mode == ModePolicy::Keep {
-            lost.extend(mode::keep(target, stat, attributes, self.made, owned, policy));
+            mode::keep(target, (stat, attributes), (self.made, owned), policy, &mut lost);
         } else {
             lost.extend(self.narrowed_mode.and_then(|mode| mode::set(target, mode)));
         }

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use haul_sys::fs::{Kind, Stat, fchmod};
+use haul_sys::fs::{Kind, Stat, fchmod, fstat};
 
 use super::owner::Owned;
 use super::{Attributes, Lost, Made, acl};
@@ -45,23 +45,29 @@ pub(super) fn widen(
     if made & !policy.umask == wanted { None } else { set(target, wanted) }
 }
 
-/// Gives the target the source's access-control list and all twelve bits.
+/// Takes away the bits of a target that was there before which it will not have in the end, and all
+/// those of its group and of others; the list's, too, for they are masked by the group's.
+pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()> {
+    let now = fstat(target)?.permissions();
+    let too_much = now & (!stat.permissions() | 0o7000);
+    if too_much == 0 { Ok(()) } else { fchmod(target, now & stat.permissions() & 0o700) }
+}
+
+/// Gives the target the source's access-control list and all twelve bits; the bits also where the
+/// list cannot be had.
 pub(super) fn keep(
     target: BorrowedFd<'_>,
-    stat: &Stat,
-    attributes: &Attributes,
-    made: Made,
-    owned: Owned,
+    (stat, attributes): (&Stat, &Attributes),
+    (made, owned): (Made, Owned),
     policy: &Policy,
-) -> Option<Lost> {
+    lost: &mut Vec<Lost>,
+) {
     debug_assert_eq!(policy.preserve.mode, ModePolicy::Keep);
     let mode = match owned {
         Owned::Alike => stat.permissions(),
         Owned::Differently => stat.permissions() & 0o777,
     };
-    if let Err(lost) = acl::keep(target, attributes, made, stat.kind()) {
-        return Some(lost);
-    }
+    acl::keep(target, attributes, made, stat.kind(), lost);
     // The call that made it may have given it exactly these bits already.
     let same_owner = made.owner == (stat.uid, stat.gid);
     let is_right = made.mode.is_some_and(|made| made & !policy.umask == mode)
@@ -69,5 +75,7 @@ pub(super) fn keep(
         && !made.inherits_acl
         && !attributes.has_acl()
         && stat.kind() == Kind::Regular;
-    if is_right { None } else { set(target, mode) }
+    if !is_right {
+        lost.extend(set(target, mode));
+    }
 }

@@ -52,30 +52,35 @@ impl Attributes {
         policy: &Policy,
         lost: &mut Vec<Lost>,
     ) -> Attributes {
-        let kept = &policy.preserve;
+        let preserve = &policy.preserve;
         let mut attributes = Attributes::default();
-        if !kept.xattr.wanted() && kept.mode != ModePolicy::Keep && !kept.context.wanted() {
+        if !preserve.xattr.wanted()
+            && preserve.mode != ModePolicy::Keep
+            && !preserve.context.wanted()
+        {
             return attributes;
         }
         let names = match flistxattr(source) {
             Ok(names) => names,
             Err(error) => {
-                lost.extend(lost_xattr(kept.xattr, error.errno));
+                lost.extend(unlisted(error.errno, policy));
                 return attributes;
             }
         };
         for name in names {
-            let (list, keep) = match class(&name) {
-                Class::Acl if kept.mode == ModePolicy::Keep => (&mut attributes.lists, Keep::Must),
-                Class::Plain if kept.xattr.wanted() => (&mut attributes.plain, kept.xattr),
-                Class::Context if kept.context.wanted() => (&mut attributes.plain, kept.context),
-                Class::Acl | Class::Plain | Class::Context | Class::Left => continue,
+            let (what, keep) = kept(&name, policy);
+            if keep == Keep::No {
+                continue;
+            }
+            let list = match what {
+                What::Permissions => &mut attributes.lists,
+                _ => &mut attributes.plain,
             };
             match fgetxattr(source, &name) {
                 Ok(value) => list.push((name, value)),
                 // Removed since it was listed.
                 Err(error) if error.errno == Errno::NODATA => {}
-                Err(error) => lost.extend(lost_xattr(keep, error.errno)),
+                Err(error) => lost.extend(Lost::by(keep, what, error.errno)),
             }
         }
         attributes
@@ -83,11 +88,10 @@ impl Attributes {
 
     /// Sets all but the access-control lists, which go with the mode.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
-        let kept = &policy.preserve;
         for (name, value) in &self.plain {
-            let keep = if class(name) == Class::Context { kept.context } else { kept.xattr };
             if let Err(error) = fsetxattr(target, name, value) {
-                lost.extend(lost_xattr(keep, error.errno));
+                let (what, keep) = kept(name, policy);
+                lost.extend(Lost::by(keep, what, error.errno));
             }
         }
     }
@@ -101,22 +105,24 @@ impl Attributes {
     }
 }
 
-/// Tells how hard an attribute of a file that cannot be opened is kept.
-pub(super) fn kept_by_name(name: &CStr, policy: &Policy) -> Keep {
+/// Returns what an attribute is a part of, and how hard the policy keeps it.
+pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
     match class(name) {
-        Class::Plain => policy.preserve.xattr,
-        Class::Context => policy.preserve.context,
-        Class::Acl if policy.preserve.mode == ModePolicy::Keep => Keep::Must,
-        Class::Acl | Class::Left => Keep::No,
+        Class::Plain => (What::Xattr, policy.preserve.xattr),
+        Class::Context => (What::Xattr, policy.preserve.context),
+        Class::Acl if policy.preserve.mode == ModePolicy::Keep => (What::Permissions, Keep::Must),
+        Class::Acl | Class::Left => (What::Xattr, Keep::No),
     }
 }
 
-/// Under `--preserve=all` a target that has no attributes at all is not worth a word.
-fn lost_xattr(keep: Keep, errno: Errno) -> Option<Lost> {
-    if keep == Keep::Warn && errno == Errno::OPNOTSUPP {
-        return None;
+/// Returns what is lost where the names of a source's attributes cannot be read. A file system without
+/// attributes has none to lose, unless a person asked for them.
+pub(super) fn unlisted(errno: Errno, policy: &Policy) -> Option<Lost> {
+    let preserve = &policy.preserve;
+    if errno != Errno::OPNOTSUPP && preserve.mode == ModePolicy::Keep {
+        return Lost::by(Keep::Must, What::Permissions, errno);
     }
-    Lost::by(keep, What::Xattr, errno)
+    Lost::by(preserve.xattr.max(preserve.context), What::Xattr, errno)
 }
 
 #[cfg(test)]

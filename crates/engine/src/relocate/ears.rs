@@ -9,6 +9,7 @@ use haul_sys::fs::{CWD, Kind, Stat, Time, readlinkat, statat};
 
 use super::monitor::{Control, Event, Failure, Monitor, Outcome};
 use crate::error::{self, Severity};
+use crate::metadata::cannot_have;
 use crate::monitor::{self, MovedFile, Question};
 use crate::remove;
 use crate::walk::path::split;
@@ -67,17 +68,17 @@ impl<'a> CopyEars<'a> {
     }
 }
 
-/// Tells whether a failure is about an attribute that the target's file system cannot hold. GNU mv
-/// tells of those and goes on: whoever moves files to a simpler file system has chosen that.
-fn is_about_attributes(what: error::What) -> bool {
-    use error::What;
-    matches!(what, What::Ownership | What::Permissions | What::Times | What::Xattr)
+/// Returns whether a failure is about an attribute that the target cannot have. GNU mv reports those
+/// and goes on: a user who moves files to a simpler file system has chosen that. Any other attribute
+/// that could not be kept keeps the source where it is.
+fn is_tolerated(failure: &error::Failure) -> bool {
+    failure.errno.is_some_and(|errno| cannot_have(failure.what, errno))
 }
 
 impl monitor::Monitor for CopyEars<'_> {
     fn failed(&self, failure: &error::Failure) {
         let mut told = failure.clone();
-        if is_about_attributes(failure.what) {
+        if is_tolerated(failure) {
             told.severity = Severity::Warning;
         }
         if told.severity == Severity::Failure {

@@ -13,32 +13,30 @@ use rustix::io::Errno;
 use crate::error::Named;
 use crate::{Call, CallError, Result};
 
-/// The kernel's limit for a value and for a list, `XATTR_SIZE_MAX`.
+/// Bytes of the first buffer: nearly every list of names and most values fit.
+const USUAL_BYTES: usize = 256;
+
+/// The kernel's limit for a value (`XATTR_SIZE_MAX`) and for a list of names (`XATTR_LIST_MAX`), from
+/// `include/uapi/linux/limits.h`. Nothing is longer, so one more call with this many bytes suffices,
+/// even where a value grows between the two calls.
 const LIMIT_BYTES: usize = 65536;
 
-/// How often a list or value that grows between measuring and reading is measured again.
-const ATTEMPTS: usize = 8;
-
-/// Reads something of unknown length: once into a small buffer, then measured.
-fn read_growing(
+/// Reads a list or a value of unknown length: into a small buffer, then into one of the kernel's limit.
+/// The length is not asked for first, because rustix answers 0 to an empty buffer.
+fn read_all(
     call: Call,
     mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>,
 ) -> Result<Vec<u8>> {
-    let mut buffer = vec![0_u8; 256];
-    for _ in 0..ATTEMPTS {
-        match read(&mut buffer) {
-            Ok(length) => {
-                buffer.truncate(length);
-                return Ok(buffer);
-            }
-            Err(Errno::RANGE) if buffer.len() < LIMIT_BYTES => {
-                let length = read(&mut []).named(call)?;
-                buffer.resize(length.clamp(1, LIMIT_BYTES), 0);
-            }
-            Err(errno) => return Err(CallError::new(call, errno)),
-        }
+    let mut buffer = vec![0_u8; USUAL_BYTES];
+    let mut answer = read(&mut buffer);
+    if answer == Err(Errno::RANGE) {
+        buffer.resize(LIMIT_BYTES, 0);
+        answer = read(&mut buffer);
     }
-    Err(CallError::new(call, Errno::RANGE))
+    let length = answer.named(call)?;
+    buffer.truncate(length);
+    buffer.shrink_to_fit();
+    Ok(buffer)
 }
 
 fn split(list: &[u8]) -> Vec<CString> {
@@ -52,20 +50,19 @@ fn split(list: &[u8]) -> Vec<CString> {
 pub fn flistxattr(fd: impl AsFd) -> Result<Vec<CString>> {
     let fd = fd.as_fd();
     // Nearly every file has none; that answer needs no allocation.
-    let mut small = [0_u8; 256];
+    let mut small = [0_u8; USUAL_BYTES];
     match rustix::fs::flistxattr(fd, &mut small) {
         Ok(length) => return Ok(split(small.get(..length).unwrap_or(&[]))),
         Err(Errno::RANGE) => {}
         Err(errno) => return Err(CallError::new(Call::Flistxattr, errno)),
     }
-    read_growing(Call::Flistxattr, |buffer| rustix::fs::flistxattr(fd, buffer))
-        .map(|list| split(&list))
+    read_all(Call::Flistxattr, |buffer| rustix::fs::flistxattr(fd, buffer)).map(|list| split(&list))
 }
 
 /// Returns the value of an open file's attribute; `ENODATA` when it has no such attribute.
 pub fn fgetxattr(fd: impl AsFd, name: &CStr) -> Result<Vec<u8>> {
     let fd = fd.as_fd();
-    read_growing(Call::Fgetxattr, |buffer| rustix::fs::fgetxattr(fd, name, buffer))
+    read_all(Call::Fgetxattr, |buffer| rustix::fs::fgetxattr(fd, name, buffer))
 }
 
 /// Sets an attribute of an open file, new or not.
@@ -87,12 +84,52 @@ fn proc_path(directory: BorrowedFd<'_>, name: &CStr, call: Call) -> Result<CStri
 /// Returns the names of the attributes of a name in a directory, of the link itself if it is one.
 pub fn llistxattr_at(directory: impl AsFd, name: &CStr) -> Result<Vec<CString>> {
     let path = proc_path(directory.as_fd(), name, Call::Llistxattr)?;
-    read_growing(Call::Llistxattr, |buffer| rustix::fs::llistxattr(&path, buffer))
+    read_all(Call::Llistxattr, |buffer| rustix::fs::llistxattr(&path, buffer))
         .map(|list| split(&list))
 }
 
 /// Returns an attribute of a name in a directory, of the link itself if it is one.
 pub fn lgetxattr_at(directory: impl AsFd, name: &CStr, attribute: &CStr) -> Result<Vec<u8>> {
     let path = proc_path(directory.as_fd(), name, Call::Lgetxattr)?;
-    read_growing(Call::Lgetxattr, |buffer| rustix::fs::lgetxattr(&path, attribute, buffer))
+    read_all(Call::Lgetxattr, |buffer| rustix::fs::lgetxattr(&path, attribute, buffer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers as the kernel does for a value whose length may differ at each call.
+    fn kernel(lengths: &[usize]) -> impl FnMut(&mut [u8]) -> rustix::io::Result<usize> {
+        let mut lengths = lengths.to_vec().into_iter();
+        move |buffer| {
+            let length = lengths.next().unwrap();
+            if length > buffer.len() {
+                return Err(Errno::RANGE);
+            }
+            buffer[..length].fill(7);
+            Ok(length)
+        }
+    }
+
+    #[test]
+    fn every_length_up_to_the_limit_is_read_whole() {
+        for length in [0, 1, 255, 256, 257, 3000, 4000, 65535, 65536] {
+            let value = read_all(Call::Fgetxattr, kernel(&[length, length])).unwrap();
+            assert_eq!(value, vec![7; length]);
+        }
+    }
+
+    #[test]
+    fn a_value_that_changes_its_length_between_two_calls_is_read_whole() {
+        for (first, second) in [(257, 65536), (300, 0), (4000, 4001)] {
+            let value = read_all(Call::Fgetxattr, kernel(&[first, second])).unwrap();
+            assert_eq!(value, vec![7; second]);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_the_limit_is_an_error() {
+        let error = read_all(Call::Fgetxattr, kernel(&[65537, 65537])).unwrap_err();
+        assert_eq!(error, CallError::new(Call::Fgetxattr, Errno::RANGE));
+    }
 }
