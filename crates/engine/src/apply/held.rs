@@ -81,40 +81,63 @@ struct Names {
     many: bool,
 }
 
+/// A file system that is flushed as a whole.
+struct Anchor {
+    dev: u64,
+    /// A descriptor that was open before the first byte was written, so that `syncfs` reports to it
+    /// every write error since then; each of them once.
+    fd: OwnedFd,
+    /// The first failure. It stays for the whole run: `syncfs` has told it once and answers 0 from
+    /// then on, though the bytes of any group may be those that were lost.
+    failed: Mutex<Option<CallError>>,
+}
+
+impl Anchor {
+    /// Flushes everything that was written to the file system. One flush at a time, so that an error
+    /// which one caller is told of holds for all callers that come after it.
+    fn flush(&self) -> haul_sys::Result<()> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = *failed {
+            return Err(error);
+        }
+        let answer = syncfs(&self.fd);
+        *failed = answer.err();
+        answer
+    }
+}
+
 /// What a run holds, and what it has to secure at its end.
 #[derive(Default)]
 pub(crate) struct Group {
     waiting: Mutex<Waiting>,
-    /// A descriptor of each file system that flushes go to, by device. It hears of every error
-    /// since it was opened.
-    anchors: Mutex<Vec<(u64, OwnedFd)>>,
+    /// The file systems that flushes go to.
+    anchors: Mutex<Vec<Arc<Anchor>>>,
     names: Mutex<Names>,
 }
 
 impl Group {
     /// Opens the way to a file system's flush before anything is written that it is to secure.
     pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
+        let dev = node.pair.target_dev;
         let mut anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
-        if anchors.iter().any(|(dev, _)| *dev == node.pair.target_dev) {
+        if anchors.iter().any(|anchor| anchor.dev == dev) {
             return;
         }
         // Without one, each file is flushed for itself.
-        if let Ok(anchor) = open_directory(target, c".", Follow::No) {
-            anchors.push((node.pair.target_dev, anchor));
+        if let Ok(fd) = open_directory(target, c".", Follow::No) {
+            anchors.push(Arc::new(Anchor { dev, fd, failed: Mutex::new(None) }));
         }
     }
 
-    fn is_anchored(&self, dev: u64) -> bool {
+    fn anchor_of(&self, dev: u64) -> Option<Arc<Anchor>> {
         let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
-        anchors.iter().any(|(of, _)| *of == dev)
+        anchors.iter().find(|anchor| anchor.dev == dev).cloned()
     }
 
-    /// Flushes everything that was written to a file system; `None` if there is no way to.
-    fn flush(&self, dev: u64) -> Option<haul_sys::Result<()>> {
-        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
-        let anchor = anchors.iter().find(|(of, _)| *of == dev)?.1.try_clone().ok()?;
-        drop(anchors);
-        Some(syncfs(&anchor))
+    /// Flushes everything that was written to a file system; returns whether that proves that all of
+    /// it is on stable storage.
+    fn is_flushed(&self, dev: u64) -> bool {
+        self.anchor_of(dev).is_some_and(|anchor| anchor.flush().is_ok())
     }
 }
 
@@ -175,26 +198,23 @@ fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
 /// A failure is final for its file: after it the kernel takes the pages for clean.
 /// Tells as well whether any were secured together.
 fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
-    let mut flushed: Vec<u64> = Vec::new();
+    // Each file system is flushed once: a second call would answer 0 after a failure.
+    let mut asked: Vec<(u64, bool)> = Vec::new();
     if files.len() > FEW_FILES {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
             let dev = held.pair.target_dev;
-            if !flushed.contains(&dev)
-                && !run.stopped()
-                && matches!(run.group.flush(dev), Some(Ok(())))
-            {
-                flushed.push(dev);
+            if !run.stopped() && !asked.iter().any(|(of, _)| *of == dev) {
+                asked.push((dev, run.group.is_flushed(dev)));
             }
         }
     }
-    // Where the flush failed, for whomever, each file says for itself what became of it.
+    let is_flushed =
+        |held: &Held| held.is_sole_grouped() && asked.contains(&(held.pair.target_dev, true));
+    // A failed flush does not say whose bytes were lost, so each file is asked by itself.
     let alone = |held: &Held| {
-        if flushed.contains(&held.pair.target_dev) && held.is_sole_grouped() {
-            return Ok(());
-        }
-        if run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
+        if is_flushed(held) || run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
     };
-    (files.iter().map(alone).collect(), !flushed.is_empty())
+    (files.iter().map(alone).collect(), files.iter().any(is_flushed))
 }
 
 /// Gives a complete file its name, closes it and counts it.
@@ -272,7 +292,7 @@ pub(super) fn abandon(run: &Run<'_>, held: &Held) {
 /// Books that a directory has got names that are to be on stable storage at the end.
 pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
     let can_group = node.pair.target.group_sync == GroupSync::Whole
-        && run.group.is_anchored(node.pair.target_dev);
+        && run.group.anchor_of(node.pair.target_dev).is_some();
     if !can_group {
         return sync_names(run, node);
     }
@@ -303,8 +323,9 @@ pub(crate) fn secure_names(run: &Run<'_>) {
         let mut anchors = run.group.anchors.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *anchors)
     };
-    for (_, anchor) in anchors {
-        if let Err(error) = syncfs(&anchor) {
+    for anchor in anchors {
+        // An earlier failure may have been about the names, so it counts here as well.
+        if let Err(error) = anchor.flush() {
             run.fail_root(What::SyncNames, error.errno);
         }
     }
