@@ -9,6 +9,7 @@ use haul_sys::fs::{CWD, fstat, statat};
 
 use crate::apply::hardlink::LinkMap;
 use crate::apply::held::{Group, secure_names, settle_all};
+use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, What};
 use crate::facts::Pairs;
 use crate::journal::{self, Ended, Journal, Secure};
@@ -78,14 +79,24 @@ fn carry_out(
     if plan.backs_itself_up {
         policy.backup = None;
     }
-    copy_planned(&policy, request.resources, (plan, journal), monitor, control)
+    let records = Records { journal, copied: None };
+    copy_planned(&policy, request.resources, (plan, records), monitor, control)
+}
+
+/// What is written down of a run while it goes on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Records<'r> {
+    /// What a later run goes on with.
+    pub(crate) journal: Option<&'r Journal>,
+    /// What was copied, for a removal of the source.
+    pub(crate) copied: Option<&'r CopiedEntries>,
 }
 
 /// Copies operands whose names in the target are settled.
 pub(crate) fn copy_planned(
     policy: &Policy,
     resources: Resources,
-    (plan, journal): (Plan, Option<&Journal>),
+    (plan, records): (Plan, Records<'_>),
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -112,7 +123,8 @@ pub(crate) fn copy_planned(
         group: Group::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
         told_of_cache: AtomicBool::new(false),
-        journal,
+        journal: records.journal,
+        copied: records.copied,
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),

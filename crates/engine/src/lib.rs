@@ -7,6 +7,7 @@
 mod apply;
 pub mod cached;
 pub mod census;
+mod copied_entries;
 mod copy;
 mod decide;
 pub mod error;

@@ -12,6 +12,7 @@ use haul_sys::fs::{Kind, Stat};
 use crate::apply::hardlink::{LinkMap, Name};
 use crate::apply::held::Group;
 use crate::apply::shared::SharedFile;
+use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
 use crate::journal::{Journal, Place, Position, Secure};
@@ -87,6 +88,8 @@ pub(crate) struct Run<'r> {
     pub(crate) told_of_cache: AtomicBool,
     /// What a later run goes on with, if that is wanted.
     pub(crate) journal: Option<&'r Journal>,
+    /// Where each entry that is complete is noted, if a removal of the source follows.
+    pub(crate) copied: Option<&'r CopiedEntries>,
     /// Our own user and group.
     pub(crate) me: (u32, u32),
     /// Whether entries are told to the monitor.
@@ -99,6 +102,13 @@ impl Run<'_> {
     /// Tells whether the run is to end.
     pub(crate) fn stopped(&self) -> bool {
         self.control.stop.load(Ordering::Relaxed)
+    }
+
+    /// Notes that an entry of the source is complete in the target.
+    pub(crate) fn note_copied(&self, stat: &Stat) {
+        if let Some(copied) = self.copied {
+            copied.insert(stat);
+        }
     }
 
     /// Makes a call that needs a descriptor; where there is none left, closes the directories that

@@ -212,6 +212,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
         roots.push(identity(&target));
     }
+    run.note_copied(&source);
     let origin = enter.origin;
     // A list that is handed down reaches every directory on the way, so one that was made without
     // it has none to hand down.

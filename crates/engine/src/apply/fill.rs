@@ -289,6 +289,7 @@ pub(super) fn finish(worker: &Worker<'_, '_>, entry: &Entry<'_>, stat: &Stat, co
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
+    run.note_copied(stat);
     Shard::one(&worker.shard.files);
     if let Some(count) = worker.shard.methods.get(moved.line) {
         Shard::one(count);

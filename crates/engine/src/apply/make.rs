@@ -114,6 +114,7 @@ fn make_new(
     };
     if made == Made::Yes && matches!(item.content, Content::Symlink | Content::Special) {
         resumed::note_named(run, task, entry, item, names);
+        run.note_copied(&item.stat);
     }
     if let (Made::No, Some(backup)) = (made, item.backup.take()) {
         existing::restore(run, task.handles.target(), entry, &backup);

@@ -9,20 +9,18 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_io::fully::read_fully;
 use haul_sys::fs::{
     CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, fchmod, for_each_entry, open_directory,
     openat, statat, unlinkat,
 };
 
+use super::approval::{COMPARED_BYTES, same_bytes};
+use crate::copied_entries::CopiedEntries;
 use crate::walk::path::join;
 
 /// The deepest directory that is looked into: each level holds two descriptors. What lies deeper is
 /// copied again.
 const DEPTH: usize = 64;
-
-/// Bytes that are compared at once: they stay in a processor's own cache.
-const COMPARED_BYTES: usize = 256 << 10;
 
 /// A directory of the source and what there is of its copy.
 struct Level {
@@ -39,12 +37,13 @@ struct Level {
 pub(super) fn adopt(
     source: &CStr,
     (directory, waiting): (BorrowedFd<'_>, &CStr),
-    privileged: bool,
+    (privileged, copied): (bool, &CopiedEntries),
     stop: &AtomicBool,
 ) -> haul_sys::Result<Vec<Vec<u8>>> {
     let mut adoption = Adoption {
         doomed: Vec::new(),
         privileged,
+        copied,
         names: DirectoryBuffer::new(64 << 10),
         bytes: [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]],
     };
@@ -72,14 +71,16 @@ pub(super) fn adopt(
     Ok(adoption.doomed)
 }
 
-struct Adoption {
+struct Adoption<'a> {
     doomed: Vec<Vec<u8>>,
     privileged: bool,
+    /// Where what stays is noted as copied.
+    copied: &'a CopiedEntries,
     names: DirectoryBuffer,
     bytes: [Vec<u8>; 2],
 }
 
-impl Adoption {
+impl Adoption<'_> {
     fn enter(&mut self, source: OwnedFd, copy: OwnedFd, path: Vec<u8>) -> haul_sys::Result<Level> {
         // Complete directories have their final modes, which may let others in.
         fchmod(&copy, 0o700)?;
@@ -113,12 +114,16 @@ impl Adoption {
             && there.kind() == Kind::Regular
             && (stat.nlink, there.nlink) == (1, 1);
         let owner = |stat: &Stat| (stat.uid, stat.gid);
-        both_plain
+        let is_right = both_plain
             && stat.size == there.size
             && stat.mtime == there.mtime
             && stat.permissions() == there.permissions()
             && (!self.privileged || owner(&stat) == owner(there))
-            && self.has_same_bytes(source, copy, name).unwrap_or(false)
+            && self.has_same_bytes(source, copy, name).unwrap_or(false);
+        if is_right {
+            self.copied.insert(&stat);
+        }
+        is_right
     }
 
     fn has_same_bytes(
@@ -129,18 +134,6 @@ impl Adoption {
     ) -> haul_sys::Result<bool> {
         let source = openat(source, name, OpenHow::READ)?;
         let copy = openat(copy, name, OpenHow::READ)?;
-        let [one, other] = &mut self.bytes;
-        let mut offset = 0;
-        loop {
-            let (length, twin) =
-                (read_fully(&source, one, offset)?, read_fully(&copy, other, offset)?);
-            if one.get(..length) != other.get(..twin) {
-                return Ok(false);
-            }
-            if length == 0 {
-                return Ok(true);
-            }
-            offset += length as u64;
-        }
+        same_bytes(&source, &copy, &mut self.bytes)
     }
 }

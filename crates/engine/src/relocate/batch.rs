@@ -16,6 +16,7 @@ use haul_sys::fs::{
     statat, unlinkat,
 };
 
+use super::approval::Copied;
 use super::durable::{Anchor, Trust};
 use super::ears::{CopyEars, Voice};
 use super::kinship::Kinship;
@@ -25,8 +26,8 @@ use super::operation::Run;
 use super::target::Place;
 use super::{adopt, note, stage};
 use crate::apply::backup;
-use crate::copy::copy_planned;
-use crate::moment;
+use crate::copied_entries::CopiedEntries;
+use crate::copy::{Records, copy_planned};
 use crate::plan::Plan;
 use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
@@ -267,9 +268,11 @@ impl<'r> Batch<'r> {
         self.kin = Kinship::default();
         let Some(ground) = self.ground.take() else { return };
         if !gathered.is_empty() {
-            let since = moment::now();
-            let copied = self.copy(&ground, gathered);
-            self.settle(&ground, copied, since);
+            let mut copied = Copied::new();
+            let operands = gathered.len();
+            let complete = self.copy(&ground, gathered, &copied.entries);
+            copied.has_failed_operands = complete.len() < operands;
+            self.settle(&ground, complete, copied);
         }
         let returned = std::mem::take(&mut self.returned);
         if !returned.is_empty() {
@@ -279,12 +282,12 @@ impl<'r> Batch<'r> {
     }
 
     /// Copies operands to the names under which they wait, and returns those that are complete.
-    fn copy(&self, ground: &Ground, gathered: Vec<Moving>) -> Vec<Moving> {
+    fn copy(&self, ground: &Ground, gathered: Vec<Moving>, copied: &CopiedEntries) -> Vec<Moving> {
         let run = self.run;
         let mut existing = Existing::Overwrite;
         let gathered: Vec<Moving> = gathered
             .into_iter()
-            .filter(|moving| match self.find_leftover(ground, moving) {
+            .filter(|moving| match self.find_leftover(ground, moving, copied) {
                 Leftover::None => true,
                 Leftover::Adopted => {
                     existing = Existing::Keep;
@@ -327,7 +330,8 @@ impl<'r> Batch<'r> {
                 let ears = CopyEars::new(run.monitor, run.control, &voices);
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
-                copy_planned(&policy, run.request.resources, (plan, None), &ears, control);
+                let records = Records { journal: None, copied: Some(copied) };
+                copy_planned(&policy, run.request.resources, (plan, records), &ears, control);
             }
             Err(error) => {
                 for moving in &gathered {
@@ -355,7 +359,7 @@ impl<'r> Batch<'r> {
 
     /// Looks for what an interrupted run has left under a directory's waiting name. A file's goes when
     /// the copy is made.
-    fn find_leftover(&self, ground: &Ground, moving: &Moving) -> Leftover {
+    fn find_leftover(&self, ground: &Ground, moving: &Moving, copied: &CopiedEntries) -> Leftover {
         if !moving.is_directory() {
             return Leftover::None;
         }
@@ -375,7 +379,7 @@ impl<'r> Batch<'r> {
         }
         let place = (ground.directory.as_fd(), &*moving.stage);
         let privileged = run.request.policy.privileged;
-        match adopt::adopt(&moving.source, place, privileged, run.control.stop) {
+        match adopt::adopt(&moving.source, place, (privileged, copied), run.control.stop) {
             Ok(doomed) => {
                 let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
                 if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }

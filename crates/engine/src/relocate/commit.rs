@@ -1,13 +1,12 @@
 //! From a copy that waits to a move that is done: the data is on stable storage, then the names
 //! are, and only then the sources go.
 
-use std::collections::HashMap;
-use std::ffi::CString;
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{CWD, RenameMode, Stat, Time, renameat, statat};
+use haul_sys::fs::{RenameMode, renameat};
 
+use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
 use super::ears::RemoveEars;
 use super::monitor::{Control, What};
@@ -20,23 +19,24 @@ use crate::walk::path::trimmed;
 
 impl Batch<'_> {
     /// Makes copies last, gives them their names, and removes their sources.
-    pub(super) fn settle(&mut self, ground: &Ground, copied: Vec<Moving>, since: Time) {
-        if copied.is_empty() {
+    pub(super) fn settle(&mut self, ground: &Ground, complete: Vec<Moving>, copied: Copied) {
+        if complete.is_empty() {
             return;
         }
         if self.run.control.is_stopped() {
-            return self.take_away(ground, &copied);
+            return self.take_away(ground, &complete);
         }
-        let copied = self.take_notes(ground, copied);
+        let operands = complete.len();
+        let complete = self.take_notes(ground, complete);
         Control::one(&self.run.control.batches);
         if let Err(error) = ground.anchor.copies() {
-            for moving in &copied {
+            for moving in &complete {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
-            return self.take_away(ground, &copied);
+            return self.take_away(ground, &complete);
         }
         let (mut named, mut nameless) = (Vec::new(), Vec::new());
-        for moving in copied {
+        for moving in complete {
             match self.name(ground, &moving) {
                 Ok(()) => {
                     self.made.insert(moving.name.clone());
@@ -59,7 +59,8 @@ impl Batch<'_> {
             // A rerun must not believe that only the removal is left.
             return self.discard_notes(ground, &named);
         }
-        self.remove(ground, &named, since);
+        let has_failed_operands = copied.has_failed_operands || named.len() < operands;
+        self.remove(ground, &named, Some(&Copied { has_failed_operands, ..copied }));
     }
 
     /// Notes on each directory that it is complete.
@@ -87,7 +88,7 @@ impl Batch<'_> {
     pub(super) fn resume(&self, ground: &Ground, returned: &[Moving]) {
         let lasts = ground.anchor.copies().and_then(|()| ground.anchor.names());
         match lasts {
-            Ok(()) => self.remove(ground, returned, Time::default()),
+            Ok(()) => self.remove(ground, returned, None),
             Err(error) => {
                 for moving in returned {
                     self.fail(moving, What::Sync, Some(error.errno));
@@ -121,35 +122,26 @@ impl Batch<'_> {
         named.map_err(|errno| (What::Move, errno))
     }
 
-    /// Removes the sources of what is in its place: of each operand, and of each file in it that
-    /// changed since the copy began, only if it still is what was copied.
-    fn remove(&self, ground: &Ground, named: &[Moving], since: Time) {
+    /// Removes the sources of what is in its place: each entry only if it still is what was copied.
+    fn remove(&self, ground: &Ground, named: &[Moving], copied: Option<&Copied>) {
         let run = self.run;
-        let mut operands: Vec<CString> = Vec::with_capacity(named.len());
-        let mut copies = HashMap::with_capacity(named.len());
-        for moving in named {
-            match statat(CWD, &moving.source) {
-                Ok(now) if is_unchanged(&moving.stat, &now) => {
-                    let source = trimmed(moving.source.to_bytes());
-                    copies.insert(source.to_vec(), trimmed(&moving.shown).to_vec());
-                    operands.push(moving.source.clone());
-                }
-                Ok(_) => self.fail(moving, What::Changed, None),
-                Err(error) => self.fail(moving, What::Stat, Some(error.errno)),
-            }
-        }
+        let copy = |moving: &Moving| {
+            let source = trimmed(moving.source.to_bytes()).to_vec();
+            (source, trimmed(&moving.shown).to_vec())
+        };
         let request = remove::Request {
-            operands,
+            operands: named.iter().map(|moving| moving.source.clone()).collect(),
             policy: remove::Policy {
                 recursion: Recursion::Yes,
                 order: run.request.policy.order,
-                witnessed_since: Some(since),
+                approval: remove::Approval::Each,
                 privileged: run.request.policy.privileged,
                 ..remove::Policy::PLAIN
             },
             resources: run.request.removing,
         };
-        let ears = RemoveEars { monitor: run.monitor, control: run.control, copies };
+        let approval = Approval { copied, copies: named.iter().map(copy).collect() };
+        let ears = RemoveEars { monitor: run.monitor, control: run.control, approval };
         remove::remove(&request, &ears, &run.control.removing);
         // Who was interrupted will want to know; who was refused has been told.
         if run.control.is_stopped() {
@@ -169,14 +161,4 @@ impl Batch<'_> {
     pub(super) fn fail(&self, moving: &Moving, what: What, errno: Option<Errno>) {
         self.run.fail(what, (moving.source.to_bytes(), &moving.shown), errno);
     }
-}
-
-/// Tells whether a source is what it was when it was looked at. Its names may have become fewer, for
-/// others of them were moved as well.
-fn is_unchanged(before: &Stat, now: &Stat) -> bool {
-    use haul_sys::fs::Kind;
-    before.same_file(now)
-        && before.kind() == now.kind()
-        && (before.kind() != Kind::Regular
-            || (before.size == now.size && before.mtime == now.mtime))
 }

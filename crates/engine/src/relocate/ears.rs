@@ -2,11 +2,11 @@
 //! names that they are to get, and each failure is laid at its operand's door.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_sys::fs::{CWD, Kind, Stat, Time, readlinkat, statat};
+use haul_sys::fs::Stat;
 
+use super::approval::Approval;
 use super::monitor::{Control, Event, Failure, Monitor, Outcome};
 use crate::error::{self, Severity};
 use crate::metadata::cannot_have;
@@ -146,20 +146,7 @@ impl monitor::Monitor for CopyEars<'_> {
 pub(super) struct RemoveEars<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,
-    /// Where each source, without slashes at its end, has its copy.
-    pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
-}
-
-impl RemoveEars<'_> {
-    /// Returns the path of the copy of what has this path.
-    fn copy_of(&self, path: &[u8]) -> Option<CString> {
-        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        ends.chain([path.len()]).find_map(|end| {
-            let (source, rest) = path.split_at_checked(end)?;
-            let copy = self.copies.get(source)?;
-            CString::new([copy, rest].concat()).ok()
-        })
-    }
+    pub(super) approval: Approval<'a>,
 }
 
 impl remove::Monitor for RemoveEars<'_> {
@@ -172,11 +159,12 @@ impl remove::Monitor for RemoveEars<'_> {
         self.monitor.wants_entries()
     }
 
-    fn may_go(&self, path: &[u8], stat: &Stat) -> bool {
-        let (Ok(source), Some(copy)) = (CString::new(path), self.copy_of(path)) else {
-            return false;
-        };
-        statat(CWD, &copy).is_ok_and(|there| is_copy((&source, stat), (&copy, &there)))
+    fn approves(&self, candidate: &remove::Candidate<'_>) -> bool {
+        self.approval.approves(candidate)
+    }
+
+    fn unlinked(&self, before: &Stat, after: &Stat) {
+        self.approval.unlinked(before, after);
     }
 
     fn removed(&self, removed: &remove::Removed) {
@@ -188,29 +176,6 @@ impl remove::Monitor for RemoveEars<'_> {
             backup: None,
         });
     }
-}
-
-/// Tells whether a copy is still that of a source, as far as descriptions can tell.
-fn is_copy((source, stat): (&CStr, &Stat), (copy, there): (&CStr, &Stat)) -> bool {
-    if stat.kind() != there.kind() {
-        return false;
-    }
-    match stat.kind() {
-        Kind::Regular => stat.size == there.size && is_same_time(stat.mtime, there.mtime),
-        Kind::Symlink => match (readlinkat(CWD, source), readlinkat(CWD, copy)) {
-            (Ok(text), Ok(twin)) => text == twin,
-            _ => false,
-        },
-        _ => stat.rdev == there.rdev,
-    }
-}
-
-/// Some file systems keep whole seconds, FAT every other one.
-const fn is_same_time(source: Time, copy: Time) -> bool {
-    if copy.nanoseconds == 0 {
-        return source.seconds.abs_diff(copy.seconds) < 2;
-    }
-    source.seconds == copy.seconds && source.nanoseconds == copy.nanoseconds
 }
 
 /// Hears the removal of what a run has left behind: nothing that a person has to know of, unless it

@@ -5,6 +5,7 @@
 //! in which a file comes to be in its new place before it leaves the old one.
 
 mod adopt;
+mod approval;
 mod batch;
 mod commit;
 mod decide;

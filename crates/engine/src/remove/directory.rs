@@ -14,7 +14,7 @@ use super::node::{Node, Place};
 use super::operand::inside;
 use super::prompt::{self, Inside, Stage};
 use super::reader::{End, Reader};
-use super::request::Deed;
+use super::request::{Approval, Deed};
 use super::worker::{Enter, Task, Worker};
 use super::{brakes, entry};
 use crate::monitor::Shard;
@@ -94,6 +94,7 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         }
     };
     let (id, place) = match fstat(&fd) {
+        Ok(stat) if !run.approves(parent, directory.as_fd(), (name, &stat)) => return None,
         Ok(stat) => (identity(&stat), brakes::place(run.policy, stat.dev, &fd)),
         Err(error) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
@@ -170,6 +171,10 @@ fn closed(
     (name, errno): (&CStr, Errno),
 ) {
     let run = worker.run;
+    if run.policy.approval == Approval::Each {
+        // What cannot be looked into cannot be compared with its copy, so it is not removed unseen.
+        return run.fail(parent, name, What::Remove, Some(errno));
+    }
     match may_go(worker, parent, directory, name) {
         Ok(true) => excise(worker, parent, directory, (name, Some(errno))),
         Ok(false) => {}

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat, may_write_at, statat, unlinkat};
+use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, statat, unlinkat};
 
 use super::gentle;
 use super::monitor::What;
 use super::node::Node;
 use super::prompt::{self, Consent};
 use super::reader::Names;
-use super::request::{Ask, Deed, Policy, Protection};
+use super::request::{Approval, Ask, Deed, Policy, Protection};
+use super::run::Run;
 use super::worker::{Enter, Job, Worker};
-use crate::moment::precedes;
 use crate::monitor::Shard;
 use crate::walk::node::Identity;
 
@@ -63,8 +63,8 @@ fn one(
     let run = worker.run;
     let gentle = run.brake.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
-    let witnessed = run.policy.witnessed_since;
-    if kind.is_none() || gentle || witnessed.is_some() || prompt::looks(run.policy) {
+    let approval = run.policy.approval == Approval::Each;
+    if kind.is_none() || gentle || approval || prompt::looks(run.policy) {
         match statat(directory, name) {
             Ok(found) if found.kind() == Kind::Directory => {
                 return later(worker, node, name, None);
@@ -72,12 +72,6 @@ fn one(
             Ok(found) => stat = Some(found),
             Err(error) => return unremovable(worker, node, directory, (name, error.errno)),
         }
-    }
-    if let (Some(since), Some(stat)) = (witnessed, &stat)
-        && !precedes(stat.ctime, since)
-        && !run.monitor.may_go(&node.path_of(name), stat)
-    {
-        return run.fail(node, name, What::Changed, None);
     }
     excise(worker, node, directory, (name, kind, stat));
 }
@@ -90,6 +84,7 @@ pub(super) fn excise(
     (name, kind, stat): (&CStr, Option<Kind>, Option<Stat>),
 ) {
     let run = worker.run;
+    let approves_each = run.policy.approval == Approval::Each;
     if let Some(stat) = &stat
         && prompt::looks(run.policy)
     {
@@ -110,11 +105,19 @@ pub(super) fn excise(
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
     }
+    if let Some(stat) = &stat
+        && !run.approves(node, directory, (name, stat))
+    {
+        return;
+    }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
     let answer = match (run.policy.deed, &stat) {
         (Deed::Pretend, _) => Ok(()),
         (Deed::Remove, Some(stat)) if run.brake.is_gentle() => {
             gentle::unlink(run, directory, (name, stat))
+        }
+        (Deed::Remove, Some(stat)) if approves_each && stat.nlink > 1 => {
+            unlink_one_of_several(run, directory, (name, stat))
         }
         (Deed::Remove, _) => unlinkat(directory, name),
     };
@@ -136,6 +139,23 @@ pub(super) fn excise(
         }
         Err(error) => unremovable(worker, node, directory, (name, error.errno)),
     }
+}
+
+/// Removes one of a file's names and tells the monitor what that made of the others, for it changes
+/// the file's ctime.
+fn unlink_one_of_several(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    (name, stat): (&CStr, &Stat),
+) -> haul_sys::Result<()> {
+    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
+    let pinned = openat(directory, name, how)?;
+    unlinkat(directory, name)?;
+    let after = fstat(&pinned)?;
+    if after.same_file(stat) {
+        run.monitor.unlinked(stat, &after);
+    }
+    Ok(())
 }
 
 /// Carries a decision out; whether the entry may go.

@@ -3,12 +3,13 @@
 //! No barrier between phases and nothing in `Drop`: whoever does the last piece of work in a
 //! directory removes it, and then has done a piece of the parent's work.
 
+use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, rmdirat};
+use haul_sys::fs::{Kind, rmdirat, statat};
 
 use super::directory::may_go;
 use super::entry::unremovable;
@@ -16,10 +17,11 @@ use super::monitor::What;
 use super::node::Node;
 use super::prompt;
 use super::reader::Reader;
-use super::request::{Deed, Policy};
+use super::request::{Approval, Deed, Policy};
 use super::run::Operands;
 use super::worker::{Job, Task, Worker};
 use crate::monitor::Shard;
+use crate::walk::node::identity;
 
 /// How often a directory is read again because it was not empty at the end. Some file systems lose
 /// their place while entries vanish, and then each pass removes most of what was left; against
@@ -87,6 +89,10 @@ fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
             return Finished::Done;
         }
     }
+    if run.policy.approval == Approval::Each && !is_still(&directory, name, node) {
+        run.fail(parent, name, What::Changed, None);
+        return Finished::Done;
+    }
     let answer = match run.policy.deed {
         Deed::Pretend => Ok(()),
         Deed::Remove => rmdirat(&directory, name),
@@ -108,6 +114,11 @@ fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         Err(error) => unremovable(worker, parent, directory.as_fd(), (name, error.errno)),
     }
     Finished::Done
+}
+
+/// Returns whether a name still is the directory that was emptied.
+fn is_still(directory: impl AsFd, name: &CStr, node: &Node) -> bool {
+    statat(directory, name).is_ok_and(|now| identity(&now) == node.id)
 }
 
 /// Tells whether a directory that is not empty is to be read again: if the last time helped, and

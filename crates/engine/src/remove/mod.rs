@@ -22,8 +22,9 @@ mod request;
 mod run;
 mod worker;
 
-pub use monitor::{Failure, Monitor, Question, Removed, What, Wish};
+pub use monitor::{Candidate, Failure, Monitor, Question, Removed, What, Wish};
 pub use operation::remove;
 pub use request::{
-    Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Pace, Policy, Protection, Request,
+    Approval, Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Pace, Policy, Protection,
+    Request,
 };

@@ -1,5 +1,8 @@
 //! The seam outwards: what is told of a removal, and what a person is asked.
 
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
@@ -74,6 +77,19 @@ pub struct Question {
     pub protection: Protection,
 }
 
+/// An entry that is about to be removed.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The directory that it is in.
+    pub directory: BorrowedFd<'a>,
+    /// Its name there.
+    pub name: &'a CStr,
+    /// What has that name now; a link is not followed.
+    pub stat: &'a Stat,
+    /// Builds its path, as a person would type it.
+    pub path: &'a dyn Fn() -> Vec<u8>,
+}
+
 /// Hears what happens. Called by any worker; questions come one at a time.
 pub trait Monitor: Sync {
     /// Hears of a failure. Called once for each.
@@ -87,11 +103,14 @@ pub trait Monitor: Sync {
     /// Hears of an entry that is gone.
     fn removed(&self, _removed: &Removed) {}
 
-    /// Tells whether something that changed lately is what was to be removed all the same. Only called
-    /// where the policy wants that; by any worker.
-    fn may_go(&self, _path: &[u8], _stat: &Stat) -> bool {
+    /// Decides whether an entry goes. Only asked where the policy wants approval; by any worker.
+    fn approves(&self, _candidate: &Candidate<'_>) -> bool {
         true
     }
+
+    /// Hears that a name of a file with several names is gone, and how the file was described before
+    /// and after that. Only called where the policy wants approval.
+    fn unlinked(&self, _before: &Stat, _after: &Stat) {}
 
     /// Asks a person; `true` is yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {

@@ -3,8 +3,6 @@
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
-use haul_sys::fs::Time;
-
 use crate::request::{Borders, Order, Recursion, Resources};
 
 /// What happens with an empty directory where trees are not removed.
@@ -81,6 +79,17 @@ pub enum Deed {
     Pretend,
 }
 
+/// Whether each entry is removed only if the monitor approves of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Everything goes.
+    NotNeeded,
+    /// [`super::Monitor::approves`] is asked immediately before each entry is removed, and before each
+    /// directory is entered. What it refuses stays, is reported as changed, and keeps the directories
+    /// above it.
+    Each,
+}
+
 /// How everything is to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -104,8 +113,8 @@ pub struct Policy {
     pub pace: Pace,
     /// Whether it is meant.
     pub deed: Deed,
-    /// What may have changed at this time or later only goes if the monitor says so.
-    pub witnessed_since: Option<Time>,
+    /// Whether the monitor decides about each entry.
+    pub approval: Approval,
     /// Whether permission bits do not hold us.
     pub privileged: bool,
 }
@@ -123,7 +132,7 @@ impl Policy {
         order: Order::Any,
         pace: Pace { per_second: None, manner: Manner::Full },
         deed: Deed::Remove,
-        witnessed_since: None,
+        approval: Approval::NotNeeded,
         privileged: false,
     };
 }

@@ -1,18 +1,19 @@
 //! A run: what all its workers share.
 
 use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::Errno;
-use haul_sys::fs::Kind;
+use haul_sys::fs::{Kind, Stat};
 
 use super::ground::Grounds;
 use super::handles::Cache;
-use super::monitor::{Failure, Monitor, Question, Removed, What, Wish};
+use super::monitor::{Candidate, Failure, Monitor, Question, Removed, What, Wish};
 use super::node::Node;
 use super::pace::Brake;
-use super::request::{Missing, Policy, Protection};
+use super::request::{Approval, Missing, Policy, Protection};
 use super::worker::{Job, Task};
 use crate::monitor::Control;
 use crate::request::Order;
@@ -77,6 +78,24 @@ impl Run<'_> {
     /// Tells whether entries are handled one after another.
     pub(super) fn is_listed(&self) -> bool {
         self.policy.order == Order::Listed
+    }
+
+    /// Asks the monitor about an entry, where the policy wants that; reports one that has to stay.
+    pub(super) fn approves(
+        &self,
+        node: &Node,
+        directory: BorrowedFd<'_>,
+        (name, stat): (&CStr, &Stat),
+    ) -> bool {
+        if self.policy.approval == Approval::NotNeeded {
+            return true;
+        }
+        let path = || node.path_of(name);
+        let approved = self.monitor.approves(&Candidate { directory, name, stat, path: &path });
+        if !approved {
+            self.fail(node, name, What::Changed, None);
+        }
+        approved
     }
 
     /// Tells of an entry that is gone.

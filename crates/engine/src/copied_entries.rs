@@ -1,0 +1,106 @@
+//! What a run has copied, by identity and state, so that a move removes nothing else.
+//!
+//! Between the copy and the removal anything may come into the source: a directory that is renamed into
+//! it has entries that look old by every timestamp. So the removal does not ask whether an entry changed
+//! lately, by clocks that may differ, but whether this very inode in this very state was copied.
+
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Mutex, PoisonError};
+
+use haul_sys::fs::{Kind, Stat};
+
+/// The set is split, so that workers seldom meet.
+const SHARDS: usize = 16;
+
+/// A set of entries, of which each takes 8 bytes: a keyed hash of its identity and state. Two of
+/// 10,000,000 entries have the same with a probability of 1 in 370,000; that matters only if one of
+/// them was never copied.
+#[derive(Debug, Default)]
+pub(crate) struct CopiedEntries {
+    shards: [Mutex<HashSet<u64>>; SHARDS],
+    hasher: RandomState,
+}
+
+impl CopiedEntries {
+    /// Adds an entry that is complete in the target, as it was described when its bytes were read.
+    pub(crate) fn insert(&self, stat: &Stat) {
+        let hash = self.hash(stat);
+        if let Some(shard) = self.shards.get(hash as usize % SHARDS) {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+        }
+    }
+
+    /// Returns whether an entry was copied and is still in the state that it was copied in.
+    pub(crate) fn contains(&self, stat: &Stat) -> bool {
+        let hash = self.hash(stat);
+        self.shards.get(hash as usize % SHARDS).is_some_and(|shard| {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
+        })
+    }
+
+    fn hash(&self, stat: &Stat) -> u64 {
+        let identity = (stat.dev, stat.ino, stat.mode & 0o170_000);
+        // Removing its entries changes a directory's times and size.
+        if stat.kind() == Kind::Directory {
+            return self.hasher.hash_one((identity, None::<()>));
+        }
+        let times = [stat.mtime, stat.ctime].map(|time| (time.seconds, time.nanoseconds));
+        self.hasher.hash_one((identity, Some((stat.size, times))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haul_sys::fs::Time;
+
+    fn stat(ino: u64, mode: u32) -> Stat {
+        let time = Time { seconds: 100, nanoseconds: 5 };
+        Stat {
+            dev: 1,
+            ino,
+            mode,
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            size: 3,
+            blocks: 0,
+            block_bytes: 4096,
+            atime: time,
+            mtime: time,
+            ctime: time,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_known_only_in_the_state_that_was_copied() {
+        let copied = CopiedEntries::default();
+        let file = stat(7, 0o100_644);
+        copied.insert(&file);
+        assert!(copied.contains(&file));
+        assert!(copied.contains(&Stat { atime: Time::default(), ..file }));
+        for other in [
+            stat(8, 0o100_644),
+            Stat { dev: 2, ..file },
+            stat(7, 0o120_777),
+            Stat { size: 4, ..file },
+            Stat { mtime: Time { seconds: 100, nanoseconds: 6 }, ..file },
+            Stat { ctime: Time { seconds: 101, nanoseconds: 5 }, ..file },
+        ] {
+            assert!(!copied.contains(&other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_known_whatever_was_removed_from_it() {
+        let copied = CopiedEntries::default();
+        let directory = stat(9, 0o040_755);
+        copied.insert(&directory);
+        let emptied = Stat { size: 0, mtime: Time::default(), ctime: Time::default(), ..directory };
+        assert!(copied.contains(&emptied));
+        assert!(!copied.contains(&stat(10, 0o040_755)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Which entries of a source may be removed: those that were copied, as they still are.
+//!
+//! An entry is approved if this very inode, in the state that it has now, is among those that the run
+//! has copied. Where that cannot be said (its state changed, its clock is too coarse to show a change, or
+//! an earlier run has copied it), the entry is compared with its copy, byte by byte. What has neither
+//! proof stays.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::os::fd::AsFd;
+
+use haul_io::fully::read_fully;
+use haul_sys::fs::{
+    CWD, Follow, Kind, OpenHow, Stat, Time, fstat, open_directory, openat, readlinkat, statat,
+};
+
+use crate::copied_entries::CopiedEntries;
+use crate::moment;
+use crate::remove::Candidate;
+
+/// Bytes that are compared at once: they stay in a processor's own cache.
+pub(super) const COMPARED_BYTES: usize = 256 << 10;
+
+/// What was copied by this run.
+pub(super) struct Copied {
+    pub(super) entries: CopiedEntries,
+    /// When the first of it was read.
+    pub(super) since: Time,
+    /// Whether some operand of the same batch failed, so that its copy was taken away again: what came
+    /// from there has to be found in the copy of the operand that it is in now.
+    pub(super) has_failed_operands: bool,
+    /// Files with several names, as they were after this run had removed one of them.
+    pub(super) with_fewer_names: CopiedEntries,
+}
+
+impl Copied {
+    /// Starts with nothing, before anything is read.
+    pub(super) fn new() -> Copied {
+        Copied {
+            entries: CopiedEntries::default(),
+            since: moment::now(),
+            has_failed_operands: false,
+            with_fewer_names: CopiedEntries::default(),
+        }
+    }
+
+    /// Returns whether an entry was copied in the state that it has, and by its times was not changed
+    /// within the same tick of its file system's clock. Removing a name of a file sets its ctime, so
+    /// there the time of its bytes has to do.
+    fn proves(&self, stat: &Stat) -> bool {
+        !self.has_failed_operands
+            && match stat.kind() {
+                Kind::Directory => self.entries.contains(stat),
+                _ => {
+                    (moment::precedes(stat.ctime, self.since) && self.entries.contains(stat))
+                        || (moment::precedes(stat.mtime, self.since)
+                            && self.with_fewer_names.contains(stat))
+                }
+            }
+    }
+}
+
+/// Decides which entries go.
+pub(super) struct Approval<'a> {
+    /// `None` where an earlier run has copied them.
+    pub(super) copied: Option<&'a Copied>,
+    /// Where each source, without slashes at its end, has its copy.
+    pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Approval<'_> {
+    /// Returns whether an entry may be removed. Blocks while it is compared with its copy.
+    pub(super) fn approves(&self, candidate: &Candidate<'_>) -> bool {
+        let stat = candidate.stat;
+        if self.copied.is_some_and(|copied| copied.proves(stat)) {
+            return true;
+        }
+        match stat.kind() {
+            Kind::Directory => {
+                self.copied.is_none_or(|copied| copied.entries.contains(stat))
+                    && self.has_directory(candidate)
+            }
+            _ => self.is_copied(candidate).unwrap_or(false),
+        }
+    }
+
+    /// Notes that a copied file is still as it was copied, with a name less.
+    pub(super) fn unlinked(&self, before: &Stat, after: &Stat) {
+        let is_same = (before.size, before.mtime) == (after.size, after.mtime);
+        if let Some(copied) = self.copied.filter(|_| is_same)
+            && copied.proves(before)
+        {
+            copied.with_fewer_names.insert(after);
+        }
+    }
+
+    /// Returns the path of the copy of what has this path.
+    fn copy_of(&self, path: &[u8]) -> Option<CString> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).find_map(|end| {
+            let (source, rest) = path.split_at_checked(end)?;
+            let copy = self.copies.get(source)?;
+            CString::new([copy, rest].concat()).ok()
+        })
+    }
+
+    fn has_directory(&self, candidate: &Candidate<'_>) -> bool {
+        let copy = self.copy_of(&(candidate.path)());
+        copy.is_some_and(|copy| open_directory(CWD, &copy, Follow::No).is_ok())
+    }
+
+    /// Compares an entry with its copy; `None` where that cannot be done.
+    fn is_copied(&self, candidate: &Candidate<'_>) -> Option<bool> {
+        let stat = candidate.stat;
+        let copy = self.copy_of(&(candidate.path)())?;
+        let there = statat(CWD, &copy).ok()?;
+        if stat.kind() != there.kind() {
+            return Some(false);
+        }
+        Some(match stat.kind() {
+            Kind::Regular => {
+                stat.size == there.size
+                    && is_same_time(stat.mtime, there.mtime)
+                    && has_same_bytes(candidate, (&copy, &there))?
+            }
+            Kind::Symlink => {
+                let text = readlinkat(candidate.directory, candidate.name).ok()?;
+                text == readlinkat(CWD, &copy).ok()?
+            }
+            _ => stat.rdev == there.rdev,
+        })
+    }
+}
+
+/// Compares two files that have to be, before and after that, those that were described.
+fn has_same_bytes(candidate: &Candidate<'_>, (copy, there): (&CStr, &Stat)) -> Option<bool> {
+    let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
+    let copy = openat(CWD, copy, OpenHow::READ).ok()?;
+    let is_still = |fd: &std::os::fd::OwnedFd, seen: &Stat| {
+        fstat(fd).is_ok_and(|now| {
+            now.same_file(seen)
+                && (now.size, now.mtime, now.ctime) == (seen.size, seen.mtime, seen.ctime)
+        })
+    };
+    let mut buffers = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
+    let same = same_bytes(&source, &copy, &mut buffers).ok()?;
+    Some(same && is_still(&source, candidate.stat) && is_still(&copy, there))
+}
+
+/// Compares the bytes of two open files from their beginning to the end of both.
+pub(super) fn same_bytes(
+    one: impl AsFd,
+    other: impl AsFd,
+    [left, right]: &mut [Vec<u8>; 2],
+) -> haul_sys::Result<bool> {
+    let mut offset = 0;
+    loop {
+        let length = read_fully(&one, left, offset)?;
+        let twin = read_fully(&other, right, offset)?;
+        if left.get(..length) != right.get(..twin) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        offset += length as u64;
+    }
+}
+
+/// Some file systems keep whole seconds, FAT every other one.
+const fn is_same_time(source: Time, copy: Time) -> bool {
+    if copy.nanoseconds == 0 {
+        return source.seconds.abs_diff(copy.seconds) < 2;
+    }
+    source.seconds == copy.seconds && source.nanoseconds == copy.nanoseconds
+}
