@@ -101,6 +101,15 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         What::Clone => format!("failed to clone {target} from {source}"),
         What::Extend => format!("failed to extend {target}"),
         What::Changed => format!("{source} changed while it was copied"),
+        What::CopiedAgain => {
+            format!("warning: {source} changed while it was copied; it was copied again")
+        }
+        What::AttributesChanged => {
+            format!("warning: attributes of {source} changed while it was copied")
+        }
+        What::MayHaveChanged => {
+            format!("{source} may have changed while it was copied; the copy was kept")
+        }
         What::Close => format!("failed to close {target}"),
         What::SameFile => format!("{source} and {target} are the same file"),
         What::OverDirectory => {

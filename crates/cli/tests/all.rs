@@ -10,6 +10,7 @@ mod again;
 mod atomic;
 mod bench;
 mod cache;
+mod changing;
 mod containers;
 mod data;
 mod data_options;

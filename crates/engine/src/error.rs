@@ -38,6 +38,13 @@ pub enum What {
     Extend,
     /// The source changed while it was copied.
     Changed,
+    /// The source was rewritten while it was copied, and was copied again from its beginning; the source.
+    CopiedAgain,
+    /// The source's mode, owner or number of names changed while it was copied, and its bytes did not;
+    /// the source.
+    AttributesChanged,
+    /// The source's ctime changed while it was copied, and nothing shows why. The copy is kept; the source.
+    MayHaveChanged,
     /// Giving the target's descriptor back.
     Close,
     /// Waiting until the target is on stable storage.

@@ -2,12 +2,30 @@
 
 use std::os::fd::BorrowedFd;
 
+use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::ladder::DataError;
-use crate::residency::{Asked, Cached, cached_bytes};
+use crate::method::retrying;
+use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
 use crate::witness::Witness;
-use crate::{DataPolicy, Pair};
+use crate::{DataPolicy, Pair, Tell, Watch};
+
+/// What happened to a source while its bytes were read, as far as `fstat` shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its mode, owner or number of names changed (`chmod`, `chown`, `ln`), which explains its new
+    /// ctime; its size and mtime did not.
+    Attributes,
+    /// Its ctime changed and nothing else: it was renamed, or an attribute was set, or its bytes were
+    /// written and its mtime was set back.
+    Unexplained,
+    /// Its size or mtime changed.
+    Bytes,
+}
 
 /// Everything about one file that moving its bytes needs.
 #[derive(Clone, Copy)]
@@ -45,10 +63,35 @@ impl<'a> FileJob<'a> {
         }
     }
 
-    /// Tells whether the source is no longer what it was when it was opened.
-    pub(crate) fn has_changed(&self) -> Result<bool, DataError> {
+    /// Returns for how many files of the run residency is asked of this one.
+    pub(crate) fn stands_for(&self) -> u64 {
+        match self.policy.tell {
+            Tell::Nothing => 0,
+            Tell::Residency if self.stat.size < SAMPLED_BYTES => self.pair.small_file_stands_for(),
+            Tell::Residency | Tell::Everything => 1,
+        }
+    }
+
+    /// Sets the target's size to less than the source's, by the block that comes last.
+    pub(crate) fn set_size_below(&self, watch: &Watch<'_>) -> Result<(), DataError> {
+        let unit = DataPolicy::IO_UNIT as u64;
+        let size = (self.stat.size - 1) / unit * unit;
+        Ok(retrying(watch, || ftruncate(self.target, size))?)
+    }
+
+    /// Returns how the source differs from what it was when it was opened.
+    pub(crate) fn change(&self) -> Result<Change, DataError> {
         let now = fstat(self.source)?;
         let was = self.stat;
-        Ok(now.size != was.size || now.mtime != was.mtime || now.ctime != was.ctime)
+        let shown = |stat: &Stat| (stat.nlink, stat.mode, stat.uid, stat.gid);
+        Ok(if (now.size, now.mtime) != (was.size, was.mtime) {
+            Change::Bytes
+        } else if now.ctime == was.ctime {
+            Change::None
+        } else if shown(&now) == shown(was) {
+            Change::Unexplained
+        } else {
+            Change::Attributes
+        })
     }
 }

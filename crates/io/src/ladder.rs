@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
+use crate::job::Change;
 use crate::method::{Attempt, Cause, Fit, LADDER, Method, RangeJob, Want};
 use crate::report::{Refusal, Why};
 use crate::sides::Which;
@@ -61,6 +62,8 @@ pub struct Moved {
     pub line: usize,
     /// How holes and zeros were looked for.
     pub detection: Detection,
+    /// What happened to the source meanwhile; never [`Change::Bytes`], which is an error.
+    pub change: Change,
     /// What was cached, if that was asked for.
     pub residency: Option<Residency>,
     /// Why direct I/O was not possible, where it was asked for and nobody was told so yet.

@@ -34,7 +34,7 @@ pub mod transfer;
 pub mod witness;
 mod worth;
 
-pub use job::FileJob;
+pub use job::{Change, FileJob};
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
 pub use pace::Pace;

@@ -16,19 +16,20 @@ use haul_sys::fs::{Kind, fstat};
 
 use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
 use crate::errno::{Memory, Verdict, verdict};
-use crate::job::FileJob;
+use crate::job::{Change, FileJob};
 use crate::ladder::{DataError, Detection, Moved, NotDirect, data_error, move_range};
 use crate::method::{
-    Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros, retrying,
+    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros,
+    retrying,
 };
 use crate::quirk::{CachedWrites, Preallocate, Trips, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Report, SideReport, Why};
-use crate::residency::{Cached, Residency, SAMPLED_BYTES};
+use crate::residency::{Cached, Residency};
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
-use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Tell, Watch};
+use crate::{Cache, Choice, Kit, Pair, Reflink, Tell, Watch};
 
 pub use crate::worth::{WORTH_BYTES, is_worth_a_worker, is_worth_sharing};
 
@@ -40,9 +41,10 @@ const DRAW_BYTES: u64 = 2 << 20;
 /// it saves.
 const PREALLOCATE_BYTES: u64 = 4 << 20;
 
-/// Files up to this size arrive in one or two requests, so that nobody can change them in
-/// between: they are not looked at a second time.
-const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
+/// Files up to this size arrive in one request. The request asks for a byte more than there should be,
+/// and so shows whether the file still has the size that it was described with; it is not described a
+/// second time.
+pub const SNAPSHOT_BYTES: u64 = crate::kit::BUFFER_BYTES as u64;
 
 /// Workers of one file whose writes the kernel makes one after another: one reads meanwhile.
 const IN_TURN_WORKERS: usize = 2;
@@ -99,7 +101,7 @@ impl Transfer {
     #[must_use]
     pub fn new(job: &FileJob<'_>, sharing: Sharing) -> Transfer {
         let shape = shape(job);
-        let files = stands_for(job);
+        let files = job.stands_for();
         let told = (files > 0).then(|| Told {
             started: Instant::now(),
             files,
@@ -160,7 +162,7 @@ impl Transfer {
         let pays = job.pair.target.preallocate == Preallocate::Pays;
         if self.must_not_extend(job) {
             self.lock().reserved = true;
-            set_size_below(job, &watch)?;
+            job.set_size_below(&watch)?;
         }
         if self.shape == Shape::DENSE
             && pays
@@ -183,7 +185,7 @@ impl Transfer {
     fn reserved(&self, job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
         self.lock().reserved = true;
         if self.keeper.sides.way(Which::Target) == Way::Direct {
-            set_size_below(job, watch)?;
+            job.set_size_below(watch)?;
         }
         Ok(())
     }
@@ -282,10 +284,27 @@ impl Transfer {
             target: job.target,
             offset: range.start,
             end: range.end,
+            at_end: if whole && self.probes_end(job) { AtEnd::Probe } else { AtEnd::Stop },
             pair: job.pair,
             want: self.want(job, whole),
             watch,
         }
+    }
+
+    /// Tells whether a method that can is to find out that the source has not grown.
+    fn probes_end(&self, job: &FileJob<'_>) -> bool {
+        self.sharing == Sharing::Sole
+            && self.shape.map == Map::Dense
+            && job.stat.kind() == Kind::Regular
+            && (1..=SNAPSHOT_BYTES).contains(&job.stat.size)
+    }
+
+    /// Tells whether reading has shown that the source had no other size than it was described with. An
+    /// empty one is what its description says.
+    fn has_shown_size(&self, job: &FileJob<'_>) -> bool {
+        let method = LADDER.get(self.line.load(Ordering::Relaxed));
+        job.stat.size == 0
+            || (self.probes_end(job) && method.is_some_and(|method| method.probes_end()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Draws> {
@@ -339,8 +358,8 @@ impl Transfer {
             Ok(moved) => {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
                 self.line.store(moved.line, Ordering::Relaxed);
-                if moved.bytes < asked {
-                    self.fail_at(start + moved.bytes, DataError::Changed);
+                if moved.bytes != asked {
+                    self.fail_at(start + moved.bytes.min(asked), DataError::Changed);
                 }
                 moved.bytes == asked
             }
@@ -466,13 +485,14 @@ impl Transfer {
         if self.shape.map == Map::Ask || self.shape.zeros == Zeros::Skip {
             retrying(&watch, || ftruncate(job.target, job.stat.size))?;
         }
-        if job.stat.size > SNAPSHOT_BYTES && job.has_changed()? {
+        let change = if self.has_shown_size(job) { Change::None } else { job.change()? };
+        if change == Change::Bytes {
             return Err(DataError::Changed);
         }
         if self.line.load(Ordering::Relaxed) != REFLINK_LINE {
             self.keeper.settle(job, &watch)?;
         }
-        Ok(self.moved(job))
+        Ok(Moved { change, ..self.moved(job) })
     }
 
     fn moved(&self, job: &FileJob<'_>) -> Moved {
@@ -494,6 +514,7 @@ impl Transfer {
             bytes: self.moved.load(Ordering::Relaxed),
             line,
             detection,
+            change: Change::None,
             residency,
             not_direct: self.not_direct(job, line),
             report: self.report(job, line, residency),
@@ -565,7 +586,7 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let bytes = self.moved.load(Ordering::Relaxed);
-        if error != DataError::Changed || !may_be_a_guess(job) || job.has_changed()? {
+        if error != DataError::Changed || !may_be_a_guess(job) || job.change()? != Change::None {
             return Err(error);
         }
         if self.sharing == Sharing::Sole && self.shape.map == Map::Dense {
@@ -577,22 +598,6 @@ impl Transfer {
         }
         Err(error)
     }
-}
-
-/// Returns for how many files of the run residency is asked of this one.
-fn stands_for(job: &FileJob<'_>) -> u64 {
-    match job.policy.tell {
-        Tell::Nothing => 0,
-        Tell::Residency if job.stat.size < SAMPLED_BYTES => job.pair.small_file_stands_for(),
-        Tell::Residency | Tell::Everything => 1,
-    }
-}
-
-/// Sets the target's size to less than the source's, by the block that comes last.
-fn set_size_below(job: &FileJob<'_>, watch: &Watch<'_>) -> Result<(), DataError> {
-    let unit = DataPolicy::IO_UNIT as u64;
-    let size = (job.stat.size - 1) / unit * unit;
-    Ok(retrying(watch, || ftruncate(job.target, size))?)
 }
 
 fn is_full(errno: haul_sys::Errno) -> bool {

@@ -40,6 +40,7 @@ fn attempt(
         target: target.as_fd(),
         offset: range.start,
         end: range.end,
+        at_end: AtEnd::Stop,
         pair,
         want,
         watch: desk.watch(),

@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
 
 use haul_io::FileJob;
 use haul_io::method::Sharing;
@@ -11,12 +10,11 @@ use haul_io::sides::Which;
 use haul_io::transfer::{is_worth_a_worker, is_worth_sharing, move_file};
 use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
-use haul_sys::data::{ftruncate, seek_set};
 use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
 use super::held::{self, Held};
 use super::temporary::Temporary;
-use super::{Follow, Target, existing, hardlink, heir, partial, shared};
+use super::{Follow, Target, changed, existing, hardlink, heir, partial, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
@@ -89,7 +87,7 @@ pub(super) fn fill_alone(
     complete(worker, file, moved);
 }
 
-fn job<'a>(
+pub(super) fn job<'a>(
     source: &'a OwnedFd,
     target: &'a Target,
     stat: &'a Stat,
@@ -161,10 +159,7 @@ pub(super) fn complete(
 ) {
     let run = worker.run;
     let mut stat = *file.stat;
-    let moved = match moved {
-        Err(DataError::Changed) => move_again(worker, &file, &mut stat),
-        moved => moved,
-    };
+    let moved = changed::settle(worker, &file, &mut stat, moved);
     let file = Finished { stat: &stat, ..file };
     let moved = match moved {
         Ok(moved) => moved,
@@ -320,42 +315,6 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
     temporary
         .settle_mode(run, fd, file.stat, file.target.mode)
         .map_err(|error| (What::Permissions, error.errno))
-}
-
-/// How long a file that changed is left alone before it is copied again: a writer that is at work
-/// gets a chance to be done.
-const CHANGED_WAIT: Duration = Duration::from_millis(50);
-
-/// Copies a file again that changed while it was copied, as often as the policy says.
-fn move_again(
-    worker: &mut Worker<'_, '_>,
-    file: &Finished<'_>,
-    stat: &mut Stat,
-) -> Result<Moved, DataError> {
-    let run = worker.run;
-    let target = &file.target;
-    for _ in 0..run.policy.changed_retries {
-        if run.stopped() || !target.before.is_none_or(|before| before.kind() == Kind::Regular) {
-            break;
-        }
-        std::thread::sleep(CHANGED_WAIT);
-        *stat = fstat(&file.source)?;
-        if let Some(witness) = &target.witness {
-            witness.forget();
-        }
-        ftruncate(&target.fd, 0)?;
-        seek_set(&target.fd, 0)?;
-        seek_set(&file.source, 0)?;
-        let target_dev = fstat(&target.fd)?.dev;
-        let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
-        let watch = worker.watch();
-        let job = job(&file.source, target, stat, &pair, run);
-        match move_file(&job, &mut worker.kit, watch) {
-            Err(DataError::Changed) => {}
-            moved => return moved,
-        }
-    }
-    Err(DataError::Changed)
 }
 
 /// Books what was cached, and says where direct I/O was promised and not possible.

@@ -6,6 +6,7 @@
 //! directory is a pipeline of its workers, and one worker alone does the same three steps.
 
 pub(crate) mod backup;
+mod changed;
 pub(crate) mod directory;
 pub(crate) mod existing;
 mod fill;

@@ -130,12 +130,40 @@ pub struct RangeJob<'a> {
     pub offset: u64,
     /// One past the last byte. A source that ends before it ends the range.
     pub end: u64,
+    /// Whether the method is to find out that the source ends there.
+    pub at_end: AtEnd,
     /// The two file systems.
     pub pair: &'a Pair,
     /// What is asked.
     pub want: Want<'a>,
     /// How to hear of a stop and to tell of progress.
     pub watch: Watch<'a>,
+}
+
+/// What is asked of a method at the end of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEnd {
+    /// Nothing: the range is what is wanted.
+    Stop,
+    /// Whether the source ends there as well: a method that can ([`Method::probes_end`]) asks for one
+    /// byte more, and moves it if it is there.
+    Probe,
+}
+
+impl RangeJob<'_> {
+    /// Returns the offset up to which a method that probes the end asks for bytes.
+    pub(crate) fn limit(&self) -> u64 {
+        match self.at_end {
+            AtEnd::Stop => self.end,
+            AtEnd::Probe => self.end + 1,
+        }
+    }
+
+    /// Returns whether a source that gave fewer bytes than it was asked for has shown that the range
+    /// is all of it.
+    pub(crate) fn has_shown_end(&self, offset: u64) -> bool {
+        self.at_end == AtEnd::Probe && offset == self.end
+    }
 }
 
 /// Why a method did not finish a range.
@@ -180,6 +208,12 @@ pub trait Method: Sync {
 
     /// Tells whether the bytes pass through a buffer of ours, so that they can be seen.
     fn shows_bytes(&self) -> bool {
+        false
+    }
+
+    /// Tells whether the method finds out by itself that the source ends where the range does, with no
+    /// further call.
+    fn probes_end(&self) -> bool {
         false
     }
 

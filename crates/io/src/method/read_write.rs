@@ -35,8 +35,12 @@ impl Method for ReadWrite {
         true
     }
 
+    fn probes_end(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
-        let range = usize::try_from(job.end - job.offset).unwrap_or(usize::MAX);
+        let range = usize::try_from(job.limit() - job.offset).unwrap_or(usize::MAX);
         let usual = if job.pair.is_far() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
         let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
@@ -45,13 +49,15 @@ impl Method for ReadWrite {
             Err(error) => return ended(0, error),
         };
         let mut offset = job.offset;
-        while offset < job.end {
+        while offset < job.limit() {
             let written = offset - job.offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
-            let room = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
-            let Some(room) = buffer.get_mut(..room) else { break };
+            let room =
+                usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(buffer.len());
+            let asked = room;
+            let Some(room) = buffer.get_mut(..asked) else { break };
             let filled = match retrying(&job.watch, || pread(job.source, room, offset)) {
                 Ok(0) => break,
                 Ok(filled) => filled,
@@ -66,6 +72,9 @@ impl Method for ReadWrite {
             offset += arrived;
             if let Some(cause) = trouble {
                 return Attempt::Failed { written: offset - job.offset, cause };
+            }
+            if filled < asked && job.has_shown_end(offset) {
+                break;
             }
         }
         Attempt::Done(offset - job.offset)

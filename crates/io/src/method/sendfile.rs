@@ -50,6 +50,10 @@ impl Method for Sendfile {
         Fit::Yes
     }
 
+    fn probes_end(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
         let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
         let mut offset = job.offset;
@@ -59,12 +63,12 @@ impl Method for Sendfile {
         {
             return ended(0, error);
         }
-        while offset < job.end {
+        while offset < job.limit() {
             let written = offset - job.offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
-            let step = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(most);
+            let step = usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(most);
             match retrying(&job.watch, || {
                 haul_sys::data::sendfile(job.source, offset, job.target, step)
             }) {
@@ -72,6 +76,9 @@ impl Method for Sendfile {
                 Ok(bytes) => {
                     offset += bytes as u64;
                     job.watch.moved(bytes as u64);
+                    if bytes < step && job.has_shown_end(offset) {
+                        break;
+                    }
                 }
                 Err(error) => return ended(written, error),
             }

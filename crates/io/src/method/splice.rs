@@ -59,6 +59,10 @@ impl Method for Splice {
         Fit::Yes
     }
 
+    fn probes_end(&self) -> bool {
+        true
+    }
+
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let attempt = splice(job, kit);
         if !matches!(attempt, Attempt::Done(_)) {
@@ -86,18 +90,18 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
     }
     let step = job.watch.request_bytes(*room);
     let mut offset = job.offset;
-    while offset < job.end {
+    while offset < job.limit() {
         let written = offset - job.offset;
         if job.watch.stopped() {
             return Attempt::Failed { written, cause: Cause::Stopped };
         }
-        let bytes = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(step);
-        let mut waiting =
-            match retrying(&job.watch, || splice_in(job.source, offset, writer, bytes)) {
-                Ok(0) => return Attempt::Done(written),
-                Ok(waiting) => waiting,
-                Err(error) => return ended(written, error),
-            };
+        let bytes = usize::try_from(job.limit() - offset).unwrap_or(usize::MAX).min(step);
+        let taken = match retrying(&job.watch, || splice_in(job.source, offset, writer, bytes)) {
+            Ok(0) => return Attempt::Done(written),
+            Ok(waiting) => waiting,
+            Err(error) => return ended(written, error),
+        };
+        let mut waiting = taken;
         while waiting > 0 {
             match retrying(&job.watch, || splice_out(reader, job.target, offset, waiting)) {
                 Ok(0) => {
@@ -111,6 +115,9 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
                 }
                 Err(error) => return ended(offset - job.offset, error),
             }
+        }
+        if taken < bytes && job.has_shown_end(offset) {
+            break;
         }
     }
     Attempt::Done(offset - job.offset)
