@@ -27,6 +27,7 @@ mod messages;
 mod mv;
 mod mv_crash;
 mod mv_races;
+mod operands;
 mod output;
 mod preserve;
 mod profile;

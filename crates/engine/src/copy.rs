@@ -116,7 +116,7 @@ pub(crate) fn copy_planned(
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
         made_roots: Mutex::default(),
-        operand_files: Mutex::default(),
+        operand_targets: Mutex::default(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         several_names: Mutex::new(()),

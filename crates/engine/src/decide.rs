@@ -6,6 +6,7 @@
 use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
+use crate::moment::is_older;
 use crate::request::{
     BackupKind, Consent, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks,
 };
@@ -19,6 +20,8 @@ pub(crate) struct Taken {
     pub(crate) followed: Option<Stat>,
     /// Whether it is a symbolic link that leads in a circle.
     pub(crate) is_loop: bool,
+    /// The step in which its file system keeps times, in nanoseconds.
+    pub(crate) step_ns: i128,
 }
 
 impl Taken {
@@ -94,7 +97,9 @@ pub(crate) fn decide(found: &Found, taken: &Taken, policy: &Policy) -> Decision 
     match policy.existing {
         Existing::Keep => return plainly(Action::Skip),
         Existing::KeepAndFail => return plainly(Action::Refuse(What::NotReplacing)),
-        Existing::Older if !is_older(&target, &found.stat) => return plainly(Action::Skip),
+        Existing::Older if !is_older(target.mtime, found.stat.mtime, taken.step_ns) => {
+            return plainly(Action::Skip);
+        }
         Existing::Older | Existing::Overwrite => {}
     }
     let ask = match policy.consent {
@@ -110,12 +115,16 @@ pub(crate) fn decide(found: &Found, taken: &Taken, policy: &Policy) -> Decision 
 
 /// Returns what the target looks like to the rules: the link itself, or what it leads to.
 fn seen_target(source: Kind, taken: &Taken, policy: &Policy) -> Option<Stat> {
-    let by_itself = (source != Kind::Regular
+    if is_seen_itself(source, policy) { Some(taken.link) } else { taken.reached() }
+}
+
+/// Returns whether a link in the target's place is looked at itself, not what it leads to.
+fn is_seen_itself(source: Kind, policy: &Policy) -> bool {
+    (source != Kind::Regular
         && (!policy.reads_specials() || matches!(source, Kind::Directory | Kind::Symlink)))
         || matches!(policy.make, Make::HardLink | Make::SymbolicLink)
         || policy.force == Force::First
-        || policy.backup.is_some();
-    if by_itself { Some(taken.link) } else { taken.reached() }
+        || policy.backup.is_some()
 }
 
 const fn through_dangling(taken: &Taken, policy: &Policy) -> Action {
@@ -166,16 +175,6 @@ fn over_file(found: &Found, target: &Stat, policy: &Policy) -> Action {
         return Action::Create;
     }
     Action::Overwrite
-}
-
-/// Compares times as GNU does for `-u`: the target is kept when it is not older.
-fn is_older(target: &Stat, source: &Stat) -> bool {
-    // A target that cannot hold nanoseconds has cut them off; comparing seconds only when the
-    // target's nanoseconds are zero avoids copying the same file again and again.
-    if target.mtime.nanoseconds == 0 {
-        return target.mtime.seconds < source.mtime.seconds;
-    }
-    target.mtime < source.mtime
 }
 
 enum Same {
@@ -268,6 +267,18 @@ fn what_links_lead_to(found: &Found, taken: &Taken, policy: &Policy) -> Same {
     Same::Refused
 }
 
+/// Decides about a name that an operand of this run has got already, for a second operand.
+pub(crate) fn over_just_created(source: Kind, taken: &Taken, policy: &Policy) -> Option<What> {
+    if source == Kind::Directory
+        || taken.link.kind() == Kind::Directory
+        || !protects_just_made(policy)
+    {
+        return None;
+    }
+    let is_followed = taken.link.kind() == Kind::Symlink && !is_seen_itself(source, policy);
+    Some(if is_followed { What::ThroughJustCreated } else { What::JustCreated })
+}
+
 /// Tells whether a second operand may not overwrite what the first has made: a numbered backup
 /// keeps both.
 pub(crate) fn protects_just_made(policy: &Policy) -> bool {
@@ -339,7 +350,7 @@ mod tests {
     }
 
     fn taken(link: Stat) -> Taken {
-        Taken { link, followed: None, is_loop: false }
+        Taken { link, followed: None, is_loop: false, step_ns: 1 }
     }
 
     fn action(found: &Found, taken: &Taken, policy: &Policy) -> Action {
@@ -372,7 +383,7 @@ mod tests {
         assert_eq!(answer, Action::Refuse(What::SameFile));
         let plain = Policy::plain(0);
         let followed = Found { keeps_links: false, ..found(stat(1, FILE)) };
-        let link = Taken { link: stat(2, LINK), followed: Some(stat(1, FILE)), is_loop: false };
+        let link = Taken { followed: Some(stat(1, FILE)), ..taken(stat(2, LINK)) };
         assert_eq!(action(&followed, &link, &plain), Action::Refuse(What::SameFile));
     }
 
@@ -389,8 +400,7 @@ mod tests {
 
     #[test]
     fn a_link_to_a_directory_is_no_directory_unless_asked() {
-        let link =
-            Taken { link: stat(2, LINK), followed: Some(stat(3, DIRECTORY)), is_loop: false };
+        let link = Taken { followed: Some(stat(3, DIRECTORY)), ..taken(stat(2, LINK)) };
         let source = found(stat(1, DIRECTORY));
         let strict = recursive();
         assert_eq!(action(&source, &link, &strict), Action::Refuse(What::OverNonDirectory));
@@ -421,7 +431,9 @@ mod tests {
         target.mtime.nanoseconds = 4;
         assert_eq!(action(&source, &taken(target), &policy), Action::Overwrite);
         target.mtime.nanoseconds = 0;
-        assert_eq!(action(&source, &taken(target), &policy), Action::Skip);
+        assert_eq!(action(&source, &taken(target), &policy), Action::Overwrite);
+        let coarse = Taken { step_ns: 1_000_000_000, ..taken(target) };
+        assert_eq!(action(&source, &coarse, &policy), Action::Skip);
     }
 
     #[test]

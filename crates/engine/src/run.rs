@@ -1,9 +1,9 @@
 //! A run: what all its workers share.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_io::witness::{Remember, Witness};
 use haul_sys::Errno;
@@ -56,6 +56,15 @@ impl Offer for Joinable {
     }
 }
 
+/// What operands were copied to.
+#[derive(Default)]
+pub(crate) struct OperandTargets {
+    /// Target names, and the file or link that each is.
+    names: HashSet<(CString, Identity)>,
+    /// Regular files that have an operand's bytes, and that operand.
+    files: HashMap<Identity, Identity>,
+}
+
 /// What all workers of a run share.
 pub(crate) struct Run<'r> {
     pub(crate) policy: &'r Policy,
@@ -72,8 +81,8 @@ pub(crate) struct Run<'r> {
     pub(crate) links: LinkMap,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
-    /// Files that operands were copied to, so that no second operand overwrites one of them.
-    pub(crate) operand_files: Mutex<HashSet<(CString, Identity)>>,
+    /// What operands were copied to, so that no second operand overwrites one of them.
+    pub(crate) operand_targets: Mutex<OperandTargets>,
     /// What operands stood for, so that none is copied twice.
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands, without which the above is not needed.
@@ -126,20 +135,39 @@ impl Run<'_> {
         }
     }
 
-    /// Remembers a file that an operand was copied to, as it was described a moment later.
-    pub(crate) fn made_by_operand(&self, name: &CStr, described: haul_sys::Result<Stat>) {
+    /// Remembers what a target name is, a link itself, that an operand has got.
+    pub(crate) fn note_operand_name(&self, name: &CStr, described: haul_sys::Result<Stat>) {
         // What was just made can be described; if not, nothing is protected that the exclusive
         // creation did not protect.
         if let (true, Ok(stat)) = (self.several_operands, described) {
-            let mut made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
-            made.insert((name.to_owned(), identity(&stat)));
+            self.operand_targets().names.insert((name.to_owned(), identity(&stat)));
         }
     }
 
-    /// Tells whether an operand was copied to this file.
-    pub(crate) fn was_made_by_operand(&self, name: &CStr, id: Identity) -> bool {
-        let made = self.operand_files.lock().unwrap_or_else(PoisonError::into_inner);
-        made.contains(&(name.to_owned(), id))
+    /// Remembers a regular file that an operand's bytes go to, by whatever name it was reached.
+    pub(crate) fn note_operand_bytes(&self, target: &Stat, source: &Stat) {
+        if self.several_operands && target.kind() == Kind::Regular {
+            self.operand_targets().files.insert(identity(target), identity(source));
+        }
+    }
+
+    /// Tells whether an operand has got this name, and it is still the same file or link.
+    pub(crate) fn is_operand_name(&self, name: &CStr, id: Identity) -> bool {
+        self.several_operands && self.operand_targets().names.contains(&(name.to_owned(), id))
+    }
+
+    /// Tells whether the bytes of an operand other than this one went to a file.
+    pub(crate) fn has_bytes_of_another(&self, target: &Stat, source: &Stat) -> bool {
+        self.several_operands
+            && self
+                .operand_targets()
+                .files
+                .get(&identity(target))
+                .is_some_and(|other| *other != identity(source))
+    }
+
+    fn operand_targets(&self) -> MutexGuard<'_, OperandTargets> {
+        self.operand_targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers what an operand stands for; `false` if another stood for the same before.

@@ -11,8 +11,9 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::{Item, backup, find};
-use crate::decide::{Action, Found, Taken, decide, protects_just_made};
+use crate::decide::{Action, Found, Taken, decide, over_just_created};
 use crate::error::What;
+use crate::moment;
 use crate::monitor::{Outcome, Question, Shard};
 use crate::request::{Force, Make};
 use crate::run::{Entry, Run};
@@ -91,9 +92,10 @@ pub(super) fn stand_taken(
         entry.fail(run, created(item), Some(Errno::EXIST));
         return failed;
     }
-    if entry.is_operand() && was_just_made(worker, entry, &taken, item) {
-        let is_link = taken.link.kind() == Kind::Symlink;
-        let what = if is_link { What::ThroughJustCreated } else { What::JustCreated };
+    if entry.is_operand()
+        && run.is_operand_name(entry.target, identity(&taken.link))
+        && let Some(what) = over_just_created(item.stat.kind(), &taken, run.policy)
+    {
         entry.fail(run, what, None);
         return failed;
     }
@@ -122,6 +124,16 @@ fn act(
     let run = worker.run;
     let whole = run.policy.appears_whole();
     match action {
+        // The same file by a second name: a hard link, or what a link leads to.
+        Action::Overwrite
+            if entry.is_operand()
+                && taken
+                    .reached()
+                    .is_some_and(|file| run.has_bytes_of_another(&file, &item.stat)) =>
+        {
+            entry.fail(run, What::JustCreated, None);
+            Standing::Settled(Done::Failed)
+        }
         Action::Overwrite if whole && is_a_file(&taken) => {
             replace_overwritten(worker, task, entry, taken)
         }
@@ -291,10 +303,14 @@ pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Opti
         Err(error) if error.errno == Errno::NOENT => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut taken = Taken { link, followed: None, is_loop: false };
+    let step_ns = moment::step_ns(&link, target);
+    let mut taken = Taken { link, followed: None, is_loop: false, step_ns };
     if link.kind() == Kind::Symlink {
         match statat_follow(target, name) {
-            Ok(stat) => taken.followed = Some(stat),
+            Ok(stat) => {
+                taken.step_ns = moment::step_ns(&stat, target);
+                taken.followed = Some(stat);
+            }
             Err(error) if error.errno == Errno::NOENT => {}
             Err(error) if error.errno == Errno::LOOP => taken.is_loop = true,
             Err(error) => return Err(error),
@@ -312,14 +328,6 @@ pub(super) fn created(item: &Item) -> What {
         Kind::Socket | Kind::BlockDevice | Kind::CharDevice => What::CreateSpecial,
         Kind::Regular | Kind::Unknown => What::CreateFile,
     }
-}
-
-/// Tells whether an operand before this one made the target, which would lose that one's data.
-fn was_just_made(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken, item: &Item) -> bool {
-    let both_files = item.stat.kind() != Kind::Directory && taken.link.kind() != Kind::Directory;
-    both_files
-        && protects_just_made(worker.run.policy)
-        && worker.run.was_made_by_operand(entry.target, identity(&taken.link))
 }
 
 fn agreed(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {

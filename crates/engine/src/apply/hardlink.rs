@@ -324,6 +324,9 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
         Ok(()) => {
             Shard::one(&worker.shard.hard_links);
             secure_place(run, entry);
+            if entry.is_operand() {
+                run.note_operand_name(entry.target, statat(target, entry.target));
+            }
         }
         Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));

@@ -108,11 +108,24 @@ fn create(
     let how = OpenHow::new_file(mode);
     let fd = run.with_descriptors(|| openat(task.handles.target(), entry.target, how))?;
     if entry.is_operand() {
-        run.made_by_operand(entry.target, fstat(&fd));
+        note_operand(run, entry, &item.stat, fstat(&fd));
     }
     let backup = item.backup.take();
     item.target = Some(Target { mode: Some(mode), backup, ..Target::open(run, fd) });
     Ok(())
+}
+
+/// Remembers the file that an operand is copied to.
+fn note_operand(
+    run: &Run<'_>,
+    entry: &Entry<'_>,
+    source: &Stat,
+    described: haul_sys::Result<Stat>,
+) {
+    if let Ok(stat) = &described {
+        run.note_operand_bytes(stat, source);
+    }
+    run.note_operand_name(entry.target, described);
 }
 
 /// Makes a file that gets its name, and what that stands for, only when it is complete.
@@ -128,7 +141,7 @@ fn create_unseen(
     }
     let made = Temporary::make(run, task, entry, item, onto, leads_elsewhere)?;
     if entry.is_operand() {
-        run.made_by_operand(entry.target, fstat(&made.fd));
+        note_operand(run, entry, &item.stat, fstat(&made.fd));
     }
     item.target = Some(Target {
         fd: made.fd,
@@ -158,6 +171,12 @@ fn replace(
     // What a link leads to is replaced, not the link, as writing through it would have it.
     let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
     let onto = seen.map_or(Onto::Stranger, Onto::Heir);
+    if entry.is_operand() {
+        if let Some(seen) = &seen {
+            worker.run.note_operand_bytes(seen, &item.stat);
+        }
+        worker.run.note_operand_name(entry.target, Ok(taken.link));
+    }
     match create_unseen(worker.run, task, entry, item, (onto, leads_elsewhere)) {
         Ok(()) => Made::Yes,
         Err(error) => refused(worker, entry, error),
@@ -230,6 +249,10 @@ fn overwrite(
         && let Err(error) = ftruncate(&fd, 0)
     {
         return refused(worker, entry, error);
+    }
+    if entry.is_operand() {
+        run.note_operand_bytes(&before, &item.stat);
+        run.note_operand_name(entry.target, Ok(taken.link));
     }
     let target = Target { before: Some(before), ..Target::open(run, fd) };
     if several {

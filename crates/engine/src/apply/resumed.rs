@@ -38,7 +38,8 @@ pub(super) fn is_finished(
     // Its name may not be on stable storage yet; the flush at the end is for it, too.
     run.group.anchor(&task.node, task.handles.target());
     if entry.is_operand() {
-        run.made_by_operand(entry.target, Ok(target));
+        run.note_operand_bytes(&target, &item.stat);
+        run.note_operand_name(entry.target, Ok(target));
     }
     Shard::one(&worker.shard.skipped);
     entry.tell(run, Outcome::Skipped, item.stat.kind());

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use haul_sys::fs::{Kind, mknodat};
+use haul_sys::fs::{Kind, mknodat, statat};
 
 use super::Item;
 use super::existing::{self, Standing};
@@ -45,5 +45,8 @@ pub(super) fn make(
     }
     Shard::one(&worker.shard.specials);
     secure_place(run, entry);
+    if entry.is_operand() {
+        run.note_operand_name(entry.target, statat(directory, entry.target));
+    }
     Made::Yes
 }

@@ -56,7 +56,7 @@ fn make_link(
             secure_place(run, entry);
             if entry.is_operand() {
                 let made = statat(task.handles.target(), entry.target);
-                worker.run.made_by_operand(entry.target, made);
+                run.note_operand_name(entry.target, made);
             }
             Made::Yes
         }
@@ -92,6 +92,9 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
     let Err(error) = made else {
         Shard::one(&worker.shard.symlinks);
         secure_place(run, entry);
+        if entry.is_operand() {
+            run.note_operand_name(entry.target, statat(target, entry.target));
+        }
         return;
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));

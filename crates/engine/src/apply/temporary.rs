@@ -242,7 +242,7 @@ impl Temporary {
             && policy.existing == Existing::Overwrite
             && policy.consent == Consent::NotNeeded
             && policy.backup.is_none()
-            && !(entry.is_operand() && run.was_made_by_operand(entry.target, identity(&now)));
+            && !(entry.is_operand() && run.is_operand_name(entry.target, identity(&now)));
         Ok(if may_replace { Placed::Yes } else { Placed::Refused })
     }
 

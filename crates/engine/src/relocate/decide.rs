@@ -4,6 +4,7 @@ use haul_sys::fs::{Kind, Stat};
 
 use super::monitor::What;
 use super::request::{Deed, Policy};
+use crate::moment;
 use crate::request::{BackupKind, Existing};
 
 /// What is known of an operand and of what has its name.
@@ -21,6 +22,8 @@ pub(super) struct Pair {
     pub(super) leads_to_target: bool,
     /// Whether this run moved another source there.
     pub(super) just_made: bool,
+    /// The step in which the target's file system keeps times, in nanoseconds.
+    pub(super) step_ns: i128,
     /// Whether the source's last component is `.` or `..`.
     pub(super) is_dots: bool,
 }
@@ -72,14 +75,10 @@ pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
     if policy.backup.is_some() && !pair.is_dots { Action::BackUp } else { Action::Take }
 }
 
-/// Compares times as GNU does for `-u`. Across file systems a target that cannot hold nanoseconds
-/// has cut them off, and is as old as the source all the same.
-fn is_older(pair: &Pair) -> bool {
-    let (source, target) = (pair.source, pair.target);
-    if source.dev != target.dev && target.mtime.nanoseconds == 0 {
-        return target.mtime.seconds < source.mtime.seconds;
-    }
-    target.mtime < source.mtime
+/// Compares times as GNU does for `-u`: across file systems by what the target's can hold.
+const fn is_older(pair: &Pair) -> bool {
+    let step_ns = if pair.source.dev == pair.target.dev { 1 } else { pair.step_ns };
+    moment::is_older(pair.target.mtime, pair.source.mtime, step_ns)
 }
 
 /// GNU's `same_file_ok` for a move: whether nothing is lost although both may be one file.
@@ -150,6 +149,7 @@ mod tests {
             same_name: false,
             leads_to_target: false,
             just_made: false,
+            step_ns: 1,
             is_dots: false,
         }
     }
@@ -210,8 +210,13 @@ mod tests {
         assert_eq!(before_asking(&files, &older), Some(Ok(())));
         files.target.mtime.nanoseconds = 0;
         assert_eq!(before_asking(&files, &older), None);
+        // Across file systems the target may not be able to hold the fraction.
         files.target.dev = 2;
+        assert_eq!(before_asking(&files, &older), None);
+        files.step_ns = 1_000_000_000;
         assert_eq!(before_asking(&files, &older), Some(Ok(())));
+        files.target.dev = 1;
+        assert_eq!(before_asking(&files, &older), None);
         let none = Policy { existing: Existing::KeepAndFail, ..plain() };
         assert_eq!(before_asking(&files, &none), Some(Err(What::NotReplacing)));
     }

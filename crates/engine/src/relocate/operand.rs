@@ -17,6 +17,7 @@ use super::request::{Across, Deed, Unasked};
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
 use crate::apply::existing::{DIRECTORY, is_one_entry};
+use crate::moment;
 use crate::monitor::Question;
 use crate::request::Existing;
 use crate::walk::node::identity;
@@ -164,6 +165,7 @@ impl Mover<'_> {
             same_name,
             leads_to_target,
             just_made: self.remembers && (self.made.contains(&key) || self.batch.has_made(&key.0)),
+            step_ns: moment::step_ns(there, place.directory),
             is_dots: is_dots(source),
         }
     }
@@ -181,7 +183,7 @@ impl Mover<'_> {
             let stat = statat(CWD, source)
                 .map_err(|error| self.fail(source, place, What::Stat, Some(error.errno)))?;
             if backup::would_destroy((source, &stat), place.directory, &place.name, how) {
-                return Err(self.fail(source, place, What::BackupDestroysSource, None));
+                return self.swap_with_backup(source, place, &stat);
             }
             match backup::make(place.directory, &place.name, how) {
                 Ok(name) => backup_name = Some(name),
@@ -211,6 +213,24 @@ impl Mover<'_> {
                 Ok(Err(error.errno))
             }
         }
+    }
+
+    /// Moves a symbolic link that has the very name that the backup is to get: both names change places,
+    /// so that neither the link nor what is backed up is lost. GNU mv loses the link. Anything else that
+    /// has the backup's name is refused, as by GNU.
+    fn swap_with_backup(
+        &self,
+        source: &CStr,
+        place: &Place<'_>,
+        stat: &Stat,
+    ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
+        let refused = |errno| self.fail(source, place, What::BackupDestroysSource, errno);
+        if stat.kind() != Kind::Symlink || self.run.request.policy.deed != Deed::Move {
+            return Err(refused(None));
+        }
+        renameat(CWD, source, place.directory, &place.name, RenameMode::Exchange)
+            .map_err(|error| refused(Some(error.errno)))?;
+        Ok(Ok(Some(source.to_bytes().to_vec())))
     }
 
     fn renamed(
