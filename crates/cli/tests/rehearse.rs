@@ -144,6 +144,9 @@ fn preflight_refuses_what_does_not_fit_before_the_first_byte() -> Outcome {
     let done = in_small("size=8m,nr_inodes=20", "-r --preflight s small")?;
     assert_eq!((done.code(), done.text().as_str()), (Some(1), ""), "{done:?}");
     assert!(done.errors().contains("not enough inodes"), "{done:?}");
+    let done = in_small("size=2m", "-r --dry-run --preflight s small")?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("not enough space"), "{done:?}");
     let done = in_small("size=2m", "--preflight --sparse=never sparse small")?;
     assert_eq!((done.code(), done.text().as_str()), (Some(1), ""), "{done:?}");
     for (options, words) in
@@ -169,5 +172,51 @@ fn preflight_finds_what_cannot_be_read() -> Outcome {
     assert_eq!(done.code(), Some(1));
     assert!(done.errors().contains("cannot open 's/secret' for reading"), "{done:?}");
     assert!(!scratch.at("t").exists());
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_made_is_foreseen() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::public()?;
+    scratch.write("s", "bytes")?;
+    scratch.write("d/f", "bytes")?;
+    scratch.write("locked/old", "old")?;
+    fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755))?;
+    fs::create_dir(scratch.at("mount"))?;
+    let foreseen = |words: &[&str], message: &str| -> Outcome {
+        let copy = cp(words).in_dir(scratch.path()).by_user().run()?;
+        for mode in ["--dry-run", "--preflight"] {
+            let done = cp([mode]).words(words).in_dir(scratch.path()).by_user().run()?;
+            assert_eq!(done.code(), Some(1), "{mode} {words:?}: {done:?}");
+            assert!(done.errors().contains(message), "{mode} {words:?}: {done:?}");
+            assert!(copy.errors().contains(message), "{words:?}: {copy:?}");
+        }
+        Ok(())
+    };
+    foreseen(&["s", "none/t"], "cannot create regular file 'none/t': No such file or directory")?;
+    foreseen(
+        &["-r", "d", "none/t"],
+        "cannot create directory 'none/t': No such file or directory",
+    )?;
+    foreseen(&["s", "locked"], "cannot create regular file 'locked/s': Permission denied")?;
+    foreseen(&["s", "locked/old"], "cannot create regular file 'locked/old': Permission denied")?;
+    foreseen(&["-r", "d", "locked"], "cannot create directory 'locked/d': Permission denied")?;
+    // A mount of its own, seen by nobody else and gone with the command.
+    let read_only = |mode: &str| {
+        let script = format!(
+            "mount -t tmpfs -o ro none mount && \"$0\" cp {mode} s mount; code=$?; exit $code"
+        );
+        let call = Call::of("unshare").words(["-m", "sh", "-c"]).word(script);
+        call.word(super::support::run::haul()).in_dir(scratch.path()).run()
+    };
+    for mode in ["", "--dry-run", "--preflight"] {
+        let done = read_only(mode)?;
+        assert_eq!(done.code(), Some(1), "{mode}: {done:?}");
+        let message = "cannot create regular file 'mount/s': Read-only file system";
+        assert!(done.errors().contains(message), "{mode}: {done:?}");
+    }
     Ok(())
 }

@@ -14,18 +14,18 @@ use haul_sys::fs::{
     DirectoryBuffer, Follow, Kind, Stat, for_each_entry, may_read_at, may_write_at, open_directory,
     statat, statat_follow,
 };
-use haul_sys::{CallError, Errno};
+use haul_sys::{Call, CallError, Errno};
 
-use crate::apply::existing::look;
+use crate::apply::existing::{created, look};
 use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::{Failure, Severity, What};
 use crate::plan::Plan;
 use crate::preflight::Needs;
 use crate::request::{
-    Borders, Consent, Dereference, Existing, Links, Make, Policy, Recursion, Request,
+    Borders, Consent, Dereference, Existing, Force, Links, Make, Policy, Recursion, Request,
 };
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::join;
+use crate::walk::path::{directory_of, join};
 use crate::walk::reader::Operand;
 
 /// What would be done about an entry.
@@ -357,6 +357,38 @@ impl Rehearsal<'_> {
         self.would(place, operand, stat, intent, old);
     }
 
+    /// Foresees that an entry cannot be made, or a file not written to: a parent is missing, a mount is
+    /// read-only, a permission is lacking. Where a directory of the source is merged with one that
+    /// cannot be written to, that was reported when it was entered.
+    fn may_make(
+        &self,
+        place: &Place,
+        operand: &Operand,
+        (stat, intent): (&Stat, Intent),
+    ) -> Result<(), (What, Errno)> {
+        let Some(target) = &place.target else { return Ok(()) };
+        let what = created(stat.kind());
+        let in_parent = || {
+            let parent = directory_of(operand.target.to_bytes());
+            let parent = open_directory(target, &parent, Follow::Yes)?;
+            may_write_at(&parent, c".")
+        };
+        let answer = match intent {
+            Intent::Skip(_) | Intent::Ask | Intent::Merge => Ok(()),
+            Intent::Overwrite if self.policy.force == Force::No => {
+                may_write_at(target, &operand.target)
+            }
+            _ if place.lists_operands => in_parent(),
+            _ => Ok(()),
+        };
+        match answer {
+            Ok(()) => Ok(()),
+            // A directory that may be written to need not be readable.
+            Err(error) if error.call == Call::Openat && error.errno == Errno::ACCESS => Ok(()),
+            Err(error) => Err((what, error.errno)),
+        }
+    }
+
     fn reason(&self, found: &Found, taken: &Taken) -> Reason {
         if taken.reached().is_some_and(|target| found.stat.same_file(&target)) {
             Reason::SameFile
@@ -376,6 +408,9 @@ impl Rehearsal<'_> {
         intent: Intent,
         old: Option<Stat>,
     ) {
+        if let Err((what, errno)) = self.may_make(place, &operand, (stat, intent)) {
+            return self.fail(place, &operand, what, Some(errno));
+        }
         if operand.rest.is_none() || intent == Intent::Create {
             self.tell(place, &operand, stat, intent);
         }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
-use haul_io::method::{Attempt, Fit, LADDER, Method, RangeJob, Sharing, Want, Zeros};
+use haul_io::method::{AtEnd, Attempt, Fit, LADDER, Method, RangeJob, Sharing, Want, Zeros};
 use haul_io::sides::{Sides, Way};
 use haul_io::{DataPolicy, Kit, Pair};
 
@@ -253,6 +253,7 @@ fn a_stop_is_heard() -> Outcome {
             target: target.as_fd(),
             offset: 0,
             end: source.stat.size,
+            at_end: AtEnd::Stop,
             pair: &pair,
             want,
             watch: desk.watch(),

@@ -100,9 +100,9 @@ pub(crate) fn dry_run(output: &Output, format: Format, request: &Request) -> Exi
         Format::Text => output.line(&summary(&needs)),
     }
     for shortage in &shortages {
-        output.error(&format!("warning: {}", shortage_text(shortage, request)));
+        output.error(&shortage_text(shortage, request));
     }
-    ended(output, needs.failures == 0)
+    ended(output, needs.failures == 0 && shortages.is_empty())
 }
 
 /// Holds what the copy needs against what the target has. Returns an exit code if that is to be

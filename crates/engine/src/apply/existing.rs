@@ -89,14 +89,7 @@ pub(super) fn stand_taken(
     if task.origin == Origin::Made {
         // This run made the directory, so the name is one of its own entries in another spelling
         // (a target that ignores case), or somebody planted it: never to be written to.
-        entry.fail(run, created(item), Some(Errno::EXIST));
-        return failed;
-    }
-    if entry.is_operand()
-        && run.is_operand_name(entry.target, identity(&taken.link))
-        && let Some(what) = over_just_created(item.stat.kind(), &taken, run.policy)
-    {
-        entry.fail(run, what, None);
+        entry.fail(run, created(item.stat.kind()), Some(Errno::EXIST));
         return failed;
     }
     let same_name = item.link.same_file(&taken.link) && is_same_name(task, entry);
@@ -109,6 +102,18 @@ pub(super) fn stand_taken(
     if decision.ask && !agreed(worker, entry, &taken) {
         Shard::one(&worker.shard.skipped);
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        return failed;
+    }
+    let takes_the_name = matches!(
+        decision.action,
+        Action::Overwrite | Action::Replace | Action::BackUp | Action::Create
+    );
+    if takes_the_name
+        && entry.is_operand()
+        && run.is_operand_name(entry.target, identity(&taken.link))
+        && let Some(what) = over_just_created(item.stat.kind(), &taken, run.policy)
+    {
+        entry.fail(run, what, None);
         return failed;
     }
     act(worker, task, entry, item, (decision.action, taken))
@@ -319,9 +324,9 @@ pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Opti
     Ok(Some(taken))
 }
 
-/// The failure of the call that makes this kind of entry.
-pub(super) fn created(item: &Item) -> What {
-    match item.stat.kind() {
+/// Returns the failure of the call that makes this kind of entry.
+pub(crate) const fn created(kind: Kind) -> What {
+    match kind {
         Kind::Directory => What::CreateDirectory,
         Kind::Symlink => What::CreateSymlink,
         Kind::Fifo => What::CreateFifo,
