@@ -277,7 +277,7 @@ fn pages_of_the_file_are_not_left_in_the_pipe() -> Outcome {
 }
 
 #[test]
-fn a_source_that_is_cut_while_it_is_read_is_read_to_its_end() -> Outcome {
+fn a_source_that_is_cut_while_it_is_read_is_read_to_its_end_and_told() -> Outcome {
     let scratch = Scratch::new()?;
     let bytes = noise(16 << 20);
     for policy in ["keep", "drop"] {
@@ -286,13 +286,17 @@ fn a_source_that_is_cut_while_it_is_read_is_read_to_its_end() -> Outcome {
             .args(["read", "--cache", policy, "--io-size", "256K", "--queue-depth", "4", "a"])
             .current_dir(scratch.path())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()?;
         let mut stdout = child.stdout.take().ok_or("no pipe")?;
         let mut read = vec![0; 1 << 20];
         stdout.read_exact(&mut read)?;
         fs::File::options().write(true).open(scratch.at("a"))?.set_len(9 << 20)?;
         stdout.read_to_end(&mut read)?;
-        assert!(child.wait()?.success(), "{policy}");
+        let mut told = String::new();
+        child.stderr.take().ok_or("no pipe")?.read_to_string(&mut told)?;
+        assert_eq!(child.wait()?.code(), Some(1), "{policy}");
+        assert_eq!(told, "haul read: a: the file became shorter while it was read\n");
         // What was in flight when it was cut may still have come.
         assert!(read.len() >= 9 << 20 && bytes.starts_with(&read), "{policy}: {}", read.len());
     }

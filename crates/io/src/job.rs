@@ -55,20 +55,20 @@ impl<'a> FileJob<'a> {
         Asked { fd: self.target, quirk: self.pair.target }
     }
 
-    /// Returns what is cached of both files now.
-    pub(crate) fn cached(&self) -> Cached {
-        Cached {
-            source: cached_bytes(self.source_pages(), 0, self.stat.size),
-            target: cached_bytes(self.target_pages(), 0, self.stat.size),
-        }
-    }
-
     /// Returns for how many files of the run residency is asked of this one.
     pub(crate) fn stands_for(&self) -> u64 {
         match self.policy.tell {
             Tell::Nothing => 0,
             Tell::Residency if self.stat.size < SAMPLED_BYTES => self.pair.small_file_stands_for(),
             Tell::Residency | Tell::Everything => 1,
+        }
+    }
+
+    /// Returns what is cached of both files now.
+    pub(crate) fn cached(&self) -> Cached {
+        Cached {
+            source: cached_bytes(self.source_pages(), 0, self.stat.size),
+            target: cached_bytes(self.target_pages(), 0, self.stat.size),
         }
     }
 

@@ -15,7 +15,7 @@ use haul_sys::{CallError, Errno};
 use crate::digest::{Algorithm, Digest};
 use crate::ladder::DataError;
 use crate::method::retrying;
-use crate::quirk::DirectIo;
+use crate::quirk::{DirectIo, HolesTold};
 use crate::residency::{Asked, cached_bytes};
 use crate::witness::{Piece, Witness};
 use crate::{Quirk, Watch};
@@ -187,7 +187,7 @@ fn check(
         if watch.stopped() {
             return Err(DataError::Stopped);
         }
-        let data = next_data(suspect, at).min(end);
+        let data = if checker.is_in_piece() { at } else { next_data(suspect, at).min(end) };
         if data > at {
             checker.zeros(data - at);
             at = data;
@@ -206,8 +206,12 @@ fn check(
     Ok(checker.finish(end, has_size && at == end))
 }
 
-/// Returns where the next data is, so that holes are not read; here, where nobody knows.
+/// Returns where the next data is, so that holes between pieces are not read; `at`, where the file
+/// system's answer is not to be believed, for a proof must not rest on it.
 fn next_data(suspect: &Suspect<'_>, at: u64) -> u64 {
+    if suspect.quirk.holes_told != HolesTold::Trusted {
+        return at;
+    }
     match seek_data(suspect.fd, at) {
         Ok(data) => (data - data % UNIT_BYTES as u64).clamp(at, suspect.bytes),
         Err(error) if error.errno == Errno::NXIO => suspect.bytes,
@@ -296,6 +300,11 @@ impl Checker {
             Some(piece) if self.at < piece.offset => (most.min(piece.offset - self.at), false),
             Some(piece) => (most.min(piece.offset + piece.bytes - self.at).max(1), true),
         }
+    }
+
+    /// Tells whether the next byte is one that was copied.
+    fn is_in_piece(&mut self) -> bool {
+        self.step(1).1
     }
 
     fn advance(&mut self, length: u64) {

@@ -1,13 +1,13 @@
 //! The shape of a copy: what is to be done with a file's holes and zeros, and whether it has a
 //! size at all.
 
-use haul_sys::fs::Kind;
+use haul_sys::fs::{Kind, Stat};
 
-use crate::Sparse;
 use crate::job::FileJob;
 use crate::method::Zeros;
 use crate::quirk::{HolesTold, SizeTold};
 use crate::segment::Map;
+use crate::{Quirk, Sparse};
 
 /// What is to be done with a file's zeros and holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +49,15 @@ pub(crate) fn is_surely_a_stream(job: &FileJob<'_>) -> bool {
         || job.pair.source.size_told == SizeTold::Guessed
 }
 
-/// Tells whether the size that was told may never have been the number of bytes: the kernel, or a
-/// program behind FUSE, makes the file up as it is read. A file that has blocks and ends before its
-/// size has lost something, whatever its times say: FUSE takes a short answer for the end.
+/// Tells whether the size that was told may never have been the number of bytes.
 pub(crate) fn may_be_a_guess(job: &FileJob<'_>) -> bool {
-    let quirk = job.pair.source;
-    let is_made_up = job.stat.blocks == 0 && quirk.holes_told == HolesTold::Doubted;
+    may_be_made_up(job.stat, job.pair.source)
+}
+
+/// Tells whether the kernel, or a program behind FUSE, may make a file up as it is read, so that its
+/// size is a guess. A file that has blocks and ends before its size has lost something, whatever its
+/// times say: FUSE takes a short answer for the end.
+pub(crate) fn may_be_made_up(stat: &Stat, quirk: &Quirk) -> bool {
+    let is_made_up = stat.blocks == 0 && quirk.holes_told == HolesTold::Doubted;
     quirk.size_told == SizeTold::Guessed || is_made_up
 }

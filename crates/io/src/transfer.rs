@@ -114,7 +114,7 @@ impl Transfer {
             shape,
             keeper: Keeper::prepare(caching(job.policy, job.stat.size), job),
             draws: Mutex::new(Draws {
-                segments: Segments::new(shape.map, job.stat.size),
+                segments: Segments::new(shape.map, job.stat.size, job.stat.allocated_bytes()),
                 remains: Remains::default(),
                 tail: None,
                 failure: None,
@@ -173,8 +173,11 @@ impl Transfer {
             // A refusal other than a full disk only means that writing will allocate.
             match retrying(&watch, || fallocate(job.target, 0, job.stat.size, Allocate::KeepSize)) {
                 Ok(()) => self.reserved(job, &watch)?,
-                Err(error) if is_full(error.errno) => return Err(error.into()),
-                Err(_) => {}
+                Err(error) => match verdict(error.call, error.errno) {
+                    // Writing will allocate; or the run is being stopped.
+                    Verdict::NextMethod(_) | Verdict::Retry => {}
+                    Verdict::Fail => return Err(error.into()),
+                },
             }
         }
         Ok(())
@@ -286,7 +289,7 @@ impl Transfer {
             end: range.end,
             at_end: if whole && self.probes_end(job) { AtEnd::Probe } else { AtEnd::Stop },
             pair: job.pair,
-            want: self.want(job, whole),
+            want: Want { zeros: self.zeros(job), ..self.want(job, whole) },
             watch,
         }
     }
@@ -305,6 +308,13 @@ impl Transfer {
         let method = LADDER.get(self.line.load(Ordering::Relaxed));
         job.stat.size == 0
             || (self.probes_end(job) && method.is_some_and(|method| method.probes_end()))
+    }
+
+    /// Returns what becomes of zeros. What is read because a map was not believed may be holes.
+    fn zeros(&self, job: &FileJob<'_>) -> Zeros {
+        let may_skip = self.shape.map == Map::Ask && job.policy.choice == Choice::Auto;
+        let is_doubted = || self.lock().segments.is_doubted();
+        if may_skip && is_doubted() { Zeros::Skip } else { self.shape.zeros }
     }
 
     fn lock(&self) -> MutexGuard<'_, Draws> {

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::stream::{PassError, ReadPlan, Reader, Side, Source, Watch};
+use haul_io::stream::{PassError, ReadPlan, Reader, Side, Source, Trouble, Watch};
 use haul_io::{Cache, DataPolicy};
 use haul_sys::data::pipe_with_room;
 use haul_sys::fs::{Blocking, set_blocking};
@@ -143,7 +143,7 @@ fn what_is_in_the_pipe_is_not_the_files_any_more() -> Outcome {
 }
 
 #[test]
-fn a_file_that_was_cut_ends_where_it_does() -> Outcome {
+fn a_file_that_was_cut_ends_where_it_does_and_says_so() -> Outcome {
     for place in places()? {
         for left in [0, 2 * MIB, 3 * MIB + 1000, 5 * MIB + 4096] {
             let source = place.dense(9 * MIB)?;
@@ -151,7 +151,8 @@ fn a_file_that_was_cut_ends_where_it_does() -> Outcome {
             File::options().write(true).open(place.at("source"))?.set_len(left)?;
             let (inlet, taking) = taker(1 << 20)?;
             reader.pour(inlet.as_fd(), &mut After(u64::MAX)).map_err(failed)?;
-            rest(&mut reader, &inlet)?;
+            let end = rest(&mut reader, &inlet).map_err(|error| error.to_string());
+            assert_eq!(end, Err(Trouble::Shrank.to_string()), "{} {left}", place.name);
             drop(inlet);
             let taken = taking.join().map_err(|_| "the taker failed")??;
             let whole = usize::try_from(left)?;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, NEVER, PIPE_BYTES, PassError, Passing, ReadPlan, Reader, Side, Source, Trouble, pass,
-    write_all,
+    Block, NEVER, PIPE_BYTES, PassError, Passing, ReadPlan, Reader, Side, Source,
+    Trouble, pass, write_all,
 };
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
@@ -184,7 +184,7 @@ impl Stream<'_> {
             ));
         }
         if self.may_pass(&source, &reader) {
-            return self.pass(&source);
+            return self.pass(&source, &reader);
         }
         let skip = if reader.told_bytes().is_none() { skip } else { 0 };
         self.pump(reader, skip, file)
@@ -227,7 +227,7 @@ impl Stream<'_> {
         self.is_blind() && policy.io_bytes.is_none() && policy.queue_depth.is_none()
     }
 
-    fn pass(&self, source: &Source) -> Result<(), Failed> {
+    fn pass(&self, source: &Source, reader: &Reader) -> Result<(), Failed> {
         let (Source::Own(file) | Source::Shared(file)) = source;
         seek_set(&**file, self.wanted.offset).map_err(|error| Failed::Input(error.text()))?;
         let mut passing = Passing {
@@ -238,7 +238,10 @@ impl Stream<'_> {
         let stdout = std::io::stdout();
         let passed =
             self.tally.waiting(Side::Target, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
-        passed.map(drop).map_err(Failed::from)
+        if reader.is_short(self.wanted.offset.saturating_add(passed?)) {
+            return Err(Failed::Input(Trouble::Shrank.to_string()));
+        }
+        Ok(())
     }
 
     fn pump(&self, mut reader: Reader, skip: u64, file: &OsStr) -> Result<(), Failed> {

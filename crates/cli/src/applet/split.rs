@@ -7,10 +7,12 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::fully::again;
 use haul_io::split::{
     Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
     by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,
 };
+use haul_io::stream::Trouble;
 use haul_sys::data::{pread, seek_set};
 use haul_sys::errno_text;
 use haul_sys::fs::fstat;
@@ -402,6 +404,7 @@ impl Run<'_> {
             };
             let done = |piece: NamedFile, moved| match moved {
                 Moved::All => piece.close(),
+                Moved::Shrank => Err(shrank(name)),
                 Moved::Unread(errno) => Err(Fatal::of(name, &errno_text(errno))),
                 Moved::Unwritten(errno) => Err(Fatal::of(&piece.name, &errno_text(errno))),
             };
@@ -464,12 +467,12 @@ impl Run<'_> {
 }
 
 fn read_at(name: &[u8], input: &Sized, buffer: &mut [u8], offset: u64) -> Result<usize, Fatal> {
-    loop {
-        match pread(input, buffer, input.base + offset) {
-            Err(error) if error.errno == haul_sys::Errno::INTR => {}
-            answer => return answer.map_err(|error| Fatal::of(name, &error.text())),
-        }
-    }
+    again(|| pread(input, buffer, input.base + offset))
+        .map_err(|error| Fatal::of(name, &error.text()))
+}
+
+fn shrank(name: &[u8]) -> Fatal {
+    Fatal::of(name, &Trouble::Shrank.to_string())
 }
 
 /// Calls with the bytes of a range, until there are no more or nobody wants them.
@@ -486,6 +489,9 @@ fn each_block(
         let room = buffer.get_mut(..most).unwrap_or_default();
         let filled = read_at(name, input, room, offset)?;
         let bytes = buffer.get(..filled).unwrap_or_default();
+        if bytes.is_empty() && fstat(input).is_ok_and(|now| now.size < input.base + range.end) {
+            return Err(shrank(name));
+        }
         if bytes.is_empty() || take(bytes)? == Taken::Refused {
             break;
         }

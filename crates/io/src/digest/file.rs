@@ -115,6 +115,10 @@ pub fn hash_file(
             }
             Ok(None) => return Ok(FileHash { bytes, not_direct: reader.not_direct() }),
             Err(Trouble::Call(error)) => return Err(error),
+            // As for every other reader, a file has the bytes that reading gives.
+            Err(Trouble::Shrank) => {
+                return Ok(FileHash { bytes, not_direct: reader.not_direct() });
+            }
             // Nobody stops this reader, and reading always takes.
             Err(Trouble::Stopped | Trouble::NoProgress) => {
                 return Err(CallError::new(haul_sys::Call::Read, Errno::CANCELED));

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use haul_sys::data::{Allocate, fallocate, ficlone_range, pread, sendfile};
+use haul_sys::fs::fstat;
 use haul_sys::{CallError, Errno};
 
 use crate::errno::{Verdict, verdict};
@@ -44,8 +45,10 @@ pub struct Ways {
 /// Why a range did not arrive, as far as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// All of it did, or all that the source has.
+    /// All of it did.
     All,
+    /// The source ended before, for it became shorter.
+    Shrank,
     /// The source could not be read.
     Unread(Errno),
     /// The target could not be written.
@@ -73,7 +76,7 @@ pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways:
     while offset < range.end && !ways.no_sendfile.load(Ordering::Relaxed) {
         let step = usize::try_from((range.end - offset).min(STEP_BYTES)).unwrap_or(BUFFER_BYTES);
         match again(|| sendfile(source, offset, target, step)) {
-            Ok(0) => return Moved::All,
+            Ok(0) => return ended(source, range.end),
             Ok(count) => offset += count as u64,
             Err(error) => match verdict(error.call, error.errno) {
                 Verdict::NextMethod(_) => ways.no_sendfile.store(true, Ordering::Relaxed),
@@ -82,6 +85,16 @@ pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways:
         }
     }
     through_buffer(source, offset..range.end, target)
+}
+
+/// Tells why a source ended before the end of a range. One that has that size all the same never had
+/// as many bytes.
+fn ended(source: BorrowedFd<'_>, end: u64) -> Moved {
+    match fstat(source) {
+        Ok(stat) if stat.size < end => Moved::Shrank,
+        Ok(_) => Moved::All,
+        Err(error) => Moved::Unread(error.errno),
+    }
 }
 
 /// Tells which side a failed `sendfile` is about, which the kernel does not say.
@@ -118,7 +131,7 @@ fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<
         let step = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
         let room = buffer.get_mut(..step).unwrap_or(&mut []);
         let filled = match again(|| pread(source, &mut *room, offset)) {
-            Ok(0) => break,
+            Ok(0) => return ended(source, range.end),
             Ok(filled) => filled,
             Err(error) => return Moved::Unread(error.errno),
         };

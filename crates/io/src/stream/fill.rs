@@ -9,7 +9,7 @@ use haul_sys::data::read;
 use haul_sys::process::{Ready, wait_until};
 
 use super::block::Block;
-use super::reader::wait_for;
+use super::ready::wait_for;
 use super::trouble::Trouble;
 
 /// How long a thread that no signal wakes waits for input before it looks whether it still should:

@@ -14,6 +14,7 @@ mod pass;
 mod pour;
 mod queue;
 mod reader;
+mod ready;
 mod slot;
 mod source;
 mod staged;

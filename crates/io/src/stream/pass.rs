@@ -16,7 +16,7 @@ use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
-use super::reader::wait_for;
+use super::ready::wait_for;
 use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::kit::BUFFER_BYTES;

@@ -10,14 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::data::{self, Advice, fadvise, pread, read, seek_set, set_way};
+use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
-use haul_sys::process::{Ready, wait_until};
-use haul_sys::{Call, CallError, Errno};
+use haul_sys::process::Ready;
+use haul_sys::{CallError, Errno};
 
-use super::block::{Block, LOOK, Pool};
+use super::block::{Block, Pool};
 use super::pass::PassError;
 use super::pour::{CHUNK_BYTES, Watch, pour};
 use super::queue::{Deed, Done, Queue, Request, make};
+use super::ready::wait_for;
 use super::slot::Slot;
 use super::source::{Executor, Manner, Pages, ReadPlan, Source, decide, open_own};
 use super::trouble::Trouble;
@@ -53,6 +55,8 @@ pub struct Reader {
     delivered: u64,
     /// Where the source ends as far as is known, and no further than what is wanted.
     end: u64,
+    /// Where it ended when the reader was made.
+    told_end: u64,
     zeros: Option<Block>,
     retries: u32,
     phase: Phase,
@@ -105,13 +109,14 @@ impl Reader {
         let phase = if manner.positioned { Phase::Told } else { Phase::Rest };
         Reader {
             pool: Pool::new(manner.request_bytes, depth + plan.held.max(1)),
-            segments: Segments::new(manner.map, end),
+            segments: Segments::new(manner.map, end, manner.allocated_bytes),
             data: 0..0,
             slots: VecDeque::with_capacity(depth),
             first: 0,
             next: plan.offset,
             delivered: plan.offset,
             end,
+            told_end: end,
             zeros: None,
             retries: RETRIES,
             phase,
@@ -128,6 +133,12 @@ impl Reader {
     #[must_use]
     pub fn told_bytes(&self) -> Option<u64> {
         self.manner.positioned.then(|| self.end.saturating_sub(self.plan.offset))
+    }
+
+    /// Tells whether a source that ends here has lost bytes since the reader was made.
+    #[must_use]
+    pub fn is_short(&self, end: u64) -> bool {
+        !self.manner.is_guess && end < self.told_end
     }
 
     /// Returns the offset of the next byte that will be delivered.
@@ -159,7 +170,11 @@ impl Reader {
     /// An error is told once, after all bytes before it; then the reader is at its end.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
     pub fn next(&mut self) -> Result<Option<Block>, Trouble> {
-        let answer = self.next_block();
+        let was_over = self.phase == Phase::Over;
+        let answer = match self.next_block() {
+            Ok(None) if !was_over && self.is_short(self.delivered) => Err(Trouble::Shrank),
+            answer => answer,
+        };
         match &answer {
             Ok(Some(block)) => self.has_delivered(block.len() as u64),
             Ok(None) | Err(_) => {
@@ -295,6 +310,11 @@ impl Reader {
             if self.data.start > border {
                 self.segments.ask_again_from(border);
                 self.data = border..border;
+            }
+            if self.data.start > self.next {
+                // Behind the end of a file that became shorter there is no hole.
+                let size = fstat(self.source.file())?.size;
+                self.end = self.end.min(size.max(self.next));
             }
         }
         Ok(())
@@ -577,14 +597,4 @@ impl Reader {
 
 fn forget(fd: BorrowedFd<'_>, start: u64, end: u64) {
     let _advised = fadvise(fd, start, end - start, Advice::DontNeed);
-}
-
-/// Waits a moment for a descriptor that is not ready; the caller tries again in any case.
-pub(super) fn wait_for(fd: BorrowedFd<'_>, ready: Ready) -> Result<(), Trouble> {
-    match wait_until(fd, ready, Some(LOOK)) {
-        Err(error) if error.errno != Errno::INTR => {
-            Err(Trouble::Call(CallError::new(Call::Poll, error.errno)))
-        }
-        _ => Ok(()),
-    }
 }

@@ -21,6 +21,7 @@ use super::queue::Queue;
 use crate::quirk::{HolesTold, SizeTold, Trips, of_magic};
 use crate::residency::{Asked, absent};
 use crate::segment::Map;
+use crate::shape::may_be_made_up;
 use crate::sides::{Way, go_direct};
 use crate::{Cache, DataPolicy, Quirk};
 
@@ -126,6 +127,10 @@ pub(super) struct Manner {
     pub(super) positioned: bool,
     /// The size that was told.
     pub(super) told_bytes: u64,
+    /// Allocated bytes, as `stat` reported them.
+    pub(super) allocated_bytes: u64,
+    /// Whether a file may end before that size although nothing happened to it.
+    pub(super) is_guess: bool,
     pub(super) way: Way,
     /// What offsets and lengths are multiples of.
     pub(super) align: u64,
@@ -153,6 +158,8 @@ pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<Manner> {
     let mut manner = Manner {
         positioned: false,
         told_bytes: 0,
+        allocated_bytes: 0,
+        is_guess: false,
         way: Way::Cached,
         align: 1,
         map: Map::Dense,
@@ -171,6 +178,8 @@ pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<Manner> {
     }
     manner.positioned = true;
     manner.told_bytes = stat.size;
+    manner.allocated_bytes = stat.allocated_bytes();
+    manner.is_guess = may_be_made_up(&stat, quirk);
     if stat.may_have_holes() && quirk.holes_told == HolesTold::Trusted {
         manner.map = Map::Ask;
     }

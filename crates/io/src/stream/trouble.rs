@@ -11,6 +11,8 @@ pub enum Trouble {
     Stopped,
     /// A target took no bytes without saying why.
     NoProgress,
+    /// A source ended before the end that it had when it was opened.
+    Shrank,
 }
 
 impl From<CallError> for Trouble {
@@ -25,6 +27,7 @@ impl std::fmt::Display for Trouble {
             Trouble::Call(error) => f.write_str(&error.text()),
             Trouble::Stopped => f.write_str("stopped"),
             Trouble::NoProgress => f.write_str("no bytes were taken"),
+            Trouble::Shrank => f.write_str("the file became shorter while it was read"),
         }
     }
 }

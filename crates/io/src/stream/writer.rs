@@ -20,7 +20,7 @@ use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::queue::{Deed, Done, Queue, Request, make};
-use super::reader::wait_for;
+use super::ready::wait_for;
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target};
 use super::trouble::Trouble;

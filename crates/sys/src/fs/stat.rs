@@ -108,6 +108,12 @@ impl Stat {
         self.ino == other.ino && self.dev == other.dev
     }
 
+    /// Returns how many bytes are allocated.
+    #[must_use]
+    pub const fn allocated_bytes(&self) -> u64 {
+        self.blocks.saturating_mul(512)
+    }
+
     /// Tells whether fewer blocks are allocated than the size needs, the sign of holes.
     #[must_use]
     pub const fn may_have_holes(&self) -> bool {
