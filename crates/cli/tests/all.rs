@@ -30,6 +30,7 @@ mod mv_crash;
 mod mv_races;
 mod operands;
 mod output;
+mod pipe_pages;
 mod preserve;
 mod profile;
 mod races;

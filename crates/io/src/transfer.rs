@@ -610,6 +610,3 @@ impl Transfer {
     }
 }
 
-fn is_full(errno: haul_sys::Errno) -> bool {
-    matches!(errno, haul_sys::Errno::NOSPC | haul_sys::Errno::DQUOT | haul_sys::Errno::FBIG)
-}

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::stream::{NEVER, Passing, Side, Trouble, pass, write_all};
+use haul_io::stream::{NEVER, Passing, PipePages, Side, Trouble, pass, write_all};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
 use haul_sys::process::{Standard, was_closed};
@@ -183,7 +183,8 @@ fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(
     if !formatter.is_idle() {
         return format_all(source, target.fd, formatter);
     }
-    let mut passing = Passing { stop: &NEVER, most: None, moved: &mut |_| {} };
+    let pages = PipePages::Shared;
+    let mut passing = Passing { pages, stop: &NEVER, most: None, moved: &mut |_| {} };
     match pass(source, target.fd, &mut passing) {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.side {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, NEVER, PIPE_BYTES, PassError, Passing, ReadPlan, Reader, Side, Source,
+    Block, NEVER, PIPE_BYTES, PassError, Passing, PipePages, ReadPlan, Reader, Side, Source,
     Trouble, pass, write_all,
 };
 use haul_sys::data::{seek_set, widen_pipe};
@@ -231,6 +231,7 @@ impl Stream<'_> {
         let (Source::Own(file) | Source::Shared(file)) = source;
         seek_set(&**file, self.wanted.offset).map_err(|error| Failed::Input(error.text()))?;
         let mut passing = Passing {
+            pages: PipePages::Shared,
             stop: &NEVER,
             most: self.wanted.length,
             moved: &mut |bytes| self.tally.moved(bytes),

@@ -27,7 +27,7 @@ mod writer;
 pub use block::{Block, Pool};
 pub use fill::{fill, fill_while};
 pub use gate::{Gate, Marks};
-pub use pass::{PIPE_BYTES, PassError, Passing, Side, pass, write_all};
+pub use pass::{PIPE_BYTES, PassError, Passing, PipePages, Side, pass, write_all};
 pub use pour::Watch;
 pub use reader::Reader;
 pub use source::{ReadPlan, Source};

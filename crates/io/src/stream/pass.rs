@@ -1,9 +1,11 @@
 //! Passing bytes on from one descriptor to another, from where each stands, without taking them into
 //! our own memory where the kernel can do without.
 //!
-//! What is spliced from a file into a pipe are the file's own pages: who changes the file changes
-//! what the reader of the pipe will see, even when we have long ended. So the last pipeful is
-//! copied: when it fits into the pipe, every page of the file has left it.
+//! `splice` puts the file's own pages into a pipe: a program that changes the file then changes what
+//! the reader of the pipe will see, even after this process has ended. So the last pipeful is copied:
+//! when it fits into the pipe, every page of the file has left it. Pages that come out of a pipe may
+//! be those of a file, put there by a process that relies on their leaving; so they are not passed
+//! on to another pipe or to a socket, but copied.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +53,19 @@ pub struct PassError {
     pub trouble: Trouble,
 }
 
+/// Whose the pages are that a pipe holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipePages {
+    /// They may be those of a file, which may change.
+    Shared,
+    /// No file has them.
+    Own,
+}
+
 /// How bytes are passed on.
 pub struct Passing<'a> {
+    /// Whose pages the source has, where that is a pipe.
+    pub pages: PipePages,
     /// Ends it when it is set.
     pub stop: &'a AtomicBool,
     /// The most bytes that are wanted; `None` is all there are.
@@ -119,7 +132,10 @@ impl Work<'_, '_, '_> {
             (Kind::Fifo, Kind::Fifo | Kind::Regular | Kind::BlockDevice | Kind::Socket) => {
                 widen_pipe(self.source, PIPE_BYTES);
                 widen_pipe(self.target, PIPE_BYTES);
-                Through::Splice(u64::MAX)
+                // Files and block devices take copies of pages; the others take the pages.
+                let copies = matches!(to.kind(), Kind::Regular | Kind::BlockDevice);
+                let may_splice = copies || self.passing.pages == PipePages::Own;
+                if may_splice { Through::Splice(u64::MAX) } else { Through::Memory }
             }
             _ => Through::Memory,
         }

@@ -20,7 +20,7 @@ use haul_sys::Errno;
 use haul_sys::data::{pipe_with_room, splice_in_now};
 use haul_sys::memory::page_bytes;
 
-use super::pass::{PassError, Passing, Side, pass};
+use super::pass::{PassError, Passing, PipePages, Side, pass};
 use crate::fully::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
@@ -87,7 +87,8 @@ fn run(
         // A thread that is gone has filled nothing.
         let filled = watch.waiting(Side::Source, || lane.filled.recv()).unwrap_or(0);
         let most = Some(filled as u64);
-        let mut passing = Passing { stop, most, moved: &mut |_| {} };
+        // Direct reads fill pages of the pipe's own.
+        let mut passing = Passing { pages: PipePages::Own, stop, most, moved: &mut |_| {} };
         watch.waiting(Side::Target, || pass(lane.outlet.as_fd(), pipe, &mut passing))?;
         total += filled as u64;
         goes_on &= watch.moved(filled as u64);
