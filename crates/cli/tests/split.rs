@@ -237,3 +237,32 @@ fn what_cannot_be_read_is_told_although_empty_pieces_are_left_out() -> Outcome {
     assert_eq!(done.errors(), "split: in: Input/output error\n");
     Ok(())
 }
+
+#[test]
+fn a_pipe_is_kept_where_the_file_system_has_no_files_without_names() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("kept"))?;
+    fs::create_dir(scratch.at("parts"))?;
+    let text = lines(1_000_000);
+    let log = scratch.at("log");
+    // The first call that asks for such a file is found in a run without a fault.
+    let call = split(["-n", "3", "-", "parts/x"]).input(text.clone());
+    let call = call.env("TMPDIR", "kept").in_dir(scratch.path());
+    let plain = Strace::new(&log).trace("openat");
+    assert_eq!(plain.wrap(call.clone()).run()?.code(), Some(0));
+    let opened = plain.lines()?;
+    let at = opened.iter().position(|line| line.text.contains("O_TMPFILE"));
+    let at = at.ok_or("no file without a name")? + 1;
+    for errno in ["EOPNOTSUPP", "EISDIR", "EINVAL"] {
+        let inject = format!("openat:error={errno}:when={at}");
+        let done = Strace::new(&log).trace("openat").inject(&inject).wrap(call.clone()).run()?;
+        assert_eq!(done.code(), Some(0), "{errno}: {done:?}");
+        let joined: Vec<u8> = pieces(&scratch, "parts")?.into_values().flatten().collect();
+        assert!(joined == text, "{errno}: other bytes");
+        assert_eq!(fs::read_dir(scratch.at("kept"))?.count(), 0, "{errno}: a file is left");
+    }
+    Ok(())
+}

@@ -170,7 +170,6 @@ impl Transfer {
             && !self.ended.load(Ordering::Relaxed)
             && !self.expects_reflink(job)
         {
-            // A refusal other than a full disk only means that writing will allocate.
             match retrying(&watch, || fallocate(job.target, 0, job.stat.size, Allocate::KeepSize)) {
                 Ok(()) => self.reserved(job, &watch)?,
                 Err(error) => match verdict(error.call, error.errno) {
@@ -609,4 +608,3 @@ impl Transfer {
         Err(error)
     }
 }
-

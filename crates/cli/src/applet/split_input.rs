@@ -10,10 +10,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use haul_io::fan::write_whole;
+use haul_io::fully::again;
+use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::quirk::{self, SizeTold};
 use haul_io::split::Source;
 use haul_sys::data::{Advice, fadvise, read};
-use haul_sys::fs::{Access, CWD, Follow, Kind, Stat, fstat, fstatfs, open_directory, open_unnamed};
+use haul_sys::fs::{
+    Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
+    unlinkat,
+};
 use haul_sys::process::{Ready, wait_until};
 use haul_sys::{CallError, Errno};
 
@@ -94,7 +99,7 @@ impl Input {
         let directory = CString::new(directory.into_vec())
             .map_err(|_| undetermined(CallError::new(haul_sys::Call::Openat, Errno::INVAL)))?;
         let kept = open_directory(CWD, &directory, Follow::Yes)
-            .and_then(|directory| open_unnamed(&directory, 0o600, Access::ReadWrite))
+            .and_then(|directory| open_without_name(&directory))
             .map_err(undetermined)?;
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut bytes = 0;
@@ -115,6 +120,19 @@ impl Input {
     }
 }
 
+/// Opens a file that no name leads to. Where the file system has none (NFS, FUSE, older overlayfs), it
+/// is made under a hidden name, which is removed at once.
+fn open_without_name(directory: &OwnedFd) -> Result<OwnedFd, CallError> {
+    match open_unnamed(directory, 0o600, Access::ReadWrite) {
+        Err(error) if has_no_unnamed(error.errno) => {}
+        answer => return answer,
+    }
+    let how = OpenHow { access: Access::ReadWrite, ..OpenHow::new_file(0o600) };
+    let (file, name) = make_hidden(|name| openat(directory, name, how))?;
+    unlinkat(directory, &name)?;
+    Ok(file)
+}
+
 /// Bytes in order.
 pub(super) struct InOrder {
     input: Input,
@@ -133,8 +151,7 @@ impl Source<Fatal> for InOrder {
 /// Reads what there is; waits where somebody has made the descriptor non-blocking.
 fn read_some(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, CallError> {
     loop {
-        match read(&fd, buffer) {
-            Err(error) if error.errno == Errno::INTR => {}
+        match again(|| read(&fd, buffer)) {
             Err(error) if error.errno == Errno::AGAIN => {
                 match wait_until(&fd, Ready::ToRead, None) {
                     Err(error) if error.errno != Errno::INTR => return Err(error),

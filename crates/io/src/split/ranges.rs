@@ -59,17 +59,18 @@ pub enum Moved {
 pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways: &Ways) -> Moved {
     let (source, target) = (source.as_fd(), target.as_fd());
     let bytes = range.end - range.start;
-    if share(source, &range, target, ways) {
-        return Moved::All;
+    match share(source, &range, target, ways) {
+        Ok(true) => return Moved::All,
+        Ok(false) => {}
+        Err(error) => return blamed(error),
     }
     if bytes >= PREALLOCATE_BYTES && !ways.no_allocation.load(Ordering::Relaxed) {
-        match fallocate(target, 0, bytes, Allocate::KeepSize) {
-            Err(error) if matches!(error.errno, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
-                return Moved::Unwritten(error.errno);
-            }
-            // Only the speed differs.
-            Err(_) => ways.no_allocation.store(true, Ordering::Relaxed),
+        let reserved = again(|| fallocate(target, 0, bytes, Allocate::KeepSize));
+        match reserved.map_err(|error| (verdict(error.call, error.errno), error.errno)) {
             Ok(()) => {}
+            // Only the speed differs.
+            Err((Verdict::NextMethod(_), _)) => ways.no_allocation.store(true, Ordering::Relaxed),
+            Err((Verdict::Retry | Verdict::Fail, errno)) => return Moved::Unwritten(errno),
         }
     }
     let mut offset = range.start;
@@ -97,7 +98,7 @@ fn ended(source: BorrowedFd<'_>, end: u64) -> Moved {
     }
 }
 
-/// Tells which side a failed `sendfile` is about, which the kernel does not say.
+/// Tells which side a failed call on both is about, which the kernel does not say.
 fn blamed(error: CallError) -> Moved {
     match error.errno {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::PIPE | Errno::ROFS => {
@@ -107,18 +108,29 @@ fn blamed(error: CallError) -> Moved {
     }
 }
 
-fn share(source: BorrowedFd<'_>, range: &Range<u64>, target: BorrowedFd<'_>, ways: &Ways) -> bool {
+/// Shares the blocks of a range; `false` where the table says that they are to be copied.
+fn share(
+    source: BorrowedFd<'_>,
+    range: &Range<u64>,
+    target: BorrowedFd<'_>,
+    ways: &Ways,
+) -> Result<bool, CallError> {
     let bytes = range.end - range.start;
     let is_whole = range.start.is_multiple_of(BLOCK_BYTES) && bytes.is_multiple_of(BLOCK_BYTES);
     if bytes < SHARE_BYTES || !is_whole || ways.no_sharing.load(Ordering::Relaxed) {
-        return false;
+        return Ok(false);
     }
-    let shared = ficlone_range(source, range.start, bytes, target, 0);
-    // All or nothing; whatever else is wrong shows when the bytes are copied.
-    if shared.is_err() {
-        ways.no_sharing.store(true, Ordering::Relaxed);
+    match again(|| ficlone_range(source, range.start, bytes, target, 0)) {
+        Ok(()) => Ok(true),
+        Err(error) => match verdict(error.call, error.errno) {
+            Verdict::NextMethod(_) => {
+                // All ranges are of one file: what it refuses once, it refuses again.
+                ways.no_sharing.store(true, Ordering::Relaxed);
+                Ok(false)
+            }
+            Verdict::Retry | Verdict::Fail => Err(error),
+        },
     }
-    shared.is_ok()
 }
 
 fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<'_>) -> Moved {
