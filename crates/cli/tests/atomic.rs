@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
+use haul_io::hidden::{is_hidden_name, name_of};
 use haul_manifest::Aspects;
 
 use super::support::judge::{demand_equal, snapshot};
@@ -41,7 +42,7 @@ fn plant_old(dir: &Path) -> Outcome {
 }
 
 fn is_hidden(name: &str) -> bool {
-    name.len() == 18 && name.starts_with(".haul-")
+    is_hidden_name(name.as_bytes())
 }
 
 /// Which leftovers there may be.
@@ -381,27 +382,43 @@ fn the_power_goes_and_every_name_has_its_bytes() -> Outcome {
 #[test]
 fn leftovers_of_dead_runs_are_removed_and_nothing_else() -> Outcome {
     let scratch = Scratch::new()?;
-    let hidden = |letters: &str| format!("d/.haul-{letters}");
-    scratch.write(&hidden("0123456789ab"), "dead")?;
-    scratch.write(&hidden("0123456789av"), "at work")?;
-    symlink("x", scratch.at(hidden("vvvvvvvvvvvv")))?;
-    for name in ["d/.haul-notes", "d/.haul-0123456789ABC", "d/e/file", ".haul-0123456789ab.txt"] {
+    let hidden = |letters: &[u8; 12]| -> Outcome<String> {
+        Ok(format!("d/{}", name_of(*letters)?.into_string()?))
+    };
+    let (dead, used) = (hidden(b"0123456789ab")?, hidden(b"0123456789av")?);
+    scratch.write(&dead, "dead")?;
+    scratch.write(&used, "at work")?;
+    symlink("x", scratch.at(hidden(b"vvvvvvvvvvvv")?))?;
+    let persons = [
+        "d/.haul-notes",
+        "d/.haul-architecture",
+        "d/.haul-installation",
+        "d/.haul-0123456789ab",
+        "d/.haul-architecture-123456789",
+        "d/.haul-mv-1-d2-3",
+        "d/e/file",
+    ];
+    for name in persons {
         scratch.write(name, "a person's")?;
     }
+    scratch.write(&format!("{dead}.txt"), "a person's")?;
     let clean = |words: &[&str]| Call::of(haul()).word("clean").words(words).in_dir(scratch.path());
     // Nothing is a leftover that was touched a moment ago.
     let young = clean(&["."]).succeed()?;
     assert_eq!(young.text().matches("younger than").count(), 3, "{young:?}");
     if has("flock")? {
-        let script = "exec 9<d/.haul-0123456789av; flock -n 9; exec \"$0\" clean \"$@\" .";
-        let call = Call::of("bash").words(["-c", script]).word(haul()).in_dir(scratch.path());
+        let script = format!("exec 9<{used}; flock -n 9; exec \"$0\" clean \"$@\" .");
+        let call = Call::of("bash").words(["-c", &script]).word(haul()).in_dir(scratch.path());
         let told = call.clone().words(["-n", "--older-than=0"]).succeed()?;
         assert_eq!(told.text().matches("would remove").count(), 2, "{told:?}");
         let old = call.word("--older-than=0").succeed()?;
         assert_eq!(old.text().matches("removed").count(), 2, "{old:?}");
-        assert!(scratch.at(hidden("0123456789av")).exists());
+        assert!(scratch.at(&used).exists());
     }
-    assert!(scratch.at("d/.haul-notes").exists() && scratch.at("d/e/file").exists());
+    for name in persons {
+        assert!(scratch.at(name).exists(), "{name}");
+    }
+    assert!(scratch.at(format!("{dead}.txt")).exists());
     let missing = clean(&["nowhere"]).run()?;
     assert_eq!(missing.code(), Some(1), "{missing:?}");
     Ok(())

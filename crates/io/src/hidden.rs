@@ -1,5 +1,8 @@
-//! Hidden names: `.haul-` and twelve letters, for files on their way where a file cannot be without
-//! a name, and for the instant before one takes another's place.
+//! Hidden names: `.haul-`, twelve letters and a checksum of nine digits, for files on their way where
+//! a file cannot be without a name, and for the instant before one takes another's place.
+//!
+//! `haul clean` removes what has such a name, so no name that a person gives may pass for one: no word
+//! has nine digits behind it, and of names that have, one in 1,000,000,000 has the right ones.
 //!
 //! One form for everybody, so that `haul clean` knows what a run that was killed has left, and one
 //! lock, so that it leaves alone what a run is at work on.
@@ -19,6 +22,12 @@ pub const LETTERS: usize = 12;
 
 /// Letters of hidden names: 32, and none that differ only by case.
 const ALPHABET: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
+
+/// Digits of a checksum.
+const CHECK_DIGITS: usize = 9;
+
+/// One more than the largest checksum.
+const CHECKS: u64 = 1_000_000_000;
 
 /// How many random names are tried. Even the second is never needed, unless somebody fills the
 /// directory with all of them.
@@ -59,9 +68,22 @@ pub fn has_no_unnamed(errno: Errno) -> bool {
 /// Tells whether a name is one that [`under_hidden_name`] gives.
 #[must_use]
 pub fn is_hidden_name(name: &[u8]) -> bool {
-    name.strip_prefix(PREFIX.as_bytes()).is_some_and(|letters| {
-        letters.len() == LETTERS && letters.iter().all(|letter| ALPHABET.contains(letter))
-    })
+    let Some((letters, rest)) =
+        name.strip_prefix(PREFIX.as_bytes()).and_then(|rest| rest.split_at_checked(LETTERS))
+    else {
+        return false;
+    };
+    letters.iter().all(|letter| ALPHABET.contains(letter))
+        && rest.strip_prefix(b"-") == Some(checksum(letters).as_bytes())
+}
+
+/// Returns the checksum of a name that haul gives: it tells that name from all others.
+#[must_use]
+pub fn checksum(name: &[u8]) -> String {
+    /// Part of the form of the names: with another one, what earlier runs have left is not known.
+    const SEED: u64 = 0x6861_756c;
+    let check = xxhash_rust::xxh3::xxh3_64_with_seed(name, SEED) % CHECKS;
+    format!("{check:0CHECK_DIGITS$}")
 }
 
 fn hidden_name() -> Result<CString> {
@@ -70,8 +92,8 @@ fn hidden_name() -> Result<CString> {
 
 /// Spells the hidden name of these letters, of which five bits count: for who has to find it again.
 pub fn name_of(letters: [u8; LETTERS]) -> Result<CString> {
-    let mut name = PREFIX.as_bytes().to_vec();
-    name.extend(letters.iter().map(|byte| ALPHABET[usize::from(byte % 32)]));
+    let letters = letters.map(|byte| ALPHABET[usize::from(byte % 32)]);
+    let name = [PREFIX.as_bytes(), &letters, b"-", checksum(&letters).as_bytes()].concat();
     CString::new(name).map_err(|_| CallError::new(Call::Getrandom, Errno::INVAL))
 }
 
@@ -84,8 +106,71 @@ mod tests {
         let name = hidden_name().expect("a name");
         assert!(is_hidden_name(name.to_bytes()), "{name:?}");
         assert_ne!(name, hidden_name().expect("another"));
-        for other in [".haul-", ".haul-notes", ".haul-0123456789AB", "x.haul-0123456789ab"] {
+        let mut long = name.to_bytes().to_vec();
+        long.push(b'0');
+        assert!(!is_hidden_name(&long));
+        for other in [
+            ".haul-",
+            ".haul-notes",
+            ".haul-0123456789ab",
+            ".haul-0123456789ab-",
+            ".haul-0123456789AB-000000000",
+            "x.haul-0123456789ab-000000000",
+        ] {
             assert!(!is_hidden_name(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_form_of_the_names_stays() {
+        // What a run has left, a later version has to know.
+        let name = name_of(*b"abcdefghijkl").expect("a name");
+        assert_eq!(name.as_bytes(), b".haul-123456789abc-415481728");
+    }
+
+    /// Makes words as of a language: syllables, twelve letters in all.
+    fn words() -> impl Iterator<Item = String> {
+        const SYLLABLES: [&str; 16] = [
+            "ar", "chi", "tec", "ture", "in", "sta", "la", "tion", "con", "ver", "men", "ting",
+            "re", "pro", "gra", "mer",
+        ];
+        let mut state = 1_usize;
+        std::iter::repeat_with(move || {
+            let mut word = String::new();
+            while word.len() < LETTERS {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                word.push_str(SYLLABLES[state >> 60]);
+            }
+            word.truncate(LETTERS);
+            word
+        })
+    }
+
+    #[test]
+    fn no_name_that_a_person_gives_passes_for_one_of_ours() {
+        let known = ["architecture", "installation", "20240131noon", "constructive"];
+        let all = known.into_iter().map(str::to_owned).chain(words().take(200_000));
+        for (number, word) in all.enumerate() {
+            for other in [
+                format!(".haul-{word}"),
+                format!(".haul-{word}-{number}"),
+                format!(".haul-{word}-{number:09}"),
+                format!(".haul-{word}-20240131{}", number % 10),
+                format!(".haul-{word}-{}", &word[..9]),
+            ] {
+                assert!(!is_hidden_name(other.as_bytes()), "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_checksum_depends_on_every_letter() {
+        let letters = *b"0123456789ab";
+        let check = checksum(&letters);
+        for at in 0..LETTERS {
+            let mut other = letters;
+            other[at] = b'v';
+            assert_ne!(checksum(&other), check, "{at}");
         }
     }
 

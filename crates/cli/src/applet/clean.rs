@@ -15,7 +15,7 @@ use crate::output::Output;
 const PROGRAM: &str = "haul clean";
 
 const HELP: &str = "Usage: haul clean [-n] [--moves] DIRECTORY...\n\
-    Remove the hidden files (.haul- and twelve letters, .haul-mv- and numbers) that\n\
+    Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
     runs which were killed have left in DIRECTORY and below it, on its file system,\n\
     and name each of them. Journals and unfinished files of 'cp --resume' are among\n\
     them; without these it begins anew. What a run is at work on, what is younger\n\

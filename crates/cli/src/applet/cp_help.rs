@@ -74,7 +74,7 @@ far as the file system tells of them as free space (project quotas). What others
 write meanwhile is not foreseen.
 
 With --atomic and --durable a file is written without a name, or with a hidden
-one (.haul- and twelve letters), and takes its name when it is complete. What it
+one (.haul- and a checksum), and takes its name when it is complete. What it
 replaces hands on its owner, permissions, ACL and extended attributes as far as
 they are not preserved from SOURCE, but no setuid and setgid bits. Other hard
 links of what it replaces keep the old contents; where DEST is a symbolic link,

@@ -2,11 +2,13 @@
 //!
 //! The name is made from what the source is (inode and moment of birth, or device where births are
 //! not kept) and from the name that the copy is to get. So the same command finds what an interrupted
-//! one has left, two names of one file do not meet, and nobody else's leftovers fit.
+//! one has left, two names of one file do not meet, and nobody else's leftovers fit. A checksum at its
+//! end tells it from names that people give.
 
 use std::ffi::{CStr, CString};
 use std::fmt::Write as _;
 
+use haul_io::hidden::checksum;
 use haul_sys::fs::{Stat, Time};
 
 /// What all of them begin with.
@@ -21,6 +23,9 @@ pub(super) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
         None => write!(text, "d{:x}", source.dev),
     };
     let _written = write!(text, "-{:x}", hash(name.to_bytes()));
+    let check = checksum(text.as_bytes());
+    text.push('-');
+    text.push_str(&check);
     CString::new(text).unwrap_or_default()
 }
 
@@ -31,7 +36,11 @@ pub(super) fn is_name(name: &[u8]) -> bool {
     };
     let Some(rest) = name.strip_prefix(PREFIX.as_bytes()) else { return false };
     let parts: Vec<&[u8]> = rest.split(|byte| *byte == b'-').collect();
-    let [ino, birth, hash] = parts[..] else { return false };
+    let [ino, birth, hash, check] = parts[..] else { return false };
+    let checked = name.len().checked_sub(check.len() + 1).and_then(|end| name.get(..end));
+    if checked.is_none_or(|text| checksum(text).as_bytes() != check) {
+        return false;
+    }
     let is_birth = match birth.strip_prefix(b"d") {
         // `d` is a digit of these numbers, too.
         Some(dev) if !birth.contains(&b'.') => is_hex(dev),
@@ -59,9 +68,14 @@ mod tests {
             let name = name_for(&stat, birth, c"name");
             assert!(is_name(name.to_bytes()), "{name:?}");
         }
-        assert!(is_name(b".haul-mv-1-d2-3") && is_name(b".haul-mv-1-d2.3-3"));
-        for name in [".haul-mv-", ".haul-mv-1-2-3", ".haul-mv-1-d-3", ".haul-mv-1-2.3-4-5", "x"] {
+        let checked = |text: &str| format!("{text}-{}", checksum(text.as_bytes()));
+        for name in [".haul-mv-1-d2-3", ".haul-mv-1-d2.3-3"] {
+            assert!(is_name(checked(name).as_bytes()), "{name}");
             assert!(!is_name(name.as_bytes()), "{name}");
+            assert!(!is_name(format!("{name}-000000000").as_bytes()), "{name}");
+        }
+        for name in [".haul-mv-", ".haul-mv-1-2-3", ".haul-mv-1-d-3", ".haul-mv-1-2.3-4-5", "x"] {
+            assert!(!is_name(name.as_bytes()) && !is_name(checked(name).as_bytes()), "{name}");
         }
     }
 
