@@ -17,6 +17,7 @@ pub mod ladder;
 pub mod method;
 pub mod pace;
 mod pair;
+mod passage;
 mod policy;
 pub mod proof;
 mod pump;

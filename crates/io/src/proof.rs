@@ -1,22 +1,25 @@
 //! Proving a target: reads it again, past the page cache, and holds it against a witness.
 //!
 //! What was just written is still cached, and reading that would only prove that memory works. So
-//! the bytes come by direct I/O, or from a cache that was emptied of them, which `cachestat` has to
-//! confirm; where neither can be had (a file system in memory) the answer says so.
+//! the cache is emptied of it first, which `cachestat` has to confirm. Direct I/O alone is not enough:
+//! some file systems take the flag and answer from the cache (btrfs for compressed data, ext4 with
+//! journaled data). Where the cache keeps a part, direct reads of another part show whether they pass
+//! it by; where that shows nothing either (a file system in memory) the answer says so.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
-use haul_sys::data::{Advice, Way, fadvise, pread, pwrite, seek_data, set_way};
+use haul_sys::Errno;
+use haul_sys::data::{Way, pread, pwrite, seek_data, set_way};
+use haul_sys::fs::{Kind, Stat};
 use haul_sys::memory::AlignedBuffer;
-use haul_sys::{CallError, Errno};
 
 use crate::digest::{Algorithm, Digest};
 use crate::ladder::DataError;
 use crate::method::retrying;
-use crate::quirk::{DirectIo, HolesTold};
-use crate::residency::{Asked, cached_bytes};
+use crate::passage::Passage;
+use crate::quirk::HolesTold;
 use crate::witness::{Piece, Witness};
 use crate::{Quirk, Watch};
 
@@ -46,7 +49,7 @@ pub struct Suspect<'a> {
     pub fd: BorrowedFd<'a>,
     /// Its file system.
     pub quirk: &'static Quirk,
-    /// The size that it ought to have.
+    /// The size that it ought to have, as its source tells it, see [`source_bytes`].
     pub bytes: u64,
     /// What was read of its source.
     pub witness: &'a Witness,
@@ -76,35 +79,38 @@ pub enum Whole {
     },
 }
 
+/// Returns how many bytes a file ought to have whose source was described so before it was copied.
+#[must_use]
+pub fn source_bytes(source: &Stat, quirk: &Quirk, witness: &Witness) -> u64 {
+    let end = witness.end();
+    let has_map = source.may_have_holes() && quirk.holes_told == HolesTold::Trusted;
+    // What was read to its end has the bytes that were read. A hole at the end is not read.
+    if has_map && source.kind() == Kind::Regular { end.max(source.size) } else { end }
+}
+
 /// Reads a file again and compares it. Blocks until it is read or the run is stopped.
 pub fn prove(suspect: &Suspect<'_>, whole: Whole, watch: &Watch<'_>) -> Result<Proof, DataError> {
-    let evidence = pass_the_cache(suspect);
+    let passage = Passage::prepare(suspect, watch)?;
+    let look = Look { suspect, passage: &passage, watch };
     let read = match whole {
         Whole::Taken => {
             let all = Stretch { range: 0..suspect.bytes, pieces: suspect.witness.pieces() };
-            check(suspect, all, Some(suspect.witness.algorithm.start()), watch)
+            check(&look, all, Some(suspect.witness.algorithm.start()))
         }
-        Whole::Left { readers } => check_stretches(suspect, readers, watch),
+        Whole::Left { readers } => check_stretches(&look, readers),
     };
     // The descriptor goes on as it was; where that fails, only its last use was to come.
     let _back = set_way(suspect.fd, Way::Cached);
     let (differing, whole) = read?;
-    Ok(Proof { evidence, differing, whole })
+    Ok(Proof { evidence: passage.evidence(), differing, whole })
 }
 
-/// Makes sure that reading asks the storage, as far as that is possible.
-pub(crate) fn pass_the_cache(suspect: &Suspect<'_>) -> Evidence {
-    if suspect.bytes == 0 {
-        return Evidence::Storage;
-    }
-    if suspect.quirk.direct_io == DirectIo::Real && set_way(suspect.fd, Way::Direct).is_ok() {
-        return Evidence::Storage;
-    }
-    let asked = Asked { fd: suspect.fd, quirk: suspect.quirk };
-    let dropped = fadvise(suspect.fd, 0, 0, Advice::DontNeed).is_ok()
-        && suspect.quirk.direct_io == DirectIo::Real
-        && cached_bytes(asked, 0, suspect.bytes) == Some(0);
-    if dropped { Evidence::Storage } else { Evidence::Cache }
+/// What is being proved, and how it is read.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    suspect: &'a Suspect<'a>,
+    passage: &'a Passage,
+    watch: &'a Watch<'a>,
 }
 
 /// Bytes that one reader draws at a time: long enough that starting another pays.
@@ -137,19 +143,15 @@ fn stretches(suspect: &Suspect<'_>) -> Vec<Stretch> {
 }
 
 /// Checks a file by several readers, who draw its stretches in order.
-fn check_stretches(
-    suspect: &Suspect<'_>,
-    readers: usize,
-    watch: &Watch<'_>,
-) -> Result<Checked, DataError> {
-    let cut = stretches(suspect);
+fn check_stretches(look: &Look<'_>, readers: usize) -> Result<Checked, DataError> {
+    let cut = stretches(look.suspect);
     let readers = readers.min(cut.len());
     let left = Mutex::new(cut.into_iter());
     let found: Mutex<Result<Vec<Range<u64>>, DataError>> = Mutex::new(Ok(Vec::new()));
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let read = || {
         while let Some(stretch) = next() {
-            let checked = check(suspect, stretch, None, watch);
+            let checked = check(look, stretch, None);
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             match (&mut *found, checked) {
                 (Ok(found), Ok((differing, _))) => found.extend(differing),
@@ -172,12 +174,8 @@ fn check_stretches(
 }
 
 /// Reads a part of a file and compares it.
-fn check(
-    suspect: &Suspect<'_>,
-    stretch: Stretch,
-    whole: Option<Digest>,
-    watch: &Watch<'_>,
-) -> Result<Checked, DataError> {
+fn check(look: &Look<'_>, stretch: Stretch, whole: Option<Digest>) -> Result<Checked, DataError> {
+    let Look { suspect, passage, watch } = *look;
     let Range { start, end } = stretch.range;
     let mut checker = Checker::new(suspect.witness.algorithm, stretch, whole);
     let wanted = usize::try_from(end - start).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
@@ -193,7 +191,7 @@ fn check(
             at = data;
             continue;
         }
-        let filled = read_at(suspect, &mut buffer, at, watch)?;
+        let filled = passage.read_at(suspect.fd, &mut buffer, at, watch)?;
         let filled = filled.min(usize::try_from(end - at).unwrap_or(usize::MAX));
         if filled == 0 {
             break;
@@ -216,23 +214,6 @@ fn next_data(suspect: &Suspect<'_>, at: u64) -> u64 {
         Ok(data) => (data - data % UNIT_BYTES as u64).clamp(at, suspect.bytes),
         Err(error) if error.errno == Errno::NXIO => suspect.bytes,
         Err(_) => at,
-    }
-}
-
-/// Reads some bytes of a file as they are on storage, as far as that is possible.
-pub(crate) fn read_at(
-    suspect: &Suspect<'_>,
-    room: &mut [u8],
-    at: u64,
-    watch: &Watch<'_>,
-) -> Result<usize, CallError> {
-    match retrying(watch, || pread(suspect.fd, room, at)) {
-        // An offset or file that direct I/O does not take after all: the cache was not asked before.
-        Err(error) if error.errno == Errno::INVAL => {
-            set_way(suspect.fd, Way::Cached)?;
-            retrying(watch, || pread(suspect.fd, room, at))
-        }
-        answer => answer,
     }
 }
 

@@ -12,7 +12,8 @@ use haul_sys::memory::AlignedBuffer;
 
 use crate::Watch;
 use crate::ladder::DataError;
-use crate::proof::{Suspect, UNIT_BYTES, pass_the_cache, read_at};
+use crate::passage::Passage;
+use crate::proof::{Suspect, UNIT_BYTES};
 use crate::witness::Piece;
 
 /// The largest piece that is looked at: as large as a request can be.
@@ -26,15 +27,15 @@ pub fn recheck(
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
     pieces.sort_unstable_by_key(|piece| piece.offset);
-    pass_the_cache(suspect);
-    let kept = keep_true(suspect, &pieces, watch);
+    let passage = Passage::prepare(suspect, watch)?;
+    let kept = keep_true((suspect, &passage), &pieces, watch);
     // The descriptor goes on as it was: what comes next writes through the cache.
     set_way(suspect.fd, Way::Cached)?;
     kept
 }
 
 fn keep_true(
-    suspect: &Suspect<'_>,
+    (suspect, passage): (&Suspect<'_>, &Passage),
     pieces: &[Piece],
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
@@ -49,7 +50,7 @@ fn keep_true(
             && piece.bytes <= MOST_BYTES
             && piece.offset >= begin
             && piece.offset + piece.bytes <= suspect.bytes;
-        if fits && is_true(suspect, piece, &mut buffer, watch)? {
+        if fits && is_true((suspect, passage), piece, &mut buffer, watch)? {
             kept.push(*piece);
         }
     }
@@ -57,7 +58,7 @@ fn keep_true(
 }
 
 fn is_true(
-    suspect: &Suspect<'_>,
+    (suspect, passage): (&Suspect<'_>, &Passage),
     piece: &Piece,
     buffer: &mut AlignedBuffer,
     watch: &Watch<'_>,
@@ -70,7 +71,7 @@ fn is_true(
     let mut filled = 0;
     while filled < bytes {
         let space = buffer.get_mut(filled..room).unwrap_or(&mut []);
-        match read_at(suspect, space, piece.offset + filled as u64, watch)? {
+        match passage.read_at(suspect.fd, space, piece.offset + filled as u64, watch)? {
             0 => return Ok(false),
             count => filled += count,
         }

@@ -141,6 +141,16 @@ impl Witness {
         }
     }
 
+    /// Returns where the last of the pieces ends.
+    pub(crate) fn end(&self) -> u64 {
+        match &*self.lock() {
+            Memory::Pieces(pieces) => {
+                pieces.iter().map(|piece| piece.offset + piece.bytes).max().unwrap_or(0)
+            }
+            Memory::Whole(_) => 0,
+        }
+    }
+
     /// Returns the pieces that were booked, and forgets them.
     #[must_use]
     pub fn take_pieces(&self) -> Vec<Piece> {

@@ -7,6 +7,7 @@
 mod attempts;
 mod data;
 mod pour;
+mod proving;
 mod shared;
 mod support;
 mod whole;

@@ -4,9 +4,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use haul_io::DataError;
-use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, repair};
+use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, repair, source_bytes};
 use haul_io::witness::Witness;
-use haul_sys::fs::{fstat, fsync};
+use haul_sys::fs::fsync;
 
 use super::held::Held;
 use crate::error::{Severity, What};
@@ -67,13 +67,13 @@ fn failed(run: &Run<'_>, held: &Held, what: What, error: DataError) -> bool {
     false
 }
 
-fn suspect<'a>(held: &'a Held, witness: &'a Witness) -> haul_sys::Result<Suspect<'a>> {
-    Ok(Suspect {
+fn suspect<'a>(held: &'a Held, witness: &'a Witness) -> Suspect<'a> {
+    Suspect {
         fd: held.target.fd.as_fd(),
         quirk: held.pair.target,
-        bytes: fstat(&held.target.fd)?.size,
+        bytes: source_bytes(&held.stat, held.pair.source, witness),
         witness,
-    })
+    }
 }
 
 fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof, DataError> {
@@ -83,7 +83,7 @@ fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof
     } else {
         Whole::Left { readers: run.budget.workers.min(MOST_READERS) }
     };
-    prove(&suspect(held, witness)?, whole, &worker.watch())
+    prove(&suspect(held, witness), whole, &worker.watch())
 }
 
 /// Copies what differs again. The error of an earlier flush was the end of the file, so what is
@@ -95,7 +95,7 @@ fn mend(
     proof: &Proof,
 ) -> Result<(), DataError> {
     let Some(source) = &held.source else { return Ok(()) };
-    repair(source.as_fd(), &suspect(held, witness)?, &proof.differing, &worker.watch())?;
+    repair(source.as_fd(), &suspect(held, witness), &proof.differing, &worker.watch())?;
     fsync(&held.target.fd)?;
     Ok(())
 }

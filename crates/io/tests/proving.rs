@@ -1,0 +1,127 @@
+//! Proving a file: what is said to come from storage was read from it, and a file has the size that
+//! its source had.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use haul_io::Watch;
+use haul_io::digest::Algorithm;
+use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, source_bytes};
+use haul_io::quirk::of_magic;
+use haul_io::witness::{Piece, Remember, Witness};
+use haul_sys::fs::{fstat, fstatfs};
+
+use super::support::{Outcome, Place, ignored, places};
+
+const BYTES: usize = 1 << 20;
+
+/// Bytes that can be compressed, but not to nothing.
+fn bytes() -> Vec<u8> {
+    (0..BYTES).map(|at| (at % 251) as u8 ^ (at / 65_536) as u8).collect()
+}
+
+fn text(error: haul_sys::CallError) -> String {
+    error.text()
+}
+
+/// Makes a file with these bytes and this attribute, written back; `None` where there is no such
+/// attribute.
+fn make(place: &Place, attribute: &str) -> Outcome<Option<File>> {
+    let path = place.at("target");
+    let _absent = std::fs::remove_file(&path);
+    let mut file = File::options().create_new(true).read(true).write(true).open(&path)?;
+    if !attribute.is_empty() {
+        let set = Command::new("chattr").arg(attribute).arg(&path).stderr(Stdio::null()).status();
+        if !set.is_ok_and(|status| status.success()) {
+            ignored(&format!("a file system that has the attribute {attribute}"))?;
+            return Ok(None);
+        }
+    }
+    file.write_all(&bytes())?;
+    file.sync_all()?;
+    Ok(Some(file))
+}
+
+fn witness() -> Result<Witness, String> {
+    let algorithm = Algorithm::find("blake3").ok_or("no blake3")?;
+    let witness = Witness::new(algorithm, Remember::Pieces);
+    let mut digest = algorithm.start();
+    digest.update(&bytes());
+    witness.learn(&[Piece::new(0, BYTES as u64, &digest.finish())]);
+    Ok(witness)
+}
+
+fn proved(file: &File, size: u64) -> Outcome<Proof> {
+    let (stop, moved) = (AtomicBool::new(false), AtomicU64::new(0));
+    let watch = Watch { stop: &stop, bytes: &moved, pace: None };
+    let quirk = of_magic(fstatfs(file).map_err(text)?.magic);
+    let witness = witness()?;
+    let suspect = Suspect { fd: file.as_fd(), quirk, bytes: size, witness: &witness };
+    prove(&suspect, Whole::Taken, &watch).map_err(|error| format!("{error:?}").into())
+}
+
+/// Returns how many bytes this thread has had read from storage.
+fn read_from_storage() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+}
+
+#[test]
+fn what_is_said_to_come_from_storage_was_read_from_it() -> Outcome {
+    if read_from_storage().is_none() {
+        return ignored("a kernel that counts what a thread reads");
+    }
+    for place in places()? {
+        // Compressed data and journaled data are read through the cache whatever the flag says.
+        let pretended = match place.name.as_str() {
+            "btrfs" => "+c",
+            "ext4" | "ext4-4k" => "+j",
+            _ => "",
+        };
+        for attribute in ["", pretended] {
+            let Some(file) = make(&place, attribute)? else { continue };
+            let before = read_from_storage();
+            let proof = proved(&file, BYTES as u64)?;
+            let was_read = read_from_storage() > before;
+            let what = format!("{} {attribute}: {:?}", place.name, proof.evidence);
+            assert!(proof.differing.is_empty(), "{what}");
+            assert!(was_read || proof.evidence == Evidence::Cache, "{what}, and nothing was read");
+            let is_plain = attribute.is_empty() && !place.name.starts_with("tmpfs");
+            assert!(!is_plain || proof.evidence == Evidence::Storage, "{what}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_cache_that_cannot_be_emptied_is_told() -> Outcome {
+    for place in places()? {
+        let Some(file) = make(&place, "")? else { continue };
+        // Pages that somebody has mapped stay.
+        let mut window = haul_sys::memory::Window::new(BYTES).map_err(text)?;
+        window.show(file.as_fd(), 0, BYTES).map_err(text)?;
+        assert_eq!(proved(&file, BYTES as u64)?.evidence, Evidence::Cache, "{}", place.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_size_that_is_proved_is_the_sources() -> Outcome {
+    for place in places()? {
+        let Some(file) = make(&place, "")? else { continue };
+        let quirk = of_magic(fstatfs(&file).map_err(text)?.magic);
+        let source = fstat(&file).map_err(text)?;
+        let size = source_bytes(&source, quirk, &witness()?);
+        assert_eq!(size, BYTES as u64, "{}", place.name);
+        for other in [size - 1, size / 2, size + 1, size + 70_000] {
+            file.set_len(other)?;
+            file.sync_all()?;
+            let proof = proved(&file, size)?;
+            assert!(!proof.differing.is_empty(), "{} {other}", place.name);
+        }
+    }
+    Ok(())
+}
