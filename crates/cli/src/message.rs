@@ -1,6 +1,8 @@
 //! Failures in words: GNU's own, so that scripts that read them go on working.
 
 use haul_engine::error::{Failure, JournalFlaw, What};
+use haul_sys::Errno;
+use haul_sys::fs::LEASE_WAIT;
 
 use crate::escape::quote;
 
@@ -164,6 +166,12 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         other => of_data(other, &source, &target),
     };
     match failure.errno {
+        Some(Errno::AGAIN) if matches!(failure.what, What::OpenSource | What::CreateFile) => {
+            let seconds = LEASE_WAIT.as_secs();
+            format!(
+                "{action}: another process holds a lease on it, for more than {seconds} seconds"
+            )
+        }
         Some(errno) => format!("{action}: {}", haul_sys::errno_text(errno)),
         None => action,
     }

@@ -21,6 +21,7 @@ mod fidelity;
 mod hole_map;
 mod identity;
 mod landlock;
+mod leases;
 mod limits;
 mod links;
 mod lint;

@@ -50,7 +50,7 @@ pub use linkat::{Follow, linkat};
 pub use mkdirat::mkdirat;
 pub use mknodat::mknodat;
 pub use mount_id::mount_id;
-pub use openat::{Access, Create, OpenHow, Wait, open_directory, openat};
+pub use openat::{Access, Create, LEASE_WAIT, OpenHow, Wait, open_directory, openat};
 pub use position::{directory_position, seek_directory};
 pub use readlinkat::readlinkat;
 pub use renameat::{RenameMode, is_refusal_of_mode, renameat};
