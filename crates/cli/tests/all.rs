@@ -15,6 +15,7 @@ mod containers;
 mod data;
 mod data_options;
 mod dd;
+mod dd_blocks;
 mod ends;
 mod errors;
 mod fidelity;

@@ -79,6 +79,12 @@ impl Strace {
         self
     }
 
+    /// Traces calls on this file only.
+    pub(crate) fn of_file(mut self, path: &str) -> Strace {
+        self.options.extend(["-P".to_owned(), path.to_owned()]);
+        self
+    }
+
     /// Prints descriptors with the paths that they are open at.
     pub(crate) fn showing_paths(mut self) -> Strace {
         self.options.push("-y".to_owned());

@@ -11,6 +11,7 @@ use haul_sys::data::{Allocate, fallocate, ftruncate, pread, pwrite};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
 
+use crate::fully::again;
 use crate::quirk::{Preallocate, SizeTold, of_magic};
 
 /// Below this many bytes threads are not worth starting.
@@ -20,10 +21,19 @@ const WORTH_BYTES: u64 = 8 << 20;
 const STEP_BYTES: u64 = 2 << 20;
 
 /// Bytes of one call: they stay in a core's second-level cache.
-const CALL_BYTES: usize = 256 << 10;
+pub(super) const CALL_BYTES: usize = 256 << 10;
 
 /// The most workers: they contend for two inodes' locks.
 const WORKERS_MAX: usize = 4;
+
+/// What becomes of what was written behind a place where something went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// It is cut off: the target ends where it is written to.
+    Cut,
+    /// The target goes on there, so nothing may be written ahead of what is told.
+    Kept,
+}
 
 /// A range of one file that goes to a range of another.
 pub(super) struct Bulk<'a> {
@@ -37,8 +47,10 @@ pub(super) struct Bulk<'a> {
     pub(super) target_offset: u64,
     /// How many go.
     pub(super) bytes: u64,
-    /// Whether the target ends where it is written to.
-    pub(super) cuts: bool,
+    /// Bytes of a record, or of records that are whole on both sides.
+    pub(super) unit: u64,
+    /// What becomes of what was written too far.
+    pub(super) behind: Behind,
 }
 
 /// Returns how many bytes from a position of one file to another may go in bulk: 0 where the plain
@@ -54,11 +66,12 @@ pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64,
     if bytes < WORTH_BYTES || !is_true() { 0 } else { bytes }
 }
 
-/// Copies, and returns how many bytes from the start on arrived without a gap. `tick` is called now
-/// and then with how many have arrived, and says whether to go on.
+/// Copies, and returns how many bytes from the start on arrived without a gap, in whole units. `tick` is
+/// called now and then with how many have arrived, and says whether to go on.
 pub(super) fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
     let quirk = fstatfs(bulk.target).map(|system| of_magic(system.magic));
-    if bulk.cuts && quirk.is_ok_and(|quirk| quirk.preallocate == Preallocate::Pays) {
+    let may_cut = bulk.behind == Behind::Cut;
+    if may_cut && quirk.is_ok_and(|quirk| quirk.preallocate == Preallocate::Pays) {
         // Where there is no room for all of it, the writes say so.
         let _tried = fallocate(bulk.target, bulk.target_offset, bulk.bytes, Allocate::KeepSize);
     }
@@ -70,25 +83,21 @@ pub(super) fn copy(bulk: &Bulk<'_>, tick: &mut dyn FnMut(u64) -> bool) -> u64 {
         broken: AtomicU64::new(u64::MAX),
         moved: AtomicU64::new(0),
     };
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 1..processors.min(WORKERS_MAX) {
-            // Fewer workers do the same.
-            let _started = std::thread::Builder::new().spawn_scoped(scope, || {
-                shared.work(&mut |_| true);
-            });
+    match bulk.behind {
+        Behind::Cut => shared.by_several(tick),
+        // What is no whole unit is left to the plain loop.
+        Behind::Kept => {
+            shared.range(0, bulk.bytes / bulk.unit * bulk.unit, tick);
         }
-        shared.work(tick);
-    });
-    if shared.broken.load(Ordering::Relaxed) == u64::MAX {
-        shared.range(shared.end, bulk.bytes, tick);
     }
     let whole = shared.broken.load(Ordering::Relaxed).min(bulk.bytes);
-    if whole < bulk.bytes && bulk.cuts {
-        // What was written behind the gap, and what was reserved. If it stays, it is right anyway.
-        let _cut = ftruncate(bulk.target, bulk.target_offset + whole);
+    let sound = whole / bulk.unit * bulk.unit;
+    let end = bulk.target_offset + sound;
+    if whole < bulk.bytes && may_cut && fstat(bulk.target).is_ok_and(|now| now.size >= end) {
+        // What was written behind the last whole unit, and what was reserved.
+        let _cut = ftruncate(bulk.target, end);
     }
-    whole
+    sound
 }
 
 struct Shared<'a> {
@@ -101,6 +110,22 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
+    fn by_several(&self, tick: &mut dyn FnMut(u64) -> bool) {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        std::thread::scope(|scope| {
+            for _ in 1..processors.min(WORKERS_MAX) {
+                // Fewer workers do the same.
+                let _started = std::thread::Builder::new().spawn_scoped(scope, || {
+                    self.work(&mut |_| true);
+                });
+            }
+            self.work(tick);
+        });
+        if self.broken.load(Ordering::Relaxed) == u64::MAX {
+            self.range(self.end, self.bulk.bytes, tick);
+        }
+    }
+
     fn work(&self, tick: &mut dyn FnMut(u64) -> bool) {
         loop {
             let start = self.next.fetch_add(STEP_BYTES, Ordering::Relaxed);
@@ -115,7 +140,13 @@ impl Shared<'_> {
 
     /// Copies a range; `false` when something went wrong, or nobody wants more.
     fn range(&self, start: u64, end: u64, tick: &mut dyn FnMut(u64) -> bool) -> bool {
-        let Ok(mut buffer) = AlignedBuffer::new(CALL_BYTES) else {
+        // Where nothing may be written ahead, each call has whole units.
+        let unit = usize::try_from(self.bulk.unit).unwrap_or(CALL_BYTES);
+        let call_bytes = match self.bulk.behind {
+            Behind::Cut => CALL_BYTES,
+            Behind::Kept => (CALL_BYTES / unit).max(1) * unit,
+        };
+        let Ok(mut buffer) = AlignedBuffer::new(call_bytes) else {
             self.broken.fetch_min(start, Ordering::Relaxed);
             return false;
         };
@@ -134,16 +165,18 @@ impl Shared<'_> {
     }
 
     fn step(&self, buffer: &mut AlignedBuffer, at: u64, end: u64) -> Option<u64> {
-        let most = usize::try_from(end - at).unwrap_or(CALL_BYTES).min(CALL_BYTES);
+        let most = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
         let filled = pread(self.bulk.source, buffer.get_mut(..most)?, self.bulk.source_offset + at);
-        let filled = filled.ok().filter(|filled| *filled > 0)?;
+        let least = if self.bulk.behind == Behind::Kept { most } else { 1 };
+        let filled = filled.ok().filter(|filled| *filled >= least)?;
         let mut written = 0;
         while written < filled {
             let offset = self.bulk.target_offset + at + written as u64;
-            match pwrite(self.bulk.target, buffer.get(written..filled)?, offset) {
+            match again(|| {
+                pwrite(self.bulk.target, buffer.get(written..filled).unwrap_or(&[]), offset)
+            }) {
                 Ok(0) => return None,
                 Ok(count) => written += count,
-                Err(error) if error.errno == haul_sys::Errno::INTR => {}
                 Err(_) => return None,
             }
         }

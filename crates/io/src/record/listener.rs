@@ -53,8 +53,10 @@ pub enum End {
 /// What went wrong, or is worth a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// There is no memory for a record.
+    /// There is no memory for a record of one of the ends.
     Memory {
+        /// Which.
+        end: End,
         /// As long as this.
         bytes: u64,
     },

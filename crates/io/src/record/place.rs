@@ -105,7 +105,8 @@ impl Run<'_> {
 
     /// Moves an output on that cannot be sought in: by reading it, and behind its end with zeros.
     fn read_output_over(&mut self, errno: Errno) -> Result<(), Quit> {
-        let mut buffer = vec![0; bytes_of(self.order.obs)];
+        let is_blocked = self.has(Conv::TWO_BUFFERS);
+        let mut buffer = if is_blocked { self.take_block()? } else { self.take_buffer()? };
         let Amount { mut records, mut bytes } = self.order.seek;
         let mut reads = true;
         while records > 0 || bytes > 0 {
@@ -127,8 +128,7 @@ impl Run<'_> {
                 }
             } else {
                 room.fill(0);
-                let zeros = vec![0; size];
-                let (written, why) = self.write_all(&zeros)?;
+                let (written, why) = self.write_all(room)?;
                 if written != size {
                     self.told.say(Trouble::WriteBlock(why));
                     return Err(self.quit());
@@ -140,6 +140,7 @@ impl Run<'_> {
                 bytes = 0;
             }
         }
+        *(if is_blocked { &mut self.block } else { &mut self.buffer }) = Some(buffer);
         Ok(())
     }
 }

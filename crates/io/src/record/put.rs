@@ -3,6 +3,7 @@
 use haul_sys::Errno;
 use haul_sys::data::{Way, ftruncate, seek_set, seek_tell, set_way, write};
 use haul_sys::fs::{Kind, fdatasync, fstat, fsync};
+use haul_sys::memory::AlignedBuffer;
 
 use super::listener::{End, Quit, Trouble};
 use super::order::Conv;
@@ -12,44 +13,77 @@ impl Run<'_> {
     /// Takes bytes in, and writes whole blocks of the output's size out.
     pub(super) fn gather(&mut self, bytes: &[u8]) -> Result<Step, Quit> {
         if self.converter.is_idle() {
-            self.gathered.extend_from_slice(bytes);
+            self.push(bytes)?;
         } else {
-            self.converter.feed(bytes, &mut self.gathered);
+            let mut converted = std::mem::take(&mut self.converted);
+            self.converter.feed(bytes, &mut converted);
             self.told.counts.truncated = self.converter.truncated;
+            self.push(&converted)?;
+            converted.clear();
+            self.converted = converted;
         }
-        self.write_gathered()?;
         Ok(Step::Next)
     }
 
-    fn write_gathered(&mut self) -> Result<(), Quit> {
-        let obs = bytes_of(self.order.obs);
-        let gathered = std::mem::take(&mut self.gathered);
-        let blocks = gathered.chunks_exact(obs);
-        let rest = blocks.remainder().to_vec();
-        for block in blocks {
-            let (written, errno) = self.write_all(block)?;
-            self.told.counts.bytes += written as u64;
-            if written != obs {
-                self.told.say(Trouble::WriteBlock(errno));
-                self.told.counts.written_partial += u64::from(written > 0);
-                return Err(self.quit());
+    /// Adds bytes to the block, and writes it whenever it is full.
+    fn push(&mut self, mut bytes: &[u8]) -> Result<(), Quit> {
+        let mut block = self.take_block()?;
+        while !bytes.is_empty() {
+            let room = block.get_mut(self.filled..).unwrap_or(&mut []);
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            if let Some(room) = room.get_mut(..now.len()) {
+                room.copy_from_slice(now);
             }
-            self.told.counts.written_full += 1;
+            self.filled += now.len();
+            bytes = later;
+            if self.filled == block.len() {
+                self.filled = 0;
+                self.write_block(&block)?;
+            }
         }
-        self.gathered = rest;
+        self.block = Some(block);
         Ok(())
+    }
+
+    fn write_block(&mut self, block: &[u8]) -> Result<(), Quit> {
+        let (written, errno) = self.write_all(block)?;
+        self.told.counts.bytes += written as u64;
+        if written != block.len() {
+            self.told.say(Trouble::WriteBlock(errno));
+            self.told.counts.written_partial += u64::from(written > 0);
+            return Err(self.quit());
+        }
+        self.told.counts.written_full += 1;
+        Ok(())
+    }
+
+    /// Returns the buffer in which blocks of the output's size are made: on a page boundary, as direct
+    /// writing wants it.
+    pub(super) fn take_block(&mut self) -> Result<AlignedBuffer, Quit> {
+        match self.block.take() {
+            Some(block) => Ok(block),
+            None => AlignedBuffer::new(bytes_of(self.order.obs)).map_err(|_| {
+                self.told.say(Trouble::Memory { end: End::Output, bytes: self.order.obs });
+                Quit
+            }),
+        }
     }
 
     /// Writes what is left when the input has ended.
     pub(super) fn finish_output(&mut self) -> Result<bool, Quit> {
-        self.converter.finish(&mut self.gathered);
-        self.write_gathered()?;
-        let rest = std::mem::take(&mut self.gathered);
-        if !rest.is_empty() {
-            let (written, errno) = self.write_all(&rest)?;
+        let mut converted = std::mem::take(&mut self.converted);
+        self.converter.finish(&mut converted);
+        if !converted.is_empty() {
+            self.push(&converted)?;
+        }
+        let filled = std::mem::take(&mut self.filled);
+        if filled > 0 {
+            let block = self.take_block()?;
+            let rest = block.get(..filled).unwrap_or(&[]);
+            let (written, errno) = self.write_all(rest)?;
             self.told.counts.bytes += written as u64;
             self.told.counts.written_partial += u64::from(written > 0);
-            if written != rest.len() {
+            if written != filled {
                 self.told.say(Trouble::Write(errno));
                 return Ok(false);
             }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use haul_sys::Errno;
 use haul_sys::data::{seek_set, seek_tell};
+use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
 
 use super::ahead::{self, Ahead, Record};
-use super::bulk::{self, Bulk};
+use super::bulk::{self, Behind, Bulk};
 use super::convert::Converter;
-use super::listener::{Listener, Quit, Told, Trouble};
+use super::listener::{End, Listener, Quit, Told, Trouble};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
 use super::take::{Taken, Taker};
@@ -23,8 +24,12 @@ pub struct Run<'l> {
     pub(super) told: Told<'l>,
     pub(super) converter: Converter,
     pub(super) buffer: Option<AlignedBuffer>,
-    /// What is gathered for the output, where that is blocked by itself.
-    pub(super) gathered: Vec<u8>,
+    /// A block of the output, where that is blocked by itself.
+    pub(super) block: Option<AlignedBuffer>,
+    /// Bytes of the block that are filled.
+    pub(super) filled: usize,
+    /// What a conversion makes of a record.
+    pub(super) converted: Vec<u8>,
     pub(super) ended_by_seek: bool,
     taker: Taker,
     ahead: Option<Ahead>,
@@ -56,7 +61,9 @@ impl<'l> Run<'l> {
             output,
             told: Told::new(listener),
             buffer: None,
-            gathered: Vec::new(),
+            block: None,
+            filled: 0,
+            converted: Vec::new(),
             ended_by_seek: false,
             ahead: None,
             partial: 0,
@@ -105,6 +112,11 @@ impl<'l> Run<'l> {
         if self.order.count.is_nothing() {
             return Ok(true);
         }
+        // Asked for before anything is moved, whoever moves it then.
+        self.buffer = Some(self.take_buffer()?);
+        if self.has(Conv::TWO_BUFFERS) {
+            self.block = Some(self.take_block()?);
+        }
         self.in_bulk()?;
         let mut is_good = true;
         let mut turns = 0_u32;
@@ -137,27 +149,31 @@ impl<'l> Run<'l> {
             return Ok(());
         };
         let Order { ibs, obs, .. } = self.order;
+        // What is not a whole record for both sides is read again, and told by the plain loop.
+        let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
         let most = self.order.count.total(ibs).unwrap_or(LARGEST);
         let bytes = bulk::worth(self.input.fd(), self.output.fd(), from, most);
-        if bytes == 0 {
+        let ends_there = fstat(self.output.fd()).is_ok_and(|stat| stat.size <= to);
+        let behind =
+            if ends_there || !self.has(Conv::NOTRUNC) { Behind::Cut } else { Behind::Kept };
+        let (Some(unit), true) = (unit, bytes > 0) else { return Ok(()) };
+        if behind == Behind::Kept && unit > bulk::CALL_BYTES as u64 {
             return Ok(());
         }
-        let whole = {
+        let sound = {
             let bulk = Bulk {
                 source: self.input.fd(),
                 target: self.output.fd(),
                 source_offset: from,
                 target_offset: to,
                 bytes,
-                cuts: !self.has(Conv::NOTRUNC),
+                unit,
+                behind,
             };
             let counts = self.told.counts;
             let told = &mut self.told;
             bulk::copy(&bulk, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)))
         };
-        // What is not a whole record for both sides is read again, and told by the plain loop.
-        let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
-        let sound = unit.map_or(0, |unit| whole / unit * unit);
         self.told.counts = self.told.counts.with(sound, ibs, obs);
         for (side, at) in [(&mut self.input, from), (&mut self.output, to)] {
             // Both were asked for their position before, so they have one.
@@ -269,7 +285,7 @@ impl<'l> Run<'l> {
         match self.buffer.take() {
             Some(buffer) => Ok(buffer),
             None => AlignedBuffer::new(bytes_of(self.order.ibs)).map_err(|_| {
-                self.told.say(Trouble::Memory { bytes: self.order.ibs });
+                self.told.say(Trouble::Memory { end: End::Input, bytes: self.order.ibs });
                 Quit
             }),
         }

@@ -130,13 +130,13 @@ impl Teller {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Units {
+pub(super) enum Units {
     Si,
     Iec,
 }
 
 /// Formats a quotient with a unit: one decimal below ten, rounded to the nearest, halves to even.
-fn human(amount: u128, per: u128, units: Units) -> String {
+pub(super) fn human(amount: u128, per: u128, units: Units) -> String {
     let (base, suffixes): (u128, [&str; 9]) = match units {
         Units::Si => (1000, ["B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"]),
         Units::Iec => (1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]),

@@ -6,7 +6,7 @@ use haul_io::record::{Counts, End, Flow, Listener, Trouble};
 use haul_sys::{Errno, errno_text};
 
 use super::operands::{Request, Status};
-use super::report::Teller;
+use super::report::{Teller, Units, human};
 use crate::escape::{quote, quote_if_needed};
 
 /// The signals that are heard.
@@ -52,8 +52,13 @@ impl Voice {
         let plain_input = || quote_if_needed(&self.input);
         let plain_output = || quote_if_needed(&self.output);
         match trouble {
-            Trouble::Memory { bytes } => {
-                (format!("memory exhausted by input buffer of size {bytes} bytes"), None)
+            Trouble::Memory { end, bytes } => {
+                let which = if end == End::Input { "input" } else { "output" };
+                let shown = human(u128::from(bytes), 1, Units::Iec);
+                (
+                    format!("memory exhausted by {which} buffer of size {bytes} bytes ({shown})"),
+                    None,
+                )
             }
             Trouble::Skip(errno) => (format!("{}: cannot skip", plain_input()), Some(errno)),
             Trouble::SkipShort => {
