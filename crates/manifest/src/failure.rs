@@ -41,6 +41,8 @@ pub enum Action {
     SetAttribute,
     /// Removing an entry.
     Remove,
+    /// Entering a directory on which something is mounted, to remove what is in it.
+    EnterMount,
 }
 
 impl Action {
@@ -60,6 +62,7 @@ impl Action {
             Self::Write => "write",
             Self::SetAttribute => "set an attribute",
             Self::Remove => "remove",
+            Self::EnterMount => "remove what is mounted there",
         }
     }
 }

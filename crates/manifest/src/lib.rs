@@ -8,7 +8,7 @@
 //! * [`Manifest::scan`] describes one tree, attribute by attribute.
 //! * [`compare`] and [`compare_with`] judge two live trees and report [`Difference`]s as data.
 //! * [`Recipe`], [`parse_recipe`] and [`random_tree`] make trees, the same for the same seed.
-//! * [`remove_tree`] takes them away again, however deep they are.
+//! * [`remove_tree`] and [`remove_entry`] take them away again, however deep they are.
 //!
 //! Trees may be deeper than `PATH_MAX` and deeper than the limit of open files: all work is
 //! relative to directory descriptors, of which only a handful are open at any time, nothing
@@ -37,7 +37,7 @@ pub use generate::{
     parse_recipe, random_tree,
 };
 pub use node::RootLinks;
-pub use remove::remove_tree;
+pub use remove::{remove_entry, remove_tree};
 pub use scan::{Entry, EntryId, Manifest, ScanOptions, Totals};
 pub use segments::Segment;
 pub use text::{RawText, escape};

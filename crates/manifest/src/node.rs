@@ -59,10 +59,19 @@ pub(crate) struct FileId {
     ino: u64,
 }
 
+/// Identifies a mount, as far as the kernel tells: by its id since Linux 5.8, before that only by
+/// the device, which a bind mount shares with what it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mount {
+    Id(u64),
+    Device(u32, u32),
+}
+
 /// Holds the answer of statx(2) in this crate's own words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) id: FileId,
+    pub(crate) mount: Mount,
     pub(crate) kind: Kind,
     pub(crate) mode: u16,
     pub(crate) size: u64,
@@ -81,8 +90,8 @@ impl Attributes {
     /// Asks for the attributes of an open descriptor, `O_PATH` or not.
     pub(crate) fn of(fd: impl AsFd) -> Step<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let raw = retry(|| statx(fd.as_fd(), c"", flags, StatxFlags::BASIC_STATS))
-            .during(Action::Stat)?;
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let raw = retry(|| statx(fd.as_fd(), c"", flags, wanted)).during(Action::Stat)?;
         Self::from_raw(&raw).ok_or((Action::Stat, Errno::OPNOTSUPP))
     }
 
@@ -91,7 +100,10 @@ impl Attributes {
             seconds: t.tv_sec,
             nanoseconds: t.tv_nsec,
         };
+        let knows_mount = StatxFlags::from_bits_retain(raw.stx_mask).contains(StatxFlags::MNT_ID);
+        let device = Mount::Device(raw.stx_dev_major, raw.stx_dev_minor);
         Some(Self {
+            mount: if knows_mount { Mount::Id(raw.stx_mnt_id) } else { device },
             id: FileId {
                 dev_major: raw.stx_dev_major,
                 dev_minor: raw.stx_dev_minor,

@@ -4,19 +4,39 @@
 //! what this crate can generate. This is a fixture's broom, not a model for `haul rm`.
 
 use std::ffi::{CStr, CString};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dirstack::DirStack;
 use crate::failure::{Action, During, Failure, Step};
 use crate::names::{ListBuffer, Names};
-use crate::node::{Node, Place, RootLinks};
+use crate::node::{Attributes, Mount, Node, Place, retry};
 use crate::values::Kind;
 
-/// Removes the entry at `root` and everything below it, following no symbolic link.
+/// Removes the entry at `root` and everything below it, as [`remove_entry`] does.
+///
+/// # Errors
+///
+/// As [`remove_entry`], and `EINVAL` for a path that ends with `..` or has no last part.
+pub fn remove_tree(root: &Path) -> Result<(), Failure> {
+    let invalid = || Failure::new(b"", Action::Open, Errno::INVAL);
+    let c_string = |bytes: &[u8]| CString::new(bytes).map_err(|_| invalid());
+    let name = c_string(root.file_name().ok_or_else(invalid)?.as_bytes())?;
+    let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = c_string(parent.unwrap_or(Path::new(".")).as_os_str().as_bytes())?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = retry(|| openat(CWD, &parent, flags, Mode::empty()))
+        .map_err(|errno| Failure::new(b"", Action::Open, errno))?;
+    remove_entry(std::os::fd::AsFd::as_fd(&directory), &name)
+}
+
+/// Removes the entry `name` of an open directory and everything below it. It follows no symbolic
+/// link, resolves no path, and enters no other mount, so that nothing outside of the directory is
+/// removed even if somebody exchanges names at the same time.
 ///
 /// Directories that may not be written are made writable first, so that an ordinary user can
 /// remove generated trees with modes like 000.
@@ -24,18 +44,18 @@ use crate::values::Kind;
 /// # Errors
 ///
 /// Ends at the first entry that cannot be removed. The path of the failure is only the entry's
-/// name in its directory, and empty for the root. A root that does not exist is an error.
-pub fn remove_tree(root: &Path) -> Result<(), Failure> {
-    let name = CString::new(root.as_os_str().as_bytes())
-        .map_err(|_| Failure::new(b"", Action::Open, Errno::INVAL))?;
-    let place = Place::root(&name, RootLinks::Keep);
+/// name in its directory, and empty for the root. A root that does not exist is an error, and so
+/// is a directory on which something is mounted: [`Action::EnterMount`].
+pub fn remove_entry(directory: BorrowedFd<'_>, name: &CStr) -> Result<(), Failure> {
     let fail = |name: &CStr, (action, errno)| Failure::new(name.to_bytes(), action, errno);
-    let is_directory = unlink_or_is_directory(place).map_err(|failed| fail(c"", failed))?;
-    if is_directory {
-        let stack =
-            open_writable(place).and_then(DirStack::new).map_err(|failed| fail(c"", failed))?;
-        empty(stack).map_err(|(name, failed)| fail(&name, failed))?;
-        unlinkat(CWD, &name, AtFlags::REMOVEDIR)
+    let place = Place::below(directory, name);
+    if unlink_or_is_directory(place).map_err(|failed| fail(c"", failed))? {
+        let mount = Attributes::of(directory).map_err(|failed| fail(c"", failed))?.mount;
+        let stack = open_writable(place, mount)
+            .and_then(DirStack::new)
+            .map_err(|failed| fail(c"", failed))?;
+        empty(stack, mount).map_err(|(name, failed)| fail(&name, failed))?;
+        unlinkat(directory, name, AtFlags::REMOVEDIR)
             .during(Action::Remove)
             .map_err(|failed| fail(c"", failed))?;
     }
@@ -43,7 +63,7 @@ pub fn remove_tree(root: &Path) -> Result<(), Failure> {
 }
 
 /// Removes everything below the current directory of `stack`.
-fn empty(mut stack: DirStack) -> Result<(), (CString, (Action, Errno))> {
+fn empty(mut stack: DirStack, mount: Mount) -> Result<(), (CString, (Action, Errno))> {
     let mut buffer = ListBuffer::new();
     let at = |name: &CStr| {
         let name = name.to_owned();
@@ -55,7 +75,7 @@ fn empty(mut stack: DirStack) -> Result<(), (CString, (Action, Errno))> {
         if let Some(name) = names.get(*next) {
             *next += 1;
             let place = Place::below(stack.current(), name);
-            open_writable(place).and_then(|fd| stack.push(fd)).map_err(at(name))?;
+            open_writable(place, mount).and_then(|fd| stack.push(fd)).map_err(at(name))?;
             levels.push((remove_files(&stack, &mut buffer)?, 0));
             continue;
         }
@@ -101,9 +121,13 @@ fn unlink_or_is_directory(place: Place<'_>) -> Step<bool> {
     }
 }
 
-/// Opens a directory for emptying; makes it accessible to its owner where it is not.
-fn open_writable(place: Place<'_>) -> Step<std::os::fd::OwnedFd> {
+/// Opens a directory for emptying, if it is on the mount that the removal began on; makes it
+/// accessible to its owner where it is not.
+fn open_writable(place: Place<'_>, mount: Mount) -> Step<OwnedFd> {
     let node = Node::pin(place)?;
+    if node.attributes.mount != mount {
+        return Err((Action::EnterMount, Errno::BUSY));
+    }
     if node.attributes.mode & 0o700 != 0o700 {
         // An O_PATH descriptor cannot be given to fchmod(2); its path in /proc can be to chmod(2).
         rustix::fs::chmod(node.proc_path().as_str(), Mode::from_raw_mode(0o700))

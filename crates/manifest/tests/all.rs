@@ -13,5 +13,6 @@ mod links;
 mod names;
 mod properties;
 mod recipes;
+mod removal;
 mod scan;
 mod support;

@@ -1,0 +1,47 @@
+//! `mount`, `umount2` — attach a file system to a directory, and take it off again:
+//! <https://man7.org/linux/man-pages/man2/mount.2.html>
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd as _};
+
+use rustix::mount::{MountFlags, UnmountFlags};
+
+use crate::error::Named;
+use crate::{Call, Result};
+
+/// Whether what is mounted may be changed through the mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MountAccess {
+    /// Reading and writing.
+    ReadWrite,
+    /// Reading only; access times stay as they are.
+    ReadOnly,
+}
+
+/// Mounts `source`, a device or the name that a file system without one shows, on an open directory.
+/// No path is resolved but the source's, so the mount is exactly where the descriptor is. Needs
+/// `/proc` and `CAP_SYS_ADMIN`.
+pub fn mount_on(
+    directory: impl AsFd,
+    source: &CStr,
+    file_system: &CStr,
+    access: MountAccess,
+    data: &CStr,
+) -> Result<()> {
+    let flags = match access {
+        MountAccess::ReadWrite => MountFlags::empty(),
+        MountAccess::ReadOnly => MountFlags::RDONLY | MountFlags::NOATIME,
+    };
+    // A thread need not share its descriptors with the first one of its process.
+    let point = format!("/proc/thread-self/fd/{}", directory.as_fd().as_raw_fd());
+    rustix::mount::mount(source, point, file_system, flags, data).named(Call::Mount)
+}
+
+/// Unmounts what is mounted at `name` in an open directory; follows no symbolic link. `EBUSY` while
+/// it is in use, `EINVAL` if nothing is mounted there.
+pub fn unmount_at(directory: impl AsFd, name: &CStr) -> Result<()> {
+    let descriptor = directory.as_fd().as_raw_fd();
+    let mut point = format!("/proc/thread-self/fd/{descriptor}/").into_bytes();
+    point.extend_from_slice(name.to_bytes());
+    rustix::mount::unmount(point, UnmountFlags::NOFOLLOW).named(Call::Umount2)
+}
