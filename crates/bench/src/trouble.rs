@@ -15,7 +15,14 @@ pub enum Trouble {
     /// Somebody asked to stop.
     Interrupted,
     /// The folder has something in it that is not ours.
-    ForeignFolder(PathBuf),
+    ForeignFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The names of what is in it, in order.
+        found: Vec<String>,
+    },
+    /// A path means something else than a moment ago: somebody else exchanged it.
+    Exchanged(PathBuf),
     /// Another benchmark, which still runs, has the folder.
     BusyFolder {
         /// The folder.
@@ -94,7 +101,10 @@ impl Trouble {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Trouble::ForeignFolder(_) => Some("name an empty folder, or one that is not there yet"),
+            Trouble::ForeignFolder { .. } => Some(
+                "name an empty folder or one that is not there yet, or move away what is in it",
+            ),
+            Trouble::Exchanged(_) => Some("name a folder in which nobody else may rename things"),
             Trouble::BusyFolder { .. } => Some("wait for it to end, or name another folder"),
             Trouble::NoSpace { .. } => {
                 Some("choose smaller scenarios (nested-small:files=1000), or another place")
@@ -111,8 +121,11 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trouble::Interrupted => f.write_str("interrupted"),
-            Trouble::ForeignFolder(path) => {
-                write!(f, "{path:?} is not empty and not a scratch folder of ours")
+            Trouble::ForeignFolder { path, found } => {
+                write!(f, "{path:?} is not empty: {} was not made by haul bench", few(found))
+            }
+            Trouble::Exchanged(path) => {
+                write!(f, "{path:?} was exchanged by somebody else, and is left alone")
             }
             Trouble::BusyFolder { path, pid } => {
                 write!(f, "{path:?} is in use by another benchmark (process {pid})")
@@ -129,6 +142,15 @@ impl fmt::Display for Trouble {
             Trouble::Corpus { path, failure } => write!(f, "in {path:?}: {failure}"),
             Trouble::Helper { command, message } => write!(f, "{command}: {message}"),
         }
+    }
+}
+
+/// Shows the first of some names, and how many more there are.
+fn few(names: &[String]) -> String {
+    match names {
+        [] => "something".to_owned(),
+        [name] => format!("{name:?}"),
+        [name, rest @ ..] => format!("{name:?} (and {} more)", rest.len()),
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod comparison;
 mod fresh;
+mod leftovers;
 mod live;
 mod page;
 mod profile;

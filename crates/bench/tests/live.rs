@@ -1,18 +1,13 @@
 //! Real runs in folders, which need no rights.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haul_bench::{CacheState, ColdMeans, Fault, GroundSpec, MARKER, Trouble};
+use haul_bench::{CacheState, Fault};
 
-use crate::support::{names, options, session, tool};
+use crate::support::{folder_ground, names, options, session, tool};
 
 const SMALL: &str = "nested-small:files=40,dirs=4";
-
-fn folder_ground(path: &Path) -> GroundSpec {
-    GroundSpec::Folder { path: path.to_owned(), cold: ColdMeans::Advise }
-}
 
 #[test]
 fn who_copies_wrongly_is_flagged_and_never_ranked() {
@@ -127,47 +122,6 @@ fn a_command_that_hangs_is_ended_by_an_interrupt_and_by_the_limit() {
     assert_eq!(results.unwrap().cases[0].faults[0].fault, Fault::TimedOut);
     assert!(start.elapsed() < Duration::from_secs(60));
     assert!(names(work.path()).is_empty());
-}
-
-#[test]
-fn a_folder_with_something_in_it_is_refused_and_left_alone() {
-    let work = tempfile::tempdir().unwrap();
-    let precious = work.path().join("precious");
-    fs::create_dir(&precious).unwrap();
-    fs::write(precious.join("thesis"), "years of work").unwrap();
-    let tools = || vec![tool("cp", "cp -R {source} {target}")];
-    let refused = options(SMALL, folder_ground(&precious), tools(), work.path());
-    let (results, _) = session(&refused, None);
-    assert!(matches!(results, Err(Trouble::ForeignFolder(path)) if path == precious));
-    assert_eq!(names(&precious), ["thesis"]);
-    assert_eq!(names(work.path()), ["precious"]);
-    // A marker that is not ours does not help.
-    fs::write(precious.join(MARKER), "hello").unwrap();
-    assert!(matches!(session(&refused, None).0, Err(Trouble::ForeignFolder(_))));
-    // One of a process that still runs is respected.
-    let stat = fs::read_to_string("/proc/1/stat").unwrap();
-    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
-    fs::write(precious.join(MARKER), format!("pid 1\nstarted {started}\nkept 1\n")).unwrap();
-    assert!(matches!(session(&refused, None).0, Err(Trouble::BusyFolder { pid: 1, .. })));
-    assert_eq!(names(&precious), [MARKER, "thesis"]);
-}
-
-#[test]
-fn what_a_killed_run_left_is_taken_over_and_swept() {
-    let work = tempfile::tempdir().unwrap();
-    let scratch = work.path().join("scratch");
-    // Process ids come again, so the same id with another start is somebody else.
-    let marker = "pid 1\nstarted 12345678901\nkept 0\n";
-    let stale = work.path().join("haul-bench-99-0");
-    for folder in [&scratch, &stale] {
-        fs::create_dir(folder).unwrap();
-        fs::write(folder.join(MARKER), marker).unwrap();
-        fs::write(folder.join("left.img"), "left").unwrap();
-    }
-    let tools = vec![tool("cp", "cp -R {source} {target}")];
-    let (results, _) = session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
-    assert_eq!(results.unwrap().cases[0].runs.len(), 2);
-    assert!(names(work.path()).is_empty(), "{:?}", names(work.path()));
 }
 
 #[test]

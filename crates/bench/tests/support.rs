@@ -5,13 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haul_bench::{
-    BenchOptions, CacheState, CaseSpec, Event, GroundSpec, Monitor, Ranking, Results, Rounds,
-    Scale, Services, Template, Tool, Trouble, parse_scenario, run,
+    BenchOptions, CacheState, CaseSpec, ColdMeans, Event, GroundSpec, Monitor, Ranking, Results,
+    Rounds, Scale, Services, Template, Tool, Trouble, parse_scenario, run,
 };
 
 /// Makes a tool.
 pub(crate) fn tool(name: &str, template: &str) -> Tool {
     Tool::new(name, Template::any(template).unwrap())
+}
+
+/// A scratch folder.
+pub(crate) fn folder_ground(path: &Path) -> GroundSpec {
+    GroundSpec::Folder { path: path.to_owned(), cold: ColdMeans::Advise }
 }
 
 /// One case of a small scenario.

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use haul_manifest::remove_tree;
-
 use super::mounts::mount_of;
 use super::scratch::Scratch;
 use super::space::{copy_bytes, folder_space};
@@ -32,7 +30,7 @@ pub(crate) struct FolderGround {
     /// The bytes of one copy of the corpus.
     copy_bytes: u64,
     /// The targets that are still there.
-    kept: Vec<PathBuf>,
+    kept: Vec<String>,
     kept_bytes_max: u64,
     runs: u64,
     facts: GroundFacts,
@@ -54,15 +52,9 @@ impl FolderGround {
         }
     }
 
-    fn corpus(&self) -> PathBuf {
-        self.scratch.path().join("corpus")
-    }
-
     fn remove_kept(&mut self) -> Result<()> {
-        while let Some(path) = self.kept.pop() {
-            if path.symlink_metadata().is_ok() {
-                remove_tree(&path).map_err(Trouble::corpus(&path))?;
-            }
+        while let Some(name) = self.kept.pop() {
+            self.scratch.remove_entry(&name)?;
         }
         Ok(())
     }
@@ -83,8 +75,9 @@ impl Ground for FolderGround {
             self.facts.mount_options = mount.options;
         }
         if scenario.work != Work::Delete {
-            let corpus = self.corpus();
-            scenario.recipe.generate(&corpus).map_err(Trouble::corpus(&corpus))?;
+            self.scratch.record("corpus")?;
+            let made = scenario.recipe.generate(&self.scratch.link("corpus"));
+            made.map_err(Trouble::corpus(&self.scratch.inside("corpus")))?;
         }
         self.scenario = Some(scenario.clone());
         Ok(())
@@ -98,19 +91,21 @@ impl Ground for FolderGround {
             self.remove_kept()?;
         }
         self.runs += 1;
-        let folder = self.scratch.path().join(format!("run-{}", self.runs));
-        std::fs::create_dir(&folder).map_err(Trouble::file("create", &folder))?;
-        self.kept.push(folder.clone());
+        let name = format!("run-{}", self.runs);
+        self.scratch.make_folder(&name)?;
+        let folder = self.scratch.inside(&name);
+        self.kept.push(name.clone());
         let device = mount_of(&folder)?.and_then(|mount| mount.block_device());
         let device = device.and_then(|(major, minor)| Device::new(major, minor));
         let (source, target) = match scenario.work {
             Work::Delete => {
                 let tree = folder.join("corpus");
-                scenario.recipe.generate(&tree).map_err(Trouble::corpus(&tree))?;
+                let through = self.scratch.link(&name).join("corpus");
+                scenario.recipe.generate(&through).map_err(Trouble::corpus(&tree))?;
                 (tree.clone(), tree)
             }
             Work::CopyTree | Work::CopyFile => {
-                (source_of(&scenario, self.corpus()), folder.join("copy"))
+                (source_of(&scenario, self.scratch.inside("corpus")), folder.join("copy"))
             }
         };
         Ok(Site { source, target, device })

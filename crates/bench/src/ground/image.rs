@@ -1,17 +1,16 @@
 //! Images of file systems: made, copied, mounted.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
 
 use haul_sys::data::{Advice, fadvise};
-use haul_sys::fs::fsync;
+use haul_sys::fs::{MountAccess, fsync};
 use rustix::fs::SeekFrom as Seek;
 use rustix::io::Errno;
 
 use super::helper::helper;
-use super::scratch::unmount;
+use super::scratch::{Mountable, Scratch};
 use super::spec::{Backing, FileSystem};
 use crate::scenario::Volume;
 use crate::trouble::{Result, Trouble};
@@ -49,11 +48,17 @@ impl Room {
 }
 
 /// Makes a sparse image with an empty file system in it.
-pub(super) fn make_image(path: &Path, kind: FileSystem, room: Room) -> Result<()> {
-    let file = File::create_new(path).map_err(Trouble::file("create", path))?;
-    file.set_len(room.image_bytes()).map_err(Trouble::file("extend", path))?;
+pub(super) fn make_image(
+    scratch: &mut Scratch,
+    name: &str,
+    kind: FileSystem,
+    room: Room,
+) -> Result<()> {
+    let file = scratch.create_file(name)?;
+    let extended = file.set_len(room.image_bytes());
+    extended.map_err(Trouble::file("extend", &scratch.inside(name)))?;
     drop(file);
-    let shown = path.as_os_str().to_owned();
+    let shown = scratch.link(name).into_os_string();
     let arguments: Vec<std::ffi::OsString> = match kind {
         // Inode tables and journal are initialised now: else a kernel thread does it while the
         // first tool is measured. The image stays sparse, since mke2fs punches holes for zeros.
@@ -74,9 +79,16 @@ pub(super) fn make_image(path: &Path, kind: FileSystem, room: Room) -> Result<()
 }
 
 /// Copies the data segments of an image; what is a hole in it is one in the copy.
-pub(super) fn copy_image(source: &Path, target: &Path, backing: &Backing) -> Result<()> {
-    let mut from = File::open(source).map_err(Trouble::file("open", source))?;
-    let to = File::create_new(target).map_err(Trouble::file("create", target))?;
+pub(super) fn copy_image(
+    scratch: &mut Scratch,
+    source: &str,
+    target: &str,
+    backing: &Backing,
+) -> Result<()> {
+    let to = scratch.create_file(target)?;
+    let (link, source, target) =
+        (scratch.link(source), &scratch.inside(source), &scratch.inside(target));
+    let mut from = File::open(link).map_err(Trouble::file("open", source))?;
     let size = from.metadata().map_err(Trouble::file("stat", source))?.len();
     to.set_len(size).map_err(Trouble::file("extend", target))?;
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -109,64 +121,28 @@ pub(super) fn copy_image(source: &Path, target: &Path, backing: &Backing) -> Res
     Ok(())
 }
 
-/// An image that is mounted.
-#[derive(Debug)]
-pub(super) struct Mounted {
-    point: PathBuf,
-}
-
-/// With what a file system is mounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    /// As everybody does.
-    Usual,
-    /// So that reading changes nothing, not even access times.
-    ReadOnly,
-}
-
 /// Attaches an image to a loop device and mounts that. The device goes when it is unmounted.
 pub(super) fn mount_image(
-    image: &Path,
-    point: &Path,
-    kind: FileSystem,
+    scratch: &mut Scratch,
+    (image, kind): (&str, FileSystem),
+    point: &str,
     backing: &Backing,
-    access: Access,
-) -> Result<Mounted> {
+    access: MountAccess,
+) -> Result<()> {
     let direct = match backing {
         // A loop device over tmpfs would only copy pages; over a disk, its own cache would hold
         // everything twice and hide the disk.
         Backing::Ram => "--direct-io=off",
         Backing::Disk(_) => "--direct-io=on",
     };
+    let image = scratch.link(image);
     let device = helper(
         "losetup",
         &["--find".as_ref(), "--show".as_ref(), direct.as_ref(), image.as_os_str()],
     )?;
-    let options = match access {
-        Access::Usual => "rw",
-        Access::ReadOnly => "ro,noatime",
-    };
-    let mounted =
-        fs::create_dir_all(point).map_err(Trouble::file("create", point)).and_then(|()| {
-            let words = ["-t", kind.name(), "-o", options, &device];
-            let words: Vec<&std::ffi::OsStr> =
-                words.iter().map(|word| (*word).as_ref()).chain([point.as_os_str()]).collect();
-            helper("mount", &words)
-        });
+    let what = Mountable { source: &device, file_system: kind.name(), access, options: c"" };
+    let mounted = scratch.mount(point, what);
     // Detached now, the device goes by itself with the last that uses it, whatever becomes of us.
     let detached = helper("losetup", &["-d", &device]);
-    mounted?;
-    let mounted = Mounted { point: point.to_owned() };
-    if let Err(trouble) = detached {
-        mounted.unmount()?;
-        return Err(trouble);
-    }
-    Ok(mounted)
-}
-
-impl Mounted {
-    /// Unmounts it.
-    pub(super) fn unmount(self) -> Result<()> {
-        unmount(&self.point)
-    }
+    mounted.and_then(|()| detached.map(|_| ()))
 }

@@ -1,10 +1,11 @@
 //! A fresh file system for each run, from an image.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::image::{Access, Mounted, Room, copy_image, make_image, mount_image};
+use haul_sys::fs::MountAccess;
+
+use super::image::{Room, copy_image, make_image, mount_image};
 use super::mounts::mount_of;
 use super::scratch::Scratch;
 use super::space::image_space;
@@ -23,7 +24,6 @@ pub(crate) struct ImageGround {
     /// The source's file system, if it is another one.
     source: Option<FileSystem>,
     scenario: Option<Scenario>,
-    mounted: Vec<Mounted>,
     facts: GroundFacts,
 }
 
@@ -44,23 +44,28 @@ impl ImageGround {
             None => format!("{target} {place}"),
         };
         let facts = GroundFacts { name, ..GroundFacts::default() };
-        let (scenario, mounted) = (None, Vec::new());
-        ImageGround { scratch, backing, target, source, scenario, mounted, facts }
-    }
-
-    fn inside(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
+        ImageGround { scratch, backing, target, source, scenario: None, facts }
     }
 
     /// Makes a template with the corpus in it.
     fn template(&mut self, kind: FileSystem, room: Room, scenario: &Scenario) -> Result<()> {
-        let (image, point) = (self.inside("template.img"), self.inside("target"));
-        make_image(&image, kind, room)?;
-        let mounted = mount_image(&image, &point, kind, &self.backing, Access::Usual)?;
-        let root = point.join("corpus");
-        let generated = scenario.recipe.generate(&root).map_err(Trouble::corpus(&root));
-        mounted.unmount()?;
+        make_image(&mut self.scratch, "template.img", kind, room)?;
+        self.mount("template.img", "target", kind, MountAccess::ReadWrite)?;
+        let root = self.scratch.inside("target").join("corpus");
+        let through = self.scratch.link("target").join("corpus");
+        let generated = scenario.recipe.generate(&through).map_err(Trouble::corpus(&root));
+        self.scratch.unmount_all()?;
         generated.map(|_| ())
+    }
+
+    fn mount(
+        &mut self,
+        image: &str,
+        point: &str,
+        kind: FileSystem,
+        access: MountAccess,
+    ) -> Result<()> {
+        mount_image(&mut self.scratch, (image, kind), point, &self.backing, access)
     }
 }
 
@@ -75,7 +80,7 @@ impl Ground for ImageGround {
             Some(source) => {
                 self.template(source, Room::for_copies(volume, 1), scenario)?;
                 let room = Room::for_copies(volume, u64::from(scenario.repeats));
-                make_image(&self.inside("empty.img"), self.target, room)?;
+                make_image(&mut self.scratch, "empty.img", self.target, room)?;
             }
             None => {
                 let copies = 1 + u64::from(scenario.repeats);
@@ -90,25 +95,20 @@ impl Ground for ImageGround {
         let Some(scenario) = self.scenario.clone() else {
             return Err(Trouble::Unfit("the ground was not prepared"));
         };
-        let (template, image) = (self.inside("template.img"), self.inside("run.img"));
-        let (source_point, target_point) = (self.inside("source"), self.inside("target"));
+        let target_point = self.scratch.inside("target");
         let mut corpus = target_point.join("corpus");
+        let mut template = "template.img";
         if let Some(source) = self.source {
             // Mounted again for each run, so that nothing of it is cached.
-            let access = Access::ReadOnly;
-            let mounted = mount_image(&template, &source_point, source, &self.backing, access)?;
-            self.mounted.push(mounted);
-            corpus = source_point.join("corpus");
-            copy_image(&self.inside("empty.img"), &image, &self.backing)?;
-        } else {
-            copy_image(&template, &image, &self.backing)?;
+            self.mount(template, "source", source, MountAccess::ReadOnly)?;
+            corpus = self.scratch.inside("source").join("corpus");
+            template = "empty.img";
         }
+        copy_image(&mut self.scratch, template, "run.img", &self.backing)?;
         if interrupt.load(Ordering::Relaxed) {
             return Err(Trouble::Interrupted);
         }
-        let mounted =
-            mount_image(&image, &target_point, self.target, &self.backing, Access::Usual)?;
-        self.mounted.push(mounted);
+        self.mount("run.img", "target", self.target, MountAccess::ReadWrite)?;
         let mount = mount_of(&target_point)?;
         let device = mount.as_ref().and_then(super::Mount::block_device);
         if let Some(mount) = mount {
@@ -141,25 +141,14 @@ impl Ground for ImageGround {
     }
 
     fn clear(&mut self) -> Result<()> {
-        while let Some(mounted) = self.mounted.pop() {
-            mounted.unmount()?;
-        }
-        remove_if_there(&self.inside("run.img"))
+        self.scratch.unmount_all()?;
+        self.scratch.remove_entry("run.img")
     }
 
     fn finish(&mut self) -> Result<()> {
         let cleared = self.clear();
         // Removing unmounts what a failed step left.
         self.scratch.remove().and(cleared)
-    }
-}
-
-fn remove_if_there(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Trouble::file("remove", path)(error))
-        }
-        _ => Ok(()),
     }
 }
 

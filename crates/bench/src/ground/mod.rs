@@ -6,13 +6,16 @@
 //! run gets a copy of one image, in which nothing has ever been deleted.
 
 mod folder;
+mod held;
 mod helper;
 mod image;
 mod image_ground;
 mod mounts;
+mod record;
 mod scratch;
 mod space;
 mod spec;
+mod sweep;
 mod tmpfs_ground;
 
 pub(crate) use folder::FolderGround;
@@ -22,9 +25,10 @@ pub(crate) use scratch::Scratch;
 pub(crate) use tmpfs_ground::TmpfsGround;
 
 pub use mounts::file_system_of;
-pub use scratch::{MARKER, Swept, sweep};
+pub use record::MARKER;
 pub use space::{Space, space};
 pub use spec::{Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, SpecError};
+pub use sweep::{Swept, sweep};
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

@@ -1,26 +1,24 @@
-//! Folders that are ours, and how the next run knows what an earlier one left.
+//! Folders that are ours.
 //!
-//! Whatever is made lies below a folder with a marker that names the process. A run takes its
-//! folder away on every path out, but a process can be killed; so each run first looks for folders
-//! whose process is gone, unmounts what is mounted in them and removes them.
+//! Whatever is made lies in a folder with a marker, which names the process and everything that it
+//! makes. Only what is named there is removed, and only what this run has mounted is unmounted.
 
-use std::fs;
+use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use haul_manifest::remove_tree;
+use haul_sys::fs::{
+    Follow, MountAccess, mkdirat, mount_id, mount_on, open_directory, try_lock, unmount_at,
+};
+use haul_sys::process::random;
+use rustix::io::Errno;
 
-use super::helper::helper;
-use super::mounts::mounts;
+use super::held::{Held, c_name};
+use super::record::{MARKER_NAME, Owner, PREFIX, RANDOM_LETTERS, Record};
+use super::sweep::{Found, empty, examine, own_folders, sweep};
 use crate::trouble::{Result, Trouble};
-
-/// The name of the marker in each of our folders.
-pub const MARKER: &str = ".haul-bench-scratch";
-
-/// What names of folders that we choose ourselves begin with.
-const PREFIX: &str = "haul-bench-";
 
 /// A file system that was busy for a moment (an indexer, a late close) is free after a fraction of
 /// a second; one that is not will not be.
@@ -30,214 +28,175 @@ const UNMOUNT_WAIT: Duration = Duration::from_millis(100);
 /// A folder that is ours.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    path: PathBuf,
-    /// Whether the folder was there before and only its contents are ours.
-    kept: bool,
+    held: Held,
+    /// Open and locked as long as we live.
+    marker: File,
+    /// What we have made in it.
+    names: Vec<CString>,
+    /// What we have mounted in it: where, and the mount's number.
+    mounts: Vec<(CString, Option<u64>)>,
     removed: bool,
+}
+
+/// What is to be mounted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mountable<'a> {
+    /// The device, or what stands in its place.
+    pub(super) source: &'a str,
+    /// The file system's name.
+    pub(super) file_system: &'a str,
+    pub(super) access: MountAccess,
+    /// The file system's own options.
+    pub(super) options: &'a CStr,
 }
 
 impl Scratch {
     /// Makes a folder with a new name in `base`.
     pub(crate) fn create(base: &Path) -> Result<Scratch> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&path).map_err(Trouble::file("create", &path))?;
-        let scratch = Scratch { path, kept: false, removed: false };
-        scratch.mark()?;
-        Ok(scratch)
+        let number = random::<4>().map_err(Trouble::call("find a name in", base))?;
+        let (process, end) = (std::process::id(), u32::from_ne_bytes(number));
+        let path = base.join(format!("{PREFIX}{process}-{end:0RANDOM_LETTERS$x}"));
+        match Held::make(path.clone())? {
+            Some(held) => Scratch::mark(held),
+            None => Err(Trouble::file("create", &path)(Errno::EXIST.into())),
+        }
     }
 
-    /// Takes a folder that the user names: one that is not there yet, or is empty, or has the
-    /// marker of a process that is gone, whose leavings are removed.
+    /// Takes a folder that the user names: one that is not there yet, which is removed in the end;
+    /// one that is empty, in which a folder is made; or one of a run that is gone.
     pub(crate) fn claim(path: &Path) -> Result<Scratch> {
-        let mut kept = false;
-        match fs::create_dir(path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                kept = true;
-                let mut entries = fs::read_dir(path).map_err(Trouble::file("list", path))?;
-                if entries.next().is_some() {
-                    let marker = fs::read_to_string(path.join(MARKER))
-                        .map_err(|_| Trouble::ForeignFolder(path.to_owned()))?;
-                    let owner = Owner::parse(&marker)
-                        .ok_or_else(|| Trouble::ForeignFolder(path.to_owned()))?;
-                    if owner.is_alive() {
-                        return Err(Trouble::BusyFolder { path: path.to_owned(), pid: owner.pid });
-                    }
-                    kept = owner.kept;
-                    empty(path)?;
-                }
-            }
-            Err(error) => return Err(Trouble::file("create", path)(error)),
+        if let Some(held) = Held::make(path.to_owned())? {
+            return Scratch::mark(held);
         }
-        let scratch = Scratch { path: path.to_owned(), kept, removed: false };
-        scratch.mark()?;
-        Ok(scratch)
+        match examine(Held::named(path)?)? {
+            Found::Stale(stale) => return Scratch::mark(stale.empty()?),
+            Found::Busy { pid } => return Err(Trouble::BusyFolder { path: path.to_owned(), pid }),
+            Found::Foreign => {}
+        }
+        let _removed = sweep(path);
+        for (path, found) in own_folders(path) {
+            if let Found::Busy { pid } = found {
+                return Err(Trouble::BusyFolder { path, pid });
+            }
+        }
+        Held::named(path)?.refuse_others(|_| false)?;
+        Scratch::create(path)
+    }
+
+    /// Puts the marker into an empty folder.
+    fn mark(held: Held) -> Result<Scratch> {
+        let text = Record::first_text(Owner::this(), held.stat()?.ino);
+        let path = held.path().join(super::MARKER);
+        let mut marker = held.create_file(MARKER_NAME)?;
+        // Where there are no locks, the number of the process says that the folder is in use.
+        let _locked = try_lock(&marker);
+        marker.write_all(text.as_bytes()).map_err(Trouble::file("write", &path))?;
+        Ok(Scratch { held, marker, names: Vec::new(), mounts: Vec::new(), removed: false })
     }
 
     /// Returns the folder.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
     }
 
-    /// Removes the folder and everything in it; unmounts what is still mounted. Does nothing the
-    /// second time.
+    /// Returns the path of an entry, as people and tools see it.
+    pub(super) fn inside(&self, name: &str) -> PathBuf {
+        self.held.path().join(name)
+    }
+
+    /// Returns a path of an entry that leads through the folder's descriptor, for this process and
+    /// the programs that it starts.
+    pub(super) fn link(&self, name: &str) -> PathBuf {
+        self.held.link().join(name)
+    }
+
+    /// Writes down that an entry is about to be made, and returns its name for calls.
+    pub(super) fn record(&mut self, name: &str) -> Result<CString> {
+        let call_name = c_name(name)?;
+        if !self.names.contains(&call_name) {
+            let line = Record::line(name);
+            let written = self.marker.write_all(line.as_bytes());
+            written.map_err(Trouble::file("write", &self.inside(super::MARKER)))?;
+            self.names.push(call_name.clone());
+        }
+        Ok(call_name)
+    }
+
+    /// Makes a file.
+    pub(super) fn create_file(&mut self, name: &str) -> Result<File> {
+        let name = self.record(name)?;
+        self.held.create_file(&name)
+    }
+
+    /// Makes a file and takes its name away again, so that it goes when we go.
+    pub(crate) fn nameless_file(&mut self, name: &str) -> Result<File> {
+        let file = self.create_file(name)?;
+        self.remove_entry(name)?;
+        Ok(file)
+    }
+
+    /// Makes a folder.
+    pub(super) fn make_folder(&mut self, name: &str) -> Result<()> {
+        let call_name = self.record(name)?;
+        let made = mkdirat(self.held.folder(), &call_name, 0o700);
+        made.map_err(Trouble::call("create", &self.inside(name)))
+    }
+
+    /// Removes an entry and everything below it; one that is not there is fine.
+    pub(super) fn remove_entry(&self, name: &str) -> Result<()> {
+        self.held.remove(&c_name(name)?)
+    }
+
+    /// Mounts something on a folder, which is made if it is not there.
+    pub(super) fn mount(&mut self, point: &str, what: Mountable<'_>) -> Result<()> {
+        let path = self.inside(point);
+        match self.make_folder(point) {
+            Err(Trouble::Call { error, .. }) if error.errno == Errno::EXIST => {}
+            made => made?,
+        }
+        let (name, folder) = (c_name(point)?, self.held.folder());
+        let on = open_directory(folder, &name, Follow::No).map_err(Trouble::call("open", &path))?;
+        let (source, file_system) = (c_name(what.source)?, c_name(what.file_system)?);
+        mount_on(&on, &source, &file_system, what.access, what.options)
+            .map_err(Trouble::call("mount something on", &path))?;
+        let id = mount_id(folder, &name).map_err(Trouble::call("stat", &path));
+        // Taken down also where its number is not told, so that it is unmounted in any case.
+        self.mounts.push((name, id.as_ref().ok().copied().flatten()));
+        id.map(|_| ())
+    }
+
+    /// Unmounts what we have mounted, the last first; waits a little while it is busy.
+    pub(super) fn unmount_all(&mut self) -> Result<()> {
+        while let Some((name, id)) = self.mounts.last() {
+            let path = self.inside(&name.to_string_lossy());
+            let now = mount_id(self.held.folder(), name).map_err(Trouble::call("stat", &path))?;
+            if id.is_some() && now != *id {
+                return Err(Trouble::Exchanged(path));
+            }
+            let mut last = unmount_at(self.held.folder(), name);
+            for _ in 1..UNMOUNT_TRIES {
+                if !matches!(last, Err(error) if error.errno == Errno::BUSY) {
+                    break;
+                }
+                std::thread::sleep(UNMOUNT_WAIT);
+                last = unmount_at(self.held.folder(), name);
+            }
+            last.map_err(Trouble::call("unmount", &path))?;
+            self.mounts.pop();
+        }
+        Ok(())
+    }
+
+    /// Removes the folder and everything that we made in it; unmounts what is still mounted. Does
+    /// nothing the second time.
     pub(crate) fn remove(&mut self) -> Result<()> {
         if self.removed {
             return Ok(());
         }
-        empty(&self.path)?;
-        if !self.kept {
-            fs::remove_dir(&self.path).map_err(Trouble::file("remove", &self.path))?;
-        }
+        self.unmount_all()?;
+        empty(&self.held, &self.names)?;
+        self.held.remove_folder()?;
         self.removed = true;
         Ok(())
     }
-
-    fn mark(&self) -> Result<()> {
-        let owner = Owner::this(self.kept);
-        let path = self.path.join(MARKER);
-        let mut file = fs::File::create_new(&path).map_err(Trouble::file("create", &path))?;
-        file.write_all(owner.text().as_bytes()).map_err(Trouble::file("write", &path))
-    }
-}
-
-/// The process that a folder belongs to.
-#[derive(Debug, PartialEq, Eq)]
-struct Owner {
-    pid: u32,
-    /// When it started, in ticks since the machine did: process ids come again.
-    started: u64,
-    kept: bool,
-}
-
-impl Owner {
-    fn this(kept: bool) -> Owner {
-        let pid = std::process::id();
-        Owner { pid, started: started(pid).unwrap_or(0), kept }
-    }
-
-    fn text(&self) -> String {
-        let Owner { pid, started, kept } = self;
-        format!(
-            "A scratch folder of haul bench: it may be removed when process {pid} is gone.\n\
-                 pid {pid}\nstarted {started}\nkept {}\n",
-            u8::from(*kept)
-        )
-    }
-
-    fn parse(text: &str) -> Option<Owner> {
-        let field = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
-        };
-        Some(Owner {
-            pid: u32::try_from(field("pid ")?).ok()?,
-            started: field("started ")?,
-            kept: field("kept ")? != 0,
-        })
-    }
-
-    fn is_alive(&self) -> bool {
-        started(self.pid) == Some(self.started)
-    }
-}
-
-/// Returns when a process started; `None` if there is no such process.
-fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in brackets, may have blanks and brackets in it; the fields after it do not.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19)?.parse().ok()
-}
-
-/// A folder that a killed run left.
-#[derive(Debug)]
-pub struct Swept {
-    /// The folder.
-    pub path: PathBuf,
-    /// Why it is still there, if it is.
-    pub trouble: Option<Trouble>,
-}
-
-/// Removes what runs that were killed left in `base`, and returns their folders. What cannot be
-/// removed is left, such as what another user left.
-#[must_use]
-pub fn sweep(base: &Path) -> Vec<Swept> {
-    let mut swept = Vec::new();
-    let Ok(entries) = fs::read_dir(base) else { return swept };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        let Ok(marker) = fs::read_to_string(path.join(MARKER)) else { continue };
-        if !ours || Owner::parse(&marker).is_none_or(|owner| owner.is_alive()) {
-            continue;
-        }
-        let removed = empty(&path)
-            .and_then(|()| fs::remove_dir(&path).map_err(Trouble::file("remove", &path)));
-        // Another run may have swept the same folder at the same time.
-        let trouble = removed.err().filter(|_| path.exists());
-        swept.push(Swept { path, trouble });
-    }
-    swept
-}
-
-/// Unmounts and removes everything in a folder of ours, the marker last.
-fn empty(path: &Path) -> Result<()> {
-    unmount_below(path)?;
-    let entries = fs::read_dir(path).map_err(Trouble::file("list", path))?;
-    for entry in entries {
-        let entry = entry.map_err(Trouble::file("list", path))?;
-        let inner = entry.path();
-        if entry.file_name() == MARKER {
-            continue;
-        }
-        if inner.extension().is_some_and(|extension| extension == "img") {
-            detach(&inner)?;
-        }
-        remove_tree(&inner).map_err(Trouble::corpus(&inner))?;
-    }
-    let marker = path.join(MARKER);
-    match fs::remove_file(&marker) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Trouble::file("remove", &marker)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Unmounts everything that is mounted below a path, the last first.
-fn unmount_below(path: &Path) -> Result<()> {
-    let path = path.canonicalize().map_err(Trouble::file("resolve", path))?;
-    for mount in mounts()?.iter().rev().filter(|mount| mount.point.starts_with(&path)) {
-        unmount(&mount.point)?;
-    }
-    Ok(())
-}
-
-/// Unmounts a file system; waits a little while it is busy.
-pub(super) fn unmount(point: &Path) -> Result<()> {
-    let mut last = helper("umount", &[point]);
-    for _ in 1..UNMOUNT_TRIES {
-        if last.is_ok() {
-            break;
-        }
-        std::thread::sleep(UNMOUNT_WAIT);
-        last = helper("umount", &[point]);
-    }
-    last.map(|_| ())
-}
-
-/// Takes loop devices off an image: there is one if a process was killed between attaching and
-/// mounting.
-fn detach(image: &Path) -> Result<()> {
-    let listed = helper(
-        "losetup",
-        &["-n".as_ref(), "-O".as_ref(), "NAME".as_ref(), "-j".as_ref(), image.as_os_str()],
-    );
-    // Without losetup, or without the right to ask, nothing was ever attached.
-    for device in listed.unwrap_or_default().lines() {
-        helper("losetup", &["-d", device.trim()])?;
-    }
-    Ok(())
 }

@@ -1,12 +1,11 @@
 //! A fresh tmpfs for each run: memory without a device, an image or a journal.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use super::helper::helper;
+use haul_sys::fs::MountAccess;
+
 use super::mounts::mount_of;
-use super::scratch::{Scratch, unmount};
+use super::scratch::{Mountable, Scratch};
 use super::spec::GroundFacts;
 use super::{Ground, Site};
 use crate::scenario::{Scenario, Work};
@@ -17,7 +16,6 @@ use crate::trouble::{Result, Trouble};
 pub(crate) struct TmpfsGround {
     scratch: Scratch,
     scenario: Option<Scenario>,
-    mounted: bool,
     facts: GroundFacts,
 }
 
@@ -25,18 +23,12 @@ impl TmpfsGround {
     /// Plans file systems in `scratch`.
     pub(crate) fn new(scratch: Scratch) -> TmpfsGround {
         let facts = GroundFacts { name: "tmpfs".to_owned(), ..GroundFacts::default() };
-        TmpfsGround { scratch, scenario: None, mounted: false, facts }
-    }
-
-    fn point(&self) -> PathBuf {
-        self.scratch.path().join("target")
+        TmpfsGround { scratch, scenario: None, facts }
     }
 }
 
 impl Ground for TmpfsGround {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
-        let point = self.point();
-        fs::create_dir_all(&point).map_err(Trouble::file("create", &point))?;
         self.scenario = Some(scenario.clone());
         Ok(())
     }
@@ -45,18 +37,22 @@ impl Ground for TmpfsGround {
         let Some(scenario) = self.scenario.clone() else {
             return Err(Trouble::Unfit("the ground was not prepared"));
         };
-        let point = self.point();
-        let words = ["-t", "tmpfs", "-o", "size=100%,nr_inodes=0", "tmpfs"].map(AsRef::as_ref);
-        let words: Vec<&std::ffi::OsStr> = words.into_iter().chain([point.as_os_str()]).collect();
-        helper("mount", &words)?;
-        self.mounted = true;
+        let what = Mountable {
+            source: "tmpfs",
+            file_system: "tmpfs",
+            access: MountAccess::ReadWrite,
+            options: c"size=100%,nr_inodes=0",
+        };
+        self.scratch.mount("target", what)?;
+        let point = self.scratch.inside("target");
         if let Some(mount) = mount_of(&point)? {
             self.facts.file_system = mount.file_system;
             self.facts.mount_options = mount.options;
             self.facts.device = "memory".to_owned();
         }
         let corpus = point.join("corpus");
-        scenario.recipe.generate(&corpus).map_err(Trouble::corpus(&corpus))?;
+        let through = self.scratch.link("target").join("corpus");
+        scenario.recipe.generate(&through).map_err(Trouble::corpus(&corpus))?;
         Ok(Site {
             target: match scenario.work {
                 Work::Delete => corpus.clone(),
@@ -76,11 +72,7 @@ impl Ground for TmpfsGround {
     }
 
     fn clear(&mut self) -> Result<()> {
-        if self.mounted {
-            unmount(&self.point())?;
-            self.mounted = false;
-        }
-        Ok(())
+        self.scratch.unmount_all()
     }
 
     fn finish(&mut self) -> Result<()> {

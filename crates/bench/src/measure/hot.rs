@@ -1,6 +1,6 @@
 //! An unrelated file that somebody else uses: how much of it does a run push out of memory?
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -23,24 +23,20 @@ pub(crate) struct HotFile {
 }
 
 impl HotFile {
-    /// Makes the file in a directory and takes its name away again, so that it goes when we go.
+    /// Fills an empty file, which is shown by a path.
     ///
     /// # Errors
     ///
     /// It cannot be written.
-    pub(crate) fn new(directory: &Path) -> Result<HotFile> {
-        let path = directory.join("hot");
-        let options = File::options().read(true).write(true).create_new(true).open(&path);
-        let mut file = options.map_err(Trouble::file("create", &path))?;
-        fs::remove_file(&path).map_err(Trouble::file("remove", &path))?;
+    pub(crate) fn new(mut file: File, path: &Path) -> Result<HotFile> {
         let mut random = Random::new(HOT_BYTES);
         let chunk: Vec<u8> =
             (0..CHUNK_BYTES / 8).flat_map(|_| random.number().to_le_bytes()).collect();
         for _ in 0..HOT_BYTES / CHUNK_BYTES as u64 {
-            file.write_all(&chunk).map_err(Trouble::file("write", &path))?;
+            file.write_all(&chunk).map_err(Trouble::file("write", path))?;
         }
         // A dirty page cannot be evicted; the file would seem to be safe.
-        fsync(&file).map_err(Trouble::call("sync", &path))?;
+        fsync(&file).map_err(Trouble::call("sync", path))?;
         Ok(HotFile { file })
     }
 

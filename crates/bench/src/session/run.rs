@@ -66,7 +66,7 @@ fn on_thread(options: &BenchOptions, services: &mut Services<'_>) -> Result<Resu
         tidy(base, services.monitor);
     }
     let mut scratch = Scratch::create(&options.work)?;
-    let results = with_scratch(options, services, &scratch);
+    let results = with_scratch(options, services, &mut scratch);
     let removed = scratch.remove();
     results.and_then(|results| removed.map(|()| results))
 }
@@ -77,7 +77,9 @@ fn tidy(base: &Path, monitor: &mut dyn Monitor) {
         let path = swept.path.display();
         let text = match swept.trouble {
             None => format!("removed what an earlier run left in {path}"),
-            Some(trouble) => format!("an earlier run left {path}, which stays there: {trouble}"),
+            Some(trouble) => format!(
+                "an earlier run left {path}, which stays there: {trouble}; remove it yourself"
+            ),
         };
         monitor.event(Event::Warning(&text));
     }
@@ -86,7 +88,7 @@ fn tidy(base: &Path, monitor: &mut dyn Monitor) {
 fn with_scratch(
     options: &BenchOptions,
     services: &mut Services<'_>,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
 ) -> Result<Results> {
     let mut results = Results {
         format: FORMAT,
@@ -99,7 +101,7 @@ fn with_scratch(
         cases: Vec::new(),
         interrupted: false,
     };
-    let hot = HotFile::new(scratch.path())?;
+    let hot = HotFile::new(scratch.nameless_file("hot")?, scratch.path())?;
     let start = Instant::now();
     let count = options.cases.len();
     for (index, case) in options.cases.iter().enumerate() {

@@ -1,0 +1,163 @@
+//! What a run writes down about its folder, so that the next one knows what it may remove.
+//!
+//! The marker names the process, the folder's inode and every name that the run made in it, each
+//! before it is made. It is believed only where nobody else can have written it, and about the folder
+//! that it names: a copy of a folder is not ours.
+
+use std::ffi::{CStr, CString};
+use std::fs;
+
+/// The name of the marker in each of our folders.
+pub const MARKER: &str = ".haul-bench-scratch";
+
+/// The same, for calls.
+pub(super) const MARKER_NAME: &CStr = c".haul-bench-scratch";
+
+/// What names of folders that we choose ourselves begin with.
+pub(super) const PREFIX: &str = "haul-bench-";
+
+/// How such names end where they are not random: `haul-bench-PID-here`.
+const HERE: &str = "here";
+
+/// The letters of a random end.
+pub(super) const RANDOM_LETTERS: usize = 8;
+
+/// The version of the text; others are not believed.
+const FORMAT: u64 = 2;
+
+/// The names that runs make in their folders, besides [`RUN`] and a number.
+const NAMES: [&str; 7] =
+    ["corpus", "source", "target", "hot", "template.img", "empty.img", "run.img"];
+
+/// What the folder of one run begins with.
+const RUN: &str = "run-";
+
+/// Says whether a run may have chosen this name for its folder.
+pub(super) fn is_folder_name(name: &str) -> bool {
+    let Some((process, end)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    let is_random =
+        end.len() == RANDOM_LETTERS && end.bytes().all(|letter| letter.is_ascii_hexdigit());
+    is_number(process) && (is_random || end == HERE)
+}
+
+/// Says whether a run may have made this name in its folder.
+fn is_own_name(name: &str) -> bool {
+    NAMES.contains(&name) || name.strip_prefix(RUN).is_some_and(is_number)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit())
+}
+
+/// The process that a folder belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) pid: u32,
+    /// When it started, in ticks since the machine did: process ids come again.
+    started: u64,
+}
+
+impl Owner {
+    pub(super) fn this() -> Owner {
+        let pid = std::process::id();
+        Owner { pid, started: started(pid).unwrap_or(0) }
+    }
+
+    pub(super) fn is_alive(self) -> bool {
+        started(self.pid) == Some(self.started)
+    }
+}
+
+/// Returns when a process started; `None` if there is no such process.
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in brackets, may have blanks and brackets in it; the fields after it do not.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// What a marker says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) owner: Owner,
+    /// The folder's inode.
+    pub(super) inode: u64,
+    /// What the run made in it.
+    pub(super) names: Vec<CString>,
+}
+
+impl Record {
+    /// Returns the text that a run begins with.
+    pub(super) fn first_text(owner: Owner, inode: u64) -> String {
+        let Owner { pid, started } = owner;
+        format!(
+            "A scratch folder of haul bench. When process {pid} is gone, the next run removes what is\n\
+             listed below, and nothing else.\n\
+             format {FORMAT}\npid {pid}\nstarted {started}\nfolder {inode}\n"
+        )
+    }
+
+    /// Returns the line for a name that is about to be made.
+    pub(super) fn line(name: &str) -> String {
+        format!("made {name}\n")
+    }
+
+    /// Reads a marker; `None` if no run of this version wrote it.
+    pub(super) fn parse(text: &str) -> Option<Record> {
+        // A line without an end is one that the kill cut off, and what it names was not made.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let field = |name: &str| {
+            whole.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+        };
+        if field("format ")? != FORMAT {
+            return None;
+        }
+        let owner = Owner { pid: u32::try_from(field("pid ")?).ok()?, started: field("started ")? };
+        let made = whole.lines().filter_map(|line| line.strip_prefix("made "));
+        let names = made
+            .map(|name| is_own_name(name).then(|| CString::new(name).ok()).flatten())
+            .collect::<Option<Vec<CString>>>()?;
+        Some(Record { owner, inode: field("folder ")?, names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let owner = Owner { pid: 7, started: 99 };
+        let text = Record::first_text(owner, 12) + &Record::line("corpus") + &Record::line("run-1");
+        let names = vec![c"corpus".to_owned(), c"run-1".to_owned()];
+        assert_eq!(Record::parse(&text), Some(Record { owner, inode: 12, names }));
+        let cut = text + "made run-";
+        assert_eq!(Record::parse(&cut).map(|record| record.names.len()), Some(2));
+    }
+
+    #[test]
+    fn a_record_of_names_that_no_run_makes_is_not_believed() {
+        let begin = Record::first_text(Owner { pid: 7, started: 99 }, 12);
+        for name in ["thesis", "..", "../corpus", "corpus/..", "/etc", "run-", "run-x", ""] {
+            assert_eq!(Record::parse(&(begin.clone() + &Record::line(name))), None, "{name}");
+        }
+        for text in ["", "hello\n", "format 1\npid 7\nstarted 99\nfolder 12\n"] {
+            assert_eq!(Record::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_folders_have_one_form() {
+        for name in ["haul-bench-12-0a1b2c3d", "haul-bench-12-here"] {
+            assert!(is_folder_name(name), "{name}");
+        }
+        for name in
+            ["haul-bench-", "haul-bench-results", "haul-bench-12-results", "haul-bench--here", "x"]
+        {
+            assert!(!is_folder_name(name), "{name}");
+        }
+    }
+}
