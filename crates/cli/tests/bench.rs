@@ -192,6 +192,45 @@ fn what_a_killed_session_left_is_removed_by_the_next_one() -> Outcome {
 }
 
 #[test]
+fn what_is_put_into_the_folder_of_a_killed_session_stays() -> Outcome {
+    // A folder that was there before, and one that the session made.
+    for was_there in [true, false] {
+        let scratch = Scratch::new()?;
+        let folder = scratch.at("work");
+        if was_there {
+            std::fs::create_dir(&folder)?;
+        }
+        let mark = scratch.at("runs");
+        let tool =
+            format!("--tool=stuck=echo $$ >'{}'; exec sleep 600; : {{target}}", mark.display());
+        let stuck = [SMALL, "--here=work", "--only=none", "--rounds=2", &tool];
+        let running = bench(&scratch, &stuck).start()?;
+        wait_for(&mark)?;
+        kill_process(running.pid(), Signal::KILL)?;
+        running.wait()?;
+        end_orphan(&scratch)?;
+        scratch.write("work/thesis/chapter", "years of work")?;
+        let left = names(&folder)?;
+        assert_eq!(left.len(), if was_there { 2 } else { 4 }, "{left:?}");
+        let plain = "--tool=plain=cp -R {source} {target}";
+        let next = [SMALL, "--here=work", "--only=none", "--rounds=1", "--warm-up=0", plain];
+        let done = bench(&scratch, &next).run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("is not empty: \"thesis\""), "{done:?}");
+        assert!(done.errors().contains("or move away what is in it"), "{done:?}");
+        assert_eq!(std::fs::read(folder.join("thesis/chapter"))?, b"years of work");
+        // The way out that it names works.
+        std::fs::rename(folder.join("thesis"), scratch.at("thesis"))?;
+        let done = bench(&scratch, &next).run()?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        let kept: &[&str] =
+            if was_there { &["runs", "thesis", "work"] } else { &["runs", "thesis"] };
+        assert_eq!(names(scratch.path())?, kept);
+    }
+    Ok(())
+}
+
+#[test]
 fn mounts_that_a_killed_session_left_are_gone_and_its_folders_removed() -> Outcome {
     if !is_root()? {
         return Ok(());

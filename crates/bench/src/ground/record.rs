@@ -73,10 +73,17 @@ impl Owner {
 
 /// Returns when a process started; `None` if there is no such process.
 fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads the start from `/proc/PID/stat`; `None` for a process that has ended and whose parent has
+/// not asked for its status, which may never happen in a container.
+fn start_in(stat: &str) -> Option<u64> {
     // The name, in brackets, may have blanks and brackets in it; the fields after it do not.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = fields.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
+    fields.nth(18)?.parse().ok().filter(|_| !has_ended)
 }
 
 /// What a marker says.
@@ -147,6 +154,15 @@ mod tests {
         for text in ["", "hello\n", "format 1\npid 7\nstarted 99\nfolder 12\n"] {
             assert_eq!(Record::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_gone() {
+        let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 21";
+        assert_eq!(start_in(&format!("12 (odd) S name) S {rest}")), Some(777));
+        assert_eq!(start_in(&format!("12 (haul) Z {rest}")), None);
+        assert_eq!(start_in("12 (haul) S 1"), None);
+        assert!(Owner::this().is_alive());
     }
 
     #[test]
