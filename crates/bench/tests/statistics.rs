@@ -1,6 +1,8 @@
 //! Statistics against known data.
 
-use haul_bench::stats::{Random, fences, interval, median, paired_ratio, quantile};
+use haul_bench::stats::{
+    Interval, Random, fences, interval, level_with, median, paired_ratio, quantile,
+};
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
@@ -81,4 +83,26 @@ fn shuffling_is_fair_and_repeatable() {
     assert!(first.iter().all(|count| (900..1100).contains(count)), "{first:?}");
     assert_eq!(Random::new(9).number(), Random::new(9).number());
     assert_eq!(Random::new(9).below(0), 0);
+}
+
+#[test]
+fn a_lead_excludes_one_against_every_other() {
+    type Row = (&'static [Option<(f64, f64)>], &'static [usize]);
+    let table: &[Row] = &[
+        (&[], &[]),
+        (&[Some((0.50, 0.60))], &[]),
+        (&[Some((0.50, 0.999))], &[]),
+        (&[Some((0.50, 1.0))], &[0]),
+        (&[Some((0.95, 1.02))], &[0]),
+        (&[Some((1.01, 1.02))], &[0]),
+        (&[None], &[0]),
+        (&[Some((0.5, 0.6)), Some((0.4, 0.5)), Some((0.3, 0.4))], &[]),
+        (&[Some((0.8, 0.9)), Some((0.2, 1.3)), Some((0.3, 0.4))], &[1]),
+        (&[Some((0.8, 1.1)), Some((0.2, 1.3)), None], &[0, 1, 2]),
+    ];
+    for (intervals, level) in table {
+        let given: Vec<_> =
+            intervals.iter().map(|ends| ends.map(|(low, high)| Interval { low, high })).collect();
+        assert_eq!(level_with(&given), *level, "{intervals:?}");
+    }
 }

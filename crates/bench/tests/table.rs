@@ -1,8 +1,9 @@
 //! The text on the terminal, letter by letter.
 
-use haul_bench::{Ranking, render};
+use haul_bench::{Ranking, Results, Run, render};
 
 use crate::samples::{measured, results};
+use crate::support::tool;
 
 const TABLE: &str = "\
 huge, 64 MiB, warm, ext4 in RAM
@@ -74,9 +75,78 @@ fn a_draw_is_called_a_draw() {
     }
     let text = render::text(&results);
     assert!(
-        text.contains("lead with 400 ms and 400 ms, and 5 rounds cannot tell them apart"),
+        text.contains(
+            "Nobody leads: cp (400 ms) and haul (400 ms) are level, and 5 rounds cannot tell them \
+             apart."
+        ),
         "{text}"
     );
+}
+
+/// Replaces the runs of a case by others: for each tool its times, round by round.
+fn with_times(times: &[(&str, &[f64])]) -> Results {
+    let mut results = results();
+    let case = &mut results.cases[0];
+    case.faults.clear();
+    case.tools = times.iter().map(|(name, _)| tool(name, "cp {source} {target}")).collect();
+    case.runs = times
+        .iter()
+        .flat_map(|(name, times)| {
+            (1..).zip(*times).map(|(round, time)| Run {
+                tool: (*name).to_owned(),
+                round,
+                measured: measured(*time),
+            })
+        })
+        .collect();
+    results
+}
+
+#[test]
+fn a_lead_is_claimed_only_against_every_other_tool() {
+    const CP: (&str, &[f64]) = ("cp", &[0.40, 0.41, 0.39, 0.40, 0.40]);
+    const FAST: (&str, &[f64]) = ("fast", &[0.20, 0.21, 0.20, 0.19, 0.20]);
+    const NEAR: (&str, &[f64]) = ("near", &[0.25, 0.25, 0.26, 0.24, 0.25]);
+    // Its median is the third, but now and then it is faster than the first.
+    const WILD: (&str, &[f64]) = ("wild", &[0.10, 0.90, 0.30, 0.11, 0.95]);
+    type Row = (&'static [(&'static str, &'static [f64])], &'static str);
+    let table: &[Row] = &[
+        (&[CP, FAST, NEAR], "fast is fastest here at 200 ms; 0.50 (0.47 to 0.51) of cp's time"),
+        (&[CP, NEAR], "near is fastest here at 250 ms; 0.62 (0.60 to 0.67) of cp's time"),
+        (
+            &[CP, FAST, NEAR, WILD],
+            "Nobody leads: fast (200 ms) and wild (300 ms) are level, and 5 rounds cannot tell them \
+             apart; fast takes 0.50 (0.47 to 0.51) of cp's time",
+        ),
+        (
+            &[CP, WILD],
+            "Nobody leads: wild (300 ms) and cp (400 ms) are level, and 5 rounds cannot tell them \
+             apart.",
+        ),
+        (
+            &[("cp", &[0.4]), ("a", &[0.1]), ("b", &[0.2])],
+            "Nobody leads: a (100 ms), b (200 ms) and cp (400 ms) are level, and 1 round cannot tell \
+             them apart.",
+        ),
+        (&[("cp", &[0.2; 5]), ("b", &[0.3; 5])], "cp is fastest here at 200 ms; b follows at 1.50"),
+        (&[CP], "cp, the only one that can be ranked, takes 400 ms."),
+    ];
+    for (times, expected) in table {
+        let results = with_times(times);
+        let verdict = render::summarise(&results, &results.cases[0]).verdict;
+        assert!(verdict.starts_with(expected), "{expected}\n{verdict}");
+        assert_eq!(verdict.ends_with("apart."), expected.ends_with("apart."), "{verdict}");
+    }
+}
+
+#[test]
+fn many_that_are_level_are_counted() {
+    let names: Vec<String> = (0..8).map(|number| format!("t{number}")).collect();
+    let times: Vec<(&str, &[f64])> =
+        names.iter().map(|name| (name.as_str(), [0.2; 5].as_slice())).collect();
+    let results = with_times(&times);
+    let verdict = render::summarise(&results, &results.cases[0]).verdict;
+    assert!(verdict.contains("t4 (200 ms) and 3 more are level"), "{verdict}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod html;
 pub mod plot;
 mod summary;
 mod text;
+mod verdict;
 mod write;
 
 pub use comparison::{Change, Comparison, compare, comparison_text};

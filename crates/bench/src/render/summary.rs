@@ -1,5 +1,6 @@
 //! What the runs of a case amount to: the same figures for every format.
 
+use super::verdict::verdict;
 use crate::session::{Case, Fault, Measurement, Ranking, Results, Run};
 use crate::stats::{Interval, Ratio, VALUES_MIN, fences, interval, median, paired_ratio};
 use crate::units;
@@ -152,7 +153,7 @@ fn cpu_s(run: &Measurement) -> f64 {
 }
 
 /// Relates a figure of one tool to another's, within each round.
-fn relation(
+pub(super) fn relation(
     case: &Case,
     tool: &str,
     other: &str,
@@ -168,58 +169,6 @@ fn relation(
         .filter_map(|run| Some((figure(&run.measured), of_round(run.round)?)))
         .collect();
     paired_ratio(&pairs, seed)
-}
-
-/// Says in one sentence who is fastest and by how much, or that nobody is.
-fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
-    let mut ranked = rows.iter().filter(|row| row.is_ranked());
-    let Some(first) = ranked.next() else {
-        return "No tool did what was asked; there is nothing to rank.".to_owned();
-    };
-    let figure = |run: &Measurement| run.ranked_s(results.ranking);
-    let name = name_of(case, first);
-    let mut text = format!("{name} is fastest here at {}", units::seconds(first.time_s));
-    let Some(second) = ranked.next() else {
-        return text.replace(" is fastest here at", ", the only one that can be ranked, takes")
-            + ".";
-    };
-    let lead = relation(case, &first.tool, &second.tool, results.seed, &figure);
-    let tied = lead.and_then(|lead| lead.interval).is_none_or(|interval| interval.high >= 1.0);
-    if tied {
-        let rounds = lead.map_or(0, |lead| lead.rounds);
-        let times = if rounds == 1 { "round" } else { "rounds" };
-        text = format!(
-            "{name} and {} lead with {} and {}, and {rounds} {times} cannot tell them apart",
-            name_of(case, second),
-            units::seconds(first.time_s),
-            units::seconds(second.time_s)
-        );
-    }
-    if first.tool != case.baseline {
-        if let Some(ratio) = first.ratio {
-            let whose = if tied { format!("{}: ", first.tool) } else { String::new() };
-            text += &format!("; {whose}{} of {}'s time", with_interval(&ratio), case.baseline);
-            if let Some(cpu) = first.cpu_ratio {
-                text += &format!(" and {} of its CPU", units::ratio(cpu.median));
-            }
-        }
-    } else if !tied && let Some(ratio) = second.ratio {
-        text += &format!("; {} follows at {} of that", second.tool, with_interval(&ratio));
-    }
-    text + "."
-}
-
-/// Names a tool, and for one of a series what was varied: `haul-q8 (requests in flight: 8)`.
-fn name_of(case: &Case, row: &Row) -> String {
-    let tool = case.tools.iter().find(|tool| tool.name == row.tool);
-    let Some(variation) = tool.and_then(|tool| tool.variation.as_ref()) else {
-        return row.tool.clone();
-    };
-    let value = match variation.axis.as_str() {
-        axis if axis.contains("bytes") => units::bytes(variation.value),
-        _ => variation.value.to_string(),
-    };
-    format!("{} ({}: {value})", row.tool, variation.axis)
 }
 
 /// Shows a ratio with its interval: `0.57 (0.55 to 0.60)`.
