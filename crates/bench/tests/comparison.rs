@@ -1,5 +1,6 @@
 //! Before and after.
 
+use haul_bench::Case;
 use haul_bench::render::{compare, comparison_text};
 
 use crate::samples::{measured, results};
@@ -17,7 +18,7 @@ fn what_became_faster_or_slower_is_said_and_what_did_not_is_not() {
         run.measured = measured(run.measured.wall_s * factor);
     }
     new.environment.kernel = "Linux 7.0 x86_64".to_owned();
-    let found = compare(&old, &new);
+    let found = compare(&old, &new).unwrap();
     let of = |tool: &str| found.changes.iter().find(|change| change.tool == tool).unwrap();
     assert!((of("haul").ratio - 0.5).abs() < 1e-9 && of("haul").is_shown());
     assert!((of("cp").ratio - 1.5).abs() < 1e-9 && of("cp").is_shown());
@@ -36,10 +37,18 @@ fn what_has_nothing_in_common_is_not_compared() {
     let old = results();
     let mut new = results();
     new.cases[0].ground.name = "xfs in RAM".to_owned();
-    let found = compare(&old, &new);
-    assert!(found.changes.is_empty());
-    assert!(comparison_text(&found).contains("nothing in common"));
+    let unrelated = compare(&old, &new).unwrap_err();
+    assert!(unrelated.to_string().contains("in common"), "{unrelated}");
+    let has = |note: &str| unrelated.notes.iter().any(|found| found.contains(note));
+    assert!(has("xfs in RAM was not measured before"), "{unrelated:?}");
+    assert!(has("ext4 in RAM was measured before, but not after"), "{unrelated:?}");
     let mut new = results();
     new.cases[0].scenario.recipe.seed = 99;
-    assert!(compare(&old, &new).changes.is_empty(), "another corpus is another case");
+    assert!(compare(&old, &new).is_err(), "another corpus is another case");
+    // Other tools, and tools that failed, cannot be compared either.
+    for change in [|case: &mut Case| case.tools.clear(), |case: &mut Case| case.runs.clear()] {
+        let mut new = results();
+        change(&mut new.cases[0]);
+        assert!(compare(&old, &new).is_err());
+    }
 }

@@ -268,6 +268,15 @@ fn results_are_compared_before_and_after() -> Outcome {
     let done = bench(&scratch, &same).run()?;
     assert_eq!(done.code(), Some(0), "{done:?}");
     assert!(done.text().contains("plain"), "{done:?}");
+    let other = SMALL.replace("files=20", "files=21");
+    let words = ["--here", "--only=none", "--rounds=1", "--warm-up=0", "--out=unrelated"];
+    let tool = "--tool=plain=cp -R {source} {target}";
+    bench(&scratch, &[&[other.as_str(), tool], &words[..]].concat()).run()?;
+    let unrelated = ["compare", "out/results.json", "unrelated/results.json"];
+    let done = bench(&scratch, &unrelated).run()?;
+    assert_eq!(done.code(), Some(2), "{done:?}");
+    assert!(done.errors().contains("in common"), "{done:?}");
+    assert!(done.errors().contains("note: nested-small"), "{done:?}");
     scratch.write("other", "{}")?;
     let done = bench(&scratch, &["compare", "out/results.json", "other"]).run()?;
     assert_eq!(done.code(), Some(1), "{done:?}");

@@ -1,5 +1,7 @@
 //! Before and after: two sets of results side by side.
 
+use std::fmt;
+
 use super::summary::summarise;
 use crate::session::Results;
 use crate::stats::{Interval, Random, VALUES_MIN, median, quantile};
@@ -42,10 +44,39 @@ pub struct Comparison {
     pub notes: Vec<String>,
 }
 
+/// Says that two results have no tool in common that was ranked in the same case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unrelated {
+    /// What each side has that the other has not, and what else differs.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Unrelated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the two results have no scenario, file system and tool in common that were measured \
+             in both",
+        )
+    }
+}
+
+impl std::error::Error for Unrelated {}
+
 /// Compares results. Rounds of different sessions have nothing in common, so both sides are
 /// resampled independently.
-#[must_use]
-pub fn compare(old: &Results, new: &Results) -> Comparison {
+///
+/// # Errors
+///
+/// There is nothing that could be compared.
+pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Unrelated> {
+    let comparison = changes(old, new);
+    if comparison.changes.is_empty() {
+        return Err(Unrelated { notes: comparison.notes });
+    }
+    Ok(comparison)
+}
+
+fn changes(old: &Results, new: &Results) -> Comparison {
     let mut comparison = Comparison::default();
     let mut note = |text: String| comparison.notes.push(text);
     let (was, is) = (&old.environment, &new.environment);
@@ -86,6 +117,12 @@ pub fn compare(old: &Results, new: &Results) -> Comparison {
                 new_s: row.time_s,
                 ratio: row.time_s / old_row.time_s,
             });
+        }
+    }
+    for case in &old.cases {
+        let title = case.title();
+        if !new.cases.iter().any(|new| new.title() == title) {
+            comparison.notes.push(format!("{title} was measured before, but not after."));
         }
     }
     comparison
@@ -133,9 +170,6 @@ pub fn comparison_text(comparison: &Comparison) -> String {
             units::ratio(change.ratio),
             span.unwrap_or_default()
         ));
-    }
-    if comparison.changes.is_empty() {
-        lines.push("The two have nothing in common that could be compared.".to_owned());
     }
     lines.extend(comparison.notes.iter().map(|note| format!("  note: {note}")));
     lines.join("\n") + "\n"

@@ -8,7 +8,7 @@ mod text;
 mod verdict;
 mod write;
 
-pub use comparison::{Change, Comparison, compare, comparison_text};
+pub use comparison::{Change, Comparison, Unrelated, compare, comparison_text};
 pub use html::html;
 pub use summary::{CaseSummary, Row, summarise};
 pub use text::text;

@@ -70,10 +70,16 @@ fn compare(output: &Output, old: &OsStr, new: &OsStr) -> ExitCode {
             .map_err(|error| format!("{shown} is no results.json of haul bench: {error}"))
     };
     match read(old).and_then(|old| Ok((old, read(new)?))) {
-        Ok((old, new)) => {
-            let text = render::comparison_text(&render::compare(&old, &new));
-            common::print_and_end(output, &text)
-        }
+        Ok((old, new)) => match render::compare(&old, &new) {
+            Ok(comparison) => common::print_and_end(output, &render::comparison_text(&comparison)),
+            Err(unrelated) => {
+                output.error(&unrelated.to_string());
+                for note in &unrelated.notes {
+                    output.error(&format!("note: {note}"));
+                }
+                ExitCode::from(USAGE)
+            }
+        },
         Err(message) => {
             output.error(&message);
             ExitCode::FAILURE
