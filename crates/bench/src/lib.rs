@@ -23,6 +23,7 @@
 
 mod ground;
 mod measure;
+mod publish;
 pub mod render;
 mod scenario;
 mod session;

@@ -1,6 +1,6 @@
 //! The report is well-formed, self-contained and complete.
 
-use haul_bench::render::{html, plot, summarise, write_report};
+use haul_bench::render::{html, plot, prepare_report, summarise, write_report};
 use haul_bench::{Results, units};
 
 use crate::samples::results;
@@ -9,6 +9,38 @@ use crate::support::names;
 fn parse(text: &str) -> roxmltree::Document<'_> {
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
     roxmltree::Document::parse_with_options(text, options).unwrap()
+}
+
+#[test]
+fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, precious) = (folder.path().join("out"), folder.path().join("precious"));
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(&precious, "data").unwrap();
+    for name in ["report.html", "results.json"] {
+        std::os::unix::fs::symlink(&precious, out.join(name)).unwrap();
+    }
+    // What may be there under a name that somebody could guess.
+    let guessed = format!(".haul-bench-{}", std::process::id());
+    std::os::unix::fs::symlink(&precious, out.join(&guessed)).unwrap();
+    prepare_report(&out).unwrap();
+    assert_eq!(names(&out), [guessed.as_str(), "report.html", "results.json"]);
+    write_report(&out, &results()).unwrap();
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "data");
+    for name in ["report.html", "results.json"] {
+        assert!(out.join(name).symlink_metadata().unwrap().is_file(), "{name}");
+    }
+    let hidden = names(&out).into_iter().filter(|name| name.starts_with('.')).count();
+    assert_eq!(hidden, 1, "no temporary file is left");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_leaves_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("results.json")).unwrap();
+    let trouble = write_report(folder.path(), &results()).unwrap_err();
+    assert!(trouble.to_string().contains("cannot replace"), "{trouble}");
+    assert_eq!(names(folder.path()), ["results.json"]);
 }
 
 #[test]

@@ -12,4 +12,4 @@ pub use comparison::{Change, Comparison, Unrelated, compare, comparison_text};
 pub use html::html;
 pub use summary::{CaseSummary, Row, summarise};
 pub use text::text;
-pub use write::write_report;
+pub use write::{prepare_report, write_report};

@@ -1,39 +1,44 @@
 //! The folder of a report: page, figures, plots.
 
-use std::fs;
 use std::path::Path;
 
 use super::html::{all_plots, html};
 use super::plot::Place;
 use super::summary::summarise;
+use crate::publish::Publisher;
 use crate::session::Results;
 use crate::trouble::{Result, Trouble};
 
+/// Makes sure that a report can be written into a folder, which is made if it is not there.
+///
+/// # Errors
+///
+/// The folder cannot be made, or no file in it.
+pub fn prepare_report(folder: &Path) -> Result<()> {
+    Publisher::new(folder)?.probe()
+}
+
 /// Writes `report.html`, `results.json` and the plots as SVG into a folder, which is made if it is
-/// not there. Files of the same names are replaced.
+/// not there. Files of the same names are replaced; symbolic links too, and are not followed.
 ///
 /// # Errors
 ///
 /// Something cannot be written.
 pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Trouble::file("create", folder))?;
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(Trouble::file("write", &path))
-    };
+    let report = Publisher::new(folder)?;
     let json = results
         .to_json()
         .map_err(|error| Trouble::file("write", &folder.join("results.json"))(error.into()))?;
-    write("results.json", &json)?;
+    report.write("results.json", &json)?;
     for (index, case) in results.cases.iter().enumerate() {
         let summary = summarise(results, case);
         for (caption, plot) in all_plots(results, case, &summary, Place::File) {
             let name =
                 format!("{}-{}-{}", index + 1, file_name(&summary.title), file_name(&caption));
-            write(&format!("{name}.svg"), &plot)?;
+            report.write(&format!("{name}.svg"), &plot)?;
         }
     }
-    write("report.html", &html(results))
+    report.write("report.html", &html(results))
 }
 
 /// Makes a name of words: letters and digits of the first few, joined by dashes.

@@ -3,12 +3,12 @@
 //! Only the few forms of TOML that a profile needs are written here, which is less than a
 //! dependency.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::profile::{Choice, Profile};
+use crate::publish::Publisher;
 use crate::stats::Ratio;
-use crate::trouble::{Result, Trouble};
+use crate::trouble::Result;
 
 /// Returns the name of the profile's file for a pair of file systems: `xfs--ext4.toml`.
 #[must_use]
@@ -117,10 +117,7 @@ fn quote(text: &str) -> String {
 ///
 /// It cannot be written.
 pub fn write_profile(folder: &Path, profile: &Profile) -> Result<PathBuf> {
-    fs::create_dir_all(folder).map_err(Trouble::file("create", folder))?;
-    let path = folder.join(profile.file_name());
-    let temporary = folder.join(format!(".{}.{}", profile.file_name(), std::process::id()));
-    fs::write(&temporary, profile.to_toml()).map_err(Trouble::file("write", &temporary))?;
-    fs::rename(&temporary, &path).map_err(Trouble::file("replace", &path))?;
-    Ok(path)
+    let name = profile.file_name();
+    Publisher::new(folder)?.write(&name, &profile.to_toml())?;
+    Ok(folder.join(name))
 }

@@ -4,7 +4,6 @@
 //! shows what came of it, also of a session that was interrupted.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 use std::process::ExitCode;
 
 use haul_bench::{
@@ -104,7 +103,7 @@ fn bench(output: &Output, settings: &Settings) -> ExitCode {
     };
     let done = announce(output, &options, &remarks)
         // Before anything is measured: minutes of work must not be lost for a folder's name.
-        .and_then(|()| settings.out.as_deref().map_or(Ok(()), writable))
+        .and_then(|()| settings.out.as_deref().map_or(Ok(()), render::prepare_report))
         .and_then(|()| session(PROGRAM, |services| measure(&options, services)))
         .and_then(|results| show(output, settings, &results).map(|()| results));
     end(output, done.map(|results| is_complete(&results)))
@@ -154,16 +153,6 @@ pub(super) fn announce(
         crate::sizes::bytes(space.available_bytes),
     ));
     space.require()
-}
-
-/// Makes sure that a folder is there and can be written into.
-fn writable(folder: &Path) -> haul_bench::Result<()> {
-    let trouble =
-        |action, path: &Path, error| Trouble::File { action, path: path.to_owned(), error };
-    std::fs::create_dir_all(folder).map_err(|error| trouble("create", folder, error))?;
-    let probe = folder.join(format!(".haul-bench-{}", std::process::id()));
-    std::fs::write(&probe, "").map_err(|error| trouble("write in", folder, error))?;
-    std::fs::remove_file(&probe).map_err(|error| trouble("remove", &probe, error))
 }
 
 /// Does something with a session's services: progress, the calls' tracer, and the flag of Ctrl-C.

@@ -1,0 +1,78 @@
+//! Files that are written for somebody: reports, profiles.
+//!
+//! Root often writes them into folders where others may make things. So nothing that is there is
+//! opened: a new file gets the name when it is complete, and a symbolic link of that name is
+//! replaced, not followed.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use haul_sys::fs::{
+    CWD, Follow, OpenHow, RenameMode, fsync, open_directory, openat, renameat, unlinkat,
+};
+use haul_sys::process::random;
+
+use crate::trouble::{Result, Trouble};
+
+/// A folder that files are published in.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    path: PathBuf,
+    folder: OwnedFd,
+}
+
+fn call_name(name: &[u8]) -> Result<CString> {
+    CString::new(name).map_err(|_| Trouble::Unfit("a name has a zero byte in it"))
+}
+
+impl Publisher {
+    /// Opens a folder, which is made if it is not there.
+    pub(crate) fn new(path: &Path) -> Result<Publisher> {
+        std::fs::create_dir_all(path).map_err(Trouble::file("create", path))?;
+        let name = call_name(path.as_os_str().as_encoded_bytes())?;
+        let folder =
+            open_directory(CWD, &name, Follow::Yes).map_err(Trouble::call("open", path))?;
+        Ok(Publisher { path: path.to_owned(), folder })
+    }
+
+    /// Fails if no file can be made in the folder.
+    pub(crate) fn probe(&self) -> Result<()> {
+        let (name, _file) = self.new_file()?;
+        self.remove(&name)
+    }
+
+    /// Writes a file. What had the name before is replaced in one step, so that a reader sees the
+    /// old one or the new one.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.path.join(name);
+        let (temporary, mut file) = self.new_file()?;
+        let written = file.write_all(text.as_bytes()).map_err(Trouble::file("write", &path));
+        let done = written
+            .and_then(|()| fsync(&file).map_err(Trouble::call("sync", &path)))
+            .and_then(|()| {
+                let (folder, name) = (&self.folder, call_name(name.as_bytes())?);
+                renameat(folder, &temporary, folder, &name, RenameMode::Replace)
+                    .map_err(Trouble::call("replace", &path))
+            });
+        if done.is_err() {
+            // The first failure is the one to tell.
+            let _removed = self.remove(&temporary);
+        }
+        done
+    }
+
+    fn new_file(&self) -> Result<(CString, File)> {
+        let number = random::<8>().map_err(Trouble::call("find a name in", &self.path))?;
+        let name = format!(".haul-bench-{:016x}", u64::from_ne_bytes(number));
+        let name = call_name(name.as_bytes())?;
+        let made = openat(&self.folder, &name, OpenHow::new_file(0o666));
+        Ok((name, File::from(made.map_err(Trouble::call("write in", &self.path))?)))
+    }
+
+    fn remove(&self, name: &CStr) -> Result<()> {
+        unlinkat(&self.folder, name).map_err(Trouble::call("remove a file in", &self.path))
+    }
+}
