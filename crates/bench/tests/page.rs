@@ -63,9 +63,13 @@ fn the_page_is_well_formed_and_brings_everything_along() {
     }
     assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
     let text: String = document.descendants().filter_map(|node| node.text()).collect();
-    for part in
-        ["<evil> \"&\" tool", "a <warning> & more", "failed: wrong result", "Some Processor"]
-    {
+    for part in [
+        "<evil> \"&\" tool",
+        "a <warning> & more",
+        "failed: wrong result",
+        "Some Processor",
+        "back to its host",
+    ] {
         assert!(text.contains(part), "{part}");
     }
 }

@@ -107,6 +107,7 @@ pub(crate) fn results() -> Results {
             page_bytes: 4096,
             time_s: 1_767_225_600,
             root: true,
+            page_reporting: true,
         },
         seed: 1,
         rounds: Rounds { warm_up: 1, counted: 5 },

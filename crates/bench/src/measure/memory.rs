@@ -12,17 +12,21 @@ use haul_sys::memory::{self, AlignedBuffer};
 /// The smallest page that Linux uses.
 const PAGE_BYTES: usize = 4096;
 
-/// Uses and frees memory, at most half of what is available. Without memory it does nothing: what
-/// is run then has other troubles.
-pub(crate) fn touch_memory(bytes: u64) {
-    let wanted = usize::try_from(bytes.min(available_bytes() / 2)).unwrap_or(0);
-    if let Ok(mut buffer) = AlignedBuffer::new(wanted) {
+/// Uses and frees memory, at most half of what is available, and says whether that is as much as
+/// was asked for. Without memory it does nothing: what is run then has other troubles.
+pub(crate) fn touch_memory(bytes: u64) -> bool {
+    let most = bytes.min(available_bytes() / 2);
+    let wanted = usize::try_from(most).unwrap_or(0);
+    let made = AlignedBuffer::new(wanted);
+    let is_all = most == bytes && made.is_ok();
+    if let Ok(mut buffer) = made {
         for page in buffer.chunks_mut(PAGE_BYTES) {
             if let Some(first) = page.first_mut() {
                 *first = 1;
             }
         }
     }
+    is_all
 }
 
 /// Returns the bytes of memory that could be used without harm; no limit where that is not told.

@@ -70,6 +70,16 @@ fn definitions(pairs: &[(&str, String)]) -> String {
     list + "</dl>\n"
 }
 
+/// Says what was done to memory before each run, and whether the machine made it necessary.
+fn memory_before(page_reporting: bool) -> String {
+    let done = "as much memory as the run takes (three times the data, at most half of what is \
+                available) was used and freed, for every tool alike";
+    match page_reporting {
+        true => format!("{done}: this machine gives free memory back to its host"),
+        false => done.to_owned(),
+    }
+}
+
 fn environment(results: &Results) -> String {
     let here = &results.environment;
     let who = if here.root { "root" } else { "an ordinary user" };
@@ -78,6 +88,7 @@ fn environment(results: &Results) -> String {
         ("kernel", here.kernel.clone()),
         ("processor", format!("{} × {}", here.cores, here.processor)),
         ("memory", units::bytes(here.memory_bytes)),
+        ("before each run", memory_before(here.page_reporting)),
         (
             "rounds",
             format!(

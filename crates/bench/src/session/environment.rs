@@ -1,6 +1,7 @@
 //! On what machine something was measured: without it, a figure is an anecdote.
 
 use std::fs;
+use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,6 +24,9 @@ pub struct Environment {
     pub time_s: u64,
     /// Whether root measured.
     pub root: bool,
+    /// Whether the machine gives memory that is free back to a host, and gets it back page by page.
+    #[serde(default)]
+    pub page_reporting: bool,
 }
 
 impl Environment {
@@ -40,6 +44,7 @@ impl Environment {
             page_bytes: rustix::param::page_size() as u64,
             time_s: since.map_or(0, |since| since.as_secs()),
             root: haul_sys::process::identity().uid == 0,
+            page_reporting: Path::new("/sys/module/page_reporting").exists(),
         }
     }
 

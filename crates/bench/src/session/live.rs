@@ -125,9 +125,10 @@ impl LiveRunner<'_> {
         let watch = Watch::new();
         let device = site.device.as_ref();
         let mut measured = Measurement::default();
+        let mut touched = true;
         let fault = std::thread::scope(|scope| {
             // Last of all: what was freed long ago may be gone.
-            touch_memory(self.memory_bytes);
+            touched = touch_memory(self.memory_bytes);
             watch.start(scope, device, limits, self.interrupt);
             let before = pressure();
             let mut fault = Ok(None);
@@ -154,6 +155,12 @@ impl LiveRunner<'_> {
             (measured.device, measured.samples) = (used, samples);
             fault
         })?;
+        if !touched {
+            self.warn(
+                "There was too little memory to use all that a run takes beforehand; runs may have \
+                 waited for the machine's host.",
+            );
+        }
         match watch.cut() {
             Some(Cut::Interrupted) => return Err(Trouble::Interrupted),
             Some(Cut::TimedOut) => return Ok(Attempt::Failed(Fault::TimedOut)),
