@@ -4,15 +4,15 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 
 use haul_manifest::{
-    Aspect, Aspects, Body, CompareOptions, Item, ItemKind, Kind, Rdev, RootAttributes, Segment,
-    Timestamp, Verdict, What, Xattr, compare,
+    Aspect, Aspects, Body, CompareOptions, Feature, Item, ItemKind, Kind, Rdev, RootAttributes,
+    Segment, Timestamp, Verdict, What, Xattr, compare, parse_recipe,
 };
 use rustix::fs::{
-    CWD, FallocateFlags, FileType, Mode, XattrFlags, fallocate, makedev, mknodat, removexattr,
-    setxattr,
+    AtFlags, CWD, FallocateFlags, FileType, Mode, Timespec, Timestamps, XattrFlags, fallocate,
+    makedev, mknodat, removexattr, setxattr, utimensat,
 };
 
-use crate::support::{Outcome, Scratch, is_root, keeping_times};
+use crate::support::{Outcome, Scratch, ignored, is_root, keeping_times};
 
 const ACL: &str = "system.posix_acl_access";
 
@@ -188,6 +188,84 @@ fn an_extended_attribute() -> Outcome {
 }
 
 #[test]
+fn the_last_byte_of_extended_attributes_of_every_length() -> Outcome {
+    // Memory takes longer ones than most disks.
+    let memory = std::path::Path::new("/dev/shm");
+    let mut longest = attributes_on(&Scratch::new()?)?;
+    if memory.is_dir() {
+        longest = longest.max(attributes_on(&Scratch::below(memory)?)?);
+    }
+    if longest < 65_536 {
+        ignored("a file system that takes extended attributes of 64 KiB")?;
+    }
+    Ok(())
+}
+
+/// Looks at attributes of every length that a file system takes, and returns the longest.
+fn attributes_on(scratch: &Scratch) -> Outcome<usize> {
+    let recipe = parse_recipe("attributes:size=64K,names=100")?;
+    let generated = recipe.generate(&scratch.a())?;
+    recipe.generate(&scratch.b())?;
+    assert_eq!(scratch.compare(Aspects::all()).findings, []);
+    let mut lengths = Vec::new();
+    for entry in fs::read_dir(scratch.b())? {
+        let name = entry?.file_name();
+        let path = scratch.b().join(&name);
+        let mut value = vec![0; 65_536];
+        let read = rustix::fs::getxattr(&path, "user.haul.value", &mut value[..]);
+        // Not every file system takes every length.
+        let Ok(length) = read else { continue };
+        let name = name.to_string_lossy().into_owned();
+        assert!(name.ends_with(&format!("-{length}")), "{name}");
+        value.truncate(length);
+        let Some(last) = value.last_mut() else { continue };
+        *last ^= 1;
+        setxattr(&path, "user.haul.value", &value, XattrFlags::empty())?;
+        let comparison = scratch.compare(Aspects::all());
+        let found: Vec<String> = comparison.differences().map(ToString::to_string).collect();
+        let expected =
+            format!("{name}: extended attribute user.haul.value differs ({length} bytes)");
+        assert_eq!(found, [expected]);
+        *value.last_mut().ok_or("no value")? ^= 1;
+        setxattr(&path, "user.haul.value", &value, XattrFlags::empty())?;
+        lengths.push(length);
+    }
+    let skipped = generated.skipped.get(&Feature::Xattr).copied().unwrap_or(0);
+    for length in [1, 255, 256, 257, 1000, 3000] {
+        let count = lengths.iter().filter(|found| **found == length).count();
+        assert!(count == 2 || skipped > 0, "{length}: {lengths:?}");
+    }
+    // One of many is missed too.
+    let many = scratch.b().join("many");
+    if removexattr(&many, "user.haul.0099").is_ok() {
+        let comparison = scratch.compare(Aspects::all());
+        let found: Vec<_> = comparison.differences().map(|found| found.what.label()).collect();
+        assert_eq!(found, ["xattr"]);
+    }
+    Ok(lengths.into_iter().max().unwrap_or(0))
+}
+
+#[test]
+fn a_nanosecond_before_1970() -> Outcome {
+    let scratch = Scratch::twins(&items())?;
+    for path in ["dir/file", "dir", "dir/link", "dir/fifo"] {
+        let set = |root: &std::path::Path, nanoseconds: i64| {
+            let time = Timespec { tv_sec: -1, tv_nsec: nanoseconds };
+            let times = Timestamps { last_access: time, last_modification: time };
+            utimensat(CWD, root.join(path), &times, AtFlags::SYMLINK_NOFOLLOW)
+        };
+        set(&scratch.a(), 999_999_999)?;
+        set(&scratch.b(), 999_999_999)?;
+        assert!(scratch.compare(Aspects::all()).is_equal(), "{path}");
+        set(&scratch.b(), 999_999_998)?;
+        let time = |nanoseconds| Timestamp { seconds: -1, nanoseconds };
+        scratch.expect_only(path, &What::Mtime { a: time(999_999_999), b: time(999_999_998) });
+        set(&scratch.b(), 999_999_999)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn extended_attributes_of_entries_that_cannot_be_opened() -> Outcome {
     if !is_root()? {
         return Ok(());
@@ -199,6 +277,17 @@ fn extended_attributes_of_entries_that_cannot_be_opened() -> Outcome {
         let expected = What::Xattr { name: "trusted.mark".into(), a: None, b: Some("1".into()) };
         scratch.expect_only(path, &expected);
     }
+    // Such trees can be generated too.
+    let mut items = items();
+    for item in items.iter_mut().filter(|item| ["link", "fifo"].contains(&&*item.name.to_string()))
+    {
+        item.xattrs.push(Xattr { name: "trusted.mark".into(), value: "1".into() });
+    }
+    let scratch = Scratch::twins(&items)?;
+    assert!(scratch.compare(Aspects::all()).is_equal());
+    rustix::fs::lremovexattr(scratch.b().join("dir/link"), "trusted.mark")?;
+    let expected = What::Xattr { name: "trusted.mark".into(), a: Some("1".into()), b: None };
+    scratch.expect_only("dir/link", &expected);
     Ok(())
 }
 

@@ -44,12 +44,12 @@ fn errors_help() {
         (
             "",
             "no recipe is called ''; known are flat, nested, strewn, mixed, deep, sparse, \
-             random",
+             attributes, random",
         ),
         (
             "flta:files=1",
             "no recipe is called 'flta'; known are flat, nested, strewn, mixed, deep, sparse, \
-             random",
+             attributes, random",
         ),
         ("flat:dirs=1", "'flat' has no key 'dirs'; its keys are files, size, seed"),
         ("flat:files", "'files' is not of the form key=value, such as files=100"),
@@ -69,7 +69,7 @@ fn errors_help() {
         (
             "\u{1b}[31m",
             "no recipe is called '\\x1b[31m'; known are flat, nested, strewn, mixed, deep, sparse, \
-             random",
+             attributes, random",
         ),
     ] {
         let error = parse_recipe(text).err().map(|error| error.to_string());
@@ -100,6 +100,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
             median,
             cap
         }),
+        (0..=65_536_u64, 0..=4000_u64).prop_map(|(size, names)| Shape::Attributes { size, names }),
         (number(), number()).prop_map(|(depth, name)| Shape::Deep { depth, name }),
         (number(), number(), number()).prop_map(|(size, segments, data)| Shape::Sparse {
             size,

@@ -21,8 +21,12 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new() -> Outcome<Self> {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        Ok(Self { dir })
+        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// A directory in another one, which may be on another file system.
+    pub(crate) fn below(parent: &Path) -> Outcome<Self> {
+        Ok(Self { dir: tempfile::tempdir_in(parent)? })
     }
 
     pub(crate) fn a(&self) -> PathBuf {

@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags,
     chmodat, chownat, fchmod, fchown, fsetxattr, ftruncate, futimens, linkat, makedev, mkdirat,
-    mknodat, openat, symlinkat, utimensat,
+    mknodat, openat, setxattr, symlinkat, utimensat,
 };
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pwrite};
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,10 @@ use super::content;
 use super::item::{Body, Feature, Item, ItemKind};
 use crate::dirstack::DirStack;
 use crate::failure::{Action, During as _, Failure, Step};
-use crate::node::{Attributes, Place, RootLinks, open_reading, retry};
+use crate::node::{Attributes, Node, Place, RootLinks, open_reading, retry};
 use crate::segments::Segment;
 use crate::values::{Rdev, Timestamp};
+use crate::xattrs::Xattr;
 
 /// How much is written at once; a multiple of 8, so that chunks begin at whole words.
 const WRITE_BYTES: usize = 1024 * 1024;
@@ -337,12 +338,15 @@ fn set_by_fd(
         let owner = fchown(fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         allow_refusal(owner, Feature::Owner, generated)?;
     }
-    set_xattrs(fd, item, Namespace::Other, generated)?;
+    let set = |xattr: &Xattr| {
+        fsetxattr(fd, xattr.name.as_bytes(), xattr.value.as_bytes(), XattrFlags::empty())
+    };
+    set_xattrs(item, Namespace::Other, generated, set)?;
     if let Some(mode) = mode {
         let mode = Mode::from_raw_mode(u32::from(mode));
         fchmod(fd, mode).during(Action::SetAttribute)?;
     }
-    set_xattrs(fd, item, Namespace::System, generated)?;
+    set_xattrs(item, Namespace::System, generated, set)?;
     futimens(fd, &timestamps(item.mtime)).during(Action::SetAttribute)
 }
 
@@ -354,10 +358,10 @@ enum Namespace {
 }
 
 fn set_xattrs(
-    fd: BorrowedFd<'_>,
     item: &Item,
     namespace: Namespace,
     generated: &mut Generated,
+    set: impl Fn(&Xattr) -> rustix::io::Result<()>,
 ) -> Step<()> {
     for xattr in &item.xattrs {
         let name = xattr.name.as_bytes();
@@ -367,8 +371,11 @@ fn set_xattrs(
             _ => (Feature::Xattr, Namespace::Other),
         };
         if found == namespace {
-            let result = fsetxattr(fd, name, xattr.value.as_bytes(), XattrFlags::empty());
-            allow_refusal(result, feature, generated)?;
+            match set(xattr) {
+                // More than this file system keeps for one entry.
+                Err(Errno::NOSPC | Errno::TOOBIG | Errno::RANGE) => skip(generated, feature),
+                result => allow_refusal(result, feature, generated)?,
+            }
         }
     }
     Ok(())
@@ -385,6 +392,14 @@ fn set_by_name(
         let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         let owner = chownat(dir, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
         allow_refusal(owner, Feature::Owner, generated)?;
+    }
+    if !item.xattrs.is_empty() {
+        let path = Node::pin(Place::below(dir, name)).map(|node| (node.proc_path(), node))?;
+        let set = |xattr: &Xattr| {
+            let (name, value) = (xattr.name.as_bytes(), xattr.value.as_bytes());
+            setxattr(path.0.as_str(), name, value, XattrFlags::empty())
+        };
+        set_xattrs(item, Namespace::Other, generated, set)?;
     }
     if !matches!(item.kind, ItemKind::Symlink(_)) {
         let mode = Mode::from_raw_mode(u32::from(item.mode));

@@ -29,8 +29,8 @@ pub struct Item {
     pub mtime: Timestamp,
     /// User and group, if they are not to be those of this process.
     pub owner: Option<(u32, u32)>,
-    /// Extended attributes with ACLs and capabilities in their raw form; for regular files and
-    /// directories only.
+    /// Extended attributes with ACLs and capabilities in their raw form. What is neither a regular
+    /// file nor a directory takes those of the `trusted` and `security` namespaces alone.
     pub xattrs: Vec<Xattr>,
 }
 

@@ -1,9 +1,10 @@
 //! Trees from a seed: the same seed gives the same tree, on any machine and at any time.
 //!
 //! `item` says what a tree is made of, `create` puts it on disk, `recipe` and `parse` name whole
-//! corpora, `bulk` and `random` spell them out, `odd` draws names and attributes, `content`
+//! corpora, `bulk`, `attributes` and `random` spell them out, `odd` draws names and attributes, `content`
 //! makes the bytes, `numbers` the chance.
 
+mod attributes;
 mod bulk;
 mod content;
 mod create;

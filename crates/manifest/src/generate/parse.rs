@@ -48,7 +48,10 @@ const SIZE_MAX: u64 = 1 << 62;
 /// 100,000 is what haul promises; a chain must end somewhere.
 const DEPTH_MAX: u64 = 10_000_000;
 
-const TABLE: [Entry; 7] = [
+/// Their names, of 15 bytes each, just fit into the longest list (`XATTR_LIST_MAX`).
+const NAMES_MAX: u64 = 4_000;
+
+const TABLE: [Entry; 8] = [
     Entry {
         name: "flat",
         keys: &[count("files", 1000, 0, FILES_MAX), bytes("size", 1024, 0, SIZE_MAX)],
@@ -113,6 +116,14 @@ const TABLE: [Entry; 7] = [
         build: |values| {
             let &[size, segments, data] = values else { return None };
             Some(Shape::Sparse { size, segments, data })
+        },
+    },
+    Entry {
+        name: "attributes",
+        keys: &[bytes("size", 64 << 10, 0, 64 << 10), count("names", 100, 0, NAMES_MAX)],
+        build: |values| {
+            let &[size, names] = values else { return None };
+            Some(Shape::Attributes { size, names })
         },
     },
     Entry {
@@ -214,6 +225,7 @@ fn is_bytes(name: &str) -> bool {
 /// | `mixed` | `files=1000`, `median=4K`, `cap=64M` |
 /// | `deep` | `depth=1000`, `name=1` |
 /// | `sparse` | `size=5G`, `segments=8`, `data=64K` |
+/// | `attributes` | `size=64K`, `names=100` |
 /// | `random` | `entries=60` |
 ///
 /// Sizes may end in `K`, `M`, `G` or `T`, also written `KiB` and so on: powers of 1024.
@@ -290,6 +302,7 @@ pub(super) fn describe(recipe: &Recipe) -> String {
         Shape::Mixed { files, median, cap } => ("mixed", vec![files, median, cap]),
         Shape::Deep { depth, name } => ("deep", vec![depth, name]),
         Shape::Sparse { size, segments, data } => ("sparse", vec![size, segments, data]),
+        Shape::Attributes { size, names } => ("attributes", vec![size, names]),
         Shape::Random { entries } => ("random", vec![entries]),
     };
     let keys = TABLE.iter().filter(|entry| entry.name == name).flat_map(|entry| entry.keys);

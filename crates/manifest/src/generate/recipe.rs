@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::attributes;
 use super::bulk::{self, Mixed};
 use super::create::{Generated, create_tree};
 use super::item::Item;
@@ -86,6 +87,14 @@ pub enum Shape {
         /// The length of each segment.
         data: u64,
     },
+    /// Files and directories with extended attributes of the lengths at which tools go wrong, and a
+    /// file with many. What the file system does not take is skipped.
+    Attributes {
+        /// The longest value.
+        size: u64,
+        /// How many attributes the file with many has.
+        names: u64,
+    },
     /// A small tree of all kinds of entries, see [`random_tree`].
     Random {
         /// How many entries at most.
@@ -107,6 +116,9 @@ impl Recipe {
             Shape::Deep { depth, name } => Box::new(bulk::deep(depth, name, seed)),
             Shape::Sparse { size, segments, data } => {
                 Box::new(bulk::sparse(size, segments, data, seed).into_iter())
+            }
+            Shape::Attributes { size, names } => {
+                Box::new(attributes::attributes(size, names, seed))
             }
             Shape::Random { entries } => {
                 let limits = Limits { entries, ..Limits::default() };
