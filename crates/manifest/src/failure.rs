@@ -41,6 +41,8 @@ pub enum Action {
     SetAttribute,
     /// Removing an entry.
     Remove,
+    /// Finding a file at the end of reading it as it was at the beginning.
+    HoldStill,
     /// Entering a directory on which something is mounted, to remove what is in it.
     EnterMount,
 }
@@ -62,6 +64,7 @@ impl Action {
             Self::Write => "write",
             Self::SetAttribute => "set an attribute",
             Self::Remove => "remove",
+            Self::HoldStill => "compare it, since it changed meanwhile",
             Self::EnterMount => "remove what is mounted there",
         }
     }
@@ -81,6 +84,17 @@ pub struct Failure {
 impl Failure {
     pub(crate) fn new(path: &[u8], action: Action, errno: Errno) -> Self {
         Self { path: path.into(), action, errno: errno.raw_os_error() }
+    }
+
+    /// Returns the same failure with a path that begins with the tree's root, as it was given.
+    #[must_use]
+    pub fn under(&self, root: &RawText) -> Self {
+        let mut path = root.0.clone();
+        if !path.is_empty() && !path.ends_with(b"/") && !self.path.0.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(self.path.as_bytes());
+        Self { path: path.into(), ..self.clone() }
     }
 
     /// Returns the same failure as a standard error, to look at its kind.

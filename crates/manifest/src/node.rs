@@ -79,6 +79,7 @@ pub(crate) struct Attributes {
     pub(crate) gid: u32,
     pub(crate) mtime: Timestamp,
     pub(crate) atime: Timestamp,
+    pub(crate) ctime: Timestamp,
     pub(crate) nlink: u64,
     pub(crate) rdev: Rdev,
     /// Units of 512 bytes, whatever the file system's block size (stat(2)).
@@ -116,6 +117,7 @@ impl Attributes {
             gid: raw.stx_gid,
             mtime: time(&raw.stx_mtime),
             atime: time(&raw.stx_atime),
+            ctime: time(&raw.stx_ctime),
             nlink: u64::from(raw.stx_nlink),
             rdev: Rdev { major: raw.stx_rdev_major, minor: raw.stx_rdev_minor },
             blocks: raw.stx_blocks,
@@ -193,11 +195,12 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
     }
 }
 
-/// Says whether the file system that holds `fd` is known to report data segments truthfully.
+/// Says whether the file system that holds `fd` is known to report data segments truthfully, and to
+/// give no number to two inodes.
 ///
 /// The list is that of RELIABILITY P11. A file system that is not on it, or does not say what it
 /// is, is not trusted. Numbers: `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
-pub(crate) fn reports_holes_truthfully(fd: impl AsFd) -> bool {
+pub(crate) fn is_well_known(fd: impl AsFd) -> bool {
     const EXT4: u32 = 0xef53;
     const XFS: u32 = 0x5846_5342;
     const BTRFS: u32 = 0x9123_683e;

@@ -62,6 +62,8 @@ impl<'a> SegmentCursor<'a> {
             Err(Errno::NXIO) => return Ok(None),
             result => result?,
         };
+        // A file system that answers with what lies before would have us look for ever.
+        let offset = offset.max(position);
         if offset >= self.end {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use haul_manifest::{Aspects, CompareOptions, Finding, RootAttributes, Verdict, compare};
+use haul_manifest::{Aspects, CompareOptions, RootAttributes, Verdict, compare};
 use haul_sys::fs::syncfs;
 use haul_sys::ptrace::Ended;
 
@@ -266,10 +266,7 @@ fn wrong(work: Work, check: Check, source: &Path, target: &Path) -> Option<Strin
     if comparison.summary.verdict() == Verdict::Equal {
         return None;
     }
-    let shown = comparison.findings.first().map(|finding| match finding {
-        Finding::Difference(difference) => difference.to_string(),
-        Finding::Failure { failure, .. } => failure.to_string(),
-    });
+    let shown = comparison.findings.first().map(ToString::to_string);
     let count = comparison.summary.total_differences() + comparison.summary.failures;
     let word = if count == 1 { "difference" } else { "differences" };
     Some(format!("{count} {word}, the first: {}", shown.unwrap_or_default()))

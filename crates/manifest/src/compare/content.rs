@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread, read};
 
 use super::{HolePolicy, Side};
 use crate::failure::Action;
-use crate::node::{Attributes, reports_holes_truthfully, retry};
+use crate::node::{Attributes, is_well_known, retry};
 use crate::segments::{Segment, SegmentCursor};
 
 /// How much is read at once. Larger buffers fall out of the second-level cache between being
@@ -59,8 +59,8 @@ pub(super) fn compare_content(
 ) -> Result<Outcome, ReadFailure> {
     if policy == HolePolicy::SkipCommon
         && [a, b].iter().all(|file| file.attributes.may_have_holes())
-        && reports_holes_truthfully(a.fd)
-        && reports_holes_truthfully(b.fd)
+        && is_well_known(a.fd)
+        && is_well_known(b.fd)
     {
         if let Some(outcome) = compare_segments(a, b, buffers)? {
             return Ok(outcome);

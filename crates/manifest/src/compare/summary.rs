@@ -1,11 +1,13 @@
 //! What a comparison found, in sum.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Difference, Side};
 use crate::failure::Failure;
+use crate::text::RawText;
 
 /// Hands one result to the caller while the comparison goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,9 +19,21 @@ pub enum Finding {
     Failure {
         /// The tree in which it failed.
         side: Side,
+        /// That tree's root, as it was given.
+        operand: RawText,
         /// What failed.
         failure: Failure,
     },
+}
+
+/// Shows one escaped line without an end of line; for a failure with the operand that it is in.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Difference(difference) => difference.fmt(f),
+            Self::Failure { operand, failure, .. } => failure.under(operand).fmt(f),
+        }
+    }
 }
 
 /// Says how a comparison ended. The values in brackets are diff(1)'s and cmp(1)'s exit codes.
@@ -56,6 +70,25 @@ impl Summary {
     #[must_use]
     pub fn total_differences(&self) -> u64 {
         self.differences.values().sum()
+    }
+
+    /// Returns the outcome in words: `no difference`, `2 differences`, `no difference in what could be
+    /// compared, 1 failure`. Without a single pair that was compared it is `nothing was compared`.
+    #[must_use]
+    pub fn conclusion(&self) -> String {
+        if self.entries == 0 {
+            return "nothing was compared".to_owned();
+        }
+        let differences = match self.total_differences() {
+            0 => "no difference".to_owned(),
+            1 => "1 difference".to_owned(),
+            many => format!("{many} differences"),
+        };
+        match self.failures {
+            0 => differences,
+            1 => format!("{differences} in what could be compared, 1 failure"),
+            many => format!("{differences} in what could be compared, {many} failures"),
+        }
     }
 
     /// Returns how the comparison ended. Failures outweigh differences.

@@ -24,9 +24,10 @@ use super::{
 use crate::dirstack::DirStack;
 use crate::failure::{Action, During as _, Failure, Step};
 use crate::names::{ListBuffer, Names};
-use crate::node::{Node, Place};
+use crate::node::{Attributes, Node, Place, is_well_known};
 use crate::scan::read_link;
 use crate::segments::data_segments;
+use crate::text::RawText;
 use crate::values::Kind;
 use crate::xattrs::XattrReader;
 
@@ -53,8 +54,9 @@ pub fn compare(a: &Path, b: &Path, options: &CompareOptions) -> Comparison {
 /// compared once, under the first of their names. Follows no symbolic link below the roots,
 /// opens no FIFO, socket or device, crosses mount points. Blocks as long as reading takes.
 ///
-/// The trees should be at rest. What changes while it is compared may be reported either way.
-/// What could not be read is a [`Finding::Failure`] and counts in [`Summary::failures`]: without
+/// The trees should be at rest. What changes while it is compared may be reported either way, but a
+/// file whose size, or times where the kernel keeps them, are not at the end of reading it what they
+/// were at the beginning is a failure. What could not be read is a [`Finding::Failure`] and counts in [`Summary::failures`]: without
 /// any, and without differences, the trees are equal in all that `options` ask for.
 pub fn compare_with(
     a: &Path,
@@ -65,6 +67,7 @@ pub fn compare_with(
     let mut walk = Walk {
         options,
         report,
+        operands: Both { a, b }.map(|root| RawText::from(root.as_os_str().as_bytes())),
         summary: Summary::default(),
         path: Vec::new(),
         links: LinkPairs::default(),
@@ -89,9 +92,17 @@ struct Both<T> {
     b: T,
 }
 
+impl<T> Both<T> {
+    fn map<U>(self, change: impl Fn(T) -> U) -> Both<U> {
+        Both { a: change(self.a), b: change(self.b) }
+    }
+}
+
 struct Walk<'a> {
     options: &'a CompareOptions,
     report: &'a mut dyn FnMut(Finding) -> ControlFlow<()>,
+    /// The roots as they were given.
+    operands: Both<RawText>,
     summary: Summary,
     /// The path of the entry at hand; as long as the tree is deep.
     path: Vec<u8>,
@@ -311,11 +322,11 @@ impl Walk<'_> {
             }
             return Flow::Continue(());
         }
-        if a.id == b.id {
-            // Two names of one inode have one content.
+        let Some(fds) = self.open(places, nodes, Ok)? else { return Flow::Continue(()) };
+        // Two names of one inode have one content; but elsewhere numbers may come twice.
+        if a.id == b.id && is_well_known(&fds.a) {
             return Flow::Continue(());
         }
-        let Some(fds) = self.open(places, nodes, Ok)? else { return Flow::Continue(()) };
         let fds = (fds.a, fds.b);
         let (file_a, file_b) = open_pair(&fds, a, b);
         let outcome = match compare_content(&file_a, &file_b, self.options.holes, &mut self.buffers)
@@ -323,6 +334,8 @@ impl Walk<'_> {
             Ok(outcome) => outcome,
             Err((side, failed)) => return self.fail(side, failed),
         };
+        self.held_still(Side::A, &fds.0, a)?;
+        self.held_still(Side::B, &fds.1, b)?;
         let Summary { bytes, hole_bytes, .. } = &mut self.summary;
         *bytes = bytes.saturating_add(outcome.read_bytes);
         // Three files of the greatest size are more than the counter holds.
@@ -335,6 +348,20 @@ impl Walk<'_> {
         let missing = (lengths_differ && !sizes_count).then_some(length_a.min(length_b));
         if let Some(first_offset) = outcome.first_offset.or(missing) {
             self.differ(What::Bytes { first_offset })?;
+        }
+        Flow::Continue(())
+    }
+
+    /// Fails if a file is not what it was: what was read of it is then true of no moment. Times tell
+    /// only where the kernel itself keeps them; elsewhere they may be told late.
+    fn held_still(&mut self, side: Side, fd: &OwnedFd, before: &Attributes) -> Flow {
+        let now = match Attributes::of(fd) {
+            Ok(now) => now,
+            Err(failed) => return self.fail(side, failed),
+        };
+        let times_differ = (before.mtime, before.ctime) != (now.mtime, now.ctime);
+        if before.size != now.size || (times_differ && is_well_known(fd)) {
+            return self.fail(side, (Action::HoldStill, Errno::STALE));
         }
         Flow::Continue(())
     }
@@ -395,7 +422,11 @@ impl Walk<'_> {
     fn fail(&mut self, side: Side, (action, errno): (Action, Errno)) -> Flow {
         self.summary.failures += 1;
         let failure = Failure::new(&self.path, action, errno);
-        (self.report)(Finding::Failure { side, failure })
+        let operand = match side {
+            Side::A => self.operands.a.clone(),
+            Side::B => self.operands.b.clone(),
+        };
+        (self.report)(Finding::Failure { side, operand, failure })
     }
 }
 
