@@ -251,6 +251,27 @@ fn what_somebody_mounted_in_a_folder_that_was_left_stays_mounted_and_whole() {
 }
 
 #[test]
+fn root_is_warned_where_others_may_rename_the_folders_above() {
+    if !is_root() {
+        return;
+    }
+    for (mode, owner, expected) in
+        [(0o755, 0, false), (0o1777, 0, false), (0o777, 0, true), (0o755, 65_534, true)]
+    {
+        let work = tempfile::tempdir_in("/tmp").unwrap();
+        let above = work.path().join("above");
+        fs::create_dir(&above).unwrap();
+        fs::set_permissions(&above, Permissions::from_mode(mode)).unwrap();
+        std::os::unix::fs::chown(&above, Some(owner), None).unwrap();
+        let tools = vec![tool("cp", "cp -R {source} {target}")];
+        let ground = folder_ground(&above.join("scratch"));
+        let (_, heard) = session(&options(SMALL, ground, tools, work.path()), None);
+        let warned = heard.iter().any(|event| event.contains("may rename a folder above"));
+        assert_eq!(warned, expected, "{mode:o} {owner}");
+    }
+}
+
+#[test]
 fn a_folder_of_a_run_is_its_owners_alone() {
     let work = tempfile::tempdir().unwrap();
     let mode = "cp -R {source} {target} && cd {target}/../.. && test $(stat -c %a .) = 700 \

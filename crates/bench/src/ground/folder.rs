@@ -17,6 +17,10 @@ const WARNING: &str = "Runs share one file system that was used before: freed in
     the writeback of earlier runs distort the figures (on ext4 by up to twenty times for small \
     files). Run as root with a fresh file system for figures that hold.";
 
+/// What is to be known where root runs tools by a path that is not root's.
+const EXPOSED: &str = "Other users may rename a folder above the scratch folder, and so lead the tools, \
+    which run as root, elsewhere. Use this only where you trust them.";
+
 /// The targets of earlier runs are kept, so that no inode was just freed, as long as they take no
 /// more than this share of what was free; then they are removed.
 const KEPT_SHARE: u64 = 4;
@@ -73,6 +77,9 @@ impl Ground for FolderGround {
             self.facts.device = mount.source.display().to_string();
             self.facts.file_system = mount.file_system;
             self.facts.mount_options = mount.options;
+        }
+        if rustix::process::geteuid().is_root() && !self.scratch.has_safe_path()? {
+            self.facts.warnings.push(EXPOSED.to_owned());
         }
         if scenario.work != Work::Delete {
             self.scratch.record("corpus")?;

@@ -119,8 +119,20 @@ impl Held {
     /// Says whether nobody else can rename what is in the folder around this one.
     fn is_safe_from_renames(&self) -> Result<bool> {
         let around = fstat(&self.parent).map_err(Trouble::call("stat", &self.path))?;
-        let trusted = is_own(&around) || around.uid == 0;
-        Ok(trusted && (around.permissions() & 0o022 == 0 || around.permissions() & 0o1000 != 0))
+        Ok(keeps_names(&around))
+    }
+
+    /// Says whether nobody else can make the path of this folder lead elsewhere.
+    pub(super) fn has_safe_path(&self) -> Result<bool> {
+        let path = self.path.canonicalize().map_err(Trouble::file("resolve", &self.path))?;
+        for above in path.ancestors().skip(1) {
+            let name = c_name(above.as_os_str().as_encoded_bytes())?;
+            let stat = statat(CWD, &name).map_err(Trouble::call("stat", above))?;
+            if !keeps_names(&stat) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Lists what is in the folder.
@@ -197,6 +209,13 @@ fn os(name: &CStr) -> &OsStr {
 
 fn is_own(stat: &Stat) -> bool {
     stat.uid == rustix::process::geteuid().as_raw()
+}
+
+/// Says whether nobody else can rename what is in a folder: it is this user's or root's, and either
+/// nobody else may write in it, or everybody may rename only what is his own.
+fn keeps_names(folder: &Stat) -> bool {
+    let is_trusted = is_own(folder) || folder.uid == 0;
+    is_trusted && (folder.permissions() & 0o022 == 0 || folder.permissions() & 0o1000 != 0)
 }
 
 fn others_may(stat: &Stat) -> bool {

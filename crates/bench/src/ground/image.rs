@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 
 use haul_sys::data::{Advice, fadvise};
 use haul_sys::fs::{MountAccess, fsync};
@@ -123,9 +124,9 @@ pub(super) fn copy_image(
 
 /// Attaches an image to a loop device and mounts that. The device goes when it is unmounted.
 pub(super) fn mount_image(
-    scratch: &mut Scratch,
-    (image, kind): (&str, FileSystem),
-    point: &str,
+    image: &Path,
+    (points, point): (&mut Scratch, &str),
+    kind: FileSystem,
     backing: &Backing,
     access: MountAccess,
 ) -> Result<()> {
@@ -135,13 +136,12 @@ pub(super) fn mount_image(
         Backing::Ram => "--direct-io=off",
         Backing::Disk(_) => "--direct-io=on",
     };
-    let image = scratch.link(image);
     let device = helper(
         "losetup",
         &["--find".as_ref(), "--show".as_ref(), direct.as_ref(), image.as_os_str()],
     )?;
     let what = Mountable { source: &device, file_system: kind.name(), access, options: c"" };
-    let mounted = scratch.mount(point, what);
+    let mounted = points.mount(point, what);
     // Detached now, the device goes by itself with the last that uses it, whatever becomes of us.
     let detached = helper("losetup", &["-d", &device]);
     mounted.and_then(|()| detached.map(|_| ()))

@@ -18,7 +18,11 @@ use crate::trouble::{Result, Trouble};
 /// Makes images in a scratch folder.
 #[derive(Debug)]
 pub(crate) struct ImageGround {
+    /// Where the images are.
     scratch: Scratch,
+    /// Where they are mounted. Tools go there by path, so it is not in a folder that somebody else
+    /// may rename, as the one of the images may be.
+    points: Scratch,
     backing: Backing,
     target: FileSystem,
     /// The source's file system, if it is another one.
@@ -28,9 +32,10 @@ pub(crate) struct ImageGround {
 }
 
 impl ImageGround {
-    /// Plans images in `scratch`.
+    /// Plans images in `scratch`, which are mounted in `points`.
     pub(crate) fn new(
         scratch: Scratch,
+        points: Scratch,
         backing: Backing,
         target: FileSystem,
         source: Option<FileSystem>,
@@ -44,17 +49,17 @@ impl ImageGround {
             None => format!("{target} {place}"),
         };
         let facts = GroundFacts { name, ..GroundFacts::default() };
-        ImageGround { scratch, backing, target, source, scenario: None, facts }
+        ImageGround { scratch, points, backing, target, source, scenario: None, facts }
     }
 
     /// Makes a template with the corpus in it.
     fn template(&mut self, kind: FileSystem, room: Room, scenario: &Scenario) -> Result<()> {
         make_image(&mut self.scratch, "template.img", kind, room)?;
         self.mount("template.img", "target", kind, MountAccess::ReadWrite)?;
-        let root = self.scratch.inside("target").join("corpus");
-        let through = self.scratch.link("target").join("corpus");
+        let root = self.points.inside("target").join("corpus");
+        let through = self.points.link("target").join("corpus");
         let generated = scenario.recipe.generate(&through).map_err(Trouble::corpus(&root));
-        self.scratch.unmount_all()?;
+        self.points.unmount_all()?;
         generated.map(|_| ())
     }
 
@@ -65,7 +70,8 @@ impl ImageGround {
         kind: FileSystem,
         access: MountAccess,
     ) -> Result<()> {
-        mount_image(&mut self.scratch, (image, kind), point, &self.backing, access)
+        let image = self.scratch.link(image);
+        mount_image(&image, (&mut self.points, point), kind, &self.backing, access)
     }
 }
 
@@ -95,13 +101,13 @@ impl Ground for ImageGround {
         let Some(scenario) = self.scenario.clone() else {
             return Err(Trouble::Unfit("the ground was not prepared"));
         };
-        let target_point = self.scratch.inside("target");
+        let target_point = self.points.inside("target");
         let mut corpus = target_point.join("corpus");
         let mut template = "template.img";
         if let Some(source) = self.source {
             // Mounted again for each run, so that nothing of it is cached.
             self.mount(template, "source", source, MountAccess::ReadOnly)?;
-            corpus = self.scratch.inside("source").join("corpus");
+            corpus = self.points.inside("source").join("corpus");
             template = "empty.img";
         }
         copy_image(&mut self.scratch, template, "run.img", &self.backing)?;
@@ -141,14 +147,14 @@ impl Ground for ImageGround {
     }
 
     fn clear(&mut self) -> Result<()> {
-        self.scratch.unmount_all()?;
+        self.points.unmount_all()?;
         self.scratch.remove_entry("run.img")
     }
 
     fn finish(&mut self) -> Result<()> {
         let cleared = self.clear();
         // Removing unmounts what a failed step left.
-        self.scratch.remove().and(cleared)
+        self.points.remove().and(self.scratch.remove()).and(cleared)
     }
 }
 

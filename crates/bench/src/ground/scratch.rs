@@ -99,6 +99,11 @@ impl Scratch {
         self.held.path()
     }
 
+    /// Says whether nobody else can make the folder's path lead elsewhere.
+    pub(super) fn has_safe_path(&self) -> Result<bool> {
+        self.held.has_safe_path()
+    }
+
     /// Returns the path of an entry, as people and tools see it.
     pub(super) fn inside(&self, name: &str) -> PathBuf {
         self.held.path().join(name)

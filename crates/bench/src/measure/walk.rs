@@ -41,7 +41,8 @@ pub(super) fn each_file(
 }
 
 fn open_and(path: &Path, visit: &mut dyn FnMut(&Path, &File) -> Result<()>) -> Result<()> {
-    let flags = rustix::fs::OFlags::NOFOLLOW.bits();
+    // What a tool has put in a file's place must not be waited for.
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).unwrap_or(0);
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(Trouble::file("open", path))?;

@@ -192,8 +192,11 @@ fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Ground>> {
                 Backing::Ram => Path::new(RAM),
                 Backing::Disk(path) => path,
             };
-            let scratch = Scratch::create(base)?;
-            Box::new(ImageGround::new(scratch, backing.clone(), *target, *source))
+            let mut scratch = Scratch::create(base)?;
+            let ram = Path::new(RAM);
+            let points = Scratch::create(if ram.is_dir() { ram } else { base });
+            let points = points.or_else(|trouble| scratch.remove().and(Err(trouble)))?;
+            Box::new(ImageGround::new(scratch, points, backing.clone(), *target, *source))
         }
     })
 }
