@@ -1,9 +1,5 @@
 //! One binary for all tests of this crate.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "tests fail by panicking, helpers too, and say on stderr what they could not test"
-)]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking, helpers too")]
 
 mod comparison;
 mod fresh;

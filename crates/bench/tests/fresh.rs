@@ -5,7 +5,7 @@ use std::process::Command;
 
 use haul_bench::{Backing, CacheState, GroundSpec};
 
-use crate::support::{names, options, session, tool};
+use crate::support::{ignored, names, options, session, tool};
 
 /// Says whether a file system can be made here; if not, says so on standard error.
 fn can_make(file_system: &str) -> bool {
@@ -18,7 +18,7 @@ fn can_make(file_system: &str) -> bool {
     let made = file_system == "tmpfs" || found(&program).status.success();
     let fine = root && loops && made && found("losetup").status.success();
     if !fine {
-        eprintln!("ignored: a fresh {file_system} needs root, loop devices and {program}");
+        ignored(&format!("root, loop devices and {program}"));
     }
     fine
 }
@@ -104,7 +104,7 @@ fn images_on_a_disk_work_too() {
     let case = &results.unwrap().cases[0];
     if let Some(trouble) = &case.trouble {
         // A file system without direct I/O cannot hold such images.
-        eprintln!("ignored: {trouble}");
+        ignored(&format!("direct I/O: {trouble}"));
     } else {
         assert_eq!(case.runs.len(), 2);
     }

@@ -3,11 +3,12 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use haul_bench::{MARKER, Swept, Trouble, sweep};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
-use crate::support::{folder_ground, names, options, session, tool};
+use crate::support::{folder_ground, ignored, names, options, session, tool};
 
 const SMALL: &str = "nested-small:files=40,dirs=4";
 
@@ -56,7 +57,7 @@ fn refusal(folder: &Path, work: &Path) -> Trouble {
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        eprintln!("ignored: this needs root");
+        ignored("root");
     }
     is_root
 }
@@ -248,6 +249,49 @@ fn what_somebody_mounted_in_a_folder_that_was_left_stays_mounted_and_whole() {
         assert!(swept.trouble.unwrap().to_string().contains("what is mounted there"), "{point}");
         assert!(sweep_one(work.path()).unwrap().trouble.is_none(), "{point}");
     }
+}
+
+fn losetup(words: &[&str], image: &Path) -> Option<String> {
+    let done = Command::new("losetup").args(words).arg(image).output().ok()?;
+    let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+    done.status.success().then_some(said)
+}
+
+#[test]
+fn a_loop_device_that_a_killed_run_left_is_detached_and_no_other() {
+    if !is_root() {
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let folder = work.path().join(NAME);
+    leave(&folder, &["run.img", "template.img"]);
+    let (ours, other) = (folder.join("run.img"), work.path().join("other"));
+    // An image with a second name may be somebody's in use.
+    fs::hard_link(folder.join("template.img"), &other).unwrap();
+    let attached: Vec<_> = [&ours, &other]
+        .into_iter()
+        .filter_map(|image| {
+            fs::File::options().write(true).open(image).unwrap().set_len(1 << 20).unwrap();
+            losetup(&["--find", "--show"], image)
+        })
+        .collect();
+    let [_, device] = &attached[..] else {
+        ignored("loop devices");
+        return;
+    };
+    let in_use = |image: &Path| losetup(&["-n", "-O", "NAME", "-j"], image);
+    assert!(in_use(&ours).is_some_and(|names| !names.is_empty()));
+    let image = fs::File::open(&ours).unwrap();
+    let swept = sweep_one(work.path()).unwrap();
+    let through = PathBuf::from(format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        std::os::fd::AsRawFd::as_raw_fd(&image)
+    ));
+    let seen = (in_use(&through), in_use(&other));
+    losetup(&["-d"], Path::new(device)).unwrap();
+    assert!(swept.trouble.is_none(), "{swept:?}");
+    assert_eq!(seen, (Some(String::new()), Some(device.clone())));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haul_bench::{CacheState, Fault};
 
-use crate::support::{folder_ground, names, options, session, tool};
+use crate::support::{folder_ground, ignored, names, options, session, tool};
 
 const SMALL: &str = "nested-small:files=40,dirs=4";
 
@@ -84,7 +84,7 @@ fn cold_files_are_cold_or_said_to_be_warm() {
             Some(_) => {
                 assert!(case.ground.warnings.iter().any(|text| text.contains("partly warm")));
             }
-            None => eprintln!("ignored: this kernel has no cachestat"),
+            None => ignored("a kernel with cachestat"),
         }
     }
 }

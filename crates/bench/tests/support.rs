@@ -1,5 +1,6 @@
 //! What several tests need.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +13,14 @@ use haul_bench::{
 /// Makes a tool.
 pub(crate) fn tool(name: &str, template: &str) -> Tool {
     Tool::new(name, Template::any(template).unwrap())
+}
+
+/// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
+/// and hides what `eprintln` writes when a test passes; this is seen.
+pub(crate) fn ignored(needs: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let mut seen = std::io::stderr();
+    writeln!(seen, "ignored: {name} needs {needs}").unwrap();
 }
 
 /// A scratch folder.
