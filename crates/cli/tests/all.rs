@@ -58,3 +58,4 @@ mod trace;
 mod verify;
 mod verify_tree;
 mod window;
+mod write_atomic;

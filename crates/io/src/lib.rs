@@ -11,6 +11,7 @@ pub mod fan;
 pub mod fully;
 pub mod hidden;
 mod in_order;
+pub mod inherit;
 mod job;
 mod kit;
 pub mod ladder;

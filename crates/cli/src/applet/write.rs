@@ -372,7 +372,8 @@ fn report(
         match outcome.trouble {
             None if is_whole => {
                 let shown = file.name().to_owned();
-                if let Err(text) = file.publish(wanted.durable) {
+                let warn = |text: &str| output.error(&format!("warning: {name}: {text}"));
+                if let Err(text) = file.publish(wanted.durable, warn) {
                     output.error(&format!("{name}: {text}"));
                     is_complete = false;
                 } else if let Some(digits) = &digits {

@@ -3,19 +3,22 @@
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haul_io::inherit::Lost;
 use haul_io::stream::{Durable, End, Place, Staged, Target};
-use haul_sys::Errno;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, open_directory,
-    openat, statat_follow,
+    openat, statat, statat_follow,
 };
-use haul_sys::process::{identity, umask};
+use haul_sys::{Errno, errno_text};
 
 use super::stream_options::refuse_own_output;
+
+/// Links that are followed to a file, as many as the kernel follows; see path_resolution(7).
+const MAX_LINKS: u32 = 40;
 
 /// A file to be written.
 pub(super) struct Output {
@@ -26,8 +29,8 @@ pub(super) struct Output {
 enum How {
     /// Standard output, or a file that is written in its place.
     There(Arc<std::os::fd::OwnedFd>, Place),
-    /// A file that appears at the end, with this mode.
-    Later(Box<Staged>, u32),
+    /// A file that appears at the end.
+    Later(Box<Staged>),
 }
 
 /// Opens a file for writing, or makes it.
@@ -90,30 +93,67 @@ fn open_in_place(name: &OsStr) -> Result<How, String> {
 }
 
 fn open_staged(name: &OsStr) -> Result<How, String> {
-    // Through symbolic links: what they lead to is replaced, and they stay.
-    let path = std::fs::canonicalize(Path::new(name)).unwrap_or_else(|_| Path::new(name).into());
+    let before = present(&c_name(name))?;
+    if let Some(stat) = &before {
+        if stat.kind() != Kind::Regular {
+            return Err("only regular files can be replaced with --atomic".to_owned());
+        }
+        if input().is_some_and(|input| input.same_file(stat)) {
+            return Err("input file is output file".to_owned());
+        }
+    }
+    let path = behind_links(name)?;
+    let (Some(file_name), false) = (path.file_name(), ends_in_slash(&path)) else {
+        return Err(errno_text(Errno::ISDIR));
+    };
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let Some(file_name) = path.file_name() else { return Err("Is a directory".to_owned()) };
-    let before = present(&c_name(path.as_os_str()))?;
-    let mode = match before {
-        Some(stat) if stat.kind() != Kind::Regular => {
-            return Err("only regular files can be replaced with --atomic".to_owned());
-        }
-        Some(stat) if input().is_some_and(|input| input.same_file(&stat)) => {
-            return Err("input file is output file".to_owned());
-        }
-        // Whoever had rights on somebody else's file does not get them on ours.
-        Some(stat) if stat.uid != identity().uid => stat.permissions() & 0o700,
-        Some(stat) => stat.permissions() & 0o777,
-        None => 0o666 & !umask(),
-    };
     let directory = open_directory(CWD, &c_name(parent.as_os_str()), Follow::Yes)
         .map_err(|error| error.text())?;
-    let staged = Staged::begin(directory, c_name(file_name)).map_err(|error| error.text())?;
-    Ok(How::Later(Box::new(staged), mode))
+    let file_name = c_name(file_name);
+    let found = match statat(&directory, &file_name) {
+        Ok(stat) => Some(stat),
+        Err(error) if error.errno == Errno::NOENT => None,
+        Err(error) => return Err(error.text()),
+    };
+    let is_the_same = match (&before, &found) {
+        (Some(before), Some(found)) => before.same_file(found),
+        (None, None) => true,
+        _ => false,
+    };
+    if !is_the_same {
+        // Another process changes the name, or a link like those of /proc does not tell the path.
+        return Err(errno_text(Errno::STALE));
+    }
+    let staged = Staged::begin(directory, file_name).map_err(|error| error.text())?;
+    Ok(How::Later(Box::new(staged)))
+}
+
+/// Follows the symbolic links that a name may be: what they lead to is replaced, or made, and they
+/// stay. The directories on the way are left to the kernel.
+fn behind_links(name: &OsStr) -> Result<PathBuf, String> {
+    let mut path = PathBuf::from(name);
+    for _ in 0..MAX_LINKS {
+        if ends_in_slash(&path) {
+            return Ok(path);
+        }
+        match std::fs::read_link(&path) {
+            // An absolute one takes the place of the whole path.
+            Ok(leads_to) => {
+                path.pop();
+                path.push(leads_to);
+            }
+            // No link, or nothing: then this is the place.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(errno_text(Errno::LOOP))
+}
+
+fn ends_in_slash(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b"/")
 }
 
 impl Output {
@@ -128,27 +168,37 @@ impl Output {
     pub(super) fn target(&self) -> Target {
         let (file, place) = match &self.kind {
             How::There(file, place) => (Arc::clone(file), *place),
-            How::Later(staged, _) => (Arc::clone(staged.file()), Place::Offsets),
+            How::Later(staged) => (Arc::clone(staged.file()), Place::Offsets),
         };
         let appends = haul_sys::fs::appends(file.as_fd()).unwrap_or(true);
         let place = if appends { Place::Position } else { place };
         Target { file, base: 0, end: End::Exact, place }
     }
 
-    /// Puts it in its place.
-    pub(super) fn publish(self, durable: Durable) -> Result<(), String> {
+    /// Puts it in its place. `warn` hears of attributes of the file that was there which this one
+    /// could not get.
+    pub(super) fn publish(self, durable: Durable, warn: impl Fn(&str)) -> Result<(), String> {
         match self.kind {
             How::There(file, _) => match Arc::into_inner(file) {
                 Some(file) => haul_sys::fs::close(file).map_err(|error| error.text()),
                 None => Ok(()),
             },
-            How::Later(staged, mode) => staged.publish(mode, durable).map_err(|error| error.text()),
+            How::Later(staged) => {
+                let mut tell = |lost, errno| {
+                    let what = match lost {
+                        Lost::Owner => "the new file could not get the owner of the old one",
+                        Lost::Xattr => "the new file could not get an attribute of the old one",
+                    };
+                    warn(&format!("{what}: {}", errno_text(errno)));
+                };
+                staged.publish(durable, &mut tell).map_err(|error| error.text())
+            }
         }
     }
 
     /// Lets whatever was there before be.
     pub(super) fn abandon(self) {
-        if let How::Later(staged, _) = self.kind {
+        if let How::Later(staged) = self.kind {
             staged.abandon();
         }
     }

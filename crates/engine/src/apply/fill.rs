@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_io::FileJob;
+use haul_io::inherit::Predecessor;
 use haul_io::method::Sharing;
 use haul_io::sides::Which;
 use haul_io::transfer::{is_worth_a_worker, is_worth_sharing, move_file};
@@ -309,7 +310,7 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
     if let Some((directory, name, seen)) =
         temporary.predecessor(handles.target(), file.entry.target)
     {
-        let old = heir::Predecessor { directory, name, seen };
+        let old = Predecessor { directory, name, seen };
         return heir::take_over(run, file.entry, fd, &old);
     }
     temporary

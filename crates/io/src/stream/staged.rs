@@ -1,21 +1,30 @@
-//! A file that appears complete or not at all: written without a name, or under a hidden one, and
-//! put in its place at the end.
+//! An atomic file appears complete or not at all: it is written without a name, or under a hidden
+//! one, and gets its name at the end.
 //!
 //! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
-//! has no such files it has a hidden one, beside where the file will be.
+//! has no such files it has a hidden one, beside where the file will be. A file that replaces
+//! another takes over its owner, bits and lists, see [`crate::inherit`].
 
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_sys::fs::{
-    Access, Create, OpenHow, RenameMode, fchmod, fsync, fsync_names, name_open, open_unnamed,
-    openat, renameat, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, fgetxattr, fsync, fsync_names,
+    is_refusal_of_mode, linkat, name_open, open_unnamed, openat, renameat, statat, unlinkat,
 };
-use haul_sys::{Errno, Result};
+use haul_sys::process::umask;
+use haul_sys::{Call, CallError, Errno, Result};
 
 use super::writer::Durable;
 use crate::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
+use crate::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
+
+/// The mode of a file that replaces none, before the mask or the directory's default list.
+const NEW_MODE: u32 = 0o666;
+
+/// The mode of a file that takes over another's attributes, until it does.
+const CLOSED_MODE: u32 = 0o600;
 
 /// A file on its way to its name.
 #[derive(Debug)]
@@ -25,21 +34,29 @@ pub struct Staged {
     file: Arc<OwnedFd>,
     /// The hidden name, where it has one.
     hidden: Option<CString>,
+    /// The bits it was made with are those that a new file is to have.
+    has_new_mode: bool,
 }
 
 impl Staged {
-    /// Makes an empty file in a directory, to which nobody else has a way.
+    /// Makes an empty file in a directory, to which no other process has a way.
     pub fn begin(directory: OwnedFd, name: CString) -> Result<Staged> {
-        let (file, hidden) = match open_unnamed(&directory, 0o600, Access::Write) {
-            Ok(file) => (file, None),
+        let is_new = present(&directory, &name)?.is_none();
+        let mode = if is_new { NEW_MODE } else { CLOSED_MODE };
+        let (file, hidden, mode) = match open_unnamed(&directory, mode, Access::Write) {
+            Ok(file) => (file, None, mode),
             Err(error) if has_no_unnamed(error.errno) => {
-                let how = OpenHow { create: Create::New(0o600), ..OpenHow::WRITE };
+                // With a default list the bits at creation decide what the list allows.
+                let has_default = fgetxattr(&directory, c"system.posix_acl_default").is_ok();
+                let mode = if has_default { mode } else { CLOSED_MODE };
+                let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
                 let (file, hidden) = make_hidden(|hidden| openat(&directory, hidden, how))?;
-                (file, Some(hidden))
+                (file, Some(hidden), mode)
             }
             Err(error) => return Err(error),
         };
-        Ok(Staged { directory, name, file: Arc::new(file), hidden })
+        let has_new_mode = mode == NEW_MODE;
+        Ok(Staged { directory, name, file: Arc::new(file), hidden, has_new_mode })
     }
 
     /// Returns the file, to be written.
@@ -48,42 +65,88 @@ impl Staged {
         &self.file
     }
 
-    /// Gives the file its mode and its name, in place of whatever has that name. Durable, where the
-    /// data are.
-    pub fn publish(mut self, mode: u32, durable: Durable) -> Result<()> {
-        let answer = self.put_in_place(mode, durable);
+    /// Gives the file its attributes and its name, in place of the regular file that has that name
+    /// now. Its bytes are on storage before that, if they are to be. `tell` hears of what it could
+    /// not take over from that file.
+    pub fn publish(mut self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
+        let answer = self.put_in_place(durable, tell);
         if answer.is_err() {
             self.remove_hidden();
         }
         answer
     }
 
-    fn put_in_place(&mut self, mode: u32, durable: Durable) -> Result<()> {
-        fchmod(&*self.file, mode)?;
-        if durable == Durable::Yes {
-            fsync(&*self.file)?;
-        }
-        let hidden = match self.hidden.take() {
-            Some(hidden) => hidden,
-            None => {
-                let link = |name: &CStr| name_open(&*self.file, &self.directory, name);
-                match link(&self.name) {
-                    Err(error) if error.errno == Errno::EXIST => under_hidden_name(link)?.1,
-                    answer => return answer.and_then(|()| self.sync_directory(durable)),
-                }
+    fn put_in_place(&mut self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
+        let seen = self.complete(durable, tell)?;
+        match if seen { self.name_taken() } else { self.name_free() } {
+            // Another process gave a file this name meanwhile.
+            Err(error) if error.errno == Errno::EXIST && !seen => {
+                self.complete(durable, tell)?;
+                self.name_taken()?;
             }
-        };
-        let hidden = self.hidden.insert(hidden);
-        renameat(&self.directory, hidden, &self.directory, &self.name, RenameMode::Replace)?;
-        self.hidden = None;
-        self.sync_directory(durable)
-    }
-
-    fn sync_directory(&self, durable: Durable) -> Result<()> {
+            answer => answer?,
+        }
         match durable {
             Durable::Yes => fsync_names(&self.directory),
             Durable::No => Ok(()),
         }
+    }
+
+    /// Gives the file its attributes, and waits for storage; returns whether it replaces another.
+    fn complete(&self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<bool> {
+        let seen = present(&self.directory, &self.name)?;
+        match &seen {
+            Some(seen) => self.inherit(seen, tell)?,
+            None if self.has_new_mode => {}
+            None => fchmod(&*self.file, NEW_MODE & !umask())?,
+        }
+        if durable == Durable::Yes {
+            fsync(&*self.file)?;
+        }
+        Ok(seen.is_some())
+    }
+
+    fn inherit(&self, seen: &Stat, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
+        let directory = self.directory.as_fd();
+        let old = Predecessor { directory, name: &self.name, seen };
+        let opened = openat(directory, &self.name, OpenHow::READ.following(Follow::No));
+        let given = GivenOtherwise::default();
+        take_over(self.file.as_fd(), &old, opened, given, tell).map_err(|(failed, errno)| {
+            let call = match failed {
+                Failed::Describe => Call::Fstat,
+                Failed::Permissions => Call::Fchmod,
+                Failed::Xattr => Call::Fsetxattr,
+            };
+            CallError::new(call, errno)
+        })
+    }
+
+    fn name_free(&mut self) -> Result<()> {
+        let Some(hidden) = &self.hidden else {
+            return name_open(&*self.file, &self.directory, &self.name);
+        };
+        let directory = &self.directory;
+        match renameat(directory, hidden, directory, &self.name, RenameMode::NoReplace) {
+            // A file system that cannot promise not to replace can do it by two names.
+            Err(error) if is_refusal_of_mode(error.errno) => {
+                linkat(directory, hidden, directory, &self.name, Follow::No)?;
+                unlinkat(directory, hidden)?;
+            }
+            answer => answer?,
+        }
+        self.hidden = None;
+        Ok(())
+    }
+
+    fn name_taken(&mut self) -> Result<()> {
+        let hidden = match self.hidden.take() {
+            Some(hidden) => hidden,
+            None => under_hidden_name(|name| name_open(&*self.file, &self.directory, name))?.1,
+        };
+        let hidden = self.hidden.insert(hidden);
+        renameat(&self.directory, hidden, &self.directory, &self.name, RenameMode::Replace)?;
+        self.hidden = None;
+        Ok(())
     }
 
     /// Leaves whatever has the name as it was.
@@ -96,6 +159,16 @@ impl Staged {
             // What cannot be removed is at least hidden, and is known by its name.
             let _removed = unlinkat(&self.directory, &hidden);
         }
+    }
+}
+
+/// Describes the regular file that has a name. Nothing else can be replaced.
+fn present(directory: &OwnedFd, name: &CStr) -> Result<Option<Stat>> {
+    match statat(directory, name) {
+        Ok(stat) if stat.kind() == Kind::Regular => Ok(Some(stat)),
+        Ok(_) => Err(CallError::new(Call::Renameat2, Errno::EXIST)),
+        Err(error) if error.errno == Errno::NOENT => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -131,7 +204,7 @@ mod tests {
         let staged = begin(folder.path());
         fill(&staged);
         assert!(!folder.path().join("name").exists());
-        staged.publish(0o640, Durable::Yes).unwrap();
+        staged.publish(Durable::Yes, &mut |_, _| ()).unwrap();
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"new");
         assert_eq!(entries(folder.path()), ["name"]);
     }
@@ -146,7 +219,7 @@ mod tests {
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"old");
         let staged = begin(folder.path());
         fill(&staged);
-        staged.publish(0o600, Durable::No).unwrap();
+        staged.publish(Durable::No, &mut |_, _| ()).unwrap();
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"new");
         assert_eq!(entries(folder.path()), ["name"]);
     }
@@ -154,10 +227,10 @@ mod tests {
     #[test]
     fn a_hidden_name_is_removed_when_the_place_is_taken_by_a_directory() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("name")).unwrap();
         let staged = begin(folder.path());
         fill(&staged);
-        assert!(staged.publish(0o600, Durable::No).is_err());
+        std::fs::create_dir(folder.path().join("name")).unwrap();
+        assert!(staged.publish(Durable::No, &mut |_, _| ()).is_err());
         assert_eq!(entries(folder.path()), ["name"]);
     }
 }

@@ -1,0 +1,163 @@
+//! Inherited metadata: a file that replaces another takes over what an overwritten file would have
+//! kept.
+//!
+//! Writing to a file in place changes its bytes and leaves its owner, bits and lists alone. So that
+//! a user need not know which of the two was done, the file that takes its place gets the same
+//! ones. `cp`, `mv` and `write` share these rules.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use haul_sys::fs::{
+    Stat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, lgetxattr_at,
+    llistxattr_at,
+};
+use haul_sys::process::identity;
+use haul_sys::{Errno, Result};
+
+/// The access list's attribute.
+const LIST: &CStr = c"system.posix_acl_access";
+
+/// The file that is replaced: where it is, and how it was when it was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Predecessor<'a> {
+    /// The directory that contains it.
+    pub directory: BorrowedFd<'a>,
+    /// Its name there.
+    pub name: &'a CStr,
+    /// Its attributes.
+    pub seen: &'a Stat,
+}
+
+/// Which attributes the new file gets from elsewhere, and so does not inherit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GivenOtherwise {
+    /// Owner and group.
+    pub ownership: bool,
+    /// Permission bits and the access list.
+    pub mode: bool,
+    /// Extended attributes other than the access list.
+    pub xattr: bool,
+}
+
+/// What could not be inherited, where that is worth a warning and no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The owner or the group: unprivileged users cannot give files away.
+    Owner,
+    /// An extended attribute.
+    Xattr,
+}
+
+/// What failed, where going on could give a user rights that the old file did not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// Reading the old file's attributes.
+    Describe,
+    /// Setting the bits or the access list.
+    Permissions,
+    /// Carrying an extended attribute over that the new file could have.
+    Xattr,
+}
+
+/// Gives a file the owner, lists and bits of the one that it is to replace.
+///
+/// `opened` is the old file opened for reading, or why that failed. `tell` hears of each loss that
+/// is only worth a warning.
+pub fn take_over(
+    fd: BorrowedFd<'_>,
+    old: &Predecessor<'_>,
+    opened: Result<OwnedFd>,
+    given: GivenOtherwise,
+    tell: &mut dyn FnMut(Lost, Errno),
+) -> std::result::Result<(), (Failed, Errno)> {
+    let now = fstat(fd).map_err(|error| (Failed::Describe, error.errno))?;
+    if !given.ownership && (now.uid, now.gid) != (old.seen.uid, old.seen.gid) {
+        give(fd, old.seen, tell);
+    }
+    let attributes = match opened {
+        Ok(file) => by_descriptor(&file),
+        // What may be written but not read: its lists are a part of its bits, the rest is not.
+        Err(error) if matches!(error.errno, Errno::ACCESS | Errno::PERM) => by_name(old),
+        Err(error) => Err(error),
+    };
+    let attributes = attributes.map_err(|error| (Failed::Describe, error.errno))?;
+    let has_list = attributes.iter().any(|(_, name)| name.as_c_str() == LIST);
+    inherit_attributes(fd, attributes, given, tell)?;
+    if given.mode {
+        return Ok(());
+    }
+    if !has_list && let Err(error) = drop_list(fd) {
+        return Err((Failed::Permissions, error.errno));
+    }
+    // Writing clears what runs with another's rights.
+    fchmod(fd, old.seen.permissions() & 0o777).map_err(|error| (Failed::Permissions, error.errno))
+}
+
+fn give(fd: BorrowedFd<'_>, old: &Stat, tell: &mut dyn FnMut(Lost, Errno)) {
+    let Err(error) = fchown(fd, Some(old.uid), Some(old.gid)) else { return };
+    // Unprivileged users may give files to groups that they are in.
+    let has_group = fchown(fd, None, Some(old.gid)).is_ok();
+    if old.uid != identity().uid || !has_group {
+        tell(Lost::Owner, error.errno);
+    }
+}
+
+type Named = (Result<Vec<u8>>, CString);
+
+fn inherit_attributes(
+    fd: BorrowedFd<'_>,
+    attributes: Vec<Named>,
+    given: GivenOtherwise,
+    tell: &mut dyn FnMut(Lost, Errno),
+) -> std::result::Result<(), (Failed, Errno)> {
+    for (value, name) in attributes {
+        let is_list = name.as_c_str() == LIST;
+        // The kernel takes a file's capabilities away when it is written to.
+        let given_otherwise = name.to_bytes() == b"security.capability"
+            || (is_list && given.mode)
+            || (!is_list && given.xattr);
+        if given_otherwise || (name.to_bytes().starts_with(b"system.") && !is_list) {
+            continue;
+        }
+        match value.and_then(|value| fsetxattr(fd, &name, &value)) {
+            Ok(()) => {}
+            Err(error) if error.errno == Errno::NODATA => {}
+            Err(error) if is_list => return Err((Failed::Permissions, error.errno)),
+            // setxattr(2): what this user may not set, or this file cannot have.
+            Err(error) if matches!(error.errno, Errno::PERM | Errno::OPNOTSUPP) => {
+                tell(Lost::Xattr, error.errno);
+            }
+            // The old file goes when the new one gets its name, and its attribute would go with it.
+            Err(error) => return Err((Failed::Xattr, error.errno)),
+        }
+    }
+    Ok(())
+}
+
+/// Removes the list that a directory with a default list gave the new file: it names users whom the
+/// old file gave nothing.
+fn drop_list(fd: BorrowedFd<'_>) -> Result<()> {
+    match fremovexattr(fd, LIST) {
+        Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+        answer => answer,
+    }
+}
+
+fn by_descriptor(file: &OwnedFd) -> Result<Vec<Named>> {
+    let names = none_where_unsupported(flistxattr(file.as_fd()))?;
+    Ok(names.into_iter().map(|name| (fgetxattr(file, &name), name)).collect())
+}
+
+fn by_name(old: &Predecessor<'_>) -> Result<Vec<Named>> {
+    let names = none_where_unsupported(llistxattr_at(old.directory, old.name))?;
+    let read = |name: CString| (lgetxattr_at(old.directory, old.name, &name), name);
+    Ok(names.into_iter().map(read).collect())
+}
+
+fn none_where_unsupported(names: Result<Vec<CString>>) -> Result<Vec<CString>> {
+    match names {
+        Err(error) if error.errno == Errno::OPNOTSUPP => Ok(Vec::new()),
+        answer => answer,
+    }
+}
