@@ -2,8 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use haul_sys::fs::duplicate;
 use haul_sys::process::{Standard, was_closed};
 
 use crate::error_list::ErrorList;
@@ -99,12 +102,17 @@ impl Output {
 
     /// Prints text on standard error as it is. There is nowhere to tell that this failed.
     pub(crate) fn raw_error(&self, text: &str) {
+        self.raw_error_bytes(text.as_bytes());
+    }
+
+    /// Prints bytes on standard error as they are: a name need not be text.
+    pub(crate) fn raw_error_bytes(&self, text: &[u8]) {
         // Held, so that a line of output is complete before the message about it.
         let mut inner = self.lock();
         if self.live {
             inner.flush();
         }
-        let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
+        let _nowhere_to_tell = io::stderr().write_all(text);
     }
 
     /// Writes everything out; returns `false`, with a message, if standard output, or the list of
@@ -146,6 +154,29 @@ impl Inner {
         }
         self.buffer.clear();
     }
+}
+
+/// Closes standard output and standard error for good, and returns the exit status: a file system
+/// may tell only now that it could not take what was written (NFS, FUSE, quotas). Every applet ends
+/// here, as every GNU tool does in `close_stdout`.
+///
+/// The last descriptor of an open file is not special: the kernel asks the file system at each
+/// close, see close(2). So a duplicate is closed, and the standard library keeps its own.
+pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -> ExitCode {
+    let mut written = true;
+    if let Err(error) = close(Standard::Output, io::stdout()) {
+        let text = format!("{program}: write error: {}\n", error.text());
+        let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
+        written = false;
+    }
+    // There is nowhere to tell that messages are lost.
+    written &= close(Standard::Error, io::stderr()).is_ok();
+    if written { code } else { unwritten }
+}
+
+fn close(which: Standard, file: impl AsFd) -> haul_sys::Result<()> {
+    // An applet that had something to write to a closed one has failed already.
+    if was_closed(which) { Ok(()) } else { haul_sys::fs::close(duplicate(file)?) }
 }
 
 /// Returns the C library's text of an error.

@@ -11,6 +11,7 @@ mod atomic;
 mod bench;
 mod cache;
 mod changing;
+mod close_output;
 mod containers;
 mod data;
 mod data_options;

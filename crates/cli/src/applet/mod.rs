@@ -51,9 +51,11 @@ mod write;
 mod write_target;
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+
+use crate::escape::quote;
+use crate::output::{Output, close_output};
 
 /// A command within haul.
 pub(crate) struct Applet {
@@ -63,170 +65,214 @@ pub(crate) struct Applet {
     pub(crate) summary: &'static str,
     /// Whether a link of this name stands for it, as with the tools that people know.
     pub(crate) drop_in: bool,
+    /// The exit status if standard output could not take what was written.
+    pub(crate) unwritten: u8,
     /// Runs it with the words behind its name.
     pub(crate) run: fn(&[OsString]) -> ExitCode,
 }
 
 /// All applets, in the order in which the overview shows them.
 pub(crate) static APPLETS: &[Applet] = &[
-    Applet { name: "cp", summary: "copy files and trees, as GNU cp", drop_in: true, run: cp::run },
+    Applet {
+        name: "cp",
+        summary: "copy files and trees, as GNU cp",
+        drop_in: true,
+        unwritten: 1,
+        run: cp::run,
+    },
     Applet {
         name: "mv",
         summary: "move files and trees, as GNU mv, durably across file systems",
         drop_in: true,
+        unwritten: 1,
         run: mv::run,
     },
     Applet {
         name: "rm",
         summary: "remove files and trees, as GNU rm",
         drop_in: true,
+        unwritten: 1,
         run: rm::run,
     },
     Applet {
         name: "cat",
         summary: "write files to standard output, as GNU cat",
         drop_in: true,
+        unwritten: 1,
         run: cat::run,
     },
     Applet {
         name: "dd",
         summary: "copy and convert by records, as GNU dd",
         drop_in: true,
+        unwritten: 1,
         run: dd::run,
     },
     Applet {
         name: "read",
         summary: "write files to a pipe, with many large reads in flight",
         drop_in: false,
+        unwritten: 1,
         run: read::run,
     },
     Applet {
         name: "write",
         summary: "write a pipe to files, with many large writes in flight",
         drop_in: false,
+        unwritten: 1,
         run: write::run,
     },
     Applet {
         name: "tee",
         summary: "copy standard input to files and standard output, as GNU tee",
         drop_in: true,
+        unwritten: 1,
         run: tee::run,
     },
     Applet {
         name: "split",
         summary: "cut a file into pieces, as GNU split",
         drop_in: true,
+        unwritten: 1,
         run: split::run,
     },
     Applet {
         name: "md5sum",
         summary: "print or check MD5 sums, as GNU md5sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::md5sum,
     },
     Applet {
         name: "sha1sum",
         summary: "print or check SHA-1 sums, as GNU sha1sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::sha1sum,
     },
     Applet {
         name: "sha224sum",
         summary: "print or check SHA-224 sums, as GNU sha224sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::sha224sum,
     },
     Applet {
         name: "sha256sum",
         summary: "print or check SHA-256 sums, as GNU sha256sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::sha256sum,
     },
     Applet {
         name: "sha384sum",
         summary: "print or check SHA-384 sums, as GNU sha384sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::sha384sum,
     },
     Applet {
         name: "sha512sum",
         summary: "print or check SHA-512 sums, as GNU sha512sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::sha512sum,
     },
     Applet {
         name: "b2sum",
         summary: "print or check BLAKE2b sums, as GNU b2sum",
         drop_in: true,
+        unwritten: 1,
         run: sums::b2sum,
     },
     Applet {
         name: "cksum",
         summary: "print or check sums of any of GNU cksum's kinds",
         drop_in: true,
+        unwritten: 1,
         run: sums::cksum,
     },
     Applet {
         name: "b3sum",
         summary: "print or check BLAKE3 sums, on all processors",
         drop_in: true,
+        unwritten: 1,
         run: sums::b3sum,
     },
     Applet {
         name: "xxhsum",
         summary: "print or check xxHash sums",
         drop_in: true,
+        unwritten: 1,
         run: sums::xxhsum,
     },
     Applet {
         name: "sum",
         summary: "print or check sums of any kind, BLAKE3 unless told otherwise",
         drop_in: false,
+        unwritten: 1,
         run: sums::sum,
     },
     Applet {
         name: "compare",
         summary: "compare two trees in everything, and say what differs",
         drop_in: false,
+        unwritten: 2,
         run: compare::run,
     },
     Applet {
         name: "verify",
         summary: "say which files of a tree are not what checksums, or another tree, say",
         drop_in: false,
+        unwritten: 2,
         run: verify::run,
     },
     Applet {
         name: "trace",
         summary: "show what a command asks of the kernel: counts, sizes, latencies",
         drop_in: false,
+        unwritten: 125,
         run: trace::run,
     },
     Applet {
         name: "bench",
         summary: "find out which way of copying is fastest here, with evidence",
         drop_in: false,
+        unwritten: 1,
         run: bench::run,
     },
     Applet {
         name: "tune",
         summary: "measure what is fastest here, so that haul cp does it from then on",
         drop_in: false,
+        unwritten: 1,
         run: tune::run,
     },
     Applet {
         name: "clean",
         summary: "remove the hidden files that runs which were killed have left",
         drop_in: false,
+        unwritten: 1,
         run: clean::run,
     },
     Applet {
         name: "install-links",
         summary: "make links of the names that haul stands in for",
         drop_in: false,
+        unwritten: 1,
         run: install_links::run,
     },
 ];
+
+impl Applet {
+    /// Runs it, and closes standard output.
+    fn run(&self, words: &[OsString]) -> ExitCode {
+        let code = (self.run)(words);
+        let program =
+            if self.drop_in { self.name.to_owned() } else { format!("haul {}", self.name) };
+        close_output(&program, code, ExitCode::from(self.unwritten))
+    }
+}
 
 /// Runs the applet that the program's name or the first word asks for.
 pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
@@ -234,18 +280,26 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
     let behind = |count| arguments.get(count..).unwrap_or(&[]);
     if let Some(applet) = APPLETS.iter().find(|applet| applet.drop_in && *applet.name == *own_name)
     {
-        return (applet.run)(behind(1));
+        return applet.run(behind(1));
     }
-    let Some(word) = arguments.get(1) else {
-        return overview(&mut std::io::stderr(), 2);
+    if let Some(word) = arguments.get(1)
+        && let Some(applet) = APPLETS.iter().find(|applet| word == applet.name)
+    {
+        return applet.run(behind(2));
+    }
+    close_output("haul", without_applet(arguments.get(1)), ExitCode::FAILURE)
+}
+
+fn without_applet(word: Option<&OsString>) -> ExitCode {
+    let output = Output::new("haul");
+    let Some(word) = word else {
+        output.raw_error(&overview());
+        return ExitCode::from(2);
     };
-    if let Some(applet) = APPLETS.iter().find(|applet| word == applet.name) {
-        return (applet.run)(behind(2));
-    }
     match word.to_str() {
-        Some("--help" | "-h" | "help") => overview(&mut std::io::stdout(), 0),
+        Some("--help" | "-h" | "help") => common::print_and_end(&output, &overview()),
         Some("--version" | "-V") => {
-            print(&mut std::io::stdout(), &format!("haul {}\n", env!("CARGO_PKG_VERSION")), 0)
+            common::print_and_end(&output, &format!("haul {}\n", env!("CARGO_PKG_VERSION")))
         }
         Some("--list-applets") => {
             let names: String = APPLETS
@@ -253,14 +307,12 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
                 .filter(|applet| applet.drop_in)
                 .map(|applet| format!("{}\n", applet.name))
                 .collect();
-            print(&mut std::io::stdout(), &names, 0)
+            common::print_and_end(&output, &names)
         }
         _ => {
-            let quoted = crate::escape::quote(word.as_encoded_bytes());
-            let text = format!(
-                "haul: there is no command {quoted}\nTry 'haul --help' for the list of commands.\n"
-            );
-            print(&mut std::io::stderr(), &text, 2)
+            output.error(&format!("there is no command {}", quote(word.as_encoded_bytes())));
+            output.raw_error("Try 'haul --help' for the list of commands.\n");
+            ExitCode::from(2)
         }
     }
 }
@@ -269,7 +321,7 @@ fn file_name(path: &OsStr) -> OsString {
     Path::new(path).file_name().unwrap_or_default().to_owned()
 }
 
-fn overview(to: &mut dyn Write, code: u8) -> ExitCode {
+fn overview() -> String {
     let mut text = String::from(
         "haul copies, moves, deletes and streams file data as fast as the storage allows.\n\n\
          Usage: haul COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n",
@@ -281,12 +333,5 @@ fn overview(to: &mut dyn Write, code: u8) -> ExitCode {
         "\n'haul COMMAND --help' says more. A link to haul that has a command's name is that \
          command.\n",
     );
-    print(to, &text, code)
-}
-
-fn print(to: &mut dyn Write, text: &str, code: u8) -> ExitCode {
-    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
-        Ok(()) => ExitCode::from(code),
-        Err(_) => ExitCode::FAILURE,
-    }
+    text
 }

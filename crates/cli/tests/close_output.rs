@@ -1,0 +1,144 @@
+//! Standard output that fails when it is written to, or only when it is closed: every command says
+//! so, and ends with an error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use haul_faultfs::{Config, Mounted};
+
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::shell::{demand, shell};
+use super::support::{Outcome, ignored};
+
+/// Command lines that write to standard output, the name that their messages begin with, and their
+/// exit status when that fails.
+const WRITERS: &[(&str, &str, i32)] = &[
+    ("haul cat a", "cat", 1),
+    ("haul cat -n a", "cat", 1),
+    ("haul cat < a", "cat", 1),
+    ("haul read a", "haul read", 1),
+    ("haul read --sum=md5 a", "haul read", 1),
+    ("haul write - < a", "haul write", 1),
+    ("haul write --sum=md5 b < a", "haul write", 1),
+    ("haul tee < a", "tee", 1),
+    ("haul dd status=none < a", "dd", 1),
+    ("haul split -n 1/2 a", "split", 1),
+    ("haul split --verbose -n 2 a", "split", 1),
+    ("haul md5sum a", "md5sum", 1),
+    ("haul cksum a", "cksum", 1),
+    ("haul b3sum a", "b3sum", 1),
+    ("haul xxhsum a", "xxhsum", 1),
+    ("haul sum a", "haul sum", 1),
+    ("haul cp -v a b", "cp", 1),
+    ("haul cp --json a b", "cp", 1),
+    ("haul cp a b; haul mv -v b c", "mv", 1),
+    ("haul cp a d; haul rm -v d", "rm", 1),
+    ("haul compare a a", "haul compare", 2),
+    ("haul md5sum a > MD5; haul verify --ignore-extra --against=MD5 .", "haul verify", 2),
+    ("haul clean --help", "haul clean", 1),
+    ("haul --help", "haul", 1),
+    ("haul --version", "haul", 1),
+    ("haul --list-applets", "haul", 1),
+    ("haul cp --help", "cp", 1),
+    ("haul rm --version", "rm", 1),
+    ("haul trace --help", "haul trace", 125),
+];
+
+fn furnish(scratch: &Scratch) -> Outcome {
+    scratch.write("a", "some bytes\n".repeat(1000))?;
+    Ok(())
+}
+
+/// Runs a command line whose last command's standard output is this file.
+fn ends(scratch: &Scratch, line: &str, to: &Path) -> Outcome<(Option<i32>, String)> {
+    let done = shell(scratch.path(), &format!("{line} > '{}'", to.display()))?;
+    Ok((done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned()))
+}
+
+#[test]
+fn a_full_device_is_told_by_every_command() -> Outcome {
+    for (line, program, code) in WRITERS {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        let (status, errors) = ends(&scratch, line, Path::new("/dev/full"))?;
+        assert_eq!(status, Some(*code), "{line}: {errors}");
+        assert!(errors.starts_with(&format!("{program}: ")), "{line}: {errors}");
+        assert!(errors.contains("No space left on device"), "{line}: {errors}");
+    }
+    Ok(())
+}
+
+struct Faulty {
+    /// Goes first, for what is below it is removed with the folder.
+    mounted: Mounted,
+    scratch: Scratch,
+}
+
+impl Faulty {
+    fn new(rule: &str) -> Outcome<Option<Faulty>> {
+        if !rustix::process::geteuid().is_root() || !PathBuf::from("/dev/fuse").exists() {
+            ignored("root and /dev/fuse")?;
+            return Ok(None);
+        }
+        let scratch = Scratch::new()?;
+        fs::create_dir(scratch.at("below"))?;
+        fs::create_dir(scratch.at("faulty"))?;
+        let rules = vec![rule.parse()?];
+        let config = Config { rules, ..Config::default() };
+        let mounted = Mounted::new(&scratch.at("below"), &scratch.at("faulty"), &config)?;
+        Ok(Some(Faulty { mounted, scratch }))
+    }
+}
+
+#[test]
+fn an_error_that_only_close_tells_is_told_by_every_command() -> Outcome {
+    for (errno, text) in [
+        ("EIO", "Input/output error"),
+        ("ENOSPC", "No space left on device"),
+        ("EDQUOT", "Disk quota exceeded"),
+    ] {
+        let Some(faulty) = Faulty::new(&format!("flush:out={errno}"))? else { return Ok(()) };
+        let to = faulty.mounted.path().join("out");
+        for (line, program, code) in WRITERS {
+            let scratch = Scratch::new()?;
+            furnish(&scratch)?;
+            let (status, errors) = ends(&scratch, line, &to)?;
+            assert_eq!(status, Some(*code), "{line}: {errors}");
+            let told = format!("{program}: write error: {text}\n");
+            // dd names what it closes, and `write` too.
+            let named = [
+                format!("{program}: closing output file 'standard output': {text}\n"),
+                format!("{program}: -: {text}\n"),
+            ];
+            let is_told =
+                errors.contains(&told) || named.iter().any(|named| errors.contains(named));
+            assert!(is_told, "{line}: {errors}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn standard_error_that_cannot_be_closed_is_an_error_too() -> Outcome {
+    let Some(faulty) = Faulty::new("flush:out=EIO")? else { return Ok(()) };
+    furnish(&faulty.scratch)?;
+    let to = faulty.mounted.path().join("out");
+    let line = format!("haul cat a 2> '{}'", to.display());
+    assert_eq!(shell(faulty.scratch.path(), &line)?.status.code(), Some(1));
+    Ok(())
+}
+
+#[test]
+fn a_closed_output_is_an_error_only_where_something_was_to_be_written() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    demand(scratch.path(), "haul cp a b >&-")?;
+    demand(scratch.path(), "haul cp a b 2>&-")?;
+    let done = shell(scratch.path(), "haul cp -v a b >&-")?;
+    assert_eq!(done.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(errors, "cp: write error: Bad file descriptor\n");
+    Call::of(haul()).words(["cp", "a", "c"]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
