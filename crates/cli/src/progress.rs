@@ -1,5 +1,5 @@
-//! The progress bar: bytes and files, rate and time left, on standard error; or the same as JSON
-//! lines, where those are wanted.
+//! The progress bar: bytes and files, rate and time left, on standard error; plain lines of the
+//! same where standard error is no terminal that can draw; or JSON lines, where those are wanted.
 //!
 //! It appears only when the work is long, gets out of the way of every other line, and learns the
 //! total while the copy goes on, from a count of its own that begins when the bar does.
@@ -10,7 +10,7 @@ use std::io::{IsTerminal, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haul_engine::census::{Census, count};
 use haul_engine::monitor::Control;
@@ -32,8 +32,20 @@ const TICK: Duration = Duration::from_millis(100);
 /// How often a line is written where no terminal could draw it over the one before.
 const LINE: Duration = Duration::from_millis(1000);
 
-/// How often programs are told, in ticks.
-const TICKS_FOR_PROGRAMS: u32 = 10;
+/// How often lines are written, for programs or in place of a bar, in ticks.
+const TICKS_OF_LINE: u32 = 10;
+
+/// Tells whether standard error is a terminal that can draw a line over the one before, see
+/// terminfo(5).
+fn can_draw() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
+
+/// Writes a line on standard error. A log that cannot be written to is no reason to stop.
+fn write_line(line: &str) {
+    let _told = writeln!(std::io::stderr(), "{line}");
+}
 
 /// A bar that may never be drawn.
 pub(crate) struct Progress<'a> {
@@ -46,17 +58,18 @@ pub(crate) struct Progress<'a> {
     over: Mutex<bool>,
     told: Condvar,
     stop_census: AtomicBool,
+    begun: Instant,
 }
 
 impl<'a> Progress<'a> {
     /// Decides whether there will be a bar. `-v` shows progress enough of its own.
     pub(crate) fn new(when: ProgressWhen, verbose: bool) -> Progress<'a> {
+        let in_place = can_draw();
         let wanted = match when {
             ProgressWhen::Always => true,
-            ProgressWhen::Auto => !verbose && std::io::stderr().is_terminal(),
+            ProgressWhen::Auto => !verbose && in_place,
             ProgressWhen::Never => false,
         };
-        let in_place = std::io::stderr().is_terminal();
         let bar = wanted.then(|| {
             let target =
                 if in_place { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -69,6 +82,7 @@ impl<'a> Progress<'a> {
             over: Mutex::new(false),
             told: Condvar::new(),
             stop_census: AtomicBool::new(false),
+            begun: Instant::now(),
         }
     }
 
@@ -77,7 +91,8 @@ impl<'a> Progress<'a> {
         Progress { lines: (when == ProgressWhen::Always).then_some(output), ..self }
     }
 
-    /// Starts to draw, once the run has gone on for a while.
+    /// Starts to draw, once the run has gone on for a while. Where there is no terminal a line is
+    /// written now and then, and the last one comes however short the run was.
     pub(crate) fn start<'scope, 'env: 'scope>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -86,22 +101,31 @@ impl<'a> Progress<'a> {
         waits_for: WaitsFor,
     ) {
         let Some(bar) = &self.bar else { return };
+        let in_lines = !self.in_place && self.lines.is_none();
         scope.spawn(move || {
-            if self.wait(PATIENCE) {
-                return;
-            }
             let census = Arc::new(Census::default());
-            let counted = Arc::clone(&census);
-            scope.spawn(move || count(request, &counted, &self.stop_census));
-            let (mut on_storage, mut ticks) = (0, 0_u32);
-            while !self.wait(TICK) {
-                let now = moment(control, &census, waits_for, on_storage);
-                on_storage = now.stored;
-                draw(bar, &now);
-                if let Some(output) = self.lines.filter(|_| ticks % TICKS_FOR_PROGRAMS == 0) {
-                    self.aside(|| output.line_now(&now.json()));
+            if !self.wait(PATIENCE) {
+                let counted = Arc::clone(&census);
+                scope.spawn(move || count(request, &counted, &self.stop_census));
+                let (mut on_storage, mut ticks) = (0, 0_u32);
+                while !self.wait(TICK) {
+                    let now = moment(control, &census, waits_for, on_storage);
+                    on_storage = now.stored;
+                    draw(bar, &now);
+                    let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
+                    match self.lines {
+                        Some(output) if is_time => {
+                            self.aside(|| output.line_now(&now.json()));
+                        }
+                        None if is_time && in_lines => write_line(&now.line(self.begun.elapsed())),
+                        _ => {}
+                    }
+                    ticks = ticks.wrapping_add(1);
                 }
-                ticks = ticks.wrapping_add(1);
+            }
+            if in_lines {
+                let last = moment(control, &census, waits_for, 0);
+                write_line(&last.last_line(self.begun.elapsed()));
             }
         });
     }
@@ -118,8 +142,7 @@ impl<'a> Progress<'a> {
             if !self.in_place {
                 loop {
                     let is_over = self.wait(LINE);
-                    // A log that cannot be written to is no reason to stop.
-                    let _told = writeln!(std::io::stderr(), "{}", line());
+                    write_line(&line());
                     if is_over {
                         return;
                     }

@@ -1,7 +1,6 @@
 //! What is told: JSON lines for programs, lines and questions for people, and nothing else.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
@@ -98,30 +97,81 @@ fn stats_count_what_was_done_on_standard_error() -> Outcome {
     Ok(())
 }
 
-/// A bar is for a terminal; asked for elsewhere, it stays out of the way.
+/// Command lines that have a progress bar, and how the last line begins that stands for it.
+const WITH_PROGRESS: &[(&str, &str)] = &[
+    ("cp --progress=WHEN s t", "5 B  1 entry  "),
+    ("cp -r --progress=WHEN tree u", "10 B  3 entries  "),
+    ("mv --progress=WHEN u v", ""),
+    ("rm -r --progress=WHEN v", ""),
+    ("read --progress=WHEN s", "5 B of 5 B (100 %)  "),
+    ("write --progress=WHEN w", "5 B"),
+];
+
+fn furnish_for_progress(scratch: &Scratch) -> Outcome {
+    for name in ["s", "tree/a", "tree/b"] {
+        scratch.write(name, "bytes")?;
+    }
+    Ok(())
+}
+
+fn with_progress(scratch: &Scratch, line: &str, when: &str) -> Call {
+    let line = line.replace("WHEN", when);
+    Call::of(haul()).words(line.split(' ')).input("bytes").in_dir(scratch.path())
+}
+
 #[test]
-fn progress_prints_nothing_where_there_is_no_terminal() -> Outcome {
+fn progress_is_lines_where_no_terminal_can_draw() -> Outcome {
     let scratch = Scratch::new()?;
-    let pipe = scratch.at("pipe");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &pipe,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )?;
-    let call = cp(["--progress=always", "-v", "pipe", "t"]).in_dir(scratch.path());
-    let running = call.start()?;
-    let mut writer = fs::File::options().write(true).open(&pipe)?;
-    writer.write_all(b"first")?;
-    // Long enough for a bar to appear, where there were one.
-    std::thread::sleep(Duration::from_millis(1500));
-    writer.write_all(b"second")?;
-    drop(writer);
-    let done = running.wait()?;
-    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
-    assert_eq!(done.text(), "'pipe' -> 't'\n");
-    assert_eq!(fs::read(scratch.at("t"))?, b"firstsecond");
+    furnish_for_progress(&scratch)?;
+    for (line, start) in WITH_PROGRESS {
+        let done = with_progress(&scratch, line, "always").run()?;
+        assert_eq!(done.code(), Some(0), "{line}: {done:?}");
+        let errors = done.errors();
+        let last = errors.lines().last().unwrap_or_default();
+        assert!(last.starts_with(start) && !last.is_empty(), "{line}: {errors}");
+        assert!(errors.ends_with('\n') && !errors.contains(['\r', '\x1b']), "{line}: {errors:?}");
+    }
+    // Programs that read lines get no others.
+    let done = cp(["--progress=always", "--json", "s", "t"]).in_dir(scratch.path()).succeed()?;
+    assert!(done.text().contains("\"event\":\"summary\""), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn progress_is_no_line_where_none_was_asked_for() -> Outcome {
+    for when in ["auto", "never"] {
+        let scratch = Scratch::new()?;
+        furnish_for_progress(&scratch)?;
+        for (line, _) in WITH_PROGRESS {
+            with_progress(&scratch, line, when).succeed()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines_if_they_are_asked_for() -> Outcome {
+    if !has("script")? {
+        return Ok(());
+    }
+    for (when, lines) in [("always", 1), ("auto", 0)] {
+        let scratch = Scratch::new()?;
+        furnish_for_progress(&scratch)?;
+        for (line, start) in WITH_PROGRESS {
+            let line = line.replace("WHEN", when);
+            let line = format!("'{}' {line} < s > /dev/null", haul().display());
+            let call = Call::of("script").words(["-qec", &line, "/dev/null"]).env("TERM", "dumb");
+            let done = call.in_dir(scratch.path()).run()?;
+            assert_eq!(done.code(), Some(0), "{line}: {done:?}");
+            let told = done.text();
+            assert!(
+                told.lines().count() >= lines && (lines > 0 || told.is_empty()),
+                "{line}: {told}"
+            );
+            assert!(!told.contains('\x1b'), "{line}: {told:?}");
+            assert!(lines == 0 || told.lines().last().is_some_and(|last| last.starts_with(start)));
+        }
+    }
     Ok(())
 }
 

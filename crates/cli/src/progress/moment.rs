@@ -4,6 +4,8 @@
 //! waits for the disk, if it was told to: a bar of accepted bytes would stand at 100 % for most of
 //! the time. So a run that waits for storage is measured by what has arrived there.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::sizes;
@@ -76,6 +78,23 @@ impl Moment {
         }
     }
 
+    /// Returns a line that stands for the bar where none can be drawn.
+    pub(crate) fn line(&self, time: Duration) -> String {
+        let mut text = sizes::bytes(self.position());
+        if self.is_all {
+            let percent = (self.position() * 100).checked_div(self.length()).unwrap_or(0);
+            text.push_str(&format!(" of {} ({percent} %)", sizes::bytes(self.length())));
+        }
+        format!("{text}  {}  {}", self.message(), sizes::rate(self.position(), time))
+    }
+
+    /// Returns the line that ends them, when the run is over.
+    pub(crate) fn last_line(&self, time: Duration) -> String {
+        let bytes = sizes::bytes(self.accepted);
+        let entries = if self.done == 1 { "entry" } else { "entries" };
+        format!("{bytes}  {} {entries}  {}", self.done, sizes::rate(self.accepted, time))
+    }
+
     /// Returns the line for programs.
     pub(crate) fn json(&self) -> String {
         json!({
@@ -133,6 +152,18 @@ mod tests {
         assert_eq!((more.length(), more.position()), (3000 << 20, (3000 << 20) - 1));
         let empty = Moment { accepted: 0, stored: 0, counted: (0, 1), ..HALF };
         assert_eq!((empty.length(), empty.position()), (0, 0));
+    }
+
+    #[test]
+    fn lines_tell_what_the_bar_would() {
+        let time = Duration::from_secs(10);
+        assert_eq!(
+            HALF.line(time),
+            "1000.0 MiB of 2.0 GiB (50 %)  3 of 7 entries, 600.0 MiB not yet on storage  100.0 MiB/s"
+        );
+        let counting = Moment { is_all: false, stored: 1000 << 20, ..HALF };
+        assert_eq!(counting.line(time), "1000.0 MiB  3 entries (counting: 7 so far)  100.0 MiB/s");
+        assert_eq!(HALF.last_line(time), "1000.0 MiB  3 entries  100.0 MiB/s");
     }
 
     #[test]
