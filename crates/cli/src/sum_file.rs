@@ -80,6 +80,33 @@ fn find(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).position(|window| window == what)
 }
 
+/// Tells whether a name has to be escaped to stay on its line.
+pub(crate) fn needs_escape(name: &[u8]) -> bool {
+    name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'))
+}
+
+/// Escapes a name as GNU's programs do; its line begins with a backslash then.
+pub(crate) fn escaped(name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len() + 8);
+    for byte in name {
+        match byte {
+            b'\n' => text.extend_from_slice(b"\\n"),
+            b'\r' => text.extend_from_slice(b"\\r"),
+            b'\\' => text.extend_from_slice(b"\\\\"),
+            other => text.push(*other),
+        }
+    }
+    text
+}
+
+/// Returns the line of a file whose digest is in digits, as the ordinary programs write it. A name
+/// is bytes, and stays the bytes that it is.
+pub(crate) fn line(algorithm: &Algorithm, digits: &str, name: &[u8]) -> Vec<u8> {
+    let mark = if needs_escape(name) { "\\" } else { "" };
+    let start = format!("{mark}{}{digits}  ", algorithm.prefix);
+    [start.as_bytes(), &escaped(name), b"\n"].concat()
+}
+
 /// Undoes the escapes of a name in a line that begins with a backslash; `None` if it has others.
 pub(crate) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(name.len());
@@ -143,6 +170,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn odd_names_are_escaped_as_gnu_has_it() {
+        let md5 = Algorithm::find("md5").expect("md5");
+        assert_eq!(line(md5, "ab", b"a b"), b"ab  a b\n");
+        assert_eq!(line(md5, "ab", b"a\nb\\\xff"), b"\\ab  a\\nb\\\\\xff\n");
+        let xxh3 = Algorithm::find("xxh3").expect("xxh3");
+        assert_eq!(line(xxh3, "ab", b"a"), b"XXH3_ab  a\n");
+    }
 
     fn one(line: &str) -> Option<(Vec<u8>, Vec<u8>, Option<&'static str>)> {
         let line = parse_line(line.as_bytes())?;

@@ -264,7 +264,8 @@ impl Stream<'_> {
             }
         }
         if let (Some(digest), Some(algorithm)) = (seen.digest, self.wanted.settings.sum) {
-            self.output.raw_error(&sum_line(algorithm.prefix, digest, file));
+            let line = crate::sum_file::line(algorithm, &digest.finish_hex(), file.as_bytes());
+            self.output.raw_error_bytes(&line);
         }
         Ok(())
     }
@@ -300,21 +301,4 @@ struct Seen {
     /// Bytes that are not wanted.
     skip: u64,
     digest: Option<Digest>,
-}
-
-/// Returns a line of a check file, as the original programs write it.
-pub(super) fn sum_line(prefix: &str, digest: Digest, file: &OsStr) -> String {
-    sum_line_of(&format!("{prefix}{}", digest.finish_hex()), file)
-}
-
-/// Returns a line of a check file for a digest that is in digits already.
-pub(super) fn sum_line_of(digits: &str, file: &OsStr) -> String {
-    let name = file.as_bytes();
-    let needs_escape = name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'));
-    let shown = String::from_utf8_lossy(name)
-        .replace('\\', "\\\\")
-        .replace('\n', "\\n")
-        .replace('\r', "\\r");
-    let mark = if needs_escape { "\\" } else { "" };
-    format!("{mark}{digits}  {shown}\n")
 }

@@ -226,6 +226,11 @@ impl Tally {
         answer
     }
 
+    /// Returns how many bytes were moved so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     /// Returns how long input and output were waited for, in nanoseconds.
     pub(super) fn waits(&self) -> (u64, u64) {
         (self.waited_in.load(Ordering::Relaxed), self.waited_out.load(Ordering::Relaxed))

@@ -18,7 +18,6 @@ use haul_sys::fs::{Kind, duplicate, fstat};
 
 use super::cp_help::options;
 use super::data_options::{size, size_or_zero};
-use super::read::sum_line_of;
 use super::stream_options::{self, Settings, StreamId, Tally, files, shared};
 use super::write_target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
@@ -26,6 +25,7 @@ use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, own};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::sum_file::line;
 
 const PROGRAM: &str = "haul write";
 
@@ -58,7 +58,12 @@ fn all_options() -> Vec<Opt<Id>> {
             "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
         ),
         own(Id::Fsync, "fsync", Nothing, "end only when the data are on the device"),
-        own(Id::Size, "size", Required("N"), "N bytes will come: reserve them at once"),
+        own(
+            Id::Size,
+            "size",
+            Required("N"),
+            "reserve N bytes at once; fail if another number of\nbytes comes",
+        ),
         own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
         own(
             Id::Watermarks,
@@ -143,7 +148,14 @@ fn help(all: &[Opt<Id>]) -> String {
          With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
          nothing of it stays there. Digests are printed on standard output, or on\n\
          standard error where that is a FILE, as lines of a check file.\n\n\
-         Example:\n  haul read dump.sql | zstd | {PROGRAM} --atomic --fsync dump.sql.zst\n",
+         A pipe cannot tell the end of the data from the end of a program that failed:\n\
+         {PROGRAM} sees no difference, publishes what came, and the shell reports the\n\
+         status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
+         --size where the size is known: if another number of bytes comes, the exit\n\
+         status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
+         then; without, FILE contains the bytes that came.\n\n\
+         Example:\n  set -o pipefail\n  \
+         haul read dump.sql | zstd | {PROGRAM} --atomic --fsync dump.sql.zst\n",
         options(all, Origin::Haul)
     )
 }
@@ -198,6 +210,8 @@ fn input_bytes() -> Option<u64> {
 struct Ended {
     trouble: Option<Trouble>,
     digest: Option<Digest>,
+    /// Bytes that came.
+    bytes: u64,
 }
 
 struct Pump<'a> {
@@ -224,7 +238,8 @@ impl Pump<'_> {
             Some(blocks) => self.through(&mut writer, &pool, pace.as_ref(), blocks),
         };
         let outcomes = writer.finish(self.wanted.durable);
-        (Ended { trouble: pumped.err(), digest: self.digest().take() }, outcomes)
+        let digest = self.digest().take();
+        (Ended { trouble: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
     }
 
     fn digest(&self) -> std::sync::MutexGuard<'_, Option<Digest>> {
@@ -355,12 +370,24 @@ fn report(
         is_complete = false;
     }
     let stopped = haul_sys::process::stop_signal();
-    let is_whole = ended.trouble.is_none() && stopped.is_none();
+    let mut is_whole = ended.trouble.is_none() && stopped.is_none();
+    // Outputs that failed say so themselves, and ended the input early.
+    if is_whole
+        && outcomes.iter().any(|outcome| outcome.trouble.is_none())
+        && let Some(promised) = wanted.size.filter(|promised| *promised != ended.bytes)
+    {
+        output.error(&format!(
+            "standard input: {} bytes came, but --size promises {promised}",
+            ended.bytes
+        ));
+        is_whole = false;
+        is_complete = false;
+    }
     let to_stdout = !files.iter().any(File::is_stdout);
-    let digits = ended
+    let sum = ended
         .digest
         .zip(wanted.settings.sum)
-        .map(|(digest, algorithm)| format!("{}{}", algorithm.prefix, digest.finish_hex()));
+        .map(|(digest, algorithm)| (algorithm, digest.finish_hex()));
     for (file, outcome) in files.into_iter().zip(outcomes) {
         let name = quote_if_needed(file.name().as_bytes());
         if let Some(error) = outcome.not_direct {
@@ -376,8 +403,8 @@ fn report(
                 if let Err(text) = file.publish(wanted.durable, warn) {
                     output.error(&format!("{name}: {text}"));
                     is_complete = false;
-                } else if let Some(digits) = &digits {
-                    tell_sum(output, digits, &shown, to_stdout);
+                } else if let Some((algorithm, digits)) = &sum {
+                    tell_sum(output, &line(algorithm, digits, shown.as_bytes()), to_stdout);
                 }
             }
             None => file.abandon(),
@@ -397,11 +424,10 @@ fn report(
     if is_complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn tell_sum(output: &Output, digits: &str, name: &OsStr, to_stdout: bool) {
-    let line = sum_line_of(digits, name);
+fn tell_sum(output: &Output, line: &[u8], to_stdout: bool) {
     if to_stdout {
-        output.line(line.trim_end_matches('\n'));
+        output.bytes(line);
     } else {
-        output.raw_error(&line);
+        output.raw_error_bytes(line);
     }
 }

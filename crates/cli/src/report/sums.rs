@@ -1,7 +1,4 @@
 //! The sum file: a digest and a name on each line, as the ordinary programs read them.
-//!
-//! Names with a newline, a carriage return or a backslash are escaped as GNU's programs do: the
-//! line begins with a backslash and those bytes become `\\n`, `\\r` and `\\\\`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,6 +10,7 @@ use haul_engine::monitor::{Counts, Event, HashedFile, Monitor, MovedFile, Questi
 use haul_io::digest::{Algorithm, hex};
 
 use crate::output::Output;
+use crate::sum_file;
 
 /// A sum file that is being written. The first error ends it, and is told at the end.
 pub(crate) struct SumFile {
@@ -47,7 +45,7 @@ impl SumFile {
 
     /// Adds a file's line.
     fn add(&self, name: &[u8], digest: &[u8]) {
-        let line = line(self.algorithm, name, digest);
+        let line = sum_file::line(self.algorithm, &hex(digest), name);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.is_ok() {
             inner.1 = inner.0.write_all(&line);
@@ -96,40 +94,5 @@ impl Monitor for Summing<'_> {
 
     fn ask(&self, question: &Question) -> bool {
         self.monitor.ask(question)
-    }
-}
-
-fn line(algorithm: &Algorithm, name: &[u8], digest: &[u8]) -> Vec<u8> {
-    let escapes = name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'));
-    let mut line = Vec::with_capacity(name.len() + 2 * digest.len() + 4);
-    if escapes {
-        line.push(b'\\');
-    }
-    line.extend_from_slice(algorithm.prefix.as_bytes());
-    line.extend_from_slice(hex(digest).as_bytes());
-    line.extend_from_slice(b"  ");
-    for byte in name {
-        match byte {
-            b'\\' => line.extend_from_slice(b"\\\\"),
-            b'\n' => line.extend_from_slice(b"\\n"),
-            b'\r' => line.extend_from_slice(b"\\r"),
-            byte => line.push(*byte),
-        }
-    }
-    line.push(b'\n');
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn odd_names_are_escaped_as_gnu_has_it() {
-        let md5 = Algorithm::find("md5").expect("md5");
-        assert_eq!(line(md5, b"a b", &[0xab]), b"ab  a b\n");
-        assert_eq!(line(md5, b"a\nb\\", &[0xab]), b"\\ab  a\\nb\\\\\n");
-        let xxh3 = Algorithm::find("xxh3").expect("xxh3");
-        assert_eq!(line(xxh3, b"a", &[0xab]), b"XXH3_ab  a\n");
     }
 }

@@ -13,7 +13,7 @@ use haul_io::Cache;
 use haul_io::digest::{Algorithm, Keying, Turn, hex, in_order};
 use haul_sys::errno_text;
 
-use super::format::{escaped, needs_escape, shown};
+use super::format::shown;
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
@@ -25,6 +25,7 @@ use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
+use crate::sum_file::{escaped, needs_escape};
 
 const PROGRAM: &str = "b3sum";
 

@@ -4,6 +4,7 @@ use haul_io::digest::{Algorithm, hex};
 
 use super::base64;
 use super::hash::Hashed;
+use crate::sum_file::{escaped, needs_escape};
 
 /// How digests are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,24 +35,6 @@ pub(super) struct Format {
     pub(super) named: bool,
     /// What stands before the digits.
     pub(super) prefix: &'static str,
-}
-
-/// Tells whether a name has to be escaped to stay on its line.
-pub(super) fn needs_escape(name: &[u8]) -> bool {
-    name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'))
-}
-
-pub(super) fn escaped(name: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(name.len() + 8);
-    for byte in name {
-        match byte {
-            b'\n' => text.extend_from_slice(b"\\n"),
-            b'\r' => text.extend_from_slice(b"\\r"),
-            b'\\' => text.extend_from_slice(b"\\\\"),
-            other => text.push(*other),
-        }
-    }
-    text
 }
 
 /// Returns a name as it is shown, behind a backslash if it had to be escaped.

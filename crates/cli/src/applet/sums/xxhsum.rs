@@ -12,7 +12,7 @@ use haul_io::Cache;
 use haul_io::digest::{Algorithm, Turn, hex, in_order};
 use haul_sys::errno_text;
 
-use super::format::{escaped, needs_escape, shown};
+use super::format::shown;
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
@@ -23,6 +23,7 @@ use crate::applet::data_options;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
+use crate::sum_file::{escaped, needs_escape};
 
 const PROGRAM: &str = "xxhsum";
 
