@@ -21,6 +21,7 @@ mod ends;
 mod errors;
 mod fidelity;
 mod hole_map;
+mod help_words;
 mod identity;
 mod landlock;
 mod leases;

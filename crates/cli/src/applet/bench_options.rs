@@ -116,8 +116,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::Seed, "seed", Required("N"), "what contents and order follow from (default: 1)"),
     long(Id::Minutes, "minutes", Required("N"), "leave rounds out after this time, but for five"),
     long(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
-    long(Id::Help, "help", Nothing, "display this help and exit"),
-    long(Id::Version, "version", Nothing, "output version information and exit"),
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
 
 /// Where runs take place.

@@ -13,7 +13,7 @@ use haul_sys::{Errno, errno_text};
 
 use super::cat_format::{Blank, Format, Formatter, Number, Shown};
 use super::common::{self, usage_error};
-use super::cp_help::{options, version};
+use super::cp_help::{STANDARD_INPUT, options, version};
 use super::stream_options::feeds_on_itself;
 use crate::escape::quote_if_needed;
 use crate::getopt::Takes::Nothing;
@@ -47,22 +47,34 @@ const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static
 }
 
 const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::ShowAll, ("A", "show-all"), "equivalent to -vET"),
-    opt(Id::NumberNonblank, ("b", "number-nonblank"), "number nonempty output lines, overrides -n"),
-    opt(Id::Vends, ("e", ""), "equivalent to -vE"),
-    opt(Id::ShowEnds, ("E", "show-ends"), "display $ or ^M$ at end of each line"),
-    opt(Id::Number, ("n", "number"), "number all output lines"),
-    opt(Id::Squeeze, ("s", "squeeze-blank"), "suppress repeated empty output lines"),
-    opt(Id::Vtabs, ("t", ""), "equivalent to -vT"),
-    opt(Id::ShowTabs, ("T", "show-tabs"), "display TAB characters as ^I"),
-    opt(Id::Ignored, ("u", ""), "(ignored)"),
+    opt(Id::ShowAll, ("A", "show-all"), "stands for -vET"),
+    opt(
+        Id::NumberNonblank,
+        ("b", "number-nonblank"),
+        "number the lines that are not empty; overrides -n",
+    ),
+    opt(Id::Vends, ("e", ""), "stands for -vE"),
+    opt(
+        Id::ShowEnds,
+        ("E", "show-ends"),
+        "mark the end of each line: $, or ^M$ behind a\ncarriage return",
+    ),
+    opt(Id::Number, ("n", "number"), "number every line"),
+    opt(
+        Id::Squeeze,
+        ("s", "squeeze-blank"),
+        "print one empty line where several follow each\nother",
+    ),
+    opt(Id::Vtabs, ("t", ""), "stands for -vT"),
+    opt(Id::ShowTabs, ("T", "show-tabs"), "print tabs as ^I"),
+    opt(Id::Ignored, ("u", ""), "no effect"),
     opt(
         Id::Nonprinting,
         ("v", "show-nonprinting"),
-        "use ^ and M- notation, except for LFD and TAB",
+        "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
     ),
-    opt(Id::Help, ("", "help"), "display this help and exit"),
-    opt(Id::Version, ("", "version"), "output version information and exit"),
+    opt(Id::Help, ("", "help"), "show this text and exit"),
+    opt(Id::Version, ("", "version"), "show the version and exit"),
 ];
 
 /// Runs `cat` with the words behind its name.
@@ -108,11 +120,10 @@ fn set(format: &mut Format, id: Id) {
 fn help() -> String {
     format!(
         "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
-         Concatenate FILE(s) to standard output.\n\n\
-         With no FILE, or when FILE is -, read standard input.\n\n{}\n\
-         Examples:\n  \
-         {PROGRAM} f - g  Output f's contents, then standard input, then g's contents.\n  \
-         {PROGRAM}        Copy standard input to standard output.\n",
+         Write every FILE to standard output, one behind the other.\n\n\
+         {STANDARD_INPUT}\n{}\n\
+         Example:\n  \
+         {PROGRAM} head - tail  standard input between two files\n",
         options(OPTIONS, Origin::Gnu)
     )
 }

@@ -67,7 +67,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "help",
         takes: Takes::Nothing,
         origin: Origin::Haul,
-        help: "display this help and exit",
+        help: "show this text and exit",
     },
 ];
 

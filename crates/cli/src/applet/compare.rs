@@ -31,8 +31,8 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects"),
     opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
     opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "output version information and exit"),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
 /// Trouble, as with cmp and diff: 1 means that they differ.

@@ -9,57 +9,58 @@ pub(crate) fn help(program: &str) -> String {
         "Usage: {program} [OPTION]... [-T] SOURCE DEST\n  \
          or:  {program} [OPTION]... SOURCE... DIRECTORY\n  \
          or:  {program} [OPTION]... -t DIRECTORY SOURCE...\n\
-         Copy SOURCE to DEST, or multiple SOURCE(s) to DIRECTORY.\n\n\
-         Mandatory arguments to long options are mandatory for short options too.\n"
+         Copy files and trees.\n\n\
+         {VALUES}"
     );
     text.push_str(&options(OPTIONS, Origin::Gnu));
     text.push_str(NOTES);
+    text.push_str(EXISTING);
+    text.push_str(REFLINK);
     text.push_str("\nOptions that GNU cp does not have:\n");
     text.push_str(&options(OPTIONS, Origin::Haul));
     text.push_str(SAFER);
     text
 }
 
+/// What every drop-in help says above its table of options.
+pub(super) const VALUES: &str = "A value that a long option needs is needed by its letter, too.\n";
+
+/// The same where files can be named or standard input is read.
+pub(super) const STANDARD_INPUT: &str =
+    "Without FILE, and where FILE is -, standard input is read.\n";
+
 const NOTES: &str = "
-ATTR_LIST is a comma-separated list of attributes. Attributes are 'mode' for
-permissions (including any ACL and xattr permissions), 'ownership' for user
-and group, 'timestamps' for file timestamps, 'links' for hard links, 'context'
-for security context, 'xattr' for extended attributes, and 'all' for all
-attributes.
+ATTR_LIST names attributes, with commas between: mode (permission bits and access
+control lists), ownership (user and group), timestamps, links (hard links among
+the copies), context (SELinux), xattr (extended attributes), or all of them.
 
-By default, sparse SOURCE files are detected and the corresponding DEST file
-is made sparse as well. That is the behavior selected by --sparse=auto.
-Specify --sparse=always to create a sparse DEST file whenever the SOURCE file
-contains a long enough sequence of zero bytes.
-Use --sparse=never to inhibit creation of sparse files.
+Holes: with --sparse=auto, the default, a copy has holes where SOURCE has them.
+'always' also turns runs of zeros into holes, 'never' writes every zero.
 
-UPDATE controls which existing files in the destination are replaced.
-'all' is the default operation when an --update option is not specified,
-and results in all existing files in the destination being replaced.
-'none' is like the --no-clobber option, in that no files in the
-destination are replaced, and skipping a file does not induce failure.
-'none-fail' also ensures no files are replaced in the destination, but any
-skipped files are diagnosed and induce a failure.
-'older' is the default operation when --update is specified, and results
-in files being replaced if they're older than the corresponding source file.
+A regular file can be copied onto itself with -f and --backup: that leaves it as
+it is, and a backup beside it.
+";
 
-The backup suffix is '~', unless set with --suffix or SIMPLE_BACKUP_SUFFIX.
-The version control method may be selected via the --backup option or through
-the VERSION_CONTROL environment variable. Here are the values:
+/// What `cp` and `mv` do about names that are taken.
+pub(super) const EXISTING: &str = "
+Names that are taken: --update=all replaces every file, as without --update;
+'older' replaces a file whose modification time is before that of SOURCE; 'none'
+skips it; 'none-fail' skips it, reports it, and the exit status is 1.
 
-  none, off       never make backups (even if --backup is given)
-  numbered, t     make numbered backups
-  existing, nil   numbered if numbered backups exist, simple otherwise
-  simple, never   always make simple backups
+Backups: SUFFIX is that of --suffix, else of SIMPLE_BACKUP_SUFFIX, else '~'.
+CONTROL is the value of --backup, else that of VERSION_CONTROL:
 
-As a special case, cp makes a backup of SOURCE when the force and backup
-options are given and SOURCE and DEST are the same name for an existing,
-regular file.
+  numbered, t     NAME.~1~, NAME.~2~ and so on
+  simple, never   NAME and SUFFIX, one for each file
+  existing, nil   numbered for files that have such backups, else simple: the
+                  default
+  none, off       no backup, despite --backup
+";
 
-When --reflink[=always] is specified, perform a lightweight copy, where the
-data blocks are copied only when modified. If this is not possible the copy
-fails, or if --reflink=auto is specified, fall back to a standard copy.
-Use --reflink=never to ensure a standard copy is performed.
+const REFLINK: &str = "
+Shared blocks: with --reflink=auto, the default, a copy shares the blocks of
+SOURCE where the file system can, until one of the two is written to. 'always'
+fails where blocks cannot be shared, 'never' writes new ones.
 ";
 
 const SAFER: &str = "

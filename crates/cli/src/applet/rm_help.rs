@@ -6,25 +6,20 @@ use crate::getopt::Origin;
 
 /// Returns the text of `--help`.
 pub(crate) fn help(program: &str) -> String {
-    let mut text =
-        format!("Usage: {program} [OPTION]... [FILE]...\nRemove (unlink) the FILE(s).\n\n");
+    let mut text = format!(
+        "Usage: {program} [OPTION]... [FILE]...\nRemove files, and with -r whole trees.\n\n"
+    );
     text.push_str(&options(OPTIONS, Origin::Gnu));
     text.push_str(&format!(
         "\n\
-         By default, rm does not remove directories.  Use the --recursive (-r or -R)\n\
-         option to remove each listed directory, too, along with all of its contents.\n\
+         Directories need -r, or -d if they are empty. '.' and '..' are refused at the\n\
+         end of a FILE. A FILE that begins with '-' goes behind '--', or gets a directory\n\
+         in front:\n\n  \
+         {program} -- -x\n  \
+         {program} ./-x\n\
          \n\
-         Any attempt to remove a file whose last file name component is '.' or '..'\n\
-         is rejected with a diagnostic.\n\
-         \n\
-         To remove a file whose name starts with a '-', for example '-foo',\n\
-         use one of these commands:\n  \
-         {program} -- -foo\n\n  \
-         {program} ./-foo\n\
-         \n\
-         If you use rm to remove a file, it might be possible to recover\n\
-         some of its contents, given sufficient expertise and/or time.  For greater\n\
-         assurance that the contents are unrecoverable, consider using shred(1).\n"
+         What is removed is not erased: the bytes are on the device until others take their\n\
+         place. See shred(1).\n"
     ));
     text.push_str("\nOptions that GNU rm does not have:\n");
     text.push_str(&options(OPTIONS, Origin::Haul));

@@ -35,46 +35,38 @@ pub(crate) const PRESUME_INPUT_TTY: Opt<Id> =
 
 /// All options that `--help` shows.
 pub(crate) const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Force, ("f", "force"), Nothing, "ignore nonexistent files and arguments, never prompt"),
-    opt(Id::Always, ("i", ""), Nothing, "prompt before every removal"),
+    opt(Id::Force, ("f", "force"), Nothing, "never ask, and accept operands that do not exist"),
+    opt(Id::Always, ("i", ""), Nothing, "ask about each file and directory"),
     opt(
         Id::Once,
         ("I", ""),
         Nothing,
-        "prompt once before removing more than three files,\n  or when removing recursively; less \
-         intrusive than\n  -i, while still giving protection against most\n  mistakes",
+        "ask one question for the whole command, if it has\nmore than three operands or -r",
     ),
     opt(
         Id::Interactive,
         ("", "interactive"),
         Optional("WHEN"),
-        "prompt according to WHEN: never, once (-I), or\n  always (-i); without WHEN, prompt always",
+        "when to ask: never, once (-I) or always (-i, also\nwithout WHEN)",
     ),
     opt(
         Id::OneFileSystem,
         ("", "one-file-system"),
         Nothing,
-        "when removing a hierarchy recursively, skip any\n  directory that is on a file system \
-         different from\n  that of the corresponding command line argument",
+        "with -r: leave out directories of another file\nsystem than the operand they are in",
     ),
-    opt(Id::NoPreserveRoot, ("", "no-preserve-root"), Nothing, "do not treat '/' specially"),
+    opt(Id::NoPreserveRoot, ("", "no-preserve-root"), Nothing, "allow the removal of '/'"),
     opt(
         Id::PreserveRoot,
         ("", "preserve-root"),
         Optional("all"),
-        "do not remove '/' (default); with 'all', reject\n  any command line argument on a separate \
-         device\n  from its parent",
+        "refuse to remove '/' (default); with all, refuse\nevery operand that is a mount point, too",
     ),
-    opt(
-        Id::Recursive,
-        ("rR", "recursive"),
-        Nothing,
-        "remove directories and their contents recursively",
-    ),
-    opt(Id::Directory, ("d", "dir"), Nothing, "remove empty directories"),
-    opt(Id::Verbose, ("v", "verbose"), Nothing, "explain what is being done"),
-    opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
+    opt(Id::Recursive, ("rR", "recursive"), Nothing, "remove directories with everything in them"),
+    opt(Id::Directory, ("d", "dir"), Nothing, "remove directories that are empty"),
+    opt(Id::Verbose, ("v", "verbose"), Nothing, "print the name of each file that is removed"),
+    opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
     own(
         Id::HaulDryRun,
         "dry-run",

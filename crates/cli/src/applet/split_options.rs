@@ -1,6 +1,6 @@
 //! The options of `split`: one table, from which arguments are read and `--help` is written.
 
-use super::cp_help::options;
+use super::cp_help::{STANDARD_INPUT, VALUES, options};
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt};
 
@@ -39,89 +39,66 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::SuffixLength,
         ("a", "suffix-length"),
         Required("N"),
-        "generate suffixes of length N (default 2)",
+        "characters of a suffix (default: 2, more if needed)",
     ),
     opt(
         Id::AdditionalSuffix,
         ("", "additional-suffix"),
         Required("SUFFIX"),
-        "append an additional SUFFIX to file names",
+        "end each name in SUFFIX, behind the counter",
     ),
-    opt(Id::Bytes, ("b", "bytes"), Required("SIZE"), "put SIZE bytes per output file"),
+    opt(Id::Bytes, ("b", "bytes"), Required("SIZE"), "SIZE bytes for each piece"),
     opt(
         Id::LineBytes,
         ("C", "line-bytes"),
         Required("SIZE"),
-        "put at most SIZE bytes of records per output file",
+        "whole lines, up to SIZE bytes for each piece",
     ),
-    opt(Id::Numeric, ("d", ""), Nothing, "use numeric suffixes starting at 0, not alphabetic"),
-    opt(
-        Id::Numeric,
-        ("", "numeric-suffixes"),
-        Optional("FROM"),
-        "same as -d, but allow setting the start value",
-    ),
-    opt(Id::Hexadecimal, ("x", ""), Nothing, "use hex suffixes starting at 0, not alphabetic"),
-    opt(
-        Id::Hexadecimal,
-        ("", "hex-suffixes"),
-        Optional("FROM"),
-        "same as -x, but allow setting the start value",
-    ),
-    opt(
-        Id::Elide,
-        ("e", "elide-empty-files"),
-        Nothing,
-        "do not generate empty output files with '-n'",
-    ),
+    opt(Id::Numeric, ("d", ""), Nothing, "count in decimal digits"),
+    opt(Id::Numeric, ("", "numeric-suffixes"), Optional("FROM"), "-d; begin at FROM"),
+    opt(Id::Hexadecimal, ("x", ""), Nothing, "count in hexadecimal digits"),
+    opt(Id::Hexadecimal, ("", "hex-suffixes"), Optional("FROM"), "-x; begin at FROM"),
+    opt(Id::Elide, ("e", "elide-empty-files"), Nothing, "with -n: make no empty pieces"),
     opt(
         Id::Filter,
         ("", "filter"),
         Required("COMMAND"),
-        "write to shell COMMAND; file name is $FILE",
+        "start COMMAND for each piece and write to it; $FILE\nis the name of the piece",
     ),
-    opt(Id::Lines, ("l", "lines"), Required("NUMBER"), "put NUMBER lines/records per output file"),
+    opt(Id::Lines, ("l", "lines"), Required("NUMBER"), "NUMBER lines for each piece"),
     opt(
         Id::Number,
         ("n", "number"),
         Required("CHUNKS"),
-        "generate CHUNKS output files; see explanation below",
+        "make this many pieces, or one of them. See below",
     ),
     opt(
         Id::Separator,
         ("t", "separator"),
         Required("SEP"),
-        "use SEP instead of newline as the record separator;\n  '\\0' (zero) specifies the NUL \
-         character",
+        "lines end in SEP, a character or '\\0' for NUL",
     ),
     opt(
         Id::Unbuffered,
         ("u", "unbuffered"),
         Nothing,
-        "immediately copy input to output with '-n r/...'",
+        "with -n r/N: write each line as soon as it is read",
     ),
-    opt(
-        Id::Verbose,
-        ("", "verbose"),
-        Nothing,
-        "print a diagnostic just before each\n  output file is opened",
-    ),
-    opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
+    opt(Id::Verbose, ("", "verbose"), Nothing, "print the name of each piece before it is opened"),
+    opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
 ];
 
 const NOTES: &str = "
-The SIZE argument is an integer and optional unit (example: 10K is 10*1024).
-Units are K,M,G,T,P,E,Z,Y,R,Q (powers of 1024) or KB,MB,... (powers of 1000).
-Binary prefixes can be used, too: KiB=K, MiB=M, and so on.
+SIZE is a number and a unit: K, M, G and so on up to Q, or KiB, MiB and so on, are
+powers of 1024; KB, MB and so on are powers of 1000.
 
-CHUNKS may be:
-  N       split into N files based on size of input
-  K/N     output Kth of N to stdout
-  l/N     split into N files without splitting lines/records
-  l/K/N   output Kth of N to stdout without splitting lines/records
-  r/N     like 'l' but use round robin distribution
-  r/K/N   likewise but only output Kth of N to stdout
+CHUNKS is one of:
+  N       N pieces of the same size
+  l/N     N pieces of about the same size, cut between lines
+  r/N     N pieces that get the lines by turns
+  K/N, l/K/N, r/K/N
+          the K-th of these pieces alone, on standard output
 
 Regular files are split by -b, -n N and -n l/N on several processors, and share
 their blocks with the pieces where the file system can.
@@ -131,10 +108,9 @@ their blocks with the pieces where the file system can.
 pub(super) fn help(program: &str) -> String {
     format!(
         "Usage: {program} [OPTION]... [FILE [PREFIX]]\n\
-         Output pieces of FILE to PREFIXaa, PREFIXab, ...;\n\
-         default size is 1000 lines, and default PREFIX is 'x'.\n\n\
-         With no FILE, or when FILE is -, read standard input.\n\n\
-         Mandatory arguments to long options are mandatory for short options too.\n{}{NOTES}",
+         Cut FILE into pieces PREFIXaa, PREFIXab and so on: of 1000 lines, and with the\n\
+         PREFIX x, unless told otherwise.\n\n\
+         {STANDARD_INPUT}\n{VALUES}{}{NOTES}",
         options(OPTIONS, Origin::Gnu)
     )
 }

@@ -158,8 +158,8 @@ pub(super) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             Required("ALGORITHM"),
             "take a digest in passing: blake3, xxh3-64,\nsha256, md5, ...",
         ),
-        own(of(StreamId::Help), "help", Nothing, "display this help and exit"),
-        own(of(StreamId::Version), "version", Nothing, "output version information and exit"),
+        own(of(StreamId::Help), "help", Nothing, "show this text and exit"),
+        own(of(StreamId::Version), "version", Nothing, "show the version and exit"),
     ]
 }
 

@@ -44,40 +44,28 @@ enum Id {
 }
 
 const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Append, ("a", "append"), Takes::Nothing, "append to the given FILEs, do not overwrite"),
-    opt(
-        Id::IgnoreInterrupts,
-        ("i", "ignore-interrupts"),
-        Takes::Nothing,
-        "ignore interrupt signals",
-    ),
-    opt(
-        Id::OutputError,
-        ("p", ""),
-        Takes::Nothing,
-        "operate in a more appropriate MODE with pipes",
-    ),
+    opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
+    opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
+    opt(Id::OutputError, ("p", ""), Takes::Nothing, "--output-error without a value"),
     opt(
         Id::OutputError,
         ("", "output-error"),
         Takes::Optional("MODE"),
-        "set behavior on write error.  See MODE below",
+        "what to do when a write fails. See below",
     ),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "output version information and exit"),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
 const NOTES: &str = "
-MODE determines behavior with write errors on the outputs:
-  warn           diagnose errors writing to any output
-  warn-nopipe    diagnose errors writing to any output not a pipe
-  exit           exit on error writing to any output
-  exit-nopipe    exit on error writing to any output not a pipe
-The default MODE for the -p option is 'warn-nopipe'.
-With \"nopipe\" MODEs, exit immediately if all outputs become broken pipes.
-The default operation when --output-error is not specified, is to
-exit immediately on error writing to a pipe, and diagnose errors
-writing to non pipe outputs.
+MODE says which failed writes are reported, and whether one ends the run:
+  warn           all; the run goes on with the other outputs
+  warn-nopipe    all but those to pipes without a reader; it goes on (-p)
+  exit           all; the first ends the run
+  exit-nopipe    all but those to pipes without a reader; the first ends the run
+A run whose outputs all are pipes without readers ends. Without -p and
+--output-error a pipe without a reader ends the run by SIGPIPE, and other
+failures are reported.
 ";
 
 #[derive(Debug, Default)]
@@ -117,7 +105,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 fn help() -> String {
     format!(
         "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
-         Copy standard input to each FILE, and also to standard output.\n\n{}{NOTES}",
+         Write standard input to standard output and to every FILE.\n\n{}{NOTES}",
         options(OPTIONS, Origin::Gnu)
     )
 }

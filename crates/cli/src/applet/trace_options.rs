@@ -76,8 +76,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Takes::Required("NAME"),
         "ebpf, ptrace, or auto: eBPF where the kernel\nlets us, else ptrace (the default)",
     ),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "output version information and exit"),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
 /// What is traced.

@@ -62,8 +62,8 @@ const OPTIONS: &[Opt<Id>] = &[
         Takes::Required("N"),
         "what contents and order follow from (default: 1)",
     ),
-    long(Id::Help, "help", Takes::Nothing, "display this help and exit"),
-    long(Id::Version, "version", Takes::Nothing, "output version information and exit"),
+    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
+    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
 ];
 
 const NOTES: &str = "

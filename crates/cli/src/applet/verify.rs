@@ -59,8 +59,8 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
     long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),
     Opt { short: "q", ..long(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
-    long(Id::Help, "help", Takes::Nothing, "display this help and exit"),
-    long(Id::Version, "version", Takes::Nothing, "output version information and exit"),
+    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
+    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
 ];
 
 /// Trouble, as with cmp and diff: 1 means that something differs.

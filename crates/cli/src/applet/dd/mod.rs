@@ -42,7 +42,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "help",
         takes: Nothing,
         origin: Origin::Gnu,
-        help: "display this help and exit",
+        help: "show this text and exit",
     },
     Opt {
         id: Id::Version,
@@ -50,7 +50,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "version",
         takes: Nothing,
         origin: Origin::Gnu,
-        help: "output version information and exit",
+        help: "show the version and exit",
     },
 ];
 
@@ -239,71 +239,63 @@ fn side(fd: OwnedFd, request: &Request, is_uncached: bool) -> Side {
 const HELP: &str = "\
 Usage: dd [OPERAND]...
   or:  dd OPTION
-Copy a file, converting and formatting according to the operands.
+Copy blocks from one file to another, and convert them on the way.
 
-  bs=BYTES        read and write up to BYTES bytes at a time (default: 512);
-                  overrides ibs and obs
-  cbs=BYTES       convert BYTES bytes at a time
-  conv=CONVS      convert the file as per the comma separated symbol list
-  count=N         copy only N input blocks
-  ibs=BYTES       read up to BYTES bytes at a time (default: 512)
-  if=FILE         read from FILE instead of stdin
-  iflag=FLAGS     read as per the comma separated symbol list
-  obs=BYTES       write BYTES bytes at a time (default: 512)
-  of=FILE         write to FILE instead of stdout
-  oflag=FLAGS     write as per the comma separated symbol list
-  seek=N          (or oseek=N) skip N obs-sized output blocks
-  skip=N          (or iseek=N) skip N ibs-sized input blocks
-  status=LEVEL    The LEVEL of information to print to stderr;
-                  'none' suppresses everything but error messages,
-                  'noxfer' suppresses the final transfer statistics,
-                  'progress' shows periodic transfer statistics
+  if=FILE         input (default: standard input)
+  of=FILE         output (default: standard output)
+  ibs=BYTES       size of an input block (default 512)
+  obs=BYTES       size of an output block (default 512)
+  bs=BYTES        size of both; what one read gives is one write
+  cbs=BYTES       size of a record for block and unblock
+  skip=N          begin N input blocks into the input (also iseek=N)
+  seek=N          begin N output blocks into the output (also oseek=N)
+  count=N         stop after N input blocks
+  conv=CONVS      conversions, with commas between
+  iflag=FLAGS     how to open and read the input, with commas between
+  oflag=FLAGS     how to open and write the output, with commas between
+  status=LEVEL    none: no report, only errors; noxfer: a report without the
+                  rate; progress: a report each second as well
 
-N and BYTES may be followed by the following multiplicative suffixes:
-c=1, w=2, b=512, kB=1000, K=1024, MB=1000*1000, M=1024*1024, xM=M,
-GB=1000*1000*1000, G=1024*1024*1024, and so on for T, P, E, Z, Y, R, Q.
-Binary prefixes can be used, too: KiB=K, MiB=M, and so on.
-If N ends in 'B', it counts bytes not blocks.
+BYTES and N take a suffix: c (1), w (2), b (512), K, M, G and so on up to Q or KiB,
+MiB and so on (powers of 1024), kB, MB and so on (powers of 1000), xM as M. Numbers
+can be multiplied: 2x512. An N that ends in B counts bytes.
 
-Each CONV symbol may be:
+CONVS:
 
-  ascii     from EBCDIC to ASCII
-  ebcdic    from ASCII to EBCDIC
-  ibm       from ASCII to alternate EBCDIC
-  block     pad newline-terminated records with spaces to cbs-size
-  unblock   replace trailing spaces in cbs-size records with newline
-  lcase     change upper case to lower case
-  ucase     change lower case to upper case
-  sparse    try to seek rather than write all-NUL output blocks
-  swab      swap every pair of input bytes
-  sync      pad every input block with NULs to ibs-size; when used
-            with block or unblock, pad with spaces rather than NULs
-  excl      fail if the output file already exists
-  nocreat   do not create the output file
-  notrunc   do not truncate the output file
-  noerror   continue after read errors
-  fdatasync  physically write output file data before finishing
-  fsync     likewise, but also write metadata
+  ascii      EBCDIC to ASCII
+  ebcdic     ASCII to EBCDIC
+  ibm        ASCII to IBM's variant of EBCDIC
+  block      lines to records of cbs bytes, filled up with spaces
+  unblock    records of cbs bytes to lines, without the spaces at their end
+  lcase      capitals to small letters
+  ucase      small letters to capitals
+  swab       exchange the two bytes of each pair
+  sync       fill short input blocks up with NUL, or with spaces for block and
+             unblock
+  sparse     leave a hole for an output block of zeros
+  excl       the output must not exist
+  nocreat    the output must exist
+  notrunc    keep what the output has behind the end of the data
+  noerror    after a failed read go on with the next block
+  fdatasync  wait at the end until the data are on the device
+  fsync      wait at the end until data and attributes are on the device
 
-Each FLAG symbol may be:
+FLAGS:
 
-  append    append mode (makes sense only for output; conv=notrunc suggested)
-  direct    use direct I/O for data
-  directory  fail unless a directory
-  dsync     use synchronized I/O for data
-  sync      likewise, but also for metadata
-  fullblock  accumulate full blocks of input (iflag only)
-  nonblock  use non-blocking I/O
-  noatime   do not update access time
-  nocache   Request to drop cache.  See also oflag=sync
-  noctty    do not assign controlling terminal from file
-  nofollow  do not follow symlinks
+  append     write at the end of the output; needs conv=notrunc to keep it
+  direct     pass by the page cache (O_DIRECT)
+  directory  the file must be a directory
+  dsync      wait for the device after each write (O_DSYNC)
+  sync       as dsync, and for the attributes (O_SYNC)
+  fullblock  repeat short reads until the block is full (iflag)
+  nonblock   open without waiting (O_NONBLOCK)
+  noatime    leave the time of the last access alone
+  nocache    drop the data from the page cache; with count=0, the whole file
+  noctty     a terminal does not become the controlling one
+  nofollow   the file must not be a symbolic link
 
-Sending a USR1 signal to a running 'dd' process makes it
-print I/O statistics to standard error and then resume copying.
+At SIGUSR1 dd prints the report so far and goes on.
 
-Options are:
-
-      --help     display this help and exit
-      --version  output version information and exit
+      --help     show this text and exit
+      --version  show the version and exit
 ";

@@ -19,7 +19,7 @@ use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
 use super::options::cache;
 use crate::applet::common::{self, print_and_end, usage_error};
-use crate::applet::cp_help::{options, version};
+use crate::applet::cp_help::{STANDARD_INPUT, options, version};
 use crate::applet::data_options;
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Required};
@@ -52,48 +52,38 @@ const OPTIONS: &[Opt<Id>] = &[
         Id::Keyed,
         ("", "keyed"),
         Nothing,
-        "use the keyed mode, reading the 32-byte key from\nstdin",
+        "compute keyed digests; standard input is the key, of\n32 bytes",
     ),
-    opt(
-        Id::DeriveKey,
-        ("", "derive-key"),
-        Required("CONTEXT"),
-        "use the key derivation mode, with this context",
-    ),
-    opt(
-        Id::Length,
-        ("l", "length"),
-        Required("LEN"),
-        "the number of output bytes, before hex encoding\n(default 32)",
-    ),
+    opt(Id::DeriveKey, ("", "derive-key"), Required("CONTEXT"), "derive keys, in this CONTEXT"),
+    opt(Id::Length, ("l", "length"), Required("LEN"), "bytes of the digest (default 32)"),
     opt(
         Id::Seek,
         ("", "seek"),
         Required("SEEK"),
-        "the starting output byte offset, before hex\nencoding (default 0)",
+        "leave out the first SEEK bytes of the digest\n(default 0)",
     ),
     opt(
         Id::Jobs,
         ("", "num-threads"),
         Required("NUM"),
-        "the maximum number of threads to use; 0 is one\nfor each processor (default)",
+        "threads to hash with; 0 stands for one on each\nprocessor (default)",
     ),
     opt(
         Id::NoMmap,
         ("", "no-mmap"),
         Nothing,
-        "use one thread for each file; this b3sum never\nmaps files",
+        "one thread for each file; this b3sum never maps\nfiles",
     ),
-    opt(Id::NoNames, ("", "no-names"), Nothing, "omit filenames in the output"),
+    opt(Id::NoNames, ("", "no-names"), Nothing, "print digests without names"),
     opt(
         Id::Raw,
         ("", "raw"),
         Nothing,
-        "write raw output bytes to stdout, rather than hex;\nonly a single input is allowed",
+        "print the bytes of the digest; only one FILE is\npossible then",
     ),
-    opt(Id::Tag, ("", "tag"), Nothing, "output BSD-style checksums: BLAKE3 (FILE) = HASH"),
-    opt(Id::Check, ("c", "check"), Nothing, "read BLAKE3 sums from the FILEs and check them"),
-    opt(Id::Quiet, ("", "quiet"), Nothing, "skip printing OK for each checked file"),
+    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: BLAKE3 (FILE) = DIGEST"),
+    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
+    opt(Id::Quiet, ("", "quiet"), Nothing, "with -c: list only files that differ"),
     opt(Id::Help, ("h", "help"), Nothing, "print help"),
     opt(Id::Version, ("V", "version"), Nothing, "print version"),
     cache(Id::Cache),
@@ -160,8 +150,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 
 fn help() -> String {
     format!(
-        "Usage: {PROGRAM} [OPTION]... [FILE]...\nPrint or check BLAKE3 checksums.\n\n\
-         With no FILE, or when FILE is -, read standard input.\n\n{}\n\
+        "Usage: {PROGRAM} [OPTION]... [FILE]...\nCompute BLAKE3 sums, or check files against them.\n\n\
+         {STANDARD_INPUT}\n{}\n\
          Options that the reference program does not have:\n{}",
         options(OPTIONS, Origin::Gnu),
         options(OPTIONS, Origin::Haul)

@@ -1,6 +1,6 @@
 //! The options of the GNU family, from one table: each program takes those that it has.
 
-use crate::applet::cp_help::options;
+use crate::applet::cp_help::{STANDARD_INPUT, options};
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, opt, own};
 
@@ -76,107 +76,83 @@ pub(super) const fn jobs<I>(id: I) -> Opt<I> {
 }
 
 const OPTIONS: &[Opt<Id>] = &[
-    opt(
-        Id::Algorithm,
-        ("a", "algorithm"),
-        Required("TYPE"),
-        "select the digest type to use.  See DIGEST below",
-    ),
-    opt(Id::Base64, ("", "base64"), Nothing, "emit base64-encoded digests, not hexadecimal"),
-    opt(Id::Binary, ("b", "binary"), Nothing, "read in binary mode"),
-    opt(Id::Check, ("c", "check"), Nothing, "read checksums from the FILEs and check them"),
+    opt(Id::Algorithm, ("a", "algorithm"), Required("TYPE"), "the kind of sum. See below"),
+    opt(Id::Base64, ("", "base64"), Nothing, "print digests in base64"),
+    opt(Id::Binary, ("b", "binary"), Nothing, "mark names with '*'"),
+    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
     opt(
         Id::Length,
         ("l", "length"),
         Required("BITS"),
-        "digest length in bits; must not exceed the max for\nthe algorithm and must be a multiple of 8",
+        "bits of the digest: a multiple of 8, at most the\nalgorithm's own length",
     ),
-    opt(Id::Raw, ("", "raw"), Nothing, "emit a raw binary digest, not hexadecimal"),
-    opt(Id::Tag, ("", "tag"), Nothing, "create a BSD-style checksum"),
-    opt(
-        Id::Untagged,
-        ("", "untagged"),
-        Nothing,
-        "create a reversed style checksum, without digest type",
-    ),
-    opt(Id::Text, ("t", "text"), Nothing, "read in text mode (default)"),
-    opt(
-        Id::Zero,
-        ("z", "zero"),
-        Nothing,
-        "end each output line with NUL, not newline,\nand disable file name escaping",
-    ),
+    opt(Id::Raw, ("", "raw"), Nothing, "print the bytes of the digest and nothing else"),
+    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: TYPE (FILE) = DIGEST"),
+    opt(Id::Untagged, ("", "untagged"), Nothing, "print lines without a tag: DIGEST  FILE"),
+    opt(Id::Text, ("t", "text"), Nothing, "mark names with ' ' (default)"),
+    opt(Id::Zero, ("z", "zero"), Nothing, "end lines with NUL, and do not escape names"),
     opt(
         Id::IgnoreMissing,
         ("", "ignore-missing"),
         Nothing,
-        "don't fail or report status for missing files",
+        "with -c: pass over files that do not exist",
     ),
-    opt(Id::Quiet, ("", "quiet"), Nothing, "don't print OK for each successfully verified file"),
-    opt(Id::Status, ("", "status"), Nothing, "don't output anything, status code shows success"),
-    opt(
-        Id::Strict,
-        ("", "strict"),
-        Nothing,
-        "exit non-zero for improperly formatted checksum lines",
-    ),
-    opt(Id::Warn, ("w", "warn"), Nothing, "warn about improperly formatted checksum lines"),
-    opt(Id::Debug, ("", "debug"), Nothing, "indicate which implementation used"),
-    opt(Id::Help, ("", "help"), Nothing, "display this help and exit"),
-    opt(Id::Version, ("", "version"), Nothing, "output version information and exit"),
+    opt(Id::Quiet, ("", "quiet"), Nothing, "with -c: list only files that differ"),
+    opt(Id::Status, ("", "status"), Nothing, "with -c: print nothing, and use the exit status"),
+    opt(Id::Strict, ("", "strict"), Nothing, "with -c: fail if a line is malformed"),
+    opt(Id::Warn, ("w", "warn"), Nothing, "with -c: report each malformed line"),
+    opt(Id::Debug, ("", "debug"), Nothing, "print which implementation computes the sums"),
+    opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
     cache(Id::Cache),
     jobs(Id::Jobs),
 ];
 
 const DIGESTS: &str = "
-DIGEST determines the digest algorithm and default output format:
-  sysv      (equivalent to sum -s)
-  bsd       (equivalent to sum -r)
-  crc       (equivalent to cksum)
-  crc32b    (only available through cksum)
-  md5       (equivalent to md5sum)
-  sha1      (equivalent to sha1sum)
-  sha224    (equivalent to sha224sum)
-  sha256    (equivalent to sha256sum)
-  sha384    (equivalent to sha384sum)
-  sha512    (equivalent to sha512sum)
-  blake2b   (equivalent to b2sum)
-  sm3       (only available through cksum)
+TYPE is one of these; GNU has a program for most of them:
+  sysv      sum -s
+  bsd       sum -r
+  crc       the default
+  crc32b
+  md5       md5sum
+  sha1      sha1sum
+  sha224    sha224sum
+  sha256    sha256sum
+  sha384    sha384sum
+  sha512    sha512sum
+  blake2b   b2sum
+  sm3
+";
 
-When checking, the input should be a former output of this program,
-or equivalent standalone program.
+/// What all of them say of their lines.
+const LINES: &str = "
+-c reads what this program printed before, in any of its forms.
 ";
 
 /// Returns the text of `--help`.
 pub(super) fn help(program: Program, name: &str) -> String {
     let what = match program {
-        Program::Fixed(tag) => format!("Print or check {tag} checksums."),
-        Program::Blake2 => "Print or check BLAKE2b (512-bit) checksums.".to_owned(),
-        Program::Cksum => {
-            "Print or verify checksums.\nBy default use the 32 bit CRC algorithm.".to_owned()
+        Program::Fixed(tag) => format!("Compute {tag} sums, or check files against them."),
+        Program::Blake2 => "Compute BLAKE2b sums, or check files against them.".to_owned(),
+        Program::Cksum | Program::Own => {
+            "Compute sums of several kinds, or check files against them.".to_owned()
         }
-        Program::Own => "Print or verify checksums.\nBy default use BLAKE3.".to_owned(),
     };
     let table = program.options();
     let mut text = format!(
         "Usage: {name} [OPTION]... [FILE]...\n{what}\n\n\
-         With no FILE, or when FILE is -, read standard input.\n\n{}",
+         {STANDARD_INPUT}\n{}",
         options(&table, Origin::Gnu)
-    );
-    text.push_str(
-        "\nThe options --ignore-missing, --quiet, --status, --strict and --warn are useful\n\
-         only when verifying checksums.\n",
     );
     match program {
         Program::Cksum => text.push_str(DIGESTS),
         Program::Own => text.push_str(&own_digests()),
         Program::Fixed(_) | Program::Blake2 => text.push_str(
-            "\nWhen checking, the input should be a former output of this program.\n\
-             The default mode is to print a line with: checksum, a space,\n\
-             a character indicating input mode ('*' for binary, ' ' for text\n\
-             or where binary is insignificant), and name for each FILE.\n",
+            "\nA line is the digest, a space, the mark, and the name. The mark changes\n\
+             nothing about how a file is read.\n",
         ),
     }
+    text.push_str(LINES);
     text.push_str("\nOptions that GNU's programs do not have:\n");
     text.push_str(&options(&table, Origin::Haul));
     text.push_str(
@@ -187,10 +163,10 @@ pub(super) fn help(program: Program, name: &str) -> String {
 }
 
 fn own_digests() -> String {
-    let mut text = String::from("\nDIGEST is one of:\n");
+    let mut text = String::from("\nTYPE is one of these, blake3 by default:\n");
     for algorithm in haul_io::digest::TABLE {
         text.push_str(&format!("  {:10}({} bits)\n", algorithm.name, algorithm.bytes * 8));
     }
-    text.push_str("\nWhen checking, lines with a tag may be of any of them, and lines without one\nare of the DIGEST that is selected.\n");
+    text.push_str("\nWith -c, lines with a tag may be of any TYPE, and lines without one are of the\nTYPE that is selected.\n");
     text
 }

@@ -18,7 +18,7 @@ use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
 use super::options::{cache, jobs};
 use crate::applet::common::{self, print_and_end, usage_error};
-use crate::applet::cp_help::{options, version};
+use crate::applet::cp_help::{STANDARD_INPUT, options, version};
 use crate::applet::data_options;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
@@ -48,27 +48,22 @@ const OPTIONS: &[Opt<Id>] = &[
         Id::Hash,
         ("H", ""),
         Required("#"),
-        "algorithm selection: 0,1,2,3 or 32,64,128\n(default: 1, which is XXH64; 3 is XXH3)",
+        "which sum: 0 or 32 for XXH32, 1 or 64 for XXH64\n(default), 2 or 128 for XXH128, 3 for XXH3",
     ),
-    opt(Id::Check, ("c", "check"), Nothing, "read xxHash checksums from the FILEs and check them"),
-    opt(Id::Tag, ("", "tag"), Nothing, "produce BSD-style checksum lines"),
+    opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
+    opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: TYPE (FILE) = DIGEST"),
     opt(
         Id::LittleEndian,
         ("", "little-endian"),
         Nothing,
-        "checksum values use little endian convention\n(default: big endian)",
+        "print the bytes of each sum in reverse order",
     ),
-    opt(Id::Quiet, ("q", "quiet"), Nothing, "don't print OK for each successfully verified file"),
-    opt(Id::Status, ("", "status"), Nothing, "don't output anything, status code shows success"),
-    opt(
-        Id::Strict,
-        ("", "strict"),
-        Nothing,
-        "exit non-zero for improperly formatted checksum\nlines",
-    ),
-    opt(Id::Warn, ("", "warn"), Nothing, "warn about improperly formatted checksum lines"),
-    opt(Id::Help, ("h", "help"), Nothing, "display this help and exit"),
-    opt(Id::Version, ("V", "version"), Nothing, "output version information and exit"),
+    opt(Id::Quiet, ("q", "quiet"), Nothing, "with -c: list only files that differ"),
+    opt(Id::Status, ("", "status"), Nothing, "with -c: print nothing, and use the exit status"),
+    opt(Id::Strict, ("", "strict"), Nothing, "with -c: fail if a line is malformed"),
+    opt(Id::Warn, ("", "warn"), Nothing, "with -c: report each malformed line"),
+    opt(Id::Help, ("h", "help"), Nothing, "show this text and exit"),
+    opt(Id::Version, ("V", "version"), Nothing, "show the version and exit"),
     cache(Id::Cache),
     jobs(Id::Jobs),
 ];
@@ -165,9 +160,9 @@ fn hash(word: &OsStr) -> Result<&'static Algorithm, Usage> {
 fn help() -> String {
     format!(
         "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
-         Print or verify checksums using fast non-cryptographic algorithm xxHash.\n\n\
-         With no FILE, or when FILE is -, read standard input.\n\n{}\n\
-         The options -q, --status, --strict and --warn are useful only when verifying.\n\n\
+         Compute xxHash sums, or check files against them. They find accidents, not\n\
+         forgeries.\n\n\
+         {STANDARD_INPUT}\n{}\n\
          Options that xxHash's own program does not have (which has -b and -i, a benchmark):\n{}",
         options(OPTIONS, Origin::Gnu),
         options(OPTIONS, Origin::Haul)
