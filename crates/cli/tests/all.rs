@@ -12,6 +12,7 @@ mod bench;
 mod cache;
 mod changing;
 mod close_output;
+mod compare;
 mod containers;
 mod data;
 mod data_options;

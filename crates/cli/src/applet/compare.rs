@@ -1,11 +1,14 @@
 //! `haul compare`: did it really copy? Two trees, compared in everything.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use haul_manifest::{Aspect, Aspects, CompareOptions, Finding, Verdict, compare_with};
+use haul_manifest::{
+    Aspect, Aspects, CompareOptions, Failure, Finding, Side, Verdict, compare_with,
+};
 
 use super::common;
 use super::cp_help::{options, version};
@@ -124,7 +127,10 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
                 output.line(&json("difference", difference));
             }
             Finding::Difference(difference) => output.line(&difference.to_string()),
-            Finding::Failure { failure, .. } => output.error(&failure.to_string()),
+            Finding::Failure { side, failure } => {
+                let tree = if *side == Side::A { a } else { b };
+                output.error(&trouble_text(tree, failure));
+            }
         }
         ControlFlow::Continue(())
     };
@@ -134,11 +140,15 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
     } else if !settings.quiet {
         let differences = summary.total_differences();
         let bytes = crate::sizes::bytes(summary.bytes);
-        let verdict = match differences {
+        let mut verdict = match differences {
+            0 if summary.failures > 0 => "no difference found".to_owned(),
             0 => "no difference".to_owned(),
             1 => "1 difference".to_owned(),
             many => format!("{many} differences"),
         };
+        if summary.failures > 0 {
+            verdict.push_str(", but not everything could be compared");
+        }
         output.line(&format!("{} entries, {bytes} compared: {verdict}", summary.entries));
     }
     let told = output.finish();
@@ -147,6 +157,17 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
         Verdict::Different if told => ExitCode::from(1),
         _ => ExitCode::from(TROUBLE),
     }
+}
+
+/// Says what could not be compared, with the path as a person would name it.
+fn trouble_text(tree: &Path, failure: &Failure) -> String {
+    let path = match failure.path.0.as_slice() {
+        [] => tree.to_owned(),
+        below => tree.join(OsStr::from_bytes(below)),
+    };
+    let why = crate::output::describe(&failure.to_io_error());
+    let path = crate::escape::quote(path.as_os_str().as_bytes());
+    format!("cannot {} {path}: {why}", failure.action.phrase())
 }
 
 /// Puts the event's name in front of a serialised value.
