@@ -22,6 +22,7 @@ mod ends;
 mod errors;
 mod fidelity;
 mod hole_map;
+mod file_values;
 mod help_words;
 mod identity;
 mod landlock;

@@ -281,6 +281,16 @@ fn results_are_compared_before_and_after() -> Outcome {
     let done = bench(&scratch, &["compare", "out/results.json", "other"]).run()?;
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.errors().contains("is no results.json"), "{done:?}");
+    // Results of other data have nothing in common with these.
+    let other = std::fs::read_to_string(scratch.at("out/results.json"))?;
+    let mut other: Value = serde_json::from_str(&other)?;
+    other["cases"] = Value::Array(Vec::new());
+    scratch.write("unrelated", other.to_string())?;
+    for words in [["out/results.json", "unrelated"], ["unrelated", "out/results.json"]] {
+        let done = bench(&scratch, &["compare"]).words(words).run()?;
+        assert_eq!(done.code(), Some(2), "{words:?}: {done:?}");
+        assert!(done.errors().contains("in common"), "{words:?}: {done:?}");
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, has, is_root};
+use super::support::{Outcome, has, ignored, is_root};
 
 /// The folder in which every command line of this module runs.
 fn furnish(root: &Path) -> Outcome {
@@ -342,6 +342,58 @@ fn a_current_directory_that_is_closed_does_not_matter_to_absolute_paths() -> Out
         let call = call.by_user().in_dir(scratch.path()).under(["sh", "-c", script]);
         call.succeed()?;
         assert!(scratch.at(target).exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_context_that_must_be_kept_is_refused_without_selinux() -> Outcome {
+    if Path::new("/sys/fs/selinux/enforce").exists() {
+        return ignored("a kernel without SELinux");
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("a", "bytes")?;
+    let refused = "cp: cannot preserve security context without an SELinux-enabled kernel\n";
+    for options in [
+        &["--preserve=context"][..],
+        &["--preserve=all,context"],
+        &["--preserve=context,all"],
+        &["--preserve=context", "-a"],
+        &["-a", "--preserve=context"],
+        &["--preserve=context", "--no-preserve=all"],
+    ] {
+        let done = cp(options).words(["a", "b"]).in_dir(scratch.path()).run()?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(1), refused), "{options:?}");
+        assert!(!scratch.at("b").exists(), "{options:?}");
+    }
+    for options in
+        [&["-a"][..], &["--preserve=all"], &["--preserve=context", "--no-preserve=context"]]
+    {
+        cp(options).words(["a", "b"]).in_dir(scratch.path()).succeed()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn debug_says_what_gnu_says_of_a_file_without_data() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("empty", "")?;
+    fs::File::create(scratch.at("hole"))?.set_len(10 << 20)?;
+    for (words, offload, detection) in [
+        (&["empty"][..], "unknown", "no"),
+        (&["--reflink=never", "empty"], "avoided", "no"),
+        (&["--sparse=always", "empty"], "avoided", "zeros"),
+        (&["hole"], "unknown", "SEEK_HOLE"),
+        (&["--reflink=never", "hole"], "unknown", "SEEK_HOLE"),
+    ] {
+        let done = cp(["--debug"]).words(words).word("t").in_dir(scratch.path()).succeed()?;
+        let told = done.text();
+        if told.contains("reflink: yes") {
+            continue;
+        }
+        assert!(told.contains(&format!("\ncopy offload: {offload}, ")), "{words:?}: {told}");
+        let detected = format!(", sparse detection: {detection}, ");
+        assert!(told.contains(&detected), "{words:?}: {told}");
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
 
+use super::common::{Dash, file};
 use crate::escape::quote_word;
 use crate::getopt::{Opt, Takes, Usage, Word, choose, long, parse};
 
@@ -249,14 +250,22 @@ impl Draft {
             Id::NoFsync => settings.ranking = Ranking::Command,
             Id::Full => settings.scale = Scale::Full,
             Id::Haul => settings.haul = Some(PathBuf::from(word)),
-            Id::Here => self.here = Some(value.map(PathBuf::from)),
+            Id::Here => {
+                let folder = value
+                    .map(|name| file("--here", Some(name.into()), Dash::NoOutput))
+                    .transpose()?;
+                self.here = Some(folder.map(PathBuf::from));
+            }
             Id::List => self.list = true,
             Id::Minutes => {
                 let minutes = number("--minutes", word, 1, MINUTES_MAX)?;
                 settings.budget = Some(Duration::from_secs(60 * minutes));
             }
             Id::Only => settings.only.get_or_insert_default().extend(names(word)?),
-            Id::Out => settings.out = Some(PathBuf::from(word)),
+            Id::Out => {
+                let folder = file("--out", Some(word.into()), Dash::NoOutput)?;
+                settings.out = Some(PathBuf::from(folder));
+            }
             Id::Rounds => settings.rounds.counted = number("--rounds", word, 1, ROUNDS_MAX)?,
             Id::WarmUp => settings.rounds.warm_up = number("--warm-up", word, 0, ROUNDS_MAX)?,
             Id::Seed => settings.seed = number("--seed", word, 0, u64::MAX)?,

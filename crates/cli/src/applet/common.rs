@@ -1,6 +1,6 @@
 //! What the applets share: their own options' values, their endings.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use haul_engine::request::{Backup, BackupKind, Existing};
@@ -44,6 +44,40 @@ pub(crate) fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
             ],
         )
     })
+}
+
+/// Which standard stream stands in for a file that an option names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dash {
+    /// `-` is standard output.
+    Output,
+    /// `-` is refused: what the option writes would be mixed with other lines.
+    NoOutput,
+    /// `-` is refused: what the option reads is read by name, and may be read twice.
+    NoInput,
+}
+
+/// Reads the name of a file as the value of an option. `--` is refused: somebody meant to end the
+/// options and forgot the value. `./-` and `./--` name files.
+pub(crate) fn file(option: &str, value: Option<OsString>, dash: Dash) -> Result<OsString, Usage> {
+    let value = value.unwrap_or_default();
+    let stream = match dash {
+        Dash::NoInput => "/dev/stdin for standard input",
+        Dash::Output | Dash::NoOutput => "/dev/stdout for standard output",
+    };
+    if value.is_empty() || value == "--" {
+        return Err(Usage(format!(
+            "option '{option}' needs the name of a file, and {} is none; give ./-- for a file of \
+             that name",
+            crate::escape::quote_word(value.as_encoded_bytes())
+        )));
+    }
+    if value == "-" && dash != Dash::Output {
+        return Err(Usage(format!(
+            "option '{option}' does not take '-': give {stream}, or ./- for a file of that name"
+        )));
+    }
+    Ok(value)
 }
 
 /// The most workers that may be asked for: far more than any storage answers at once, and few

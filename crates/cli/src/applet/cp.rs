@@ -11,7 +11,7 @@ use haul_engine::request::{
 };
 use haul_io::{Reflink, Sparse};
 
-use super::common::{self, ProgressWhen, Trouble, usage, usage_error};
+use super::common::{self, Dash, ProgressWhen, Trouble, usage, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
@@ -55,6 +55,8 @@ struct Settings {
     errors: Option<OsString>,
     /// A list of failures that are done again.
     retry_failed: Option<OsString>,
+    /// The security context is among what `--preserve` lists, so it must be kept.
+    requires_context: bool,
 }
 
 enum Command {
@@ -218,6 +220,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         preflight: false,
         errors: None,
         retry_failed: None,
+        requires_context: false,
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -296,10 +299,14 @@ impl Settings {
             Id::PreserveUsual => usual(&mut policy.preserve),
             Id::Preserve => match value.as_deref() {
                 None => usual(&mut policy.preserve),
-                Some(list) => preserve(list, &mut policy.preserve)?,
+                Some(list) => {
+                    self.requires_context |= preserve(list, &mut policy.preserve)?;
+                }
             },
             Id::NoPreserve => {
-                no_preserve(value.as_deref().unwrap_or_default(), &mut policy.preserve)?;
+                let list = value.as_deref().unwrap_or_default();
+                let gives_it_up = no_preserve(list, &mut policy.preserve)?;
+                self.requires_context &= !gives_it_up;
             }
             Id::Recursive => policy.recursion = Recursion::Yes,
             Id::Reflink => policy.data.reflink = reflink(value.as_deref())?,
@@ -316,9 +323,16 @@ impl Settings {
             Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
             Id::HaulDryRun => self.dry_run = true,
             Id::HaulPreflight => self.preflight = true,
-            Id::HaulErrors => self.errors = value,
-            Id::HaulRetryFailed => self.retry_failed = value,
-            Id::HaulProfile => self.profile = cp_profile::wanted(value.as_deref()),
+            Id::HaulErrors => {
+                self.errors = Some(common::file("--errors", value, Dash::NoOutput)?);
+            }
+            Id::HaulRetryFailed => {
+                self.retry_failed = Some(common::file("--retry-failed", value, Dash::NoInput)?);
+            }
+            Id::HaulProfile => {
+                let word = common::file("--profile", value, Dash::NoInput)?;
+                self.profile = cp_profile::wanted(Some(&word));
+            }
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
@@ -365,6 +379,10 @@ impl Settings {
             (Recursion::Yes, _) => Dereference::Never,
         };
         policy.dereference = self.dereference.unwrap_or(by_default);
+        if self.requires_context {
+            // Whatever came behind it, such as -a, which is content with trying.
+            policy.preserve.context = Keep::Must;
+        }
         self.trust.settle(policy)?;
         policy.data.tell = self.data.tell(self.stats);
         policy.privileged = haul_sys::process::identity().uid == 0;
@@ -402,6 +420,11 @@ impl Settings {
 /// Turns settings and operands into a request.
 fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Trouble> {
     let quote = |name: &OsStr| crate::escape::quote(name.as_bytes());
+    if settings.requires_context && !common::has_selinux() {
+        return Err(Trouble::Plain(
+            "cannot preserve security context without an SELinux-enabled kernel".to_owned(),
+        ));
+    }
     if settings.as_name && settings.into.is_some() {
         return Err(Trouble::Plain(
             "cannot combine --target-directory (-t) and --no-target-directory (-T)".to_owned(),

@@ -69,8 +69,10 @@ fn attributes(option: &str, list: &OsStr) -> Result<Vec<Attribute>, Usage> {
         .collect()
 }
 
-pub(super) fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
-    for attribute in attributes("--preserve", list)? {
+/// `--preserve=LIST`; returns whether the list names the security context itself.
+pub(super) fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<bool, Usage> {
+    let attributes = attributes("--preserve", list)?;
+    for attribute in &attributes {
         match attribute {
             Attribute::Mode => preserve.mode = ModePolicy::Keep,
             Attribute::Times => preserve.times = Keep::Must,
@@ -86,11 +88,13 @@ pub(super) fn preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usag
             }
         }
     }
-    Ok(())
+    Ok(attributes.contains(&Attribute::Context))
 }
 
-pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), Usage> {
-    for attribute in attributes("--no-preserve", list)? {
+/// `--no-preserve=LIST`; returns whether the list names the security context itself.
+pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<bool, Usage> {
+    let attributes = attributes("--no-preserve", list)?;
+    for attribute in &attributes {
         match attribute {
             Attribute::Mode => preserve.mode = ModePolicy::Default,
             Attribute::Times => preserve.times = Keep::No,
@@ -103,5 +107,5 @@ pub(super) fn no_preserve(list: &OsStr, preserve: &mut Preserve) -> Result<(), U
             }
         }
     }
-    Ok(())
+    Ok(attributes.contains(&Attribute::Context))
 }

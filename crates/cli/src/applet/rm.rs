@@ -177,7 +177,10 @@ impl Settings {
             Id::PresumeInputTty => self.presumes_terminal = true,
             Id::Recursive => policy.recursion = Recursion::Yes,
             Id::Verbose => self.how.verbose = true,
-            Id::HaulErrors => self.errors = value.map(OsStr::to_owned),
+            Id::HaulErrors => {
+                let value = value.map(OsStr::to_owned);
+                self.errors = Some(common::file("--errors", value, common::Dash::NoOutput)?);
+            }
             Id::HaulDryRun => policy.deed = Deed::Pretend,
             Id::HaulGentle => policy.pace.manner = Manner::Gentle,
             Id::HaulJobs => self.jobs = Some(common::jobs(value)?),

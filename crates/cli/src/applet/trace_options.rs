@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use haul_trace::{Backend, Files, Grouping, TraceOptions};
 
+use super::common::{Dash, file};
 use super::trace_words;
 use crate::getopt::{Opt, Takes, Usage, Word, choose, opt, parse_before_command};
 
@@ -156,9 +157,9 @@ impl Draft {
             Id::Files => self.trace.files = Files::Observed,
             Id::Filter => self.trace.filter.extend(list(&value)?),
             Id::Versus => self.versus = Some(trace_words::split(&value)?),
-            Id::Json => self.json = Some(value),
-            Id::Svg => self.svg = Some(value),
-            Id::Output => self.output = Some(value),
+            Id::Json => self.json = Some(file("--json", Some(value), Dash::Output)?),
+            Id::Svg => self.svg = Some(file("--svg", Some(value), Dash::Output)?),
+            Id::Output => self.output = Some(file("--output", Some(value), Dash::Output)?),
             Id::Pid => self.pid = Some(pid(&value)?),
             Id::For => self.trace.duration = Some(duration(&value)?),
             Id::Backend => self.trace.backend = choose("--backend", &value, BACKENDS)?,
@@ -266,6 +267,10 @@ mod tests {
             ["--by", "user"],
             ["--backend", "dtrace"],
             ["--vs", "a | b"],
+            ["--svg", "--"],
+            ["--json", "--"],
+            ["-o", "--"],
+            ["--svg", ""],
         ] {
             assert!(settings(&[line[0], line[1], "x"]).is_err(), "{line:?}");
         }

@@ -7,6 +7,7 @@ use haul_engine::request::{Appearance, Hashing, Make, Policy, Prove, Resume, Who
 use haul_io::Reflink;
 use haul_io::digest::{Algorithm, TABLE};
 
+use super::common::{Dash, file};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
 
@@ -51,7 +52,7 @@ impl Trust {
             }
             TrustId::Journal => {
                 self.resume = true;
-                self.journal = value;
+                self.journal = Some(file("--journal", value, Dash::NoOutput)?);
             }
             TrustId::Resume => self.resume = true,
             TrustId::Repair => {
@@ -61,7 +62,9 @@ impl Trust {
             TrustId::RetryChanged => {
                 policy.changed_retries = count(word.unwrap_or_default())?;
             }
-            TrustId::SumFile => self.sum_file = value,
+            TrustId::SumFile => {
+                self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?);
+            }
             TrustId::Verify => {
                 self.verify = true;
                 if let Some(word) = word {

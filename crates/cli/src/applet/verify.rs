@@ -135,7 +135,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 impl Settings {
     fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
         match id {
-            Id::Against => self.against = value,
+            Id::Against => {
+                self.against = Some(common::file("--against", value, common::Dash::NoInput)?);
+            }
             Id::Algorithm => {
                 let word = value.unwrap_or_default();
                 let found = word.to_str().and_then(Algorithm::find);

@@ -57,7 +57,13 @@ impl SumFile {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut inner.1, Ok(()))?;
         inner.0.flush()?;
-        inner.0.get_ref().sync_data()
+        match inner.0.get_ref().sync_data() {
+            // A pipe or a terminal has no storage to wait for, see fsync(2).
+            Err(error) if error.raw_os_error() == Some(haul_sys::Errno::INVAL.raw_os_error()) => {
+                Ok(())
+            }
+            answer => answer,
+        }
     }
 }
 

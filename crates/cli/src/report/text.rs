@@ -30,9 +30,19 @@ pub(super) fn entry(event: &Event, how: &How) -> Option<String> {
 pub(super) fn moved(file: &MovedFile, how: &How) -> String {
     let method = haul_io::ladder::name(file.moved.line);
     let never = how.never_shares;
+    let has_no_data = file.moved.bytes == 0
+        && match file.moved.detection {
+            Detection::Holes | Detection::HolesAndZeros => true,
+            Detection::Unknown | Detection::No => !never,
+            Detection::Zeros => false,
+        };
     let (offload, reflink) = match method {
         "reflink" => ("unknown", "yes"),
         "copy-range" => ("yes", "unsupported"),
+        // GNU cp says no more of what has no data; where it looks for zeros, or may not share
+        // blocks, it avoids the call beforehand.
+        _ if has_no_data && never => ("unknown", "no"),
+        _ if has_no_data => ("unknown", "unsupported"),
         _ if never => ("avoided", "no"),
         _ => ("avoided", "unsupported"),
     };
