@@ -105,6 +105,86 @@ fn trouble_is_not_taken_for_a_difference() -> Outcome {
     Ok(())
 }
 
+/// Copies `t` to `copy`, with a sum file.
+fn copied(scratch: &Scratch, words: &[&str]) -> Outcome {
+    let call = Call::of(haul()).words(["cp", "-r", "--sum-file=S"]).words(words);
+    call.in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+#[test]
+fn the_sum_file_of_a_copy_needs_no_further_word() -> Outcome {
+    for hash in ["blake3", "sha256", "md5", "xxh3-64", "sha1", "sha512", "blake2b"] {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        scratch.write("t/empty", "")?;
+        copied(&scratch, &["--hash", hash, "t", "copy"])?;
+        for words in [&["copy", "--against", "S"][..], &["./copy/", "--against=./S"]] {
+            let done = verify(&scratch, words)?;
+            assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{hash}: {done:?}");
+            assert!(done.text().starts_with("6 files"), "{hash}: {done:?}");
+        }
+        // From elsewhere, by other names of the same tree.
+        let (tree, sums) = (scratch.at("copy"), scratch.at("S"));
+        let call = Call::of(haul()).word("verify").word(&tree).word("--against").word(&sums);
+        assert_eq!(call.in_dir("/").run()?.code(), Some(0), "{hash}");
+        let call = Call::of(haul()).words(["verify", ".", "--against", "../S"]);
+        assert_eq!(call.in_dir(&tree).run()?.code(), Some(0), "{hash}");
+        symlink("copy", scratch.at("link"))?;
+        assert_eq!(verify(&scratch, &["link/", "--against", "S"])?.code(), Some(0), "{hash}");
+        // What is wrong is found all the same.
+        scratch.write("copy/d/b", "other")?;
+        scratch.write("copy/more", "more")?;
+        fs::remove_file(scratch.at("copy/a"))?;
+        let done = verify(&scratch, &["copy", "--against", "S"])?;
+        assert_eq!(done.code(), Some(1), "{hash}: {done:?}");
+        for line in ["differs: 'copy/d/b'", "missing: 'copy/a'", "extra: 'more'"] {
+            assert!(done.text().contains(line), "{hash}, {line}: {done:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_sum_file_of_a_copy_fits_wherever_the_copy_is() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    // Into a directory, to which the names are relative then; and to a path of several parts.
+    fs::create_dir(scratch.at("into"))?;
+    copied(&scratch, &["t", "into"])?;
+    assert_eq!(verify(&scratch, &["into", "--against", "S"])?.code(), Some(0));
+    assert_eq!(verify(&scratch, &["into/t", "--against", "S"])?.code(), Some(0));
+    copied(&scratch, &["t", "into/deeper"])?;
+    assert_eq!(verify(&scratch, &["into/deeper", "--against", "S"])?.code(), Some(0));
+    // By an absolute path, and one file alone.
+    let absolute = scratch.at("absolute").to_string_lossy().into_owned();
+    copied(&scratch, &["t", &absolute])?;
+    assert_eq!(verify(&scratch, &["absolute", "--against", "S"])?.code(), Some(0));
+    copied(&scratch, &["t/a", "into/file"])?;
+    assert_eq!(verify(&scratch, &["into/file", "--against", "S"])?.code(), Some(0));
+    // A directory in the tree has the tree's name: the names that fit more files count.
+    scratch.write("u/u/a", "inner")?;
+    scratch.write("u/b", "outer")?;
+    copied(&scratch, &["u", "v"])?;
+    fs::rename(scratch.at("v/u"), scratch.at("v/v"))?;
+    let sums = fs::read_to_string(scratch.at("S"))?.replace("v/u/", "v/v/");
+    fs::write(scratch.at("S"), sums)?;
+    assert_eq!(verify(&scratch, &["v", "--against", "S"])?.code(), Some(0));
+    Ok(())
+}
+
+#[test]
+fn other_programs_check_the_sum_file_where_the_copy_was_made() -> Outcome {
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    copied(&scratch, &["--hash=sha256", "t", "copy"])?;
+    let call = Call::of("sha256sum").words(["--strict", "--quiet", "-c", "S"]);
+    call.in_dir(scratch.path()).succeed()?;
+    copied(&scratch, &["t", "other"])?;
+    Call::of(haul()).words(["b3sum", "--quiet", "-c", "S"]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
 #[test]
 fn another_tree_will_do() -> Outcome {
     let scratch = Scratch::new()?;

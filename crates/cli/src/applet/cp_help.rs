@@ -83,8 +83,10 @@ what that leads to is replaced and the link stays; FIFOs and devices are written
 to. A file that may not be written to is not replaced without -f.
 --durable flushes whole file systems (syncfs) where many files are copied.
 --verify says so where it could only compare what is in the page cache. The names
-in a sum file are those of the targets, as messages give them; further hard links
-and files that were left as they are are not in it.
+in a sum file are those of the targets as DEST was given, so that 'b3sum -c FILE'
+(or sha256sum and so on, see --hash) finds them from the directory that cp ran in,
+and 'haul verify DEST --against FILE' from everywhere. Further hard links and files
+that were left as they are are not in it.
 
 With --resume a journal beside DEST (a hidden file, or FILE) tells what is
 finished, and the same command goes on from there: a file is left alone if size,

@@ -47,6 +47,7 @@ mod trace_words;
 mod trust_options;
 mod tune;
 mod verify;
+mod verify_sums;
 mod write;
 mod write_target;
 

@@ -22,6 +22,7 @@ use serde_json::json;
 use super::common;
 use super::compare;
 use super::cp_help::{options, version};
+use super::verify_sums::{Prefix, algorithm, normal};
 use crate::escape::{quote, quote_word};
 use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
 use crate::output::Output;
@@ -53,7 +54,7 @@ const OPTIONS: &[Opt<Id>] = &[
         Id::Algorithm,
         "algorithm",
         Takes::Required("NAME"),
-        "what the checksums are, where neither the lines\nnor the file's name say it",
+        "what the checksums are, where the lines do not say\nit and it cannot be found out",
     ),
     long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
     long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
@@ -67,7 +68,7 @@ const OPTIONS: &[Opt<Id>] = &[
 const TROUBLE: u8 = 2;
 
 /// Bytes of one read: they stay in the second-level cache until they are hashed.
-const READ_BYTES: usize = 256 << 10;
+pub(super) const READ_BYTES: usize = 256 << 10;
 
 #[derive(Default)]
 struct Settings {
@@ -242,18 +243,19 @@ fn check(
         check.trouble(&format!("{shown}, line {line}: no checksum"));
     }
     let mut files = files(tree, &check)?;
+    let prefix = Prefix::find(tree, &files, &sums.lines);
+    let untagged = settings.algorithm.or_else(|| algorithm(against, &files, &prefix, &sums.lines));
     let mut wanted = Vec::new();
     for line in sums.lines {
-        let algorithm = line.algorithm.or(settings.algorithm).or_else(|| {
-            sum_file::guess(Path::new(against).as_os_str().as_bytes(), line.digest.len())
-        });
-        let algorithm = algorithm.ok_or_else(|| {
+        let algorithm = line.algorithm.or(untagged).ok_or_else(|| {
             format!(
-                "{shown} does not say what its checksums are; give --algorithm, of {}",
+                "{shown} does not say what its checksums are, and no file of {} has one that is \
+                 listed; give --algorithm=NAME, one of {}",
+                quote(tree.as_os_str().as_bytes()),
                 algorithms()
             )
         })?;
-        match files.get_mut(&normal(&line.name)) {
+        match files.get_mut(&prefix.below(&line.name)) {
             None => check.find(Finding::Missing, &line.name),
             Some((Kind::Regular, path, seen)) => {
                 *seen = true;
@@ -298,7 +300,8 @@ fn summarise(check: &Check<'_>) {
     }
 }
 
-type Files = BTreeMap<Vec<u8>, (Kind, PathBuf, bool)>;
+/// The files of a tree by their names: what each is, where it is, whether a line is about it.
+pub(super) type Files = BTreeMap<Vec<u8>, (Kind, PathBuf, bool)>;
 
 /// Lists what is in the tree. Only what is found here is ever opened, whatever the sums say.
 fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
@@ -323,12 +326,6 @@ fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
             (normal(&name), (entry.kind, path, false))
         })
         .collect())
-}
-
-/// A name without `./` in front and without doubled slashes.
-fn normal(name: &[u8]) -> Vec<u8> {
-    let parts = name.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
-    parts.collect::<Vec<_>>().join(&b'/')
 }
 
 /// Reads files side by side, the next one by whoever is free.
@@ -370,7 +367,7 @@ fn read_all(check: &Check<'_>, wanted: &[(Line, &'static Algorithm, PathBuf)]) {
 }
 
 /// Reads a file from storage, as far as its pages can be dropped, and hashes it.
-fn digest(
+pub(super) fn digest(
     path: &Path,
     algorithm: &'static Algorithm,
     digest_bytes: usize,
@@ -404,25 +401,16 @@ fn help() -> String {
          --against TREE\n\
          Say which files of TREE are missing, extra, or differ in their contents.\n\n{}\n\
          Lines of SUMS are those of sha256sum and its like ('DIGITS  NAME'), with or\n\
-         without --tag, and of b3sum and xxhsum; names are relative to TREE. Files are\n\
-         read from storage, as far as their pages can be dropped from the cache.\n\
-         Algorithms are {}.\n\n\
+         without --tag, and of b3sum and xxhsum. Their names are relative to TREE, or\n\
+         begin with the end of TREE's path, as those of 'haul cp --sum-file' do. Where\n\
+         neither the lines nor the name of SUMS tell the algorithm, it is the one that fits\n\
+         a file. Files are read from storage, as far as their pages can be dropped from the\n\
+         cache. Algorithms are {}.\n\n\
+         Example:\n  haul cp -r A B --sum-file S && {PROGRAM} B --against S\n\n\
          The exit status is 0 if everything is as it should be, 1 if something is missing,\n\
          extra or differs, 2 in case of trouble: a file that cannot be read, or a line that\n\
          is none.\n",
         options(OPTIONS, Origin::Gnu),
         algorithms()
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::normal;
-
-    #[test]
-    fn names_are_what_they_lead_to() {
-        assert_eq!(normal(b"./a//b"), b"a/b");
-        assert_eq!(normal(b"a"), b"a");
-        assert_eq!(normal(b"../a"), b"../a");
-    }
 }
