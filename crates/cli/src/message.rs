@@ -1,6 +1,6 @@
 //! Failures in words: GNU's own, so that scripts that read them go on working.
 
-use haul_engine::error::{Failure, JournalFlaw, What};
+use haul_engine::error::{Aspect, Differences, Failure, JournalFlaw, What};
 use haul_sys::Errno;
 use haul_sys::fs::LEASE_WAIT;
 
@@ -58,8 +58,15 @@ fn of_data(what: What, source: &str, target: &str) -> String {
 }
 
 /// Says why a journal is not used, and the way out.
-const fn of_flaw(flaw: JournalFlaw) -> &'static str {
-    match flaw {
+fn of_flaw(flaw: JournalFlaw) -> String {
+    let text = match flaw {
+        JournalFlaw::OtherOptions(differences) => {
+            return format!(
+                "it belongs to the same copy with other options ({}); give those to resume it, or \
+                 remove it to begin anew ('haul clean' removes it and its unfinished files)",
+                of_differences(differences)
+            );
+        }
         JournalFlaw::NotAFile => {
             "it is no regular file; remove it, or name another with --journal=FILE"
         }
@@ -76,11 +83,41 @@ const fn of_flaw(flaw: JournalFlaw) -> &'static str {
             "it was written by another version of haul; go on with that, or remove it to begin anew"
         }
         JournalFlaw::AnotherRun => {
-            "it belongs to a command with other operands or options; give those, name another with \
+            "it belongs to a command with other operands; give those, name another with \
              --journal=FILE, or remove it"
         }
         JournalFlaw::InUse => "another run is at work with it; wait for its end",
-    }
+    };
+    text.to_owned()
+}
+
+/// Names what two commands differ in by the options that say it.
+fn of_differences(differences: Differences) -> String {
+    let names: Vec<&str> = differences
+        .aspects()
+        .map(|aspect| match aspect {
+            Aspect::Recursion => "-r",
+            Aspect::Dereference => "-H, -L, -P",
+            Aspect::Make => "-l, -s, --attributes-only",
+            Aspect::Specials => "--copy-contents",
+            Aspect::Preserve => "--preserve",
+            Aspect::Existing => "--update",
+            Aspect::Consent => "-i, -n",
+            Aspect::Backup => "--backup",
+            Aspect::Parents => "--parents",
+            Aspect::Force => "-f, --remove-destination",
+            Aspect::TargetLinks => "--keep-directory-symlink",
+            Aspect::Borders => "-x",
+            Aspect::Sparse => "--sparse",
+            Aspect::Reflink => "--reflink",
+            Aspect::Hashing => "--verify, --repair, --hash, --sum-file",
+            Aspect::Umask => "the umask",
+            Aspect::Privileged => "the user",
+            Aspect::Form => "-t, -T",
+            Aspect::Operands => "the operands' spelling",
+        })
+        .collect();
+    names.join("; ")
 }
 
 /// Returns the message for a failure, without the program's name.

@@ -183,7 +183,7 @@ fn journals_of_others_and_of_other_runs_are_refused() -> Outcome {
     for other in [["-r", &name, "-T", "s", "t"], ["-a", &name, "-T", "s/d", "t"]] {
         let done = here(&scratch, &other).run()?;
         assert_eq!(done.code(), Some(1), "{done:?}");
-        assert!(done.errors().contains("other operands or options"), "{done:?}");
+        assert!(done.errors().contains("with other op"), "{done:?}");
     }
     // How fast or how loud makes no other run of it.
     if has("flock")? {
@@ -295,6 +295,70 @@ fn questions_modes_and_digests_are_those_of_one_run() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn another_option_is_refused_and_the_way_out_is_told() -> Outcome {
+    for (words, option) in [
+        (&["-a", "--resume", "--sparse=always", "-T", "s", "t"][..], "--sparse"),
+        (&["-r", "--resume", "-T", "s", "t"], "--preserve"),
+        (&["-a", "--resume", "--verify", "-T", "s", "t"], "--verify"),
+        (&["-a", "--resume", "-u", "-x", "-T", "s", "t"], "--update; -x"),
+        (&["-a", "--resume", "s", "t"], "-t, -T"),
+        (&["-a", "--resume", "-T", "./s/", "t"], "spelling"),
+    ] {
+        let Some(scratch) = all_but_over()? else { return Ok(()) };
+        let (journal, before) = (journal(&scratch)?, snapshot(&scratch.at("t")));
+        let done = here(&scratch, words).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}: {done:?}");
+        let errors = done.errors();
+        let name = journal.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for part in [name.as_str(), option, "to resume it", "haul clean"] {
+            assert!(errors.contains(part), "{words:?}, {part}: {errors}");
+        }
+        // Nothing was done: the first command can still be resumed.
+        assert_eq!(hidden(scratch.path())?, [journal.clone()], "{words:?}");
+        assert!(before == snapshot(&scratch.at("t")), "{words:?}");
+        let (_, lines) = again(&scratch, &COPY)?;
+        assert_eq!(read_sources(&lines), Vec::<String>::new(), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn another_option_is_all_right_once_the_journal_is_gone() -> Outcome {
+    let Some(scratch) = all_but_over()? else { return Ok(()) };
+    let other = ["-a", "--resume", "--sparse=always", "-T", "s", "t"];
+    fs::remove_file(journal(&scratch)?)?;
+    here(&scratch, &other).succeed()?;
+    // Where the journal is named, the same is said of it.
+    let named = ["-a", "--journal=J", "-T", "s", "u"];
+    kill(&scratch, here(&scratch, &named), "unlinkat", 1)?;
+    let done = here(&scratch, &["-a", "-x", "--journal=J", "-T", "s", "u"]).run()?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.errors().contains("refusing journal 'J'"), "{done:?}");
+    assert!(done.errors().contains("(-x)"), "{done:?}");
+    let done = here(&scratch, &["-a", "--journal=J", "-T", "s", "other"]).run()?;
+    assert!(done.errors().contains("a command with other operands"), "{done:?}");
+    Ok(())
+}
+
+#[test]
+fn journals_of_other_copies_are_nobodys_business() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    furnish(&scratch)?;
+    fs::create_dir(scratch.at("into"))?;
+    scratch.write("other", "bytes")?;
+    kill(&scratch, here(&scratch, &["-a", "--resume", "s", "into"]), "unlinkat", 1)?;
+    assert_eq!(hidden(&scratch.at("into"))?.len(), 1);
+    // What looks like a journal, or is unreadable, does not matter either.
+    scratch.write("into/.haul-0123456789ab", "haulJRNL, but not quite")?;
+    here(&scratch, &["-r", "--resume", "other", "into"]).succeed()?;
+    assert_eq!(fs::read(scratch.at("into/other"))?, b"bytes");
     Ok(())
 }
 

@@ -4,6 +4,8 @@
 
 use haul_sys::Errno;
 
+pub use crate::journal::{Aspect, Differences};
+
 /// What was being done when something failed, or why it was not done.
 ///
 /// The comment at each says which paths it speaks of.
@@ -168,8 +170,10 @@ pub enum JournalFlaw {
     NotAJournal,
     /// It was written by another version.
     OtherVersion,
-    /// It belongs to a run with other operands or options.
+    /// It belongs to a run with other operands.
     AnotherRun,
+    /// It belongs to a run with the same operands and other options.
+    OtherOptions(Differences),
     /// A run is at work with it.
     InUse,
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use super::aspect::{Aspect, Differences, SPELLED};
 use super::sums::{NONCE_BYTES, SUM_BYTES, Sum, Sums};
 use crate::request::{Policy, Request, Resume};
 
@@ -12,7 +13,7 @@ use crate::request::{Policy, Request, Resume};
 pub(super) const MAGIC: [u8; 8] = *b"haulJRNL";
 
 /// Changes with every change of what records or headers mean.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Bytes before the description.
 const FIXED_BYTES: usize = MAGIC.len() + 4 + NONCE_BYTES + 1 + 4;
@@ -96,9 +97,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Header, Flaw> {
 
 /// Spells out what a run is.
 pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
-    let mut text = policy(&request.policy);
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "form={:?}", request.form);
+    let mut text = String::new();
+    for (aspect, value) in SPELLED.iter().zip(values(request)) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{aspect:?}={value}");
+    }
     let mut run = text.into_bytes();
     let is_relative = |path: &std::ffi::CString| !path.to_bytes().starts_with(b"/");
     let words = std::iter::once(&request.target).chain(&request.sources);
@@ -114,8 +117,9 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
     run
 }
 
-/// Tells what of a policy decides about what ends up in the target, and what was proved of it.
-fn policy(policy: &Policy) -> String {
+/// Tells what of a request decides about what ends up in the target, and what was proved of it, in
+/// the order of [`SPELLED`]. No value has a newline.
+fn values(request: &Request) -> [String; SPELLED.len()] {
     let Policy {
         recursion,
         dereference,
@@ -138,12 +142,91 @@ fn policy(policy: &Policy) -> String {
         order: _,
         umask,
         privileged,
-    } = policy;
-    let (sparse, reflink) = (data.sparse, data.reflink);
+    } = &request.policy;
     let hashing = hashing.map(|of| (of.algorithm.name, of.prove, of.whole));
-    format!(
-        "{recursion:?} {dereference:?} {make:?} {specials:?} {preserve:?}\n\
-         {existing:?} {consent:?} {backup:?} {parents:?} {force:?} {target_links:?} {borders:?}\n\
-         {sparse:?} {reflink:?} {hashing:?} umask={umask:o} privileged={privileged}\n"
-    )
+    [
+        format!("{recursion:?}"),
+        format!("{dereference:?}"),
+        format!("{make:?}"),
+        format!("{specials:?}"),
+        format!("{preserve:?}"),
+        format!("{existing:?}"),
+        format!("{consent:?}"),
+        format!("{backup:?}"),
+        format!("{parents:?}"),
+        format!("{force:?}"),
+        format!("{target_links:?}"),
+        format!("{borders:?}"),
+        format!("{:?}", data.sparse),
+        format!("{:?}", data.reflink),
+        format!("{hashing:?}"),
+        format!("{umask:o}"),
+        format!("{privileged}"),
+        format!("{:?}", request.form),
+    ]
+}
+
+/// How another run is related to this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinship {
+    /// It copies the same to the same place, in another way.
+    SameOperands(Differences),
+    /// It copies something else.
+    Other,
+}
+
+/// Compares what two runs are.
+pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Kinship {
+    let (Some(theirs), Some(ours)) = (take_apart(theirs), take_apart(ours)) else {
+        return Kinship::Other;
+    };
+    let is_same_copy = theirs.here == ours.here
+        && theirs.words.len() == ours.words.len()
+        && theirs.words.iter().zip(&ours.words).all(|(one, two)| plain(one) == plain(two));
+    if !is_same_copy {
+        return Kinship::Other;
+    }
+    let mut differences = Differences::default();
+    for ((aspect, one), two) in SPELLED.into_iter().zip(theirs.values).zip(ours.values) {
+        if one != two {
+            differences.insert(aspect);
+        }
+    }
+    if theirs.words != ours.words {
+        differences.insert(Aspect::Operands);
+    }
+    Kinship::SameOperands(differences)
+}
+
+/// What [`describe`] put together.
+struct Told<'a> {
+    values: Vec<&'a [u8]>,
+    here: &'a [u8],
+    words: Vec<&'a [u8]>,
+}
+
+fn take_apart(run: &[u8]) -> Option<Told<'_>> {
+    let mut parts = run.split(|byte| *byte == 0);
+    let mut rest = parts.next()?;
+    let mut values = Vec::with_capacity(SPELLED.len());
+    for aspect in SPELLED {
+        rest = rest.strip_prefix(format!("{aspect:?}=").as_bytes())?;
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        values.push(rest.get(..end)?);
+        rest = rest.get(end + 1..)?;
+    }
+    Some(Told { values, here: rest, words: parts.collect() })
+}
+
+/// An operand without what does not matter to where it leads: `./` in front, slashes at the end.
+fn plain(mut word: &[u8]) -> &[u8] {
+    while let Some(rest) = word.strip_prefix(b"./") {
+        word = rest;
+    }
+    while word.len() > 1
+        && let Some(rest) = word.strip_suffix(b"/")
+    {
+        word = rest;
+    }
+    word
 }

@@ -6,9 +6,11 @@
 //! on when a record reaches stable storage, except that the bytes it tells of were there before it
 //! was written; a record that is lost costs a copy, and none can make one wrong.
 
+mod aspect;
 mod header;
 mod index;
 mod open;
+mod others;
 mod record;
 mod scan;
 mod sums;
@@ -17,6 +19,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use aspect::{Aspect, Differences};
 pub(crate) use open::{OTHERS_WRITE, open};
 pub(crate) use record::source as spell_source;
 pub(crate) use record::{Names, Place, Position};

@@ -12,8 +12,9 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
-use super::header::{self, BEGINNING_BYTES, Flaw};
+use super::header::{self, BEGINNING_BYTES, Flaw, Kinship};
 use super::index::Index;
+use super::others;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
@@ -53,7 +54,8 @@ impl From<CallError> for Trouble {
     }
 }
 
-/// Opens the run's journal, or makes one. Nothing else is written before.
+/// Opens the run's journal, or makes one. Nothing else is written before. If there is none, and one of
+/// the same operands with other options, that is refused: the user has to decide which is meant.
 pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Opened, Failure> {
     let run = header::describe(request, resume);
     let places = match &resume.journal {
@@ -61,6 +63,7 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
         None => beside_target(request, plan, &run),
     };
     let mut free = None;
+    let mut other = None;
     for place in places {
         let spot = match place {
             Ok(spot) => spot,
@@ -73,6 +76,9 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
         let opened = match find(&spot, &run) {
             // The last place that is free is where a new one is made.
             Ok(None) => {
+                if resume.journal.is_none() {
+                    other = other.or_else(|| others::find(&spot, &run));
+                }
                 free = Some(Ok(spot));
                 continue;
             }
@@ -85,6 +91,9 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
             Err(trouble) => Err(trouble),
         };
         return opened.map_err(|trouble| failure(&trouble, &shown));
+    }
+    if let Some((shown, differences)) = other {
+        return Err(failure(&Trouble::Flaw(JournalFlaw::OtherOptions(differences)), &shown));
     }
     match free {
         Some(Ok(spot)) => {
@@ -209,7 +218,10 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
     }
     match read_header(&fd) {
         Ok(header) if header.run == run => Ok(Some(Found { fd, said: Some(header) })),
-        Ok(_) => Err(Trouble::Flaw(JournalFlaw::AnotherRun)),
+        Ok(header) => Err(Trouble::Flaw(match header::compare(&header.run, run) {
+            Kinship::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
+            Kinship::Other => JournalFlaw::AnotherRun,
+        })),
         Err(Unread::Flaw(Flaw::Torn)) => Ok(Some(Found { fd, said: None })),
         Err(Unread::Flaw(Flaw::Foreign)) => Err(Trouble::Flaw(JournalFlaw::NotAJournal)),
         Err(Unread::Flaw(Flaw::Version)) => Err(Trouble::Flaw(JournalFlaw::OtherVersion)),
@@ -217,12 +229,12 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
     }
 }
 
-enum Unread {
+pub(super) enum Unread {
     Flaw(Flaw),
     Call(CallError),
 }
 
-fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
+pub(super) fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
     let beginning = read_up_to(fd, BEGINNING_BYTES).map_err(Unread::Call)?;
     let length = header::length(&beginning).map_err(Unread::Flaw)?;
     let bytes = read_up_to(fd, length).map_err(Unread::Call)?;
