@@ -61,7 +61,7 @@ fn words(text: &str) -> Vec<String> {
             && !token.chars().any(char::is_lowercase)
             && *token != "A"
             && *token != "I";
-        !token.is_empty() && token.chars().all(|letter| letter.is_alphabetic()) && !is_operand
+        !token.is_empty() && token.chars().all(char::is_alphabetic) && !is_operand
     };
     lines
         .flat_map(str::split_whitespace)

@@ -318,7 +318,7 @@ fn another_option_is_refused_and_the_way_out_is_told() -> Outcome {
             assert!(errors.contains(part), "{words:?}, {part}: {errors}");
         }
         // Nothing was done: the first command can still be resumed.
-        assert_eq!(hidden(scratch.path())?, [journal.clone()], "{words:?}");
+        assert_eq!(hidden(scratch.path())?, std::slice::from_ref(&journal), "{words:?}");
         assert!(before == snapshot(&scratch.at("t")), "{words:?}");
         let (_, lines) = again(&scratch, &COPY)?;
         assert_eq!(read_sources(&lines), Vec::<String>::new(), "{words:?}");

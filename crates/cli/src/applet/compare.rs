@@ -127,7 +127,7 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
                 output.line(&json("difference", difference));
             }
             Finding::Difference(difference) => output.line(&difference.to_string()),
-            Finding::Failure { side, failure } => {
+            Finding::Failure { side, failure, .. } => {
                 let tree = if *side == Side::A { a } else { b };
                 output.error(&trouble_text(tree, failure));
             }
@@ -138,17 +138,8 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
     if settings.json {
         output.line(&json("summary", &summary));
     } else if !settings.quiet {
-        let differences = summary.total_differences();
         let bytes = crate::sizes::bytes(summary.bytes);
-        let mut verdict = match differences {
-            0 if summary.failures > 0 => "no difference found".to_owned(),
-            0 => "no difference".to_owned(),
-            1 => "1 difference".to_owned(),
-            many => format!("{many} differences"),
-        };
-        if summary.failures > 0 {
-            verdict.push_str(", but not everything could be compared");
-        }
+        let verdict = summary.conclusion();
         output.line(&format!("{} entries, {bytes} compared: {verdict}", summary.entries));
     }
     let told = output.finish();
