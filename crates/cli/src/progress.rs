@@ -92,13 +92,15 @@ impl<'a> Progress<'a> {
     }
 
     /// Starts to draw, once the run has gone on for a while. Where there is no terminal a line is
-    /// written now and then, and the last one comes however short the run was.
+    /// written now and then, and the last one comes however short the run was. `renamed` tells how
+    /// many entries needed no copy.
     pub(crate) fn start<'scope, 'env: 'scope>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         control: &'env Control<'env>,
         request: &'env Request,
         waits_for: WaitsFor,
+        renamed: impl Fn() -> u64 + Send + 'env,
     ) {
         let Some(bar) = &self.bar else { return };
         let in_lines = !self.in_place && self.lines.is_none();
@@ -109,7 +111,7 @@ impl<'a> Progress<'a> {
                 scope.spawn(move || count(request, &counted, &self.stop_census));
                 let (mut on_storage, mut ticks) = (0, 0_u32);
                 while !self.wait(TICK) {
-                    let now = moment(control, &census, waits_for, on_storage);
+                    let now = moment(control, &census, waits_for, (on_storage, renamed()));
                     on_storage = now.stored;
                     draw(bar, &now);
                     let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
@@ -124,7 +126,7 @@ impl<'a> Progress<'a> {
                 }
             }
             if in_lines {
-                let last = moment(control, &census, waits_for, 0);
+                let last = moment(control, &census, waits_for, (0, renamed()));
                 write_line(&last.last_line(self.begun.elapsed()));
             }
         });
@@ -196,13 +198,18 @@ pub(crate) fn of_copy(request: &Request) -> WaitsFor {
     }
 }
 
-fn moment(control: &Control<'_>, census: &Census, waits_for: WaitsFor, before: u64) -> Moment {
+fn moment(
+    control: &Control<'_>,
+    census: &Census,
+    waits_for: WaitsFor,
+    (before, renamed): (u64, u64),
+) -> Moment {
     let counts = control.counts();
     let (bytes, entries, is_all) = census.so_far();
     Moment {
         accepted: counts.bytes,
         stored: stored(counts.bytes, haul_sys::memory::unwritten_bytes(), before),
-        done: counts.entries() + counts.skipped,
+        done: counts.entries() + counts.skipped + renamed,
         counted: (bytes, entries),
         is_all,
         waits_for,

@@ -101,8 +101,8 @@ fn stats_count_what_was_done_on_standard_error() -> Outcome {
 const WITH_PROGRESS: &[(&str, &str)] = &[
     ("cp --progress=WHEN s t", "5 B  1 entry  "),
     ("cp -r --progress=WHEN tree u", "10 B  3 entries  "),
-    ("mv --progress=WHEN u v", ""),
-    ("rm -r --progress=WHEN v", ""),
+    ("mv --progress=WHEN u v", "0 B  1 entry  "),
+    ("rm -r --progress=WHEN v", "3 removed, 1 of them directories, "),
     ("read --progress=WHEN s", "5 B of 5 B (100 %)  "),
     ("write --progress=WHEN w", "5 B"),
 ];

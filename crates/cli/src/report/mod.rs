@@ -117,7 +117,7 @@ pub(crate) fn run_with(
     }
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
-        progress.start(scope, &control, request, crate::progress::of_copy(request));
+        progress.start(scope, &control, request, crate::progress::of_copy(request), || 0);
         let reporter = Reporter { output, how, progress: &progress };
         let counts = copy(&reporter, &control);
         progress.end();

@@ -243,7 +243,11 @@ pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
     let counted = counted(request);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
-        progress.start(scope, control.copying(), &counted, WaitsFor::Storage);
+        let renamed = || {
+            let counts = control.counts();
+            counts.renamed + counts.exchanged
+        };
+        progress.start(scope, control.copying(), &counted, WaitsFor::Storage, renamed);
         let reporter = Reporter { output, how, progress: &progress };
         let counts = haul_engine::relocate::relocate(request, &reporter, &control);
         progress.end();
