@@ -33,7 +33,7 @@ fn of_data(what: What, source: &str, target: &str) -> String {
              again with --resume"
         ),
         What::JournalKept => {
-            format!("the journal {target} is kept: the same command goes on from here")
+            format!("the journal {target} is kept: run the same command again to resume")
         }
         What::JournalRemove => format!("warning: cannot remove journal {target}"),
         What::NewOwner => {

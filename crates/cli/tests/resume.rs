@@ -234,7 +234,7 @@ fn a_run_that_failed_keeps_its_journal_and_says_so() -> Outcome {
     scratch.write("t/link/taken", "by a directory")?;
     let done = here(&scratch, &COPY).run()?;
     assert_eq!(done.code(), Some(1), "{done:?}");
-    assert!(done.errors().contains("is kept: the same command goes on from here"), "{done:?}");
+    assert!(done.errors().contains("is kept: run the same command again to resume"), "{done:?}");
     journal(&scratch)?;
     fs::remove_dir_all(scratch.at("t/link"))?;
     here(&scratch, &COPY).succeed()?;
@@ -487,7 +487,7 @@ fn a_disk_that_was_full_and_a_signal_leave_what_was_recorded() -> Outcome {
         let call = Call::of("unshare").words(["-m", "--", "bash", "-c", &script]).word(haul());
         let done = call.in_dir(scratch.path()).run()?;
         assert_eq!((done.code(), done.text().as_str()), (Some(0), "2\nt\n"), "{done:?}");
-        assert!(done.errors().contains("is kept: the same command goes on"), "{done:?}");
+        assert!(done.errors().contains("is kept: run the same command again"), "{done:?}");
         let all = done.errors().contains("bytes:   200.0 MiB");
         assert!(!all, "everything was copied again: {done:?}");
     }

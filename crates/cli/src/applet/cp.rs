@@ -125,7 +125,7 @@ fn retry(
         return usage(format!("extra operand {}", crate::escape::quote(extra.as_bytes())));
     }
     if given.trust.resume {
-        return usage("--retry-failed does not go with --resume".to_owned());
+        return usage("--retry-failed cannot be combined with --resume".to_owned());
     }
     let reading = cp_retry::list(file).map_err(Trouble::Plain)?;
     let mut words = reading.arguments.clone();
@@ -134,7 +134,7 @@ fn retry(
         return Err(Trouble::Plain("the list asks for nothing to be copied".to_owned()));
     };
     if settings.dry_run || settings.preflight || given.dry_run || given.preflight {
-        return usage("--retry-failed goes neither with --dry-run nor with --preflight".to_owned());
+        return usage("--retry-failed cannot be combined with --dry-run or --preflight".to_owned());
     }
     let retry = cp_retry::plan(file, &reading, &settings.policy).map_err(Trouble::Plain)?;
     let sources: Vec<OsString> =
@@ -389,7 +389,7 @@ impl Settings {
         self.trust.settle_resume(policy, self.wants_backup)?;
         if self.trust.resume && (self.dry_run || self.preflight) {
             return Err(Usage(
-                "--resume goes neither with --dry-run nor with --preflight".to_owned(),
+                "--resume cannot be combined with --dry-run or --preflight".to_owned(),
             ));
         }
         if self.wants_backup {

@@ -287,7 +287,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulProfile,
         "profile",
         Required("WHICH"),
-        "take what 'haul tune' measured to heart: auto\n(default: between these two file systems, if\nthere is such a profile), none, or a FILE",
+        "apply the settings that 'haul tune' measured: auto\n(default: those for these two file systems, if\nthere are any), none, or those in FILE",
     ),
     own(
         Id::HaulProgress,
