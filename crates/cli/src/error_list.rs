@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::escape::quote;
-use crate::output::describe;
+use crate::output::{close_error, describe};
 use crate::report::lossless;
 
 /// The format's version; a list of another one is refused.
@@ -91,12 +91,13 @@ impl ErrorList {
     pub(crate) fn end(&self) -> Option<String> {
         let lines = self.inner.lock().unwrap_or_else(PoisonError::into_inner).lines;
         self.push(&json!({ "event": "end", "lines": lines }).to_string());
-        let failed = self.inner.lock().unwrap_or_else(PoisonError::into_inner).failed.take()?;
-        Some(format!(
-            "the list of errors {} is not complete: {}",
-            quote(self.path.as_bytes()),
-            describe(&failed)
-        ))
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = match inner.failed.take() {
+            Some(failed) => describe(&failed),
+            None => close_error(&inner.file).err()?.text(),
+        };
+        let path = quote(self.path.as_bytes());
+        Some(format!("the list of errors {path} is not complete: {failed}"))
     }
 }
 

@@ -156,12 +156,17 @@ impl Inner {
     }
 }
 
-/// Closes standard output and standard error for good, and returns the exit status: a file system
-/// may tell only now that it could not take what was written (NFS, FUSE, quotas). Every applet ends
-/// here, as every GNU tool does in `close_stdout`.
+/// Returns the error that a file system reports only when a file is closed: NFS, FUSE and quotas
+/// report failed writes there.
 ///
 /// The last descriptor of an open file is not special: the kernel asks the file system at each
-/// close, see close(2). So a duplicate is closed, and the standard library keeps its own.
+/// close, see close(2). So a duplicate is closed, and the owner keeps its own.
+pub(crate) fn close_error(file: impl AsFd) -> haul_sys::Result<()> {
+    haul_sys::fs::close(duplicate(file)?)
+}
+
+/// Reports what closing standard output and standard error reports, and returns the exit status.
+/// Every applet ends here, as every GNU tool does in `close_stdout`.
 pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -> ExitCode {
     let mut written = true;
     if let Err(error) = close(Standard::Output, io::stdout()) {
@@ -176,7 +181,7 @@ pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -
 
 fn close(which: Standard, file: impl AsFd) -> haul_sys::Result<()> {
     // An applet that had something to write to a closed one has failed already.
-    if was_closed(which) { Ok(()) } else { haul_sys::fs::close(duplicate(file)?) }
+    if was_closed(which) { Ok(()) } else { close_error(file) }
 }
 
 /// Returns the C library's text of an error.

@@ -9,7 +9,7 @@ use haul_faultfs::{Config, Mounted};
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::shell::{demand, shell};
-use super::support::{Outcome, ignored};
+use super::support::{Outcome, entries, ignored};
 
 /// Command lines that write to standard output, the name that their messages begin with, and their
 /// exit status when that fails.
@@ -43,6 +43,8 @@ const WRITERS: &[(&str, &str, i32)] = &[
     ("haul cp --help", "cp", 1),
     ("haul rm --version", "rm", 1),
     ("haul trace --help", "haul trace", 125),
+    ("haul compare --help", "haul compare", 2),
+    ("haul verify --version", "haul verify", 2),
 ];
 
 fn furnish(scratch: &Scratch) -> Outcome {
@@ -115,6 +117,46 @@ fn an_error_that_only_close_tells_is_told_by_every_command() -> Outcome {
                 errors.contains(&told) || named.iter().any(|named| errors.contains(named));
             assert!(is_told, "{line}: {errors}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn other_files_that_are_written_are_closed_as_carefully() -> Outcome {
+    let Some(faulty) = Faulty::new("flush=EDQUOT")? else { return Ok(()) };
+    let to = faulty.mounted.path().join("out");
+    for line in [
+        "haul cp --sum-file=OUT a b",
+        "haul cp --errors=OUT a c",
+        "haul cp a d; haul rm --errors=OUT d",
+        "haul trace --json=OUT true",
+        "haul trace -o OUT true",
+        "haul write OUT < a",
+        "haul write --atomic OUT < a",
+        "haul write --atomic --fsync OUT < a",
+        "haul tee OUT < a > /dev/null",
+        "haul dd status=none if=a of=OUT",
+        "haul cp a OUT",
+    ] {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        let line = line.replace("OUT", &format!("'{}'", to.display()));
+        let done = shell(scratch.path(), &line)?;
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        // Without privileges to trace, it says that.
+        if line.contains("trace") && errors.contains("not permitted") {
+            continue;
+        }
+        assert!(!done.status.success(), "{line}: {errors}");
+        assert!(errors.contains("Disk quota exceeded"), "{line}: {errors}");
+        if line.contains("atomic") {
+            // It was not published, and nothing is left of it.
+            assert!(entries(faulty.mounted.path())?.is_empty(), "{line}");
+        }
+        fs::remove_file(&to).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
     }
     Ok(())
 }

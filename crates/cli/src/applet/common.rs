@@ -148,8 +148,13 @@ pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
 
 /// Prints a text on standard output and ends the applet.
 pub(crate) fn print_and_end(output: &Output, text: &str) -> ExitCode {
+    print_or(output, text, 1)
+}
+
+/// The same for an applet whose exit status in case of trouble is another.
+pub(crate) fn print_or(output: &Output, text: &str, trouble: u8) -> ExitCode {
     output.line(text.trim_end_matches('\n'));
-    if output.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if output.finish() { ExitCode::SUCCESS } else { ExitCode::from(trouble) }
 }
 
 /// Reads how backups are to be made: `--backup=CONTROL`, else VERSION_CONTROL, else as it is usual.

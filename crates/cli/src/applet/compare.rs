@@ -63,9 +63,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     for word in words {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return common::print_and_end(&output, &help()),
+            Word::Option { id: Id::Help, .. } => {
+                return common::print_or(&output, &help(), TROUBLE);
+            }
             Word::Option { id: Id::Version, .. } => {
-                return common::print_and_end(&output, &version(PROGRAM));
+                return common::print_or(&output, &version(PROGRAM), TROUBLE);
             }
             Word::Option { id, value } => {
                 if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {

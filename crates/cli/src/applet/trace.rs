@@ -33,8 +33,8 @@ const NOT_FOUND: u8 = 127;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => common::print_and_end(&output, &help(PROGRAM)),
-        Ok(Wanted::Version) => common::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::Help) => common::print_or(&output, &help(PROGRAM), TROUBLE),
+        Ok(Wanted::Version) => common::print_or(&output, &version(PROGRAM), TROUBLE),
         Ok(Wanted::Trace(settings)) => ExitCode::from(trace(&output, *settings)),
         Err(usage) => {
             common::usage_error(&output, &usage);

@@ -82,9 +82,11 @@ impl Sink {
         match self {
             Sink::StandardError => output.raw_error(text),
             Sink::StandardOutput => output.line(text.trim_end_matches('\n')),
-            Sink::File(quoted, mut file) => file
-                .write_all(text.as_bytes())
-                .map_err(|error| format!("cannot write {quoted}: {}", describe(&error)))?,
+            Sink::File(quoted, mut file) => {
+                let failed = |why: String| format!("cannot write {quoted}: {why}");
+                file.write_all(text.as_bytes()).map_err(|error| failed(describe(&error)))?;
+                haul_sys::fs::close(file.into()).map_err(|error| failed(error.text()))?;
+            }
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use haul_engine::error::Failure;
 use haul_engine::monitor::{Counts, Event, HashedFile, Monitor, MovedFile, Question};
 use haul_io::digest::{Algorithm, hex};
 
-use crate::output::Output;
+use crate::output::{Output, close_error};
 use crate::sum_file;
 
 /// A sum file that is being written. The first error ends it, and is told at the end.
@@ -59,11 +59,10 @@ impl SumFile {
         inner.0.flush()?;
         match inner.0.get_ref().sync_data() {
             // A pipe or a terminal has no storage to wait for, see fsync(2).
-            Err(error) if error.raw_os_error() == Some(haul_sys::Errno::INVAL.raw_os_error()) => {
-                Ok(())
-            }
-            answer => answer,
+            Err(error) if error.raw_os_error() == Some(haul_sys::Errno::INVAL.raw_os_error()) => {}
+            answer => answer?,
         }
+        close_error(inner.0.get_ref()).map_err(|error| error.errno.into())
     }
 }
 

@@ -10,8 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, fgetxattr, fsync, fsync_names,
-    is_refusal_of_mode, linkat, name_open, open_unnamed, openat, renameat, statat, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, close, duplicate, fchmod, fgetxattr,
+    fsync, fsync_names, is_refusal_of_mode, linkat, name_open, open_unnamed, openat, renameat,
+    statat, unlinkat,
 };
 use haul_sys::process::umask;
 use haul_sys::{Call, CallError, Errno, Result};
@@ -103,6 +104,8 @@ impl Staged {
         if durable == Durable::Yes {
             fsync(&*self.file)?;
         }
+        // NFS, FUSE and quotas tell at a close what they could not take: before it has a name.
+        close(duplicate(&*self.file)?)?;
         Ok(seen.is_some())
     }
 
