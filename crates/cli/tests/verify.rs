@@ -145,6 +145,15 @@ fn sum_files_are_what_the_ordinary_programs_read() -> Outcome {
             assert_eq!(checked.text().lines().count(), 9, "{checked:?}");
         }
     }
+    // A file that could be missed is no place for sums.
+    scratch.write("precious", "no sums\n")?;
+    for (sums, source) in [("s/small", "s/small"), ("precious", "s/small"), ("sums", "sums")] {
+        let before = fs::read(scratch.at(sums))?;
+        let option = format!("--sum-file={sums}");
+        let done = cp([option.as_str(), source, "t4"]).in_dir(scratch.path()).run()?;
+        assert_eq!((done.code(), scratch.at("t4").exists()), (Some(1), false), "{done:?}");
+        assert!(fs::read(scratch.at(sums))? == before, "{sums}: {done:?}");
+    }
     let full = cp(["--sum-file=/dev/full", "s/small", "t2"]).in_dir(scratch.path()).run()?;
     assert_eq!(full.code(), Some(1), "{full:?}");
     let bad = cp(["--hash=crc9", "--verify", "s/small", "t3"]).in_dir(scratch.path()).run()?;

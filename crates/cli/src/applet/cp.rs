@@ -97,7 +97,7 @@ fn begin(
     {
         return Ok(code);
     }
-    let Some(sums) = sum_file(&settings.trust)? else {
+    let Some(sums) = sum_file(&settings.trust, operands)? else {
         return Ok(report::run_copy(output, &how, &request));
     };
     Ok(report::run_with(output, &how, &request, |monitor, control| {
@@ -105,13 +105,13 @@ fn begin(
     }))
 }
 
-/// Makes the sum file that is wanted.
-fn sum_file(trust: &trust_options::Trust) -> Result<Option<SumFile>, Trouble> {
+/// Makes the sum file that is wanted; the operands are not overwritten by it.
+fn sum_file(
+    trust: &trust_options::Trust,
+    operands: &[OsString],
+) -> Result<Option<SumFile>, Trouble> {
     let Some(name) = &trust.sum_file else { return Ok(None) };
-    SumFile::create(name, trust.algorithm()).map(Some).map_err(|error| {
-        let name = crate::escape::quote(name.as_bytes());
-        Trouble::Plain(format!("cannot create {name}: {}", crate::output::describe(&error)))
-    })
+    SumFile::create(name, trust.algorithm(), operands).map(Some).map_err(Trouble::Plain)
 }
 
 /// Copies again what a list says, with the options of that run and those given now.
@@ -144,10 +144,10 @@ fn retry(
         output.error(warning);
     }
     let (policy, resources) = policy_and_resources(&settings);
-    let sources = retry.copies.iter().map(|again| again.source.clone()).collect();
+    let copied = retry.copies.iter().map(|again| again.source.clone()).collect();
     let target = CString::default();
     let form = TargetForm::Name;
-    let request = Request { sources, target, form, policy, resources, resume: None };
+    let request = Request { sources: copied, target, form, policy, resources, resume: None };
     let how = how(output, &settings, &request);
     let again = |monitor: &dyn Monitor, control: &Control<'_>| {
         haul_engine::copy_again(&request, &retry.copies, monitor, control);
@@ -156,7 +156,7 @@ fn retry(
         // What was made in them changed the times of these.
         haul_engine::copy_again(&request, &retry.parents, monitor, control)
     };
-    let sums = sum_file(&settings.trust)?;
+    let sums = sum_file(&settings.trust, &sources)?;
     Ok(report::run_with(output, &how, &request, |monitor, control| match &sums {
         Some(sums) => sums.fill(output, monitor, |monitor| again(monitor, control)),
         None => again(monitor, control),
@@ -320,6 +320,24 @@ impl Settings {
             Id::Verbose => self.verbose = true,
             Id::KeepDirectorySymlink => policy.target_links = TargetLinks::KeepDirectory,
             Id::OneFileSystem => policy.borders = Borders::Stay,
+            Id::HaulJobs
+            | Id::HaulDryRun
+            | Id::HaulPreflight
+            | Id::HaulErrors
+            | Id::HaulRetryFailed
+            | Id::HaulProfile
+            | Id::HaulJson
+            | Id::HaulProgress
+            | Id::HaulStats
+            | Id::Trust(_) => self.set_own(id, value)?,
+            Id::Data(_) | Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    /// Sets what an option says that GNU cp does not have.
+    fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
+        match id {
             Id::HaulJobs => self.jobs = Some(common::jobs(value.as_deref())?),
             Id::HaulDryRun => self.dry_run = true,
             Id::HaulPreflight => self.preflight = true,
@@ -336,8 +354,8 @@ impl Settings {
             Id::HaulJson => self.format = Format::Json,
             Id::HaulProgress => self.progress = common::progress_when(value.as_deref())?,
             Id::HaulStats => self.stats = true,
-            Id::Trust(id) => self.trust.set(policy, id, value)?,
-            Id::Data(_) | Id::Help | Id::Version => {}
+            Id::Trust(id) => self.trust.set(&mut self.policy, id, value)?,
+            _ => {}
         }
         Ok(())
     }

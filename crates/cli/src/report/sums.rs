@@ -2,7 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, PoisonError};
 
 use haul_engine::error::Failure;
@@ -12,6 +13,10 @@ use haul_io::digest::{Algorithm, hex};
 use crate::output::{Output, close_error};
 use crate::sum_file;
 
+/// Bytes that show what a file is. The longest line has a digest of 128 digits and a name of 8,192
+/// bytes when each is escaped.
+const BEGINNING_BYTES: u64 = 64 << 10;
+
 /// A sum file that is being written. The first error ends it, and is told at the end.
 pub(crate) struct SumFile {
     name: OsString,
@@ -20,10 +25,35 @@ pub(crate) struct SumFile {
 }
 
 impl SumFile {
-    /// Makes the file, or empties it.
-    pub(crate) fn create(name: &OsStr, algorithm: &'static Algorithm) -> io::Result<SumFile> {
-        let file = BufWriter::new(File::create(name)?);
-        Ok(SumFile { name: name.to_owned(), algorithm, inner: Mutex::new((file, Ok(()))) })
+    /// Makes the file; one that is there is emptied if it is a sum file, too, and no operand.
+    pub(crate) fn create(
+        name: &OsStr,
+        algorithm: &'static Algorithm,
+        operands: &[OsString],
+    ) -> Result<SumFile, String> {
+        let shown = crate::escape::quote(name.as_encoded_bytes());
+        let failed = |error: &io::Error| {
+            format!("cannot create {shown}: {}", crate::output::describe(error))
+        };
+        let file = File::options().write(true).create(true).truncate(false).open(name);
+        let file = file.map_err(|error| failed(&error))?;
+        let now = file.metadata().map_err(|error| failed(&error))?;
+        if now.is_file() {
+            let is_operand = |operand: &OsString| {
+                // What is not there yet is no file that could be lost.
+                std::fs::metadata(operand)
+                    .is_ok_and(|other| (other.dev(), other.ino()) == (now.dev(), now.ino()))
+            };
+            if operands.iter().any(is_operand) {
+                return Err(format!("the sum file {shown} is one of the files to be copied"));
+            }
+            if now.len() > 0 && !begins_as_sum_file(name).map_err(|error| failed(&error))? {
+                return Err(format!("will not overwrite {shown}: it is not a list of checksums"));
+            }
+            file.set_len(0).map_err(|error| failed(&error))?;
+        }
+        let inner = Mutex::new((BufWriter::new(file), Ok(())));
+        Ok(SumFile { name: name.to_owned(), algorithm, inner })
     }
 
     /// Copies, and writes down the digests that are told meanwhile. An error of the sum file is a
@@ -64,6 +94,16 @@ impl SumFile {
         }
         close_error(inner.0.get_ref()).map_err(|error| error.errno.into())
     }
+}
+
+/// Tells whether the first lines of a file are checksums, all of them.
+fn begins_as_sum_file(name: &OsStr) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(name)?.take(BEGINNING_BYTES).read_to_end(&mut beginning)?;
+    // The last line may go on behind them.
+    let end = beginning.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let sums = sum_file::parse(beginning.get(..end).unwrap_or(&[]));
+    Ok(!sums.lines.is_empty() && sums.wrong.is_empty())
 }
 
 /// Hears for another, and writes digests down.
