@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use haul_engine::monitor::{Control, Monitor};
 use haul_engine::request::{
-    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy, Order, Parents,
-    Policy, Preserve, Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
+    Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, Order, Parents, Policy,
+    Recursion, Request, Resources, Specials, TargetForm, TargetLinks,
 };
 use haul_io::{Reflink, Sparse};
 
@@ -16,7 +16,7 @@ use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
 use super::cp_retry;
-use super::cp_values::{make, no_preserve, preserve, reflink, sparse, usual};
+use super::cp_values::{ARCHIVE, make, no_preserve, preserve, reflink, sparse, usual};
 use super::data_options::{self, DataId};
 use super::trust_options;
 use crate::getopt::{Usage, Word, parse};
@@ -254,14 +254,7 @@ impl Settings {
             Id::Archive => {
                 self.dereference = Some(Dereference::Never);
                 policy.recursion = Recursion::Yes;
-                policy.preserve = Preserve {
-                    mode: ModePolicy::Keep,
-                    ownership: Keep::Must,
-                    times: Keep::Must,
-                    links: Links::Keep,
-                    xattr: Keep::Try,
-                    context: Keep::Try,
-                };
+                policy.preserve = ARCHIVE;
             }
             Id::AttributesOnly => policy.make = Make::Attributes,
             Id::CopyContents => policy.specials = Specials::Read,

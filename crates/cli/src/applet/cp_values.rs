@@ -34,6 +34,16 @@ pub(super) fn sparse(word: &OsStr) -> Result<Sparse, Usage> {
     )
 }
 
+/// What `-a` preserves; what cannot be had of the last two is not worth a word.
+pub(super) const ARCHIVE: Preserve = Preserve {
+    mode: ModePolicy::Keep,
+    ownership: Keep::Must,
+    times: Keep::Must,
+    links: Links::Keep,
+    xattr: Keep::Try,
+    context: Keep::Try,
+};
+
 /// `-p`, and `--preserve` without a list.
 pub(super) fn usual(preserve: &mut Preserve) {
     preserve.mode = ModePolicy::Keep;
