@@ -169,13 +169,16 @@ pub(crate) fn close_error(file: impl AsFd) -> haul_sys::Result<()> {
 /// Every applet ends here, as every GNU tool does in `close_stdout`.
 pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -> ExitCode {
     let mut written = true;
-    if let Err(error) = close(Standard::Output, io::stdout()) {
-        let text = format!("{program}: write error: {}\n", error.text());
-        let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
-        written = false;
+    let stdout = (close(Standard::Output, io::stdout()), "write error");
+    // Where standard error takes no more, there is nowhere to tell.
+    let stderr = (close(Standard::Error, io::stderr()), "error writing standard error");
+    for (closed, what) in [stdout, stderr] {
+        if let Err(error) = closed {
+            let text = format!("{program}: {what}: {}\n", error.text());
+            let _nowhere_to_tell = io::stderr().write_all(text.as_bytes());
+            written = false;
+        }
     }
-    // There is nowhere to tell that messages are lost.
-    written &= close(Standard::Error, io::stderr()).is_ok();
     if written { code } else { unwritten }
 }
 

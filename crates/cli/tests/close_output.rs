@@ -168,6 +168,9 @@ fn standard_error_that_cannot_be_closed_is_an_error_too() -> Outcome {
     let to = faulty.mounted.path().join("out");
     let line = format!("haul cat a 2> '{}'", to.display());
     assert_eq!(shell(faulty.scratch.path(), &line)?.status.code(), Some(1));
+    // What is written there may arrive all the same.
+    let told = fs::read_to_string(faulty.scratch.at("below/out"))?;
+    assert_eq!(told, "cat: error writing standard error: Input/output error\n");
     Ok(())
 }
 
