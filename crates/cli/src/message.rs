@@ -203,13 +203,16 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         other => of_data(other, &source, &target),
     };
     match failure.errno {
-        Some(Errno::AGAIN) if matches!(failure.what, What::OpenSource | What::CreateFile) => {
-            let seconds = LEASE_WAIT.as_secs();
-            format!(
-                "{action}: another process holds a lease on it, for more than {seconds} seconds"
-            )
-        }
-        Some(errno) => format!("{action}: {}", haul_sys::errno_text(errno)),
+        Some(errno) => format!("{action}: {}", cause(&failure.what, errno)),
         None => action,
     }
+}
+
+/// Returns what an errno means for an action; most mean the same for all.
+fn cause(what: &What, errno: Errno) -> String {
+    if errno == Errno::AGAIN && matches!(what, What::OpenSource | What::CreateFile) {
+        let seconds = LEASE_WAIT.as_secs();
+        return format!("another process holds a lease on it, for more than {seconds} seconds");
+    }
+    haul_sys::errno_text(errno)
 }

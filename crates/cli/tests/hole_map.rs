@@ -107,7 +107,7 @@ fn the_holes_of_a_program_behind_fuse_are_not_believed() -> Outcome {
     let done =
         Call::of(haul()).words(["split", "-n", "3", "far/file", "part-"]).in_dir(scratch.path());
     assert_eq!(done.run()?.code(), Some(0));
-    let parts = ["aa", "ab", "ac"].map(|end| fs::read(scratch.at(&format!("part-{end}"))));
+    let parts = ["aa", "ab", "ac"].map(|end| fs::read(scratch.at(format!("part-{end}"))));
     let joined: Vec<u8> = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
     assert!(joined == bytes, "split: other bytes");
     let sums: Vec<String> = ["far/file", "s/file"]

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Point, is_usable, stopped_at};
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, has, is_root};
 
 /// Copies `s` into a small file system that lives as long as the run, and tells of each file
@@ -190,5 +190,32 @@ fn runs_that_race_for_one_target_leave_no_mixture() -> Outcome {
         scratch.clear("t")?;
     }
     writeln!(std::io::stdout())?;
+    Ok(())
+}
+
+#[test]
+fn a_write_that_takes_nothing_means_a_full_device_everywhere() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("a", vec![7; 100_000])?;
+    let lines: [(&str, &[&str]); 7] = [
+        ("pwrite64", &["cp", "--method=read-write", "a", "t"]),
+        ("pwrite64", &["cp", "--method=direct", "--cache=direct", "a", "t"]),
+        ("pwrite64", &["cp", "--method=mmap-write", "a", "t"]),
+        ("write", &["dd", "if=a", "of=t"]),
+        ("write", &["dd", "if=a", "of=t", "ibs=100", "obs=1000"]),
+        ("write", &["split", "-l", "1", "a", "part-"]),
+        ("write", &["read", "--sum=blake3", "a"]),
+    ];
+    for (name, words) in lines {
+        let call = Call::of(haul()).words(words).in_dir(scratch.path());
+        let inject = format!("{name}:retval=0:when=1");
+        let strace = Strace::new(scratch.at("log")).trace(name).inject(&inject);
+        let done = strace.wrap(call).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}: {done:?}");
+        assert!(done.errors().contains("No space left on device"), "{words:?}: {}", done.errors());
+    }
     Ok(())
 }

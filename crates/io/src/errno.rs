@@ -59,6 +59,8 @@ const TABLE: &[Row] = &[
     row(Call::Fallocate, Errno::PERM, FILE, "fallocate(2): append-only or sealed; seccomp filters"),
     row(Call::Fallocate, Errno::TXTBSY, FILE, "fallocate(2): a swap file; a program that runs"),
     row(Call::Ftruncate, Errno::INTR, Verdict::Retry, "truncate(2)"),
+    row(Call::Fsync, Errno::INTR, Verdict::Retry, "fsync(2)"),
+    row(Call::Fdatasync, Errno::INTR, Verdict::Retry, "fsync(2)"),
     // FICLONE is all or nothing, so every refusal leaves the target untouched.
     row(Call::Ficlone, Errno::XDEV, PAIR, "ioctl_ficlone(2): different file systems"),
     row(Call::Ficlone, Errno::OPNOTSUPP, PAIR, "ioctl_ficlone(2): no reflink here"),

@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 
 use haul_sys::data::{pread, pwrite};
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{CallError, Result};
 
 use crate::errno::{RETRIES, Verdict, verdict};
 
@@ -20,16 +20,26 @@ pub fn read_fully(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> Result<usize
     Ok(filled)
 }
 
-/// Writes all of it. `EIO` where a file takes nothing and does not say why. Blocks.
+/// Writes all of it. Blocks.
 pub fn write_fully(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<()> {
+    let (_, trouble) = write_all(bytes, |left, at| again(|| pwrite(&fd, left, offset + at)));
+    trouble.map_or(Ok(()), Err)
+}
+
+/// Writes all of it, however short the answers: `write` gets what is left and how many bytes are before
+/// that. Returns how many were written, and why no more were.
+pub(crate) fn write_all(
+    bytes: &[u8],
+    mut write: impl FnMut(&[u8], u64) -> Result<usize>,
+) -> (u64, Option<CallError>) {
     let mut written = 0;
     while let Some(left) = bytes.get(written..).filter(|left| !left.is_empty()) {
-        match again(|| pwrite(&fd, left, offset + written as u64))? {
-            0 => return Err(CallError::new(Call::Pwrite, Errno::IO)),
-            count => written += count,
+        match write(left, written as u64) {
+            Ok(count) => written += count,
+            Err(error) => return (written as u64, Some(error)),
         }
     }
-    Ok(())
+    (written as u64, None)
 }
 
 /// Makes a call again as long as the table says so.
@@ -59,6 +69,8 @@ pub(crate) fn again_while<T>(
 
 #[cfg(test)]
 mod tests {
+    use haul_sys::{Call, Errno};
+
     use super::*;
 
     #[test]

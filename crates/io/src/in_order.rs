@@ -44,9 +44,6 @@ pub(crate) fn move_in_order(
         }
         while !left.is_empty() {
             let written = retrying(&watch, || write(job.target, left))?;
-            if written == 0 {
-                return Err(DataError::NoProgress);
-            }
             left = left.get(written..).unwrap_or(&[]);
             total += written as u64;
             watch.moved(written as u64);

@@ -18,7 +18,7 @@ pub enum DataError {
     Call(CallError),
     /// The run was stopped.
     Stopped,
-    /// The target took no bytes without saying why.
+    /// No method took the range.
     NoProgress,
     /// The source ended before the size it had when it was opened, or changed while it was read.
     Changed,
@@ -211,7 +211,6 @@ pub(crate) fn data_error(cause: Cause) -> DataError {
     match cause {
         Cause::Call(error) => DataError::Call(error),
         Cause::Stopped => DataError::Stopped,
-        Cause::NoProgress => DataError::NoProgress,
     }
 }
 

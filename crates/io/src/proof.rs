@@ -16,6 +16,7 @@ use haul_sys::fs::{Kind, Stat};
 use haul_sys::memory::AlignedBuffer;
 
 use crate::digest::{Algorithm, Digest};
+use crate::fully;
 use crate::ladder::DataError;
 use crate::method::retrying;
 use crate::passage::Passage;
@@ -385,18 +386,12 @@ fn fill_zeros(
 
 fn write_all(
     suspect: &Suspect<'_>,
-    mut bytes: &[u8],
-    mut at: u64,
+    bytes: &[u8],
+    at: u64,
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
-    while !bytes.is_empty() {
-        match retrying(watch, || pwrite(suspect.fd, bytes, at))? {
-            0 => return Err(DataError::NoProgress),
-            count => {
-                bytes = bytes.get(count..).unwrap_or(&[]);
-                at += count as u64;
-            }
-        }
-    }
-    Ok(())
+    let (_, trouble) = fully::write_all(bytes, |left, done| {
+        retrying(watch, || pwrite(suspect.fd, left, at + done))
+    });
+    trouble.map_or(Ok(()), |error| Err(error.into()))
 }

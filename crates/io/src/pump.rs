@@ -8,6 +8,7 @@ use haul_sys::data::ftruncate;
 use haul_sys::{Call, CallError, Errno};
 
 use crate::Kit;
+use crate::fully::write_all;
 use crate::method::{Attempt, Cause, RangeJob, Zeros, ended, retrying};
 use crate::segment::zero_runs;
 use crate::sides::{Way, Which};
@@ -111,19 +112,11 @@ fn runs<'b>(
 
 /// Writes all of it, however short the answers; only `counted` of the bytes are the file's.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64, counted: u64) -> (u64, Option<Cause>) {
-    let mut done = 0_u64;
-    let mut left = bytes;
-    while !left.is_empty() {
-        match job.want.sides.write(job, left, offset + done) {
-            Ok(0) => return (done.min(counted), Some(Cause::NoProgress)),
-            Ok(count) => {
-                let before = done.min(counted);
-                done += count as u64;
-                left = left.get(count..).unwrap_or(&[]);
-                job.watch.moved(done.min(counted) - before);
-            }
-            Err(error) => return (done.min(counted), Some(Cause::Call(error))),
-        }
-    }
-    (counted, None)
+    let (done, trouble) = write_all(bytes, |left, done| {
+        job.want.sides.write(job, left, offset + done).inspect(|count| {
+            let now = done + *count as u64;
+            job.watch.moved(now.min(counted) - done.min(counted));
+        })
+    });
+    (done.min(counted), trouble.map(Cause::Call))
 }

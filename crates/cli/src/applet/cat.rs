@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use haul_io::fully::again;
 use haul_io::stream::{NEVER, Passing, PipePages, Side, Trouble, pass, write_all};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
@@ -219,10 +220,9 @@ fn format_all(
 ) -> Result<(), Failed> {
     let (mut buffer, mut shown) = (vec![0; BUFFER_BYTES], Vec::new());
     loop {
-        let filled = match read(source, &mut buffer) {
+        let filled = match again(|| read(source, &mut buffer)) {
             Ok(0) => return Ok(()),
             Ok(filled) => filled,
-            Err(error) if error.errno == haul_sys::Errno::INTR => continue,
             Err(error) if error.errno == haul_sys::Errno::AGAIN => {
                 use haul_sys::process::{Ready, wait_until};
                 match wait_until(source, Ready::ToRead, None) {

@@ -120,7 +120,7 @@ pub fn hash_file(
                 return Ok(FileHash { bytes, not_direct: reader.not_direct() });
             }
             // Nobody stops this reader, and reading always takes.
-            Err(Trouble::Stopped | Trouble::NoProgress) => {
+            Err(Trouble::Stopped) => {
                 return Err(CallError::new(haul_sys::Call::Read, Errno::CANCELED));
             }
         }

@@ -4,26 +4,22 @@ use std::os::fd::AsFd;
 
 use haul_sys::data::write;
 use haul_sys::process::{Ready, wait_until};
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{Errno, Result};
 
-use crate::fully::again;
+use crate::fully::{again, write_all};
 
 /// Writes all of it at the descriptor's position. Waits where somebody has made the descriptor
 /// non-blocking and it is full, without asking again and again.
 pub fn write_whole(fd: impl AsFd, bytes: &[u8]) -> Result<()> {
-    let mut left = bytes;
-    while !left.is_empty() {
-        match again(|| write(&fd, left)) {
-            // A device that takes nothing is full.
-            Ok(0) => return Err(CallError::new(Call::Write, Errno::NOSPC)),
-            Ok(count) => left = left.get(count..).unwrap_or(&[]),
-            Err(error) if error.errno == Errno::AGAIN => {
-                until_ready(&fd, Ready::ToWrite)?;
+    let (_, trouble) = write_all(bytes, |left, _| {
+        loop {
+            match again(|| write(&fd, left)) {
+                Err(error) if error.errno == Errno::AGAIN => until_ready(&fd, Ready::ToWrite)?,
+                answer => return answer,
             }
-            Err(error) => return Err(error),
         }
-    }
-    Ok(())
+    });
+    trouble.map_or(Ok(()), Err)
 }
 
 /// Waits until a descriptor is ready, through as many signals as there are.

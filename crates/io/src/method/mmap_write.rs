@@ -70,7 +70,6 @@ impl Method for MmapWrite {
                 }
                 let skip = usize::try_from(offset - start).unwrap_or(length);
                 match retrying(&job.watch, || window.pwrite(job.target, skip, offset)) {
-                    Ok(0) => return Attempt::Failed { written, cause: Cause::NoProgress },
                     Ok(count) => {
                         offset += count as u64;
                         job.watch.moved(count as u64);

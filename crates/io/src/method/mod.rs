@@ -173,8 +173,6 @@ pub enum Cause {
     Call(CallError),
     /// The run was stopped.
     Stopped,
-    /// The target took no bytes without saying why.
-    NoProgress,
 }
 
 /// How an attempt ended. Byte counts are from the job's offset.

@@ -9,6 +9,7 @@ use super::{
     Attempt, Cause, FAR_REQUEST_BYTES, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended,
     retrying,
 };
+use crate::fully::write_all;
 use crate::segment::zero_runs;
 use crate::sides::Way;
 use crate::{Kit, Pair};
@@ -106,18 +107,9 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
 
 /// Writes all of it, however short the kernel's answers are.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
-    let mut left = bytes;
-    let mut at = offset;
-    while !left.is_empty() {
-        match retrying(&job.watch, || pwrite(job.target, left, at)) {
-            Ok(0) => return (at - offset, Some(Cause::NoProgress)),
-            Ok(count) => {
-                left = left.get(count..).unwrap_or(&[]);
-                at += count as u64;
-                job.watch.moved(count as u64);
-            }
-            Err(error) => return (at - offset, Some(Cause::Call(error))),
-        }
-    }
-    (at - offset, None)
+    let (done, trouble) = write_all(bytes, |left, done| {
+        retrying(&job.watch, || pwrite(job.target, left, offset + done))
+            .inspect(|count| job.watch.moved(*count as u64))
+    });
+    (done, trouble.map(Cause::Call))
 }

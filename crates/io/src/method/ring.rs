@@ -315,7 +315,8 @@ impl<'j, 'a> Queue<'j, 'a> {
 
     fn emptied(&mut self, ring: &mut SysRing, index: usize, mut slot: Slot, count: usize) {
         if count == 0 {
-            return self.fail(index, Cause::NoProgress);
+            let full = CallError::new(Call::RingWrite, Errno::NOSPC);
+            return self.fail(index, Cause::Call(full));
         }
         let before = slot.written.min(slot.filled);
         slot.written += count;

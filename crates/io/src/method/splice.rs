@@ -106,7 +106,8 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
             match retrying(&job.watch, || splice_out(reader, job.target, offset, waiting)) {
                 Ok(0) => {
                     let written = offset - job.offset;
-                    return Attempt::Failed { written, cause: Cause::NoProgress };
+                    let full = CallError::new(Call::Splice, Errno::NOSPC);
+                    return Attempt::Failed { written, cause: Cause::Call(full) };
                 }
                 Ok(moved) => {
                     waiting = waiting.saturating_sub(moved);

@@ -11,7 +11,7 @@ use haul_sys::data::{Allocate, fallocate, ftruncate, pread, pwrite};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
 
-use crate::fully::again;
+use crate::fully::{again, write_all};
 use crate::quirk::{Preallocate, SizeTold, of_magic};
 
 /// Below this many bytes threads are not worth starting.
@@ -169,17 +169,10 @@ impl Shared<'_> {
         let filled = pread(self.bulk.source, buffer.get_mut(..most)?, self.bulk.source_offset + at);
         let least = if self.bulk.behind == Behind::Kept { most } else { 1 };
         let filled = filled.ok().filter(|filled| *filled >= least)?;
-        let mut written = 0;
-        while written < filled {
-            let offset = self.bulk.target_offset + at + written as u64;
-            match again(|| {
-                pwrite(self.bulk.target, buffer.get(written..filled).unwrap_or(&[]), offset)
-            }) {
-                Ok(0) => return None,
-                Ok(count) => written += count,
-                Err(_) => return None,
-            }
-        }
-        Some(filled as u64)
+        let offset = self.bulk.target_offset + at;
+        let (written, _) = write_all(buffer.get(..filled)?, |left, done| {
+            again(|| pwrite(self.bulk.target, left, offset + done))
+        });
+        (written == filled as u64).then_some(written)
     }
 }

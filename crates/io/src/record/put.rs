@@ -8,6 +8,7 @@ use haul_sys::memory::AlignedBuffer;
 use super::listener::{End, Quit, Trouble};
 use super::order::Conv;
 use super::run::{Run, Step, bytes_of};
+use crate::fully::again;
 
 impl Run<'_> {
     /// Takes bytes in, and writes whole blocks of the output's size out.
@@ -131,11 +132,8 @@ impl Run<'_> {
                 break;
             }
             match write(self.output.fd(), left) {
-                Ok(0) => {
-                    why = Some(Errno::NOSPC);
-                    break;
-                }
                 Ok(count) => done += count,
+                // By a signal, of which the listener hears at once: as many as there are.
                 Err(error) if error.errno == Errno::INTR => {}
                 Err(error) => {
                     why = Some(error.errno);
@@ -176,16 +174,16 @@ impl Run<'_> {
         let mut is_good = true;
         let mut syncs = self.has(Conv::FSYNC);
         if self.has(Conv::FDATASYNC)
-            && let Err(errno) = again(|| fdatasync(self.output.fd()))
+            && let Err(error) = again(|| fdatasync(self.output.fd()))
         {
-            if !matches!(errno, Errno::NOSYS | Errno::INVAL) {
-                self.told.say(Trouble::DataSync(errno));
+            if !matches!(error.errno, Errno::NOSYS | Errno::INVAL) {
+                self.told.say(Trouble::DataSync(error.errno));
                 is_good = false;
             }
             syncs = true;
         }
-        if syncs && let Err(errno) = again(|| fsync(self.output.fd())) {
-            self.told.say(Trouble::Sync(errno));
+        if syncs && let Err(error) = again(|| fsync(self.output.fd())) {
+            self.told.say(Trouble::Sync(error.errno));
             is_good = false;
         }
         self.order.conv = self.order.conv.without(Conv::FDATASYNC.with(Conv::FSYNC));
@@ -205,15 +203,5 @@ impl Run<'_> {
             }
         }
         is_good
-    }
-}
-
-/// Calls until no signal comes between.
-fn again(call: impl Fn() -> haul_sys::Result<()>) -> Result<(), Errno> {
-    loop {
-        match call() {
-            Err(error) if error.errno == Errno::INTR => {}
-            answer => return answer.map_err(|error| error.errno),
-        }
     }
 }

@@ -11,6 +11,7 @@ use haul_sys::process::{Ready, wait_until};
 use super::block::Block;
 use super::ready::wait_for;
 use super::trouble::Trouble;
+use crate::fully::again_while;
 
 /// How long a thread that no signal wakes waits for input before it looks whether it still should:
 /// a person does not notice it, and ten looks a second cost nothing.
@@ -60,11 +61,10 @@ fn fill_after(
         if let Err(trouble) = before() {
             break Err(trouble);
         }
-        match read(source, room) {
+        match again_while(|| !stop.load(Ordering::Relaxed), || read(source, &mut *room)) {
             Ok(0) => break Ok(()),
             Ok(count) => filled += count,
             Err(_) if stop.load(Ordering::Relaxed) => break Err(Trouble::Stopped),
-            Err(error) if error.errno == Errno::INTR => {}
             Err(error) if error.errno == Errno::AGAIN => {
                 if let Err(trouble) = wait_for(source, Ready::ToRead) {
                     break Err(trouble);

@@ -181,9 +181,9 @@ mod tests {
         let pool = Pool::new(4096, 16);
         let gate = Gate::new(Marks { low: 1, high: 3, full: 4 });
         assert!(gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
-        gate.end(Err(Trouble::NoProgress));
+        gate.end(Err(Trouble::Shrank));
         assert!(gate.take(&NEVER).unwrap().is_some());
-        assert_eq!(gate.take(&NEVER).unwrap_err(), Trouble::NoProgress);
+        assert_eq!(gate.take(&NEVER).unwrap_err(), Trouble::Shrank);
         assert!(!gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
     }
 }

@@ -21,6 +21,7 @@ use haul_sys::{CallError, Errno};
 use super::ready::wait_for;
 use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again_while;
 use crate::kit::BUFFER_BYTES;
 use crate::quirk::{Preallocate, SizeTold, of_magic};
 
@@ -247,14 +248,15 @@ impl Work<'_, '_, '_> {
             self.check_stop()?;
             let most = usize::try_from(self.left()).unwrap_or(usize::MAX).min(buffer.len());
             let Some(room) = buffer.get_mut(..most) else { break };
-            let filled = match read(self.source, room) {
+            let is_wanted = || !self.passing.stop.load(Ordering::Relaxed);
+            let filled = match again_while(is_wanted, || read(self.source, room)) {
                 Ok(0) => break,
                 Ok(filled) => filled,
                 Err(error) if error.errno == Errno::AGAIN => {
                     wait_for(self.source, Ready::ToRead).map_err(of(Side::Source))?;
                     continue;
                 }
-                Err(error) if error.errno == Errno::INTR => continue,
+                Err(_) if !is_wanted() => continue,
                 Err(error) => return Err(of(Side::Source)(Trouble::Call(error))),
             };
             let bytes = buffer.get(..filled).unwrap_or(&[]);
@@ -279,12 +281,10 @@ fn of_both(error: CallError) -> PassError {
 pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<(), Trouble> {
     let mut left = bytes;
     while !left.is_empty() {
-        match write(fd, left) {
-            Ok(0) => return Err(Trouble::NoProgress),
+        match again_while(|| !stop.load(Ordering::Relaxed), || write(fd, left)) {
             Ok(count) => left = left.get(count..).unwrap_or(&[]),
             Err(_) if stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
             Err(error) if error.errno == Errno::AGAIN => wait_for(fd, Ready::ToWrite)?,
-            Err(error) if error.errno == Errno::INTR => {}
             Err(error) => return Err(Trouble::Call(error)),
         }
     }

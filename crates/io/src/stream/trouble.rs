@@ -9,8 +9,6 @@ pub enum Trouble {
     Call(CallError),
     /// The run was stopped.
     Stopped,
-    /// A target took no bytes without saying why.
-    NoProgress,
     /// A source ended before the end that it had when it was opened.
     Shrank,
 }
@@ -26,7 +24,6 @@ impl std::fmt::Display for Trouble {
         match self {
             Trouble::Call(error) => f.write_str(&error.text()),
             Trouble::Stopped => f.write_str("stopped"),
-            Trouble::NoProgress => f.write_str("no bytes were taken"),
             Trouble::Shrank => f.write_str("the file became shorter while it was read"),
         }
     }

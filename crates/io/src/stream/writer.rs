@@ -26,6 +26,7 @@ use super::target::{Lane, Target};
 use super::trouble::Trouble;
 use crate::DataPolicy;
 use crate::errno::{RETRIES, Verdict, verdict};
+use crate::fully::again_while;
 use crate::quirk::Trips;
 use crate::segment::zero_runs;
 use crate::sides::Way;
@@ -336,7 +337,10 @@ impl Writer {
         drop::<Arc<AlignedBuffer>>(memory);
         let mut flight = self.flights.swap_remove(at);
         match result {
-            Ok(0) => self.fail(&flight, Trouble::NoProgress),
+            Ok(0) => {
+                let full = CallError::new(Call::RingWrite, Errno::NOSPC);
+                self.fail(&flight, Trouble::Call(full));
+            }
             Ok(count) => {
                 self.retries = RETRIES;
                 flight.range.start = (flight.range.start + count).min(flight.range.end);
@@ -382,10 +386,6 @@ impl Writer {
         while !flight.range.is_empty() {
             let Some(mut request) = self.request(&flight) else { return Ok(()) };
             match make(&mut request) {
-                Ok(0) => {
-                    self.fail(&flight, Trouble::NoProgress);
-                    return Ok(());
-                }
                 Ok(count) => {
                     flight.range.start += count;
                     flight.offset += count as u64;
@@ -420,14 +420,13 @@ impl Writer {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let mut left: &[u8] = block;
         while !left.is_empty() {
-            let trouble = match write(&lane.target.file, left) {
-                Ok(0) => Trouble::NoProgress,
+            let is_wanted = || !self.plan.stop.load(Ordering::Relaxed);
+            let trouble = match again_while(is_wanted, || write(&lane.target.file, left)) {
                 Ok(count) => {
                     left = left.get(count..).unwrap_or(&[]);
                     continue;
                 }
                 Err(_) if self.plan.stop.load(Ordering::Relaxed) => Trouble::Stopped,
-                Err(error) if error.errno == Errno::INTR => continue,
                 Err(error) if error.errno == Errno::AGAIN => {
                     use std::os::fd::AsFd as _;
                     match wait_for(lane.target.file.as_fd(), Ready::ToWrite) {

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 
 use rustix::io::ReadWriteFlags;
 
+use super::write::some;
 use crate::error::Named;
 use crate::{Call, Result};
 
@@ -22,5 +23,6 @@ pub fn pread_uncached(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> Result<u
 
 /// Writes at an offset without leaving pages behind. May write less.
 pub fn pwrite_uncached(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<usize> {
-    rustix::io::pwritev2(fd, &[IoSlice::new(bytes)], offset, DONT_CACHE).named(Call::Pwritev2)
+    let answer = rustix::io::pwritev2(fd, &[IoSlice::new(bytes)], offset, DONT_CACHE);
+    some(answer.named(Call::Pwritev2), bytes, Call::Pwritev2)
 }

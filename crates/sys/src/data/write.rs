@@ -3,16 +3,25 @@
 use std::os::fd::AsFd;
 
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, CallError, Errno, Result};
 
 /// Writes at the descriptor's position. May write less than given.
 #[inline]
 pub fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
-    rustix::io::write(fd, bytes).named(Call::Write)
+    some(rustix::io::write(fd, bytes).named(Call::Write), bytes, Call::Write)
 }
 
 /// Writes at an offset. May write less than given.
 #[inline]
 pub fn pwrite(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<usize> {
-    rustix::io::pwrite(fd, bytes, offset).named(Call::Pwrite)
+    some(rustix::io::pwrite(fd, bytes, offset).named(Call::Pwrite), bytes, Call::Pwrite)
+}
+
+/// Turns the answer that nothing was taken into `ENOSPC`: a device that takes nothing is full (as
+/// behind the end of a tape or of a block device), and a caller that went on would do so for ever.
+pub(crate) fn some(answer: Result<usize>, bytes: &[u8], call: Call) -> Result<usize> {
+    match answer {
+        Ok(0) if !bytes.is_empty() => Err(CallError::new(call, Errno::NOSPC)),
+        answer => answer,
+    }
 }

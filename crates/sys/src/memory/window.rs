@@ -105,6 +105,10 @@ impl Window {
                 offset,
             )
         };
+        if answer == 0 && left > 0 {
+            // As for every write, see `haul_sys::data::write`.
+            return Err(CallError::new(Call::Pwrite, Errno::NOSPC));
+        }
         usize::try_from(answer).map_err(|_| {
             let errno = Errno::from_io_error(&std::io::Error::last_os_error());
             CallError::new(Call::Pwrite, errno.unwrap_or(Errno::IO))
