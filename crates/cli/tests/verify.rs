@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt as _;
 use haul_manifest::Aspects;
 
 use super::support::judge::demand_equal;
-use super::support::run::{Call, Done, cp};
+use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
-use super::support::{Outcome, has};
+use super::support::{Outcome, has, is_root};
 
 const MIB: usize = 1 << 20;
 
@@ -184,5 +184,31 @@ fn a_file_that_changes_is_copied_again_if_that_is_wanted() -> Outcome {
         assert_eq!(done.code(), Some(0), "{options:?}: {done:?}");
         assert_eq!(fs::read(scratch.at("t"))?, fs::read(&source)?);
     }
+    Ok(())
+}
+
+#[test]
+fn journaled_data_is_read_from_storage_again() -> Outcome {
+    if !is_root()? || !has("unshare")? || !has("mkfs.ext4")? || !has("python3")? {
+        return Ok(());
+    }
+    // ext4 takes O_DIRECT for such files and reads them through the cache.
+    let scratch = Scratch::new()?;
+    let source = tempfile::Builder::new().prefix("haul-test-").tempfile_in("/dev/shm")?;
+    fs::write(source.path(), bytes(3 * MIB))?;
+    let count = "import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * 512)
+sys.exit(code)";
+    let script = "set -e; mkdir m; truncate -s 64M image; mkfs.ext4 -q -F image
+        mount -o loop,data=journal image m; set +e
+        python3 -c \"$2\" \"$0\" cp --verify \"$1\" m/t; code=$?
+        umount m; exit $code";
+    let call = Call::of("unshare").words(["-m", "--", "bash", "-c", script]).word(haul());
+    let done = call.word(source.path()).word(count).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    let was_read: usize = done.text().trim().parse()?;
+    let is_told = done.errors().contains("could only be compared in the page cache");
+    assert!(was_read >= 3 * MIB || is_told, "{was_read} bytes were read: {done:?}");
     Ok(())
 }
