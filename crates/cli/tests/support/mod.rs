@@ -9,6 +9,7 @@ pub(crate) mod run;
 pub(crate) mod scratch;
 pub(crate) mod shell;
 pub(crate) mod slow;
+pub(crate) mod stepper;
 pub(crate) mod strace;
 pub(crate) mod versus;
 pub(crate) mod volume;

@@ -3,14 +3,17 @@
 //! A hang is a failure like any other, so every run has a watchdog; and whatever the test is
 //! about, a panic or a crash is a failure too.
 
-use std::ffi::{OsStr, OsString};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
 use std::io::{Read, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use haul_sys::ptrace::SpawnPlan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
@@ -152,6 +155,37 @@ impl Call {
             };
         }
         command
+    }
+
+    /// Returns what it is given on standard input.
+    pub(super) fn given(&self) -> &[u8] {
+        &self.input
+    }
+
+    /// Describes it for a tracer, which starts it by other means.
+    pub(super) fn plan(&self, streams: [Option<OwnedFd>; 3]) -> Outcome<SpawnPlan> {
+        let text = |text: &OsStr| CString::new(text.as_encoded_bytes());
+        let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => environment.insert(name.clone(), value.clone()),
+                None => environment.remove(name),
+            };
+        }
+        let pair = |(mut name, value): (OsString, OsString)| {
+            name.push("=");
+            name.push(value);
+            text(&name)
+        };
+        let program = self.words.first().ok_or("a command without words")?;
+        Ok(SpawnPlan {
+            program: text(program)?,
+            arguments: self.words.iter().map(|word| text(word)).collect::<Result<_, _>>()?,
+            environment: Some(environment.into_iter().map(pair).collect::<Result<_, _>>()?),
+            directory: self.dir.as_ref().map(|dir| text(dir.as_os_str())).transpose()?,
+            streams,
+            mark: None,
+        })
     }
 
     /// Starts it.
@@ -310,7 +344,7 @@ impl Done {
     }
 
     /// A panic unwinds to 101, or aborts where the profile says so.
-    fn crashed(&self) -> bool {
+    pub(crate) fn crashed(&self) -> bool {
         const ABORT: [i32; 5] = [4, 6, 7, 8, 11];
         self.code() == Some(101)
             || self.signal().is_some_and(|signal| ABORT.contains(&signal))
