@@ -6,6 +6,7 @@
 //! runs this; in CI a bounded part of it is a test like any other.
 
 mod case;
+mod change;
 mod faults;
 mod power;
 mod scene;

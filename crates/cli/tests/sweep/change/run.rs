@@ -1,0 +1,148 @@
+//! Stepping through a command: which moments, which changes, one run for each.
+
+use std::io::Write as _;
+
+use super::alter::{Change, changes};
+use super::case::{Case, Does, case};
+use super::stage::{Places, Stage};
+use super::verdict::Run;
+use crate::mv::Two;
+use crate::support::Outcome;
+use crate::support::stepper::{self, Stepped};
+use crate::sweep::faults::{Extent, is_chosen};
+
+/// Calls that touch neither tree, after which a stop would show nothing new.
+const DULL: [libc::c_long; 20] = [
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mprotect,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_futex,
+    libc::SYS_geteuid,
+    libc::SYS_getegid,
+    libc::SYS_getuid,
+    libc::SYS_getgid,
+    libc::SYS_gettid,
+    libc::SYS_getrandom,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_clock_gettime,
+    libc::SYS_getrusage,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_prctl,
+    libc::SYS_close,
+];
+
+/// How many moments are tried for each change where not all are.
+const FEW: usize = 5;
+
+/// What came of stepping through a command.
+pub(super) struct Swept {
+    pub(super) changes: usize,
+    pub(super) wrong: Vec<String>,
+}
+
+/// Steps through a case of the table.
+pub(super) fn sweep(name: &str) -> Outcome {
+    let shown = format!("{name}, changed meanwhile");
+    if !is_chosen(&shown) {
+        return Ok(());
+    }
+    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
+    let Some(Swept { changes, wrong }) = step_through(case, None)? else { return Ok(()) };
+    // The tally of `cargo xtask sweep` reads this line.
+    writeln!(std::io::stdout(), "swept {shown}: {changes} injections, {} violations", wrong.len())?;
+    assert!(changes > 20, "{shown}: only {changes} changes");
+    assert!(wrong.is_empty(), "{shown}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Steps through a command, or through a line of shell in its place; `None`, and the test ignored, where
+/// that cannot be done.
+pub(super) fn step_through(case: &Case, impostor: Option<&'static str>) -> Outcome<Option<Swept>> {
+    if !stepper::is_usable()? {
+        return Ok(None);
+    }
+    let Some(two) = Two::new()? else { return Ok(None) };
+    let stage = Stage::new(two, case, impostor);
+    stage.reset()?;
+    let learned = stage.run(&mut |_| Ok(()))?;
+    assert_eq!((learned.done.code(), learned.hung), (Some(0), false), "{:?}", learned.done);
+    let moments = moments(&learned);
+    assert!(moments.len() > 4, "only {} moments", moments.len());
+    let mut swept = Swept { changes: 0, wrong: Vec::new() };
+    for (index, change) in changes(case).into_iter().enumerate() {
+        for moment in chosen(&moments, index) {
+            if let Some(found) = run_with(&stage, change, moment, &learned)? {
+                swept.changes += 1;
+                swept.wrong.extend(found);
+            }
+        }
+    }
+    Ok(Some(swept))
+}
+
+/// Returns the moments of a run at which a change may show, as numbers of calls that have returned.
+fn moments(learned: &Stepped) -> Vec<usize> {
+    let is_dull = |number: u64| DULL.iter().any(|dull| u64::try_from(*dull) == Ok(number));
+    let calls = learned.calls.iter().enumerate().skip(learned.begun.saturating_sub(1));
+    calls.filter(|(_, number)| !is_dull(**number)).map(|(at, _)| at + 1).collect()
+}
+
+/// Chooses all moments, or some that are evenly spread; each change has others.
+fn chosen(moments: &[usize], index: usize) -> Vec<usize> {
+    if Extent::asked() == Extent::Full {
+        return moments.to_vec();
+    }
+    let step = moments.len().div_ceil(FEW);
+    moments.iter().skip(index % step).step_by(step).copied().collect()
+}
+
+/// Makes one run with one change. `None` if the change could not be made at that moment.
+fn run_with(
+    stage: &Stage,
+    change: Change,
+    moment: usize,
+    learned: &Stepped,
+) -> Outcome<Option<Option<String>>> {
+    stage.reset()?;
+    let before = stage.places()?;
+    let mut changed: Option<Places> = None;
+    let stepped = stage.run(&mut |stop| {
+        if stop.returned == moment && change.make(stage)? {
+            changed = Some(stage.places()?);
+        }
+        Ok(())
+    })?;
+    let Some(changed) = changed else { return Ok(None) };
+    let after = stage.places()?;
+    let is_removal = |number: &u64| u64::try_from(libc::SYS_unlinkat) == Ok(*number);
+    let run = Run {
+        case: &stage.case,
+        change,
+        before: &before,
+        changed: &changed,
+        after: &after,
+        is_inseparable: learned.calls.get(moment).is_some_and(is_removal),
+        done: &stepped.done,
+        hung: stepped.hung,
+    };
+    let last = learned.calls.get(moment - 1).copied().unwrap_or_default();
+    Ok(Some(run.objection().map(|wrong| {
+        let said = stepped.done.errors();
+        let Change { how, victim } = change;
+        format!("{how:?} of {victim:?} after call {moment} (number {last}): {wrong}; said {said:?}")
+    })))
+}
+
+/// Demands that a line of shell, which is wrong on purpose, is found out.
+pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Outcome {
+    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
+    assert_ne!(case.does, Does::Cleans);
+    let Some(swept) = step_through(case, Some(impostor))? else { return Ok(()) };
+    let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));
+    assert!(is_found, "{impostor}: {} changes, {:?}", swept.changes, swept.wrong);
+    Ok(())
+}
