@@ -9,6 +9,7 @@
 mod again;
 mod atomic;
 mod bench;
+mod boundaries;
 mod cache;
 mod changing;
 mod close_output;
