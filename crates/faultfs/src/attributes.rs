@@ -2,19 +2,24 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::config::Clock;
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use rustix::fs::{FileType as Kind, Stat, Timespec, UTIME_NOW, UTIME_OMIT};
 
-/// Puts a description into FUSE's form, under a number of ours.
+/// Puts a description into FUSE's form, under a number of ours, with times by the server's clock.
 #[expect(clippy::cast_possible_truncation, reason = "FUSE has 32 bits for what stat has 64 for")]
-pub(crate) fn described(stat: &Stat, id: u64) -> FileAttr {
+pub(crate) fn described(stat: &Stat, id: u64, clock: Clock) -> FileAttr {
+    let mtime = shown(moment(stat.st_mtime, stat.st_mtime_nsec), clock);
     FileAttr {
         ino: INodeNo(id),
         size: u64::try_from(stat.st_size).unwrap_or(0),
         blocks: u64::try_from(stat.st_blocks).unwrap_or(0),
-        atime: moment(stat.st_atime, stat.st_atime_nsec),
-        mtime: moment(stat.st_mtime, stat.st_mtime_nsec),
-        ctime: moment(stat.st_ctime, stat.st_ctime_nsec),
+        atime: shown(moment(stat.st_atime, stat.st_atime_nsec), clock),
+        mtime,
+        ctime: match clock {
+            Clock::ChangeIsModification => mtime,
+            _ => shown(moment(stat.st_ctime, stat.st_ctime_nsec), clock),
+        },
         crtime: UNIX_EPOCH,
         kind: kind(Kind::from_raw_mode(stat.st_mode)),
         perm: (stat.st_mode & 0o7777) as u16,
@@ -44,6 +49,29 @@ fn moment<S: TryInto<i64>, N: TryInto<u32>>(seconds: S, nanoseconds: N) -> Syste
     let part = Duration::from_nanos(u64::from(nanoseconds.try_into().unwrap_or(0)));
     let whole = Duration::from_secs(seconds.unsigned_abs());
     if seconds < 0 { UNIX_EPOCH - whole + part } else { UNIX_EPOCH + whole + part }
+}
+
+/// What the server's clock shows when ours shows a time.
+fn shown(time: SystemTime, clock: Clock) -> SystemTime {
+    match clock {
+        Clock::Off(seconds) => shifted(time, seconds),
+        Clock::Right | Clock::ChangeIsModification => time,
+    }
+}
+
+/// The other way: what is to be stored so that a time is shown again as it was set.
+pub(crate) fn stored(time: Option<TimeOrNow>, clock: Clock) -> Option<TimeOrNow> {
+    match (time, clock) {
+        (Some(TimeOrNow::SpecificTime(time)), Clock::Off(seconds)) => {
+            Some(TimeOrNow::SpecificTime(shifted(time, -seconds)))
+        }
+        (time, _) => time,
+    }
+}
+
+fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
+    let by = Duration::from_secs(seconds.unsigned_abs());
+    if seconds < 0 { time - by } else { time + by }
 }
 
 /// Puts a time that is to be set into the form of `utimensat(2)`.

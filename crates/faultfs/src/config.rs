@@ -24,6 +24,18 @@ pub enum Offload {
     Yes,
 }
 
+/// The clock of the server, by which it gives files their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// It agrees with ours.
+    #[default]
+    Right,
+    /// It is ahead of ours by so many seconds, or behind.
+    Off(i64),
+    /// The time of the last change is not kept: it is said to be that of the last modification.
+    ChangeIsModification,
+}
+
 /// What a mount is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -37,6 +49,8 @@ pub struct Config {
     pub offload: Offload,
     /// Requests that can be on their way at once.
     pub in_flight: usize,
+    /// The server's clock.
+    pub clock: Clock,
     /// How long the kernel may believe what it was told of names and attributes.
     pub remembered: Duration,
     /// What goes wrong.
@@ -53,6 +67,7 @@ impl Default for Config {
             // What an NFS mount may have on its way (its default of session slots is 64) and to
             // spare, for the limit is to be the tested program's.
             in_flight: 128,
+            clock: Clock::Right,
             // As FUSE file systems and NFS do by default, in order of magnitude.
             remembered: Duration::from_secs(1),
             rules: Vec::new(),

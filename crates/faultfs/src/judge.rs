@@ -49,6 +49,10 @@ pub(crate) struct Verdict {
     pub(crate) is_lost: bool,
     pub(crate) all_hole: bool,
     pub(crate) all_data: bool,
+    /// A size that is told instead of the true one.
+    pub(crate) size: Option<u64>,
+    /// How much longer an attribute is than it was said to be.
+    pub(crate) grown: usize,
     /// It is answered after this time.
     pub(crate) wait: Duration,
 }
@@ -135,6 +139,7 @@ impl Judge {
                 When::Nth(nth) => number == nth,
                 When::From(first) => number >= first,
                 When::Offset(at) => (about.offset..about.offset + about.bytes).contains(&at),
+                When::Within(from, to) => about.offset < to && from < about.offset + about.bytes,
                 When::After(border) => {
                     let left = border.saturating_sub(before);
                     if left > 0 && left < about.bytes {
@@ -164,6 +169,8 @@ impl Verdict {
             Effect::Lose => self.is_lost = true,
             Effect::Hole => self.all_hole = true,
             Effect::Data => self.all_data = true,
+            Effect::Size(size) => self.size = Some(size),
+            Effect::Grow(bytes) => self.grown = bytes,
             Effect::Wait(time) => self.wait += time,
         }
     }
@@ -206,6 +213,13 @@ mod tests {
         let judge = judge("write@offset=100=EIO");
         let errno = |offset| judge.receive(&write(offset, 10)).1.errno;
         assert_eq!([errno(90), errno(91), errno(100), errno(101)], [None, Some(5), Some(5), None]);
+    }
+
+    #[test]
+    fn a_range_is_every_byte_in_it() {
+        let judge = judge("write@in=100-200=EIO");
+        let errno = |offset| judge.receive(&write(offset, 10)).1.errno;
+        assert_eq!([errno(90), errno(91), errno(199), errno(200)], [None, Some(5), Some(5), None]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod operation;
 mod rule;
 mod server;
 
-pub use config::{Config, Mode, Offload};
+pub use config::{Clock, Config, Mode, Offload};
 pub use judge::Seen;
 pub use mount::Mounted;
 pub use operation::Operation;

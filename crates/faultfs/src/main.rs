@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_faultfs::{Config, Mode, Mounted, Offload, Operation, Rule, Seen};
+use haul_faultfs::{Clock, Config, Mode, Mounted, Offload, Operation, Rule, Seen};
 
 const HELP: &str = "\
 Usage: faultfs [OPTION]... SOURCE POINT
@@ -18,10 +18,13 @@ unmounts.
       --direct         without the page cache: each request arrives as it was issued
       --offload        the server copies ranges by itself
       --in-flight N    as many requests at once (128)
+      --clock SECONDS  the server's clock is ahead by so many seconds (or -SECONDS behind), or
+                       'modification': it keeps no time of the last change but that
       --remembered MS  how long names and attributes may be remembered (1000)
       --rule RULE      OPERATION[:NAME][@WHEN]=EFFECT, any number of times, for example
                        write@3=ENOSPC, read:*.db@offset=1M=EIO, write@after=8M=ENOSPC,
-                       read@2+=short:4095, read=flip, fsync=lose, lseek=hole, open=wait:100
+                       write@in=1M-2M=EIO, read@2+=short:4095, read=flip, fsync=lose,
+                       lseek=hole, getattr:a=size:10, xattr@2+=grow:300, open=wait:100
 ";
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn arguments(
             "--data" => config.data_delay = milliseconds(&value()?)?,
             "--metadata" => config.metadata_delay = milliseconds(&value()?)?,
             "--remembered" => config.remembered = milliseconds(&value()?)?,
+            "--clock" => config.clock = clock(&value()?)?,
             "--direct" => config.mode = Mode::Direct,
             "--offload" => config.offload = Offload::Yes,
             "--in-flight" => {
@@ -91,6 +95,13 @@ fn arguments(
         Ok([source, point]) => Ok(Some((config, source, point))),
         Err(_) => Err("needs SOURCE and POINT; see --help".to_owned()),
     }
+}
+
+fn clock(text: &str) -> Result<Clock, String> {
+    if text == "modification" {
+        return Ok(Clock::ChangeIsModification);
+    }
+    text.parse().map(Clock::Off).map_err(|_| format!("not a number of seconds: {text}"))
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {

@@ -48,8 +48,10 @@ pub enum Operation {
     Rmdir,
     /// A name is changed.
     Rename,
-    /// Extended attributes are read, listed, set or removed.
+    /// Extended attributes are read or listed.
     Xattr,
+    /// An extended attribute is set or removed.
+    Setxattr,
     /// The file system is described.
     Statfs,
 }
@@ -79,6 +81,7 @@ pub(crate) const OPERATIONS: &[(Operation, &str)] = &[
     (Operation::Rmdir, "rmdir"),
     (Operation::Rename, "rename"),
     (Operation::Xattr, "xattr"),
+    (Operation::Setxattr, "setxattr"),
     (Operation::Statfs, "statfs"),
 ];
 

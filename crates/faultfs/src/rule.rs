@@ -1,9 +1,10 @@
 //! What goes wrong, when: rules, and how they are written down.
 //!
 //! `OPERATION[:NAME][@WHEN]=EFFECT`. NAME is a file's own name, and may begin or end with `*`. WHEN
-//! is `3` (the third such request), `3+` (from then on), `offset=1M` (requests for that byte) or
-//! `after=1M` (once that many bytes have been moved). EFFECT is the name or number of an error, or
-//! `short:BYTES`, `flip`, `lose`, `hole`, `data`, `wait:MILLISECONDS`.
+//! is `3` (the third such request), `3+` (from then on), `offset=1M` (requests for that byte), `in=1M-2M`
+//! (requests for any byte in between) or `after=1M` (once that many bytes have been moved). EFFECT is the
+//! name or number of an error, or `short:BYTES`, `flip`, `lose`, `hole`, `data`, `size:BYTES`,
+//! `grow:BYTES`, `wait:MILLISECONDS`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,6 +23,8 @@ pub enum When {
     From(u64),
     /// At requests for this byte of a file.
     Offset(u64),
+    /// At requests for any byte from the first to before the second.
+    Within(u64, u64),
     /// Once so many bytes have been moved; the request that crosses the border falls short.
     After(u64),
 }
@@ -41,6 +44,10 @@ pub enum Effect {
     Hole,
     /// `SEEK_HOLE` finds nothing, as if there were none.
     Data,
+    /// A file is said to have this size.
+    Size(u64),
+    /// A value or list of attributes has this many bytes more than it was said to have.
+    Grow(usize),
     /// It takes longer.
     Wait(Duration),
 }
@@ -81,7 +88,7 @@ impl Rule {
     fn makes_sense(&self) -> bool {
         let data = self.operation.moves_data();
         let when = match self.when {
-            When::Offset(_) | When::After(_) => data,
+            When::Offset(_) | When::After(_) | When::Within(..) => data,
             _ => true,
         };
         let effect = match self.effect {
@@ -92,6 +99,8 @@ impl Rule {
                 matches!(self.operation, Operation::Write | Operation::Fsync | Operation::Fallocate)
             }
             Effect::Hole | Effect::Data => self.operation == Operation::Lseek,
+            Effect::Size(_) => matches!(self.operation, Operation::Lookup | Operation::Getattr),
+            Effect::Grow(_) => self.operation == Operation::Xattr,
         };
         when && effect
     }
@@ -138,6 +147,11 @@ fn when_of(text: &str) -> Option<When> {
     if let Some(bytes) = text.strip_prefix("offset=") {
         return bytes_of(bytes).map(When::Offset);
     }
+    if let Some(range) = text.strip_prefix("in=") {
+        let (from, to) = range.split_once('-')?;
+        let (from, to) = (bytes_of(from)?, bytes_of(to)?);
+        return (from < to).then_some(When::Within(from, to));
+    }
     if let Some(bytes) = text.strip_prefix("after=") {
         return bytes_of(bytes).map(When::After);
     }
@@ -157,6 +171,12 @@ fn effect_of(text: &str) -> Option<Effect> {
     }
     if let Some(bytes) = text.strip_prefix("short:") {
         return usize::try_from(bytes_of(bytes)?).ok().map(Effect::Short);
+    }
+    if let Some(bytes) = text.strip_prefix("size:") {
+        return bytes_of(bytes).map(Effect::Size);
+    }
+    if let Some(bytes) = text.strip_prefix("grow:") {
+        return usize::try_from(bytes_of(bytes)?).ok().map(Effect::Grow);
     }
     if let Some(time) = text.strip_prefix("wait:") {
         return time.parse().ok().map(|time| Effect::Wait(Duration::from_millis(time)));
@@ -205,6 +225,10 @@ mod tests {
             Rule::new(Operation::Write, When::From(2), Effect::Short(4096))
         );
         assert_eq!(rule("lseek=hole"), Rule::new(Operation::Lseek, When::Always, Effect::Hole));
+        assert_eq!(rule("write@in=1M-2M=EIO").when, When::Within(1 << 20, 2 << 20));
+        assert_eq!(rule("getattr:a=size:10").effect, Effect::Size(10));
+        assert_eq!(rule("xattr@2+=grow:1K").effect, Effect::Grow(1024));
+        assert_eq!(rule("setxattr=EDQUOT").operation, Operation::Setxattr);
         assert_eq!(rule("flush=116").effect, Effect::Errno(116));
         assert_eq!(
             rule("fsync@after=1=lose".replace("@after=1", "").as_str()).effect,
@@ -214,9 +238,17 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in
-            ["write", "write@0=EIO", "fly=EIO", "read=EWHAT", "lookup=flip", "open@after=1M=EIO"]
-        {
+        for text in [
+            "write",
+            "write@0=EIO",
+            "write@in=2M-1M=EIO",
+            "fly=EIO",
+            "read=EWHAT",
+            "read=size:1",
+            "setxattr=grow:1",
+            "lookup=flip",
+            "open@after=1M=EIO",
+        ] {
             assert!(text.parse::<Rule>().is_err(), "{text}");
         }
     }

@@ -1,9 +1,9 @@
 //! Rules do what they say, as a program sees it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
-use haul_faultfs::{Config, Mode};
+use haul_faultfs::{Clock, Config, Mode};
 use haul_sys::fs::close;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -116,4 +116,59 @@ fn names_fail_too() {
     fs::remove_file(at("a")).unwrap();
     assert!(fs::read_dir(mounted.path()).unwrap().next().unwrap().is_err());
     assert_eq!(code(&fs::metadata(at("c")).unwrap_err()), Some(116));
+}
+
+#[test]
+fn a_part_of_a_file_cannot_be_written() {
+    let Some(place) = place() else { return };
+    let mounted = faulty(&place, &["write:a@in=1000-2000=EIO"], &direct());
+    let file = File::create(mounted.path().join("a")).unwrap();
+    file.write_all_at(&[1; 1000], 0).unwrap();
+    assert_eq!(code(&file.write_all_at(&[1; 10], 1999).unwrap_err()), Some(5));
+    file.write_all_at(&[1; 1000], 2000).unwrap();
+}
+
+#[test]
+fn sizes_are_lied_about() {
+    let Some(place) = place() else { return };
+    filled(&place, 100);
+    let mounted = faulty(&place, &["lookup:a=size:7", "getattr:a=size:7"], &Config::default());
+    assert_eq!(fs::metadata(mounted.path().join("a")).unwrap().len(), 7);
+}
+
+#[test]
+fn attributes_grow_and_cannot_be_set() {
+    let Some(place) = place() else { return };
+    filled(&place, 100);
+    let rules = ["xattr:a@2+=grow:10", "setxattr:b=EDQUOT"];
+    let mounted = faulty(&place, &rules, &Config::default());
+    let (a, b) = (mounted.path().join("a"), mounted.path().join("b"));
+    let set =
+        |path| rustix::fs::setxattr(path, "user.a", b"12345", rustix::fs::XattrFlags::empty());
+    set(&a).unwrap();
+    fs::write(&b, "b").unwrap();
+    assert_eq!(set(&b), Err(Errno::DQUOT));
+    let get = |room: &mut [u8]| rustix::fs::getxattr(&a, "user.a", room);
+    assert_eq!(get(&mut [0; 100]), Ok(5));
+    assert_eq!(get(&mut [0; 5]), Err(Errno::RANGE));
+    assert_eq!(get(&mut [0; 100]), Ok(15));
+}
+
+#[test]
+fn a_clock_is_off_and_times_that_are_set_are_kept() {
+    let Some(place) = place() else { return };
+    filled(&place, 100);
+    let config = Config { clock: Clock::Off(-3600), ..Config::default() };
+    let mounted = faulty(&place, &[], &config);
+    let (there, below) = (mounted.path().join("a"), place.below.join("a"));
+    let shift = fs::metadata(&below).unwrap().ctime() - fs::metadata(&there).unwrap().ctime();
+    assert_eq!(shift, 3600);
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(1_000_000_000_123_456_789);
+    File::options().write(true).open(&there).unwrap().set_modified(time).unwrap();
+    assert_eq!(fs::metadata(&there).unwrap().modified().unwrap(), time);
+    drop(mounted);
+    let config = Config { clock: Clock::ChangeIsModification, ..Config::default() };
+    let mounted = faulty(&place, &[], &config);
+    let told = fs::metadata(mounted.path().join("a")).unwrap();
+    assert_eq!((told.ctime(), told.ctime_nsec()), (told.mtime(), told.mtime_nsec()));
 }

@@ -114,7 +114,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Lookup,
             name,
-            move |server, name| server.find(parent, name),
+            move |server, name, verdict| server.find(parent, name, verdict),
             entry(reply),
         );
     }
@@ -127,7 +127,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Getattr,
             ino,
-            move |server| server.attributes(ino),
+            move |server, verdict| server.attributes(ino, verdict),
             attributes(reply),
         );
     }
@@ -154,7 +154,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Setattr,
             ino,
-            move |server| server.change(ino, fh, change),
+            move |server, _| server.change(ino, fh, change),
             attributes(reply),
         );
     }
@@ -163,7 +163,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Readlink,
             ino,
-            move |server| server.readlink(ino),
+            move |server, _| server.readlink(ino),
             move |_, answer| match answer {
                 Ok(text) => reply.data(&text),
                 Err(errno) => reply.error(errno),
@@ -185,7 +185,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Mknod,
             name,
-            move |server, name| server.mknod(caller, parent, name, (mode, rdev)),
+            move |server, name, _| server.mknod(caller, parent, name, (mode, rdev)),
             entry(reply),
         );
     }
@@ -203,7 +203,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Mkdir,
             name,
-            move |server, name| server.mkdir(caller, parent, name, mode),
+            move |server, name, _| server.mkdir(caller, parent, name, mode),
             entry(reply),
         );
     }
@@ -212,7 +212,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Unlink,
             name,
-            move |server, name| server.remove(parent, name, AtFlags::empty()),
+            move |server, name, _| server.remove(parent, name, AtFlags::empty()),
             empty(reply),
         );
     }
@@ -221,7 +221,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Rmdir,
             name,
-            move |server, name| server.remove(parent, name, AtFlags::REMOVEDIR),
+            move |server, name, _| server.remove(parent, name, AtFlags::REMOVEDIR),
             empty(reply),
         );
     }
@@ -239,7 +239,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Symlink,
             name,
-            move |server, name| server.symlink(caller, parent, name, &text),
+            move |server, name, _| server.symlink(caller, parent, name, &text),
             entry(reply),
         );
     }
@@ -258,7 +258,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Rename,
             name,
-            move |server, name| {
+            move |server, name, _| {
                 server.rename((parent, name), (new_parent, &new_name), flags.bits())
             },
             empty(reply),
@@ -269,7 +269,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Link,
             name,
-            move |server, name| server.link(ino, parent, name),
+            move |server, name, _| server.link(ino, parent, name),
             entry(reply),
         );
     }
@@ -278,7 +278,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Open,
             ino,
-            move |server| server.open(ino, flags),
+            move |server, _| server.open(ino, flags),
             opened(reply, Server::open_flags),
         );
     }
@@ -357,7 +357,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Opendir,
             ino,
-            move |server| server.open_directory(ino),
+            move |server, _| server.open_directory(ino),
             opened(reply, |_| FopenFlags::empty()),
         );
     }
@@ -409,7 +409,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Statfs,
             OsStr::new(""),
-            |server, _| server.describe(),
+            |server, _, _| server.describe(),
             move |_, answer| match answer {
                 Ok(about) => reply.statfs(
                     about.f_blocks,
@@ -438,9 +438,9 @@ impl Filesystem for Front {
     ) {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.of_node(
-            Operation::Xattr,
+            Operation::Setxattr,
             ino,
-            move |server| server.set_xattr(ino, &name, &value, flags),
+            move |server, _| server.set_xattr(ino, &name, &value, flags),
             empty(reply),
         );
     }
@@ -450,7 +450,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Xattr,
             ino,
-            move |server| server.get_xattr(ino, &name, size),
+            move |server, verdict| server.get_xattr(ino, &name, size, verdict),
             told(reply),
         );
     }
@@ -459,7 +459,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Xattr,
             ino,
-            move |server| server.list_xattr(ino, size),
+            move |server, verdict| server.list_xattr(ino, size, verdict),
             told(reply),
         );
     }
@@ -467,9 +467,9 @@ impl Filesystem for Front {
     fn removexattr(&self, _: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.to_owned();
         self.of_node(
-            Operation::Xattr,
+            Operation::Setxattr,
             ino,
-            move |server| server.remove_xattr(ino, &name),
+            move |server, _| server.remove_xattr(ino, &name),
             empty(reply),
         );
     }
@@ -488,7 +488,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Create,
             name,
-            move |server, name| server.create(caller, parent, name, (mode, flags)),
+            move |server, name, _| server.create(caller, parent, name, (mode, flags)),
             move |server, answer| match answer {
                 Ok((found, number)) => {
                     let (handle, flags) = (FileHandle(number), server.open_flags());

@@ -15,7 +15,7 @@ use fuser::{FileHandle, INodeNo};
 
 use self::later::Later;
 pub(crate) use self::later::processors;
-use crate::config::{Config, Mode, Offload};
+use crate::config::{Clock, Config, Mode, Offload};
 use crate::judge::{About, Judge, Verdict};
 use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
@@ -46,6 +46,7 @@ struct Caller {
 struct Server {
     nodes: Nodes,
     mode: Mode,
+    clock: Clock,
     remembered: Duration,
 }
 
@@ -72,7 +73,8 @@ pub(crate) struct Front {
 impl Front {
     /// Fails where no threads are to be had.
     pub(crate) fn new(nodes: Nodes, judge: Arc<Judge>, config: &Config) -> std::io::Result<Front> {
-        let server = Server { nodes, mode: config.mode, remembered: config.remembered };
+        let Config { mode, clock, remembered, .. } = *config;
+        let server = Server { nodes, mode, clock, remembered };
         Ok(Front {
             server: Arc::new(server),
             judge,
@@ -135,12 +137,12 @@ impl Front {
         &self,
         operation: Operation,
         name: &OsStr,
-        act: impl FnOnce(&Server, &OsStr) -> Answer<T> + Send + 'static,
+        act: impl FnOnce(&Server, &OsStr, Verdict) -> Answer<T> + Send + 'static,
         tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
         let about = About { operation, name: name.as_bytes(), offset: 0, bytes: 0 };
         let name = name.to_owned();
-        self.receive(&about, move |server, _| act(server, &name), tell);
+        self.receive(&about, move |server, verdict| act(server, &name, verdict), tell);
     }
 
     /// Takes in what is about a node.
@@ -148,14 +150,14 @@ impl Front {
         &self,
         operation: Operation,
         ino: INodeNo,
-        act: impl FnOnce(&Server) -> Answer<T> + Send + 'static,
+        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
         tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
         // One that is not known fails when it is used.
         let node = self.server.nodes.get(ino).ok();
         let name = node.as_ref().map_or(&[][..], |node| &node.name);
         let about = About { operation, name, offset: 0, bytes: 0 };
-        self.receive(&about, move |server, _| act(server), tell);
+        self.receive(&about, act, tell);
     }
 
     /// Takes in what is about a range of an open file.

@@ -13,19 +13,21 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::data::kept_flags;
+use super::properties::sized;
 use super::{Answer, Caller, Server, failure};
 use crate::attributes::{described, kind};
+use crate::judge::Verdict;
 use crate::nodes::Node;
 
 impl Server {
     fn found(&self, parent: &Node, name: &OsStr) -> Answer<FileAttr> {
         let (id, stat) = self.nodes.find(parent, name).map_err(failure)?;
-        Ok(described(&stat, id))
+        Ok(described(&stat, id, self.clock))
     }
 
-    pub(super) fn find(&self, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
+    pub(super) fn find(&self, parent: INodeNo, name: &OsStr, verdict: Verdict) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
-        self.found(&parent, name)
+        Ok(sized(self.found(&parent, name)?, verdict))
     }
 
     /// Gives what was just made to whom it belongs; the server may be somebody else.

@@ -11,7 +11,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Answer, Server, failure};
-use crate::attributes::{described, to_set};
+use crate::attributes::{described, stored, to_set};
+use crate::judge::Verdict;
 use crate::nodes::Node;
 
 /// What a program sets at once.
@@ -30,10 +31,10 @@ pub(super) enum Told {
 }
 
 impl Server {
-    pub(super) fn attributes(&self, ino: INodeNo) -> Answer<FileAttr> {
+    pub(super) fn attributes(&self, ino: INodeNo, verdict: Verdict) -> Answer<FileAttr> {
         let node = self.node(ino)?;
         let stat = fstat(&node.fd).map_err(failure)?;
-        Ok(described(&stat, ino.0))
+        Ok(sized(described(&stat, ino.0, self.clock), verdict))
     }
 
     pub(super) fn change(
@@ -57,12 +58,13 @@ impl Server {
             self.resize(&node, fh, size)?;
         }
         let (atime, mtime) = change.times;
+        let (atime, mtime) = (stored(atime, self.clock), stored(mtime, self.clock));
         if atime.is_some() || mtime.is_some() {
             let times = Timestamps { last_access: to_set(atime), last_modification: to_set(mtime) };
             utimensat(CWD, node.path(), &times, AtFlags::empty()).map_err(failure)?;
         }
         let stat = fstat(&node.fd).map_err(failure)?;
-        Ok(described(&stat, ino.0))
+        Ok(described(&stat, ino.0, self.clock))
     }
 
     fn resize(&self, node: &Node, fh: Option<FileHandle>, size: u64) -> Answer<()> {
@@ -78,18 +80,33 @@ impl Server {
         }
     }
 
-    pub(super) fn get_xattr(&self, ino: INodeNo, name: &OsStr, room: u32) -> Answer<Told> {
+    pub(super) fn get_xattr(
+        &self,
+        ino: INodeNo,
+        name: &OsStr,
+        room: u32,
+        verdict: Verdict,
+    ) -> Answer<Told> {
         let node = self.node(ino)?;
         let mut value = vec![0; 65_536];
         let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
-        told(value, length, room)
+        value.truncate(length);
+        value.resize(length + verdict.grown, b'+');
+        told(value, room)
     }
 
-    pub(super) fn list_xattr(&self, ino: INodeNo, room: u32) -> Answer<Told> {
+    pub(super) fn list_xattr(&self, ino: INodeNo, room: u32, verdict: Verdict) -> Answer<Told> {
         let node = self.node(ino)?;
         let mut names = vec![0; 65_536];
         let length = listxattr(node.path(), &mut names).map_err(failure)?;
-        told(names, length, room)
+        names.truncate(length);
+        if verdict.grown > 0 {
+            // Names that are not there any more when they are asked for.
+            names.extend_from_slice(b"user.");
+            names.resize(length + verdict.grown.max(b"user.+".len()), b'+');
+            names.push(0);
+        }
+        told(names, room)
     }
 
     pub(super) fn set_xattr(
@@ -116,14 +133,20 @@ impl Server {
     }
 }
 
-fn told(mut value: Vec<u8>, length: usize, room: u32) -> Answer<Told> {
-    let told = u32::try_from(length).unwrap_or(u32::MAX);
+/// Gives a file the size that a rule says.
+pub(super) fn sized(attributes: FileAttr, verdict: Verdict) -> FileAttr {
+    let is_file = attributes.kind == fuser::FileType::RegularFile;
+    let size = verdict.size.filter(|_| is_file).unwrap_or(attributes.size);
+    FileAttr { size, ..attributes }
+}
+
+fn told(value: Vec<u8>, room: u32) -> Answer<Told> {
+    let told = u32::try_from(value.len()).unwrap_or(u32::MAX);
     if room == 0 {
         return Ok(Told::Length(told));
     }
     if told > room {
         return Err(failure(Errno::RANGE));
     }
-    value.truncate(length);
     Ok(Told::Value(value))
 }
