@@ -51,6 +51,8 @@ pub(crate) struct Verdict {
     pub(crate) all_data: bool,
     /// A size that is told instead of the true one.
     pub(crate) size: Option<u64>,
+    /// Blocks that are told instead of the true ones.
+    pub(crate) blocks: Option<u64>,
     /// How much longer an attribute is than it was said to be.
     pub(crate) grown: usize,
     /// It is answered after this time.
@@ -170,6 +172,7 @@ impl Verdict {
             Effect::Hole => self.all_hole = true,
             Effect::Data => self.all_data = true,
             Effect::Size(size) => self.size = Some(size),
+            Effect::Blocks(count) => self.blocks = Some(count),
             Effect::Grow(bytes) => self.grown = bytes,
             Effect::Wait(time) => self.wait += time,
         }

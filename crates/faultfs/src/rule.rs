@@ -4,7 +4,7 @@
 //! is `3` (the third such request), `3+` (from then on), `offset=1M` (requests for that byte), `in=1M-2M`
 //! (requests for any byte in between) or `after=1M` (once that many bytes have been moved). EFFECT is the
 //! name or number of an error, or `short:BYTES`, `flip`, `lose`, `hole`, `data`, `size:BYTES`,
-//! `grow:BYTES`, `wait:MILLISECONDS`.
+//! `blocks:COUNT`, `grow:BYTES`, `wait:MILLISECONDS`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,6 +46,8 @@ pub enum Effect {
     Data,
     /// A file is said to have this size.
     Size(u64),
+    /// A file is said to have this many blocks of 512 bytes.
+    Blocks(u64),
     /// A value or list of attributes has this many bytes more than it was said to have.
     Grow(usize),
     /// It takes longer.
@@ -99,7 +101,9 @@ impl Rule {
                 matches!(self.operation, Operation::Write | Operation::Fsync | Operation::Fallocate)
             }
             Effect::Hole | Effect::Data => self.operation == Operation::Lseek,
-            Effect::Size(_) => matches!(self.operation, Operation::Lookup | Operation::Getattr),
+            Effect::Size(_) | Effect::Blocks(_) => {
+                matches!(self.operation, Operation::Lookup | Operation::Getattr)
+            }
             Effect::Grow(_) => self.operation == Operation::Xattr,
         };
         when && effect
@@ -175,6 +179,9 @@ fn effect_of(text: &str) -> Option<Effect> {
     if let Some(bytes) = text.strip_prefix("size:") {
         return bytes_of(bytes).map(Effect::Size);
     }
+    if let Some(count) = text.strip_prefix("blocks:") {
+        return count.parse().ok().map(Effect::Blocks);
+    }
     if let Some(bytes) = text.strip_prefix("grow:") {
         return usize::try_from(bytes_of(bytes)?).ok().map(Effect::Grow);
     }
@@ -227,6 +234,7 @@ mod tests {
         assert_eq!(rule("lseek=hole"), Rule::new(Operation::Lseek, When::Always, Effect::Hole));
         assert_eq!(rule("write@in=1M-2M=EIO").when, When::Within(1 << 20, 2 << 20));
         assert_eq!(rule("getattr:a=size:10").effect, Effect::Size(10));
+        assert_eq!(rule("lookup=blocks:0").effect, Effect::Blocks(0));
         assert_eq!(rule("xattr@2+=grow:1K").effect, Effect::Grow(1024));
         assert_eq!(rule("setxattr=EDQUOT").operation, Operation::Setxattr);
         assert_eq!(rule("flush=116").effect, Effect::Errno(116));

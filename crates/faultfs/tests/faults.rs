@@ -132,8 +132,13 @@ fn a_part_of_a_file_cannot_be_written() {
 fn sizes_are_lied_about() {
     let Some(place) = place() else { return };
     filled(&place, 100);
-    let mounted = faulty(&place, &["lookup:a=size:7", "getattr:a=size:7"], &Config::default());
-    assert_eq!(fs::metadata(mounted.path().join("a")).unwrap().len(), 7);
+    let mounted = faulty(
+        &place,
+        &["lookup:a=size:7", "getattr:a=size:7", "lookup=blocks:1", "getattr=blocks:1"],
+        &Config::default(),
+    );
+    let told = fs::metadata(mounted.path().join("a")).unwrap();
+    assert_eq!((told.len(), told.blocks()), (7, 1));
 }
 
 #[test]

@@ -133,11 +133,12 @@ impl Server {
     }
 }
 
-/// Gives a file the size that a rule says.
+/// Gives a file the size and the blocks that rules say.
 pub(super) fn sized(attributes: FileAttr, verdict: Verdict) -> FileAttr {
     let is_file = attributes.kind == fuser::FileType::RegularFile;
     let size = verdict.size.filter(|_| is_file).unwrap_or(attributes.size);
-    FileAttr { size, ..attributes }
+    let blocks = verdict.blocks.filter(|_| is_file).unwrap_or(attributes.blocks);
+    FileAttr { size, blocks, ..attributes }
 }
 
 fn told(value: Vec<u8>, room: u32) -> Answer<Told> {
