@@ -19,6 +19,7 @@ mod data;
 mod data_options;
 mod dd;
 mod dd_blocks;
+mod devices;
 mod ends;
 mod errors;
 mod fidelity;

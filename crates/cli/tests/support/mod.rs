@@ -1,5 +1,6 @@
 //! What the tests share: places to work in, ways to run the program, ways to judge a tree.
 
+pub(crate) mod failing;
 pub(crate) mod fence;
 pub(crate) mod filter;
 pub(crate) mod gnu;

@@ -1,0 +1,121 @@
+//! A journalled file system on a device of which some data blocks cannot be written.
+//!
+//! There need be no device mapper: an ext4 in a file, on a loop device, and the file lies on a file system
+//! that fails writes to a part of it. Metadata and journal are packed at the beginning, and the directory
+//! that is written to is there and large enough beforehand, so only contents of files are hit.
+
+use std::fs;
+use std::path::PathBuf;
+
+use haul_faultfs::{Config, Mounted, Rule};
+
+use super::run::Call;
+use super::scratch::Scratch;
+use super::{Outcome, has, ignored, is_root};
+
+/// The size of the file system.
+const IMAGE_BYTES: u64 = 160 << 20;
+
+/// Up to here everything can be written: tables of inodes, the journal and the directory take less.
+const SOUND_BYTES: u64 = 8 << 20;
+
+/// Names that the directory has had, so that it has room for as many.
+const NAMES: usize = 3000;
+
+/// The file system, mounted.
+pub(crate) struct Failing {
+    is_mounted: bool,
+    faults: Option<Mounted>,
+    /// Where it is mounted; `t` in it is an empty directory.
+    pub(crate) mount: PathBuf,
+    image: PathBuf,
+    /// Goes last: the others are below it.
+    scratch: Scratch,
+}
+
+impl Failing {
+    /// Makes one of which the blocks between two places behind the sound ones fail; `None`, and the test
+    /// ignored, where that cannot be done.
+    pub(crate) fn new(from_bytes: u64, to_bytes: u64) -> Outcome<Option<Failing>> {
+        if !is_root()? || !has("mkfs.ext4")? {
+            return Ok(None);
+        }
+        if !PathBuf::from("/dev/fuse").exists() {
+            ignored("/dev/fuse")?;
+            return Ok(None);
+        }
+        let scratch = Scratch::new()?;
+        for name in ["below", "faulty", "mount"] {
+            fs::create_dir(scratch.at(name))?;
+        }
+        let (image, mount) = (scratch.at("below/image"), scratch.at("mount"));
+        fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
+        let layout = "packed_meta_blocks=1,lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+        let made = Call::of("mkfs.ext4").words(["-q", "-N", "8192", "-J", "size=4", "-E", layout]);
+        // It warns of its own layout.
+        let made = made.word(&image).run()?;
+        assert_eq!(made.code(), Some(0), "{made:?}");
+        let mut failing = Failing { is_mounted: false, faults: None, mount, image, scratch };
+        if !failing.mount_image(failing.image.clone())? {
+            ignored("loop devices")?;
+            return Ok(None);
+        }
+        failing.furnish()?;
+        failing.unmount()?;
+        let (from, to) = (SOUND_BYTES + from_bytes, SOUND_BYTES + to_bytes);
+        let rule: Rule = format!("write:image@in={from}-{to}=EIO").parse()?;
+        let config = Config { rules: vec![rule], ..Config::default() };
+        let point = failing.scratch.at("faulty");
+        failing.faults = Some(Mounted::new(&failing.scratch.at("below"), &point, &config)?);
+        if !failing.mount_image(point.join("image"))? {
+            ignored("loop devices on a file system in user space")?;
+            return Ok(None);
+        }
+        Ok(Some(failing))
+    }
+
+    /// Makes a directory with room.
+    fn furnish(&self) -> Outcome {
+        let dir = self.mount.join("t");
+        fs::create_dir(&dir)?;
+        for number in 0..NAMES {
+            fs::write(dir.join(format!("{number:040}")), "")?;
+        }
+        for number in 0..NAMES {
+            fs::remove_file(dir.join(format!("{number:040}")))?;
+        }
+        Ok(())
+    }
+
+    fn mount_image(&mut self, image: PathBuf) -> Outcome<bool> {
+        let mounted =
+            Call::of("mount").words(["-o", "loop"]).word(image).word(&self.mount).run()?;
+        self.is_mounted = mounted.code() == Some(0);
+        Ok(self.is_mounted)
+    }
+
+    fn unmount(&mut self) -> Outcome {
+        if std::mem::take(&mut self.is_mounted) {
+            Call::of("umount").word(&self.mount).succeed()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the device away and shows what has got to the disk, from a sound device.
+    pub(crate) fn reveal(&mut self) -> Outcome {
+        self.unmount()?;
+        if let Some(faults) = self.faults.take() {
+            faults.unmount()?;
+        }
+        let image = self.image.clone();
+        if self.mount_image(image)? { Ok(()) } else { Err("it cannot be mounted again".into()) }
+    }
+}
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        // A failure leaves a mount of which the scratch folder's removal will complain.
+        let _unmounted = self.unmount();
+        self.faults = None;
+    }
+}
