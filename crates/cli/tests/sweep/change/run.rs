@@ -1,14 +1,19 @@
 //! Stepping through a command: which moments, which changes, one run for each.
 
 use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use haul_faultfs::{Clock, Config, Mounted};
 
 use super::alter::{Change, changes};
-use super::case::{Case, Does, case};
+use super::case::{Case, case};
 use super::stage::{Places, Stage};
 use super::verdict::Run;
 use crate::mv::Two;
-use crate::support::Outcome;
+use crate::support::scratch::Scratch;
 use crate::support::stepper::{self, Stepped};
+use crate::support::{Outcome, ignored};
 use crate::sweep::faults::{Extent, is_chosen};
 
 /// Calls that touch neither tree, after which a stop would show nothing new.
@@ -39,9 +44,9 @@ const DULL: [libc::c_long; 20] = [
 const FEW: usize = 5;
 
 /// What came of stepping through a command.
-pub(super) struct Swept {
-    pub(super) changes: usize,
-    pub(super) wrong: Vec<String>,
+struct Swept {
+    changes: usize,
+    wrong: Vec<String>,
 }
 
 /// Steps through a case of the table.
@@ -50,8 +55,40 @@ pub(super) fn sweep(name: &str) -> Outcome {
     if !is_chosen(&shown) {
         return Ok(());
     }
-    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
-    let Some(Swept { changes, wrong }) = step_through(case, None)? else { return Ok(()) };
+    let Some(two) = Two::new()? else { return Ok(()) };
+    judge(&shown, step_through(named(name)?, two, None)?)
+}
+
+/// The same with the source on a server whose clock is not ours.
+pub(super) fn sweep_by(name: &str, clock: Clock) -> Outcome {
+    let shown = format!("{name}, changed meanwhile, from a server with a clock: {clock:?}");
+    if !is_chosen(&shown) {
+        return Ok(());
+    }
+    let Some(two) = Two::new()? else { return Ok(()) };
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        return ignored("root and /dev/fuse");
+    }
+    let Two { here: local, there } = two;
+    for name in ["below", "server"] {
+        std::fs::create_dir(local.at(name))?;
+    }
+    // Nothing is remembered, so that each look is one at the server.
+    let config = Config { clock, remembered: Duration::ZERO, ..Config::default() };
+    let mounted = Mounted::new(&local.at("below"), &local.at("server"), &config)?;
+    let here = Scratch::below(mounted.path())?;
+    let swept = step_through(named(name)?, Two { here, there }, None)?;
+    mounted.unmount()?;
+    judge(&shown, swept)
+}
+
+fn named(name: &str) -> Outcome<&'static Case> {
+    Ok(case(name).ok_or_else(|| format!("there is no case {name:?}"))?)
+}
+
+/// Tells what came of it, and ends the test if anything is wrong.
+fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
+    let Some(Swept { changes, wrong }) = swept else { return Ok(()) };
     // The tally of `cargo xtask sweep` reads this line.
     writeln!(std::io::stdout(), "swept {shown}: {changes} injections, {} violations", wrong.len())?;
     assert!(changes > 20, "{shown}: only {changes} changes");
@@ -61,11 +98,10 @@ pub(super) fn sweep(name: &str) -> Outcome {
 
 /// Steps through a command, or through a line of shell in its place; `None`, and the test ignored, where
 /// that cannot be done.
-pub(super) fn step_through(case: &Case, impostor: Option<&'static str>) -> Outcome<Option<Swept>> {
+fn step_through(case: &Case, two: Two, impostor: Option<&'static str>) -> Outcome<Option<Swept>> {
     if !stepper::is_usable()? {
         return Ok(None);
     }
-    let Some(two) = Two::new()? else { return Ok(None) };
     let stage = Stage::new(two, case, impostor);
     stage.reset()?;
     let learned = stage.run(&mut |_| Ok(()))?;
@@ -139,9 +175,8 @@ fn run_with(
 
 /// Demands that a line of shell, which is wrong on purpose, is found out.
 pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Outcome {
-    let case = case(name).ok_or_else(|| format!("there is no case {name:?}"))?;
-    assert_ne!(case.does, Does::Cleans);
-    let Some(swept) = step_through(case, Some(impostor))? else { return Ok(()) };
+    let Some(two) = Two::new()? else { return Ok(()) };
+    let Some(swept) = step_through(named(name)?, two, Some(impostor))? else { return Ok(()) };
     let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));
     assert!(is_found, "{impostor}: {} changes, {:?}", swept.changes, swept.wrong);
     Ok(())

@@ -1,7 +1,9 @@
 //! One test for each case, so that they run side by side and are named where they fail.
 
+use haul_faultfs::Clock;
+
 use super::case::CASES;
-use super::run::{demand_found, sweep};
+use super::run::{demand_found, sweep, sweep_by};
 use crate::support::Outcome;
 
 #[test]
@@ -77,6 +79,26 @@ fn a_file_written_atomically_while_its_name_changes() -> Outcome {
 #[test]
 fn a_folder_cleaned_while_it_changes() -> Outcome {
     sweep("clean")
+}
+
+#[test]
+fn a_tree_moved_from_a_server_whose_clock_is_behind_while_it_changes() -> Outcome {
+    sweep_by("mv", Clock::Off(-3600))
+}
+
+#[test]
+fn operands_moved_from_a_server_whose_clock_is_behind_while_they_change() -> Outcome {
+    sweep_by("mv of many operands", Clock::Off(-3600))
+}
+
+#[test]
+fn a_tree_moved_from_a_server_whose_clock_is_ahead_while_it_changes() -> Outcome {
+    sweep_by("mv", Clock::Off(3600))
+}
+
+#[test]
+fn a_tree_moved_from_a_server_without_times_of_change_while_it_changes() -> Outcome {
+    sweep_by("mv", Clock::ChangeIsModification)
 }
 
 #[test]
