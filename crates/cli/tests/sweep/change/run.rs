@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haul_faultfs::{Clock, Config, Mounted};
 
-use super::alter::{Change, changes};
+use super::alter::{Alteration, Change, changes};
 use super::case::{Case, case};
 use super::stage::{Places, Stage};
 use super::verdict::Run;
@@ -56,7 +56,8 @@ pub(super) fn sweep(name: &str) -> Outcome {
         return Ok(());
     }
     let Some(two) = Two::new()? else { return Ok(()) };
-    judge(&shown, step_through(named(name)?, two, None)?)
+    let case = named(name)?;
+    judge(&shown, step_through(&Stage::new(two, case, None), &changes(case))?)
 }
 
 /// The same with the source on a server whose clock is not ours.
@@ -77,7 +78,14 @@ pub(super) fn sweep_by(name: &str, clock: Clock) -> Outcome {
     let config = Config { clock, remembered: Duration::ZERO, ..Config::default() };
     let mounted = Mounted::new(&local.at("below"), &local.at("server"), &config)?;
     let here = Scratch::below(mounted.path())?;
-    let swept = step_through(named(name)?, Two { here, there }, None)?;
+    let case = named(name)?;
+    let mut changes = changes(case);
+    if clock == Clock::ChangeIsModification {
+        // A time that was put back, and no other: nothing but reading everything again would tell.
+        changes.retain(|change| change.how != Alteration::TouchBack);
+    }
+    // It goes before the mount that it is on.
+    let swept = step_through(&Stage::new(Two { here, there }, case, None), &changes)?;
     mounted.unmount()?;
     judge(&shown, swept)
 }
@@ -96,22 +104,21 @@ fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
     Ok(())
 }
 
-/// Steps through a command, or through a line of shell in its place; `None`, and the test ignored, where
+/// Steps through a command with a list of changes; `None`, and the test ignored, where
 /// that cannot be done.
-fn step_through(case: &Case, two: Two, impostor: Option<&'static str>) -> Outcome<Option<Swept>> {
+fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
     if !stepper::is_usable()? {
         return Ok(None);
     }
-    let stage = Stage::new(two, case, impostor);
     stage.reset()?;
     let learned = stage.run(&mut |_| Ok(()))?;
     assert_eq!((learned.done.code(), learned.hung), (Some(0), false), "{:?}", learned.done);
     let moments = moments(&learned);
     assert!(moments.len() > 4, "only {} moments", moments.len());
     let mut swept = Swept { changes: 0, wrong: Vec::new() };
-    for (index, change) in changes(case).into_iter().enumerate() {
+    for (index, change) in changes.iter().enumerate() {
         for moment in chosen(&moments, index) {
-            if let Some(found) = run_with(&stage, change, moment, &learned)? {
+            if let Some(found) = run_with(stage, *change, moment, &learned)? {
                 swept.changes += 1;
                 swept.wrong.extend(found);
             }
@@ -176,7 +183,9 @@ fn run_with(
 /// Demands that a line of shell, which is wrong on purpose, is found out.
 pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Outcome {
     let Some(two) = Two::new()? else { return Ok(()) };
-    let Some(swept) = step_through(named(name)?, two, Some(impostor))? else { return Ok(()) };
+    let case = named(name)?;
+    let stage = Stage::new(two, case, Some(impostor));
+    let Some(swept) = step_through(&stage, &changes(case))? else { return Ok(()) };
     let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));
     assert!(is_found, "{impostor}: {} changes, {:?}", swept.changes, swept.wrong);
     Ok(())
