@@ -156,6 +156,14 @@ pub(super) const CASES: &[Case] = &[
         promise: Promise::OldOrNew,
         ..COPY
     },
+    Case { name: "cp -a --verify", words: &["cp", "-a", "--verify", "--jobs=1"], ..COPY },
+    Case {
+        name: "cp -a --verify --durable, over older files",
+        words: &["cp", "-a", "--verify", "--durable", "--jobs=1"],
+        older: Older::Files,
+        promise: Promise::OldOrNew,
+        ..COPY
+    },
     Case { name: "mv across file systems", ..MOVE },
     Case { name: "mv across file systems, several workers", words: &["mv", "--jobs=3"], ..MOVE },
     Case {

@@ -5,6 +5,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{XattrFlags, setxattr};
+use rustix::io::Errno;
+
 use crate::support::Outcome;
 use crate::support::run::{Call, haul};
 use crate::support::scratch::Scratch;
@@ -36,6 +39,9 @@ const FILES: [(&str, usize); 5] =
 
 /// How long the source is where it is one file.
 const FILE_BYTES: usize = 300_000;
+
+/// More than a first buffer for attributes has room for, and less than the block of a small ext4.
+const ATTRIBUTE_BYTES: usize = 300;
 
 /// What the older files hold.
 pub(super) const OLDER: u8 = 9;
@@ -144,6 +150,13 @@ fn furnish(furnishing: Furnishing, root: &Path) -> Outcome {
     symlink("../w/victim", root.join("out"))?;
     symlink("../../w", root.join("d/out"))?;
     fs::hard_link(root.join("b"), root.join("d/twin"))?;
+    // Longer than a first buffer; some file systems have no attributes of users.
+    for name in ["a", "d"] {
+        match setxattr(root.join(name), "user.sweep", &[7; ATTRIBUTE_BYTES], XattrFlags::empty()) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
     Ok(())
 }
 

@@ -61,6 +61,16 @@ fn cp_durable_over_older_files() -> Outcome {
 }
 
 #[test]
+fn cp_verified() -> Outcome {
+    sweep("cp -a --verify")
+}
+
+#[test]
+fn cp_verified_and_durable() -> Outcome {
+    sweep("cp -a --verify --durable, over older files")
+}
+
+#[test]
 fn mv() -> Outcome {
     sweep("mv across file systems")
 }

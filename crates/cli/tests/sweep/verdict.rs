@@ -39,8 +39,8 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
         }
     } else {
         if done.code() == Some(0) {
-            // As GNU's, a move goes on where an attribute cannot be kept, and says so.
-            let warned = case.promise == Promise::Moved && !done.stderr.is_empty();
+            // As GNU's, a move goes on where the target cannot have an attribute, and says so.
+            let warned = case.promise == Promise::Moved && is_tolerated(&done.errors());
             let aspects = if warned { Aspects::contents_only } else { case.aspects };
             return result(scene, &Case { aspects, ..*case }, ending)
                 .map(|wrong| format!("exit 0, but {wrong}"))
@@ -56,6 +56,12 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
     names(scene, case)
         .unwrap_or_else(|error| Some(unjudged(&*error)))
         .or_else(|| leftovers(scene, case, ending))
+}
+
+/// Tells whether every line says that something cannot be had or is not allowed, and not that it failed.
+fn is_tolerated(errors: &str) -> bool {
+    let is_reason = |line: &str| line.ends_with("not supported") || line.ends_with("not permitted");
+    !errors.is_empty() && errors.lines().all(is_reason)
 }
 
 /// What cannot be looked at is no better than what is wrong.
