@@ -99,7 +99,7 @@ fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
     let Some(Swept { changes, wrong }) = swept else { return Ok(()) };
     // The tally of `cargo xtask sweep` reads this line.
     writeln!(std::io::stdout(), "swept {shown}: {changes} injections, {} violations", wrong.len())?;
-    assert!(changes > 20, "{shown}: only {changes} changes");
+    assert!(changes > 10, "{shown}: only {changes} changes");
     assert!(wrong.is_empty(), "{shown}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
 }
@@ -127,9 +127,21 @@ fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
     Ok(Some(swept))
 }
 
+fn is_dull(number: u64) -> bool {
+    DULL.iter().any(|dull| u64::try_from(*dull) == Ok(number))
+}
+
+/// Tells whether a removal comes next, with nothing before it that could look: no look is later than that.
+fn precedes_removal(learned: &Stepped, moment: usize) -> bool {
+    let is = |number: u64, call: libc::c_long| u64::try_from(call) == Ok(number);
+    let mut rest = learned.calls.iter().skip(moment);
+    // In a debug build, the standard library asks for a descriptor's flags before it closes it.
+    let next = rest.find(|number| !is_dull(**number) && !is(**number, libc::SYS_fcntl));
+    next.is_some_and(|number| is(*number, libc::SYS_unlinkat))
+}
+
 /// Returns the moments of a run at which a change may show, as numbers of calls that have returned.
 fn moments(learned: &Stepped) -> Vec<usize> {
-    let is_dull = |number: u64| DULL.iter().any(|dull| u64::try_from(*dull) == Ok(number));
     let calls = learned.calls.iter().enumerate().skip(learned.begun.saturating_sub(1));
     calls.filter(|(_, number)| !is_dull(**number)).map(|(at, _)| at + 1).collect()
 }
@@ -161,22 +173,22 @@ fn run_with(
     })?;
     let Some(changed) = changed else { return Ok(None) };
     let after = stage.places()?;
-    let is_removal = |number: &u64| u64::try_from(libc::SYS_unlinkat) == Ok(*number);
     let run = Run {
         case: &stage.case,
         change,
         before: &before,
         changed: &changed,
         after: &after,
-        is_inseparable: learned.calls.get(moment).is_some_and(is_removal),
+        is_inseparable: precedes_removal(learned, moment),
         done: &stepped.done,
         hung: stepped.hung,
     };
-    let last = learned.calls.get(moment - 1).copied().unwrap_or_default();
+    let around = learned.calls.get(moment - 1..).unwrap_or_default();
+    let around = around.get(..around.len().min(5)).unwrap_or_default();
     Ok(Some(run.objection().map(|wrong| {
         let said = stepped.done.errors();
         let Change { how, victim } = change;
-        format!("{how:?} of {victim:?} after call {moment} (number {last}): {wrong}; said {said:?}")
+        format!("{how:?} of {victim:?} after call {moment} (of {around:?}): {wrong}; said {said:?}")
     })))
 }
 
