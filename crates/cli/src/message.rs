@@ -9,6 +9,15 @@ use crate::escape::quote;
 /// What GNU cp cannot say, for it has no choice of how bytes are moved.
 fn of_data(what: What, source: &str, target: &str) -> String {
     match what {
+        What::CopiedAgain => {
+            format!("warning: {source} changed while it was copied; it was copied again")
+        }
+        What::AttributesChanged => {
+            format!("warning: attributes of {source} changed while it was copied")
+        }
+        What::MayHaveChanged => {
+            format!("{source} may have changed while it was copied; the copy was kept")
+        }
         What::Sync => format!("error syncing {target}"),
         What::SyncNames => format!("error syncing the directories in {target}"),
         What::ReadBack => format!("error reading {target} again"),
@@ -140,15 +149,6 @@ pub(crate) fn of_copy(failure: &Failure) -> String {
         What::Clone => format!("failed to clone {target} from {source}"),
         What::Extend => format!("failed to extend {target}"),
         What::Changed => format!("{source} changed while it was copied"),
-        What::CopiedAgain => {
-            format!("warning: {source} changed while it was copied; it was copied again")
-        }
-        What::AttributesChanged => {
-            format!("warning: attributes of {source} changed while it was copied")
-        }
-        What::MayHaveChanged => {
-            format!("{source} may have changed while it was copied; the copy was kept")
-        }
         What::Close => format!("failed to close {target}"),
         What::SameFile => format!("{source} and {target} are the same file"),
         What::OverDirectory => {

@@ -175,6 +175,9 @@ fn a_small_file_that_is_rewritten_is_copied_whole() -> Outcome {
     Ok(())
 }
 
+/// Changes a source while it is copied.
+type Change = fn(&Scratch) -> Outcome;
+
 #[test]
 fn a_file_whose_ctime_alone_changes_keeps_its_copy() -> Outcome {
     let scratch = Scratch::new()?;
@@ -182,7 +185,7 @@ fn a_file_whose_ctime_alone_changes_keeps_its_copy() -> Outcome {
         return Ok(());
     }
     let bytes = vec![7; 700_000];
-    let changes: [(&str, i32, fn(&Scratch) -> Outcome); 4] = [
+    let changes: [(&str, i32, Change); 4] = [
         ("attributes of 's' changed", 0, |scratch| {
             Ok(fs::set_permissions(scratch.at("s"), fs::Permissions::from_mode(0o640))?)
         }),

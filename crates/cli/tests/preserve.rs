@@ -78,13 +78,13 @@ fn keep_attributes(volume: &Volume, length: Option<usize>) -> Outcome<bool> {
     if !plant(scratch.path(), length)? {
         return Ok(false);
     }
-    let expected = ["d", "d/f"].map(|name| user_attributes(&scratch.at(name)));
+    let expected = [user_attributes(&scratch.at("d"))?, user_attributes(&scratch.at("d/f"))?];
     let context = format!("{} {length:?}", volume.name);
     for options in [&["-a"][..], &["-r", "--preserve=xattr"], &["-a", "--jobs=4", "--atomic"]] {
         cp(options).words(["d", "copy"]).in_dir(scratch.path()).succeed()?;
         for (name, expected) in ["copy", "copy/f"].iter().zip(&expected) {
             let found = user_attributes(&scratch.at(name))?;
-            assert!(&found == expected.as_ref().unwrap(), "{context} {options:?} {name}");
+            assert!(found == *expected, "{context} {options:?} {name}");
         }
         scratch.clear("copy")?;
     }
@@ -97,7 +97,7 @@ fn keep_attributes(volume: &Volume, length: Option<usize>) -> Outcome<bool> {
     Call::of("umount").word(&over).succeed()?;
     assert_eq!(moved?.code(), Some(0), "{context}");
     for (name, expected) in ["moved", "moved/f"].iter().zip(&expected) {
-        assert!(&user_attributes(&other.at(name))? == expected.as_ref().unwrap(), "{context}");
+        assert!(user_attributes(&other.at(name))? == *expected, "{context}");
     }
     assert!(!scratch.at("d").exists());
     Ok(true)

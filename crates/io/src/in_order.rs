@@ -25,6 +25,12 @@ pub(crate) fn move_in_order(
         let why = "only reading to the end shows how much there is, so read-write has to";
         return Err(DataError::Unfit { line, why });
     }
+    move_to_end(job, kit, watch)
+}
+
+/// Moves all that can be read from the positions of both descriptors, whatever size the source has.
+/// Blocks until the source ends.
+pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result<Moved, DataError> {
     let bytes = watch.request_bytes(job.policy.request_bytes(BUFFER_BYTES));
     let buffer = kit.buffer(bytes)?;
     let buffer = buffer.get_mut(..bytes).unwrap_or(&mut []);

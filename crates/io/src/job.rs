@@ -2,11 +2,12 @@
 
 use std::os::fd::BorrowedFd;
 
-use haul_sys::data::ftruncate;
+use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::ladder::DataError;
 use crate::method::retrying;
+use crate::quirk::SizeTold;
 use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
 use crate::witness::Witness;
 use crate::{DataPolicy, Pair, Tell, Watch};
@@ -77,6 +78,15 @@ impl<'a> FileJob<'a> {
         let unit = DataPolicy::IO_UNIT as u64;
         let size = (self.stat.size - 1) / unit * unit;
         Ok(retrying(watch, || ftruncate(self.target, size))?)
+    }
+
+    /// Returns whether a source whose size is only claimed gives bytes behind that.
+    pub(crate) fn has_more(&self, watch: &Watch<'_>) -> Result<bool, DataError> {
+        if self.pair.source.size_told != SizeTold::Claimed {
+            return Ok(false);
+        }
+        let mut byte = [0];
+        Ok(retrying(watch, || pread(self.source, &mut byte, self.stat.size))? > 0)
     }
 
     /// Returns how the source differs from what it was when it was opened.

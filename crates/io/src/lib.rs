@@ -36,6 +36,7 @@ pub mod transfer;
 pub mod witness;
 mod worth;
 
+pub use in_order::move_to_end;
 pub use job::{Change, FileJob};
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};

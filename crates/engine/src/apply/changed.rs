@@ -9,9 +9,9 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use haul_io::transfer::{SNAPSHOT_BYTES, move_file};
-use haul_io::{Change, DataError, Moved};
+use haul_io::{Change, DataError, Moved, move_to_end};
 use haul_sys::data::{ftruncate, seek_set};
-use haul_sys::fs::{Kind, Stat, fstat};
+use haul_sys::fs::{Kind, Stat, Time, fstat};
 
 use super::fill::{Finished, job};
 use crate::error::{Severity, What};
@@ -48,12 +48,10 @@ pub(super) fn settle(
         _ => 0,
     };
     let again = move_again(worker, file, stat, (by_itself, asked_for));
-    let was_copied_again = again.is_some();
     let moved = again.unwrap_or(moved)?;
+    let has_changed = times(stat) != times(file.stat);
     let (what, severity) = match moved.change {
-        Change::None if was_copied_again && asked_for == 0 => {
-            (What::CopiedAgain, Severity::Warning)
-        }
+        Change::None if has_changed && asked_for == 0 => (What::CopiedAgain, Severity::Warning),
         Change::None => return Ok(moved),
         Change::Attributes => (What::AttributesChanged, Severity::Warning),
         Change::Unexplained | Change::Bytes => (What::MayHaveChanged, Severity::Failure),
@@ -97,6 +95,11 @@ fn move_again(
     last
 }
 
+/// Returns what shows that a file's bytes were written.
+const fn times(stat: &Stat) -> (u64, Time, Time) {
+    (stat.size, stat.mtime, stat.ctime)
+}
+
 fn once_more(
     worker: &mut Worker<'_, '_>,
     file: &Finished<'_>,
@@ -104,7 +107,7 @@ fn once_more(
 ) -> Result<Moved, DataError> {
     let run = worker.run;
     let target = &file.target;
-    *stat = fstat(&file.source)?;
+    let before = std::mem::replace(stat, fstat(&file.source)?);
     if let Some(witness) = &target.witness {
         witness.forget();
     }
@@ -115,5 +118,13 @@ fn once_more(
     let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
     let watch = worker.watch();
     let job = job(&file.source, target, stat, &pair, run);
-    move_file(&job, &mut worker.kit, watch)
+    // Nothing happened to it, and yet it has another size than it says (FUSE).
+    if times(&before) != times(stat) {
+        return move_file(&job, &mut worker.kit, watch);
+    }
+    // More than it says is all of it; less may be a short answer that was taken for the end.
+    match move_to_end(&job, &mut worker.kit, watch)? {
+        moved if moved.bytes < stat.size => Err(DataError::Changed),
+        moved => Ok(moved),
+    }
 }

@@ -132,19 +132,25 @@ impl Approval<'_> {
     }
 }
 
-/// Compares two files that have to be, before and after that, those that were described.
+/// Compares two files that have to be, before and after that, those that were described. The source is
+/// looked at last, by its name, for that is what is removed next.
 fn has_same_bytes(candidate: &Candidate<'_>, (copy, there): (&CStr, &Stat)) -> Option<bool> {
     let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
     let copy = openat(CWD, copy, OpenHow::READ).ok()?;
-    let is_still = |fd: &std::os::fd::OwnedFd, seen: &Stat| {
-        fstat(fd).is_ok_and(|now| {
+    let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
+        now.is_ok_and(|now| {
             now.same_file(seen)
                 && (now.size, now.mtime, now.ctime) == (seen.size, seen.mtime, seen.ctime)
         })
     };
     let mut buffers = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
-    let same = same_bytes(&source, &copy, &mut buffers).ok()?;
-    Some(same && is_still(&source, candidate.stat) && is_still(&copy, there))
+    let same = is_still(fstat(&source), candidate.stat)
+        && same_bytes(&source, &copy, &mut buffers).ok()?;
+    drop(source);
+    Some(
+        same && is_still(fstat(&copy), there)
+            && is_still(statat(candidate.directory, candidate.name), candidate.stat),
+    )
 }
 
 /// Compares the bytes of two open files from their beginning to the end of both.

@@ -44,10 +44,11 @@ impl Method for Sendfile {
         if pair.is_far() && want.file_bytes > PIPE_BYTES {
             return Fit::Unwise("every 64 KiB, the kernel's pipe, would be a trip to the server");
         }
-        if pair.source.size_told == SizeTold::Guessed {
-            return Fit::No("the kernel makes these files up as they are read");
+        match pair.source.size_told {
+            SizeTold::True => Fit::Yes,
+            SizeTold::Claimed => Fit::Unwise("only reading shows whether there is more"),
+            SizeTold::Guessed => Fit::No("the kernel makes these files up as they are read"),
         }
-        Fit::Yes
     }
 
     fn probes_end(&self) -> bool {

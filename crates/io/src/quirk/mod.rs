@@ -23,6 +23,8 @@ pub enum CopyRange {
 pub enum SizeTold {
     /// It is.
     True,
+    /// A program or an unknown file system claims it: reading shows whether there is more.
+    Claimed,
     /// It is a guess (0 in `/proc`, 4096 in `/sys`): read to the end.
     Guessed,
 }
@@ -128,7 +130,7 @@ pub static UNKNOWN: Quirk = Quirk {
     // Asking costs one call per run, for a refusal is remembered.
     reflinks: true,
     copy_range: CopyRange::Offloads,
-    size_told: SizeTold::True,
+    size_told: SizeTold::Claimed,
     holes_told: HolesTold::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,

@@ -14,8 +14,13 @@ pub(super) static SMB: Quirk =
     Quirk { name: "smb", magic: &[0xff53_4d42, 0xfe53_4d42, 0x517b], ..OFFLOADING };
 
 /// FUSE servers may tell sizes and holes as they like.
-pub(super) static FUSE: Quirk =
-    Quirk { name: "fuse", magic: &[0x6573_5546], reflinks: false, ..OFFLOADING };
+pub(super) static FUSE: Quirk = Quirk {
+    name: "fuse",
+    magic: &[0x6573_5546],
+    reflinks: false,
+    size_told: SizeTold::Claimed,
+    ..OFFLOADING
+};
 
 /// overlayfs hands `copy_file_range` and FICLONE to the file system that holds the upper layer, and
 /// its files' pages are those of the file below (`ovl_mmap`, `ovl_fadvise`).

@@ -57,8 +57,9 @@ pub(super) struct Bulk<'a> {
 /// loop has to do it all.
 pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
     let (Ok(from), Ok(to)) = (fstat(source), fstat(target)) else { return 0 };
-    let is_true =
-        || fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::True);
+    let is_true = || {
+        fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told != SizeTold::Guessed)
+    };
     if from.kind() != Kind::Regular || to.kind() != Kind::Regular || from.same_file(&to) {
         return 0;
     }

@@ -99,8 +99,8 @@ mod tests {
     use super::*;
 
     /// Answers as the kernel does for a value whose length may differ at each call.
-    fn kernel(lengths: &[usize]) -> impl FnMut(&mut [u8]) -> rustix::io::Result<usize> {
-        let mut lengths = lengths.to_vec().into_iter();
+    fn kernel(lengths: &[usize]) -> impl FnMut(&mut [u8]) -> rustix::io::Result<usize> + '_ {
+        let mut lengths = lengths.iter().copied();
         move |buffer| {
             let length = lengths.next().unwrap();
             if length > buffer.len() {

@@ -1,0 +1,97 @@
+//! What is told of a transfer when it is over: bytes, method, and why it was done so.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::Transfer;
+use crate::job::{Change, FileJob};
+use crate::ladder::{Detection, Moved, NotDirect};
+use crate::method::{Fit, LADDER, REFLINK_LINE, Zeros};
+use crate::report::{Refusal, Report, SideReport, Why};
+use crate::residency::Residency;
+use crate::segment::Map;
+use crate::sides::{Way, Which};
+use crate::{Cache, Choice, Tell};
+
+impl Transfer {
+    pub(super) fn moved(&self, job: &FileJob<'_>) -> Moved {
+        let line = self.line.load(Ordering::Relaxed);
+        // The first line shares blocks, holes included.
+        let detection = match (line, self.shape.map, self.shape.zeros) {
+            (REFLINK_LINE, ..) => Detection::Unknown,
+            (_, Map::Dense, Zeros::Write) => Detection::No,
+            (_, Map::Dense, Zeros::Skip) => Detection::Zeros,
+            (_, Map::Ask, Zeros::Write) => Detection::Holes,
+            (_, Map::Ask, Zeros::Skip) => Detection::HolesAndZeros,
+        };
+        let residency = self.told.as_ref().map(|told| Residency {
+            before: told.before,
+            after: job.cached(),
+            files: told.files,
+        });
+        Moved {
+            bytes: self.moved.load(Ordering::Relaxed),
+            line,
+            detection,
+            change: Change::None,
+            residency,
+            not_direct: self.not_direct(job, line),
+            report: self.report(job, line, residency),
+        }
+    }
+
+    /// Says why direct I/O was not possible, to whom it was promised, once for two file systems.
+    fn not_direct(&self, job: &FileJob<'_>, line: usize) -> Option<NotDirect> {
+        if job.policy.cache != Cache::Direct || line == REFLINK_LINE || job.stat.size == 0 {
+            return None;
+        }
+        let sides = &self.keeper.sides;
+        let of = |which| {
+            let lost = sides.way(which) != Way::Direct;
+            sides.trouble(which).filter(|_| lost).map(|cause| NotDirect { which, cause })
+        };
+        of(Which::Target)
+            .or_else(|| of(Which::Source))
+            .filter(|_| job.pair.is_news_that_not_direct())
+    }
+
+    fn report(
+        &self,
+        job: &FileJob<'_>,
+        line: usize,
+        residency: Option<Residency>,
+    ) -> Option<Box<Report>> {
+        let told = self.told.as_ref().filter(|_| job.policy.tell == Tell::Everything)?;
+        let notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let want = self.want(job, true);
+        let mut refused: Vec<Refusal> = Vec::new();
+        let prefers = !job.policy.preferred(job.stat.size).is_empty();
+        for (other, method) in LADDER.iter().enumerate() {
+            if other == line {
+                break;
+            }
+            let noted = notes.iter().find(|refusal| refusal.line == other);
+            let why = match (noted, method.fits(job.pair, &want)) {
+                (Some(refusal), _) => refusal.why,
+                (None, Fit::No(why)) => Why::Unfit(why),
+                (None, Fit::Unwise(why)) => Why::Unwise(why),
+                (None, Fit::Yes) if job.policy.choice != Choice::Auto => Why::NotAsked,
+                (None, Fit::Yes) if prefers && !job.pair.is_refused(other) => Why::NotPreferred,
+                (None, Fit::Yes) => Why::RefusedBefore,
+            };
+            refused.push(Refusal { line: other, why });
+        }
+        let side = |which| SideReport {
+            way: self.keeper.sides.way(which),
+            trouble: self.keeper.sides.trouble(which),
+        };
+        Some(Box::new(Report {
+            refused,
+            ranges: told.ranges.load(Ordering::Relaxed),
+            time: told.started.elapsed(),
+            source: side(Which::Source),
+            target: side(Which::Target),
+            residency: residency.unwrap_or_default(),
+        }))
+    }
+}
