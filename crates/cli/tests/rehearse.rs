@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use haul_manifest::{Limits, create_tree, random_tree};
+use haul_manifest::{Feature, Limits, create_tree, random_tree};
 
 use super::support::judge::snapshot;
 use super::support::run::{Call, cp};
@@ -218,5 +218,110 @@ fn what_cannot_be_made_is_foreseen() -> Outcome {
         let message = "cannot create regular file 'mount/s': Read-only file system";
         assert!(done.errors().contains(message), "{mode}: {done:?}");
     }
+    Ok(())
+}
+
+/// Options of which each changes what becomes of some entries.
+const OPTIONS: [&[&str]; 12] = [
+    &["-r"],
+    &["-a"],
+    &["-rL"],
+    &["-rH"],
+    &["-rP", "--preserve=links"],
+    &["-a", "--update=none"],
+    &["-a", "-u"],
+    &["-a", "--remove-destination"],
+    &["-a", "--backup=numbered"],
+    &["-rx"],
+    &["-rlP"],
+    &["-a", "--attributes-only"],
+];
+
+/// Returns what was announced or done: kind and target of each entry, and what failed.
+fn events(text: &str, event: &str) -> Outcome<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let values: Result<Vec<serde_json::Value>, _> =
+        text.lines().map(serde_json::from_str).collect();
+    let values = values?;
+    // As GNU's -v does, a copy tells of an entry before the call that may fail.
+    let failed: BTreeSet<String> = values
+        .iter()
+        .filter(|value| value["event"] == "failure")
+        .map(|value| value["target"].to_string())
+        .collect();
+    for value in &values {
+        if failed.contains(&value["target"].to_string()) {
+            continue;
+        }
+        let is_skipped = value["action"].as_str().is_some_and(|action| action.starts_with("skip"))
+            || value["outcome"] == "skipped"
+            // What makes way is a part of what takes its place.
+            || value["outcome"] == "removed";
+        // A directory that is merged is announced, and nothing is done about it.
+        let is_merged = value["action"] == "merge";
+        if value["event"] == event && !is_skipped && !is_merged {
+            found.insert(format!("{} {}", value["kind"], value["target"]));
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn what_is_announced_is_what_is_done() -> Outcome {
+    for (number, options) in OPTIONS.iter().enumerate() {
+        for seed in [20, 21] {
+            let scratch = Scratch::new()?;
+            // Which name of a file comes first depends on the order of the walk, and where the first
+            // is left alone, so does which names are told to be linked.
+            let keeps =
+                options.iter().any(|option| option.contains("-u") || option.contains("-attr"));
+            // Nor is a backup's name foreseen that is too long for a further name of a file.
+            let backs_up = options.iter().any(|option| option.contains("backup"));
+            let without = match (keeps, backs_up) {
+                (true, _) => vec![Feature::HardLink],
+                (_, true) => vec![Feature::OddName],
+                (false, false) => Vec::new(),
+            };
+            let limits = Limits { without, ..Limits::default() };
+            create_tree(&scratch.at("s"), random_tree(seed + number as u64, &limits))
+                .map_err(|failure| failure.to_string())?;
+            // Operands that are links, to one file and to a directory.
+            scratch.write("file", "bytes")?;
+            for (text, name) in [("file", "one"), ("file", "two"), ("s", "tree")] {
+                std::os::unix::fs::symlink(text, scratch.at(name))?;
+            }
+            fs::create_dir(scratch.at("t"))?;
+            for round in 0..2 {
+                let words = ["--json", "--jobs=1", "s", "one", "two", "tree", "t"];
+                let call = |more: &[&str]| {
+                    cp(more).words(*options).words(words).in_dir(scratch.path()).run()
+                };
+                let told = call(&["--dry-run"])?;
+                let done = call(&[])?;
+                let context = format!("{options:?} seed {seed} round {round}");
+                assert_eq!(told.code(), done.code(), "{context}: {told:?} {done:?}");
+                let announced = events(&told.text(), "would")?;
+                let made = events(&done.text(), "entry")?;
+                let missing: Vec<_> = made.symmetric_difference(&announced).collect();
+                assert!(missing.is_empty(), "{context}: {missing:#?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_mount_point_is_announced_as_an_empty_directory() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    fs::create_dir_all(scratch.at("s/mount"))?;
+    let script = "mount -t tmpfs none s/mount && touch s/mount/inside && \"$0\" cp -rx --dry-run s t \
+                  && \"$0\" cp -rx s t && ls t/mount";
+    let call = Call::of("unshare").words(["-m", "sh", "-c", script]);
+    let done = call.word(super::support::run::haul()).in_dir(scratch.path()).succeed()?;
+    assert!(done.text().contains("would copy 's/mount' -> 't/mount'"), "{done:?}");
+    assert!(!done.text().contains("inside"), "{done:?}");
     Ok(())
 }

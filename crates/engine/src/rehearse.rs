@@ -16,7 +16,8 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
-use crate::apply::existing::{created, look};
+use crate::apply::backup;
+use crate::apply::existing::{created, is_one_entry, look};
 use crate::decide::{Action, Found, Taken, decide, protects_just_made};
 use crate::error::{Failure, Severity, What};
 use crate::plan::Plan;
@@ -130,6 +131,8 @@ struct Waiting {
     parent: Arc<Place>,
     operand: Operand,
     id: Identity,
+    /// The device that it is on.
+    dev: u64,
     /// Whether its name may be a link.
     follows: Follow,
     root_dev: u64,
@@ -246,6 +249,9 @@ impl Rehearsal<'_> {
             let severity = Severity::Failure;
             self.audience.failed(&Failure { what, source, target, errno: None, severity });
         }
+        if self.policy.borders == Borders::Stay && waiting.dev != waiting.root_dev {
+            return;
+        }
         let mut names = Vec::new();
         loop {
             let answer = for_each_entry(&place.source, buffer, |entry| {
@@ -307,7 +313,7 @@ impl Rehearsal<'_> {
         if is_data && let Err(error) = may_read_at(&place.source, &operand.source) {
             return self.fail(place, &operand, What::OpenSource, Some(error.errno));
         }
-        if self.is_linked(&stat) {
+        if self.is_linked(&stat, follows) {
             return self.tell(place, &operand, &stat, Intent::Link);
         }
         let taken = match &place.target {
@@ -337,7 +343,7 @@ impl Rehearsal<'_> {
             link: *link,
             followed,
             keeps_links: follows == Follow::No,
-            same_name: link.same_file(&taken.link) && operand.source == operand.target,
+            same_name: link.same_file(&taken.link) && is_same_name(place, &operand),
         };
         let decision = decide(&found, taken, self.policy);
         let old = taken.reached();
@@ -351,7 +357,15 @@ impl Rehearsal<'_> {
             Action::Overwrite => Intent::Overwrite,
             Action::Replace => Intent::Replace,
             Action::BackUp => Intent::BackUp,
-            Action::Create => Intent::Create,
+            // The call that makes the name finds it taken.
+            Action::Create => {
+                let what = match self.policy.make {
+                    Make::HardLink => What::CreateHardLink,
+                    Make::SymbolicLink => What::LinkToSource,
+                    Make::Copy | Make::Attributes => created(stat.kind()),
+                };
+                return self.fail(place, &operand, what, Some(Errno::EXIST));
+            }
             Action::Skip => Intent::Skip(self.reason(&found, taken)),
         };
         self.would(place, operand, stat, intent, old);
@@ -367,6 +381,15 @@ impl Rehearsal<'_> {
         (stat, intent): (&Stat, Intent),
     ) -> Result<(), (What, Errno)> {
         let Some(target) = &place.target else { return Ok(()) };
+        if let (Intent::BackUp, Some(how)) = (intent, &self.policy.backup) {
+            let named = backup::name_for(target.as_fd(), &operand.target, how);
+            let described = named.and_then(|(name, _)| statat(target, &name));
+            if let Err(error) = described
+                && error.errno != Errno::NOENT
+            {
+                return Err((What::Backup, error.errno));
+            }
+        }
         let what = created(stat.kind());
         let in_parent = || {
             let parent = directory_of(operand.target.to_bytes());
@@ -429,6 +452,7 @@ impl Rehearsal<'_> {
             self.stack.push(Waiting {
                 parent: Arc::clone(place),
                 id: identity(stat),
+                dev: stat.dev,
                 follows: self.follows(place, &operand),
                 root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
                 operand,
@@ -475,18 +499,21 @@ impl Rehearsal<'_> {
     }
 
     fn is_beyond_border(&self, place: &Place, stat: &Stat, follows: Follow) -> bool {
+        // A directory that is a mount point is made, and left empty when it is entered.
         self.policy.borders == Borders::Stay
             && !place.lists_operands
+            && stat.kind() != Kind::Directory
             && follows == Follow::No
             && stat.dev != place.root_dev
     }
 
     /// Tells whether a name of this file came along before.
-    fn is_linked(&mut self, stat: &Stat) -> bool {
+    fn is_linked(&mut self, stat: &Stat, follows: Follow) -> bool {
+        // What is reached through a link may come along under another name as well.
         let is_tracked = self.policy.preserve.links == Links::Keep
             && stat.kind() != Kind::Directory
             && matches!(self.policy.make, Make::Copy | Make::Attributes)
-            && (stat.nlink > 1 || self.policy.dereference == Dereference::Always);
+            && (stat.nlink > 1 || follows == Follow::Yes);
         if stat.nlink > 1 && stat.kind() == Kind::Regular && !is_tracked {
             self.needs.see_split(identity(stat), stat);
         }
@@ -513,6 +540,16 @@ impl Rehearsal<'_> {
             severity: Severity::Failure,
         });
     }
+}
+
+/// Returns whether source and target are one directory entry, however the two paths are spelled.
+fn is_same_name(place: &Place, operand: &Operand) -> bool {
+    place.target.as_ref().is_some_and(|target| {
+        is_one_entry(
+            (place.source.as_fd(), operand.source.to_bytes()),
+            (target.as_fd(), operand.target.to_bytes()),
+        )
+    })
 }
 
 /// Opens a directory that waits, and the one in the target if it is there.
