@@ -285,8 +285,8 @@ fn results_are_compared_before_and_after() -> Outcome {
     let other = std::fs::read_to_string(scratch.at("out/results.json"))?;
     let mut other: Value = serde_json::from_str(&other)?;
     other["cases"] = Value::Array(Vec::new());
-    scratch.write("unrelated", other.to_string())?;
-    for words in [["out/results.json", "unrelated"], ["unrelated", "out/results.json"]] {
+    scratch.write("nothing.json", other.to_string())?;
+    for words in [["out/results.json", "nothing.json"], ["nothing.json", "out/results.json"]] {
         let done = bench(&scratch, &["compare"]).words(words).run()?;
         assert_eq!(done.code(), Some(2), "{words:?}: {done:?}");
         assert!(done.errors().contains("in common"), "{words:?}: {done:?}");

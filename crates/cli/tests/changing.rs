@@ -186,10 +186,10 @@ fn a_file_whose_ctime_alone_changes_keeps_its_copy() -> Outcome {
     }
     let bytes = vec![7; 700_000];
     let changes: [(&str, i32, Change); 4] = [
-        ("attributes of 's' changed", 0, |scratch| {
+        ("'s' changed while it was copied; it was copied again", 0, |scratch| {
             Ok(fs::set_permissions(scratch.at("s"), fs::Permissions::from_mode(0o640))?)
         }),
-        ("attributes of 's' changed", 0, |scratch| {
+        ("'s' changed while it was copied; it was copied again", 0, |scratch| {
             Ok(fs::hard_link(scratch.at("s"), scratch.at("link"))?)
         }),
         ("'s' changed while it was copied; it was copied again", 0, |scratch| {

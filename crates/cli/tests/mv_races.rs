@@ -203,3 +203,53 @@ fn overlay_moves(memory: &Scratch) -> Outcome {
     assert_eq!(fs::read(memory.at("lower/d/below"))?, b"below");
     Ok(())
 }
+
+#[test]
+fn a_second_run_of_a_move_keeps_off_the_first() -> Outcome {
+    let Some(two) = Two::traced()? else { return Ok(()) };
+    let (here, there) = (&two.here, &two.there);
+    let whole = vec![7; 300_000];
+    for (operand, file) in [("d", "d/sub/file"), ("f", "f")] {
+        let call = mv(["--jobs=1", "-T", operand, &two.far("to")]).in_dir(here.path());
+        let copied = if operand == "d" { "to/sub/file" } else { "to" };
+        let prepare = || -> Outcome {
+            here.clear_all()?;
+            there.clear_all()?;
+            here.write(file, &whole)?;
+            here.write("d/other", "other")?;
+            Ok(())
+        };
+        prepare()?;
+        let strace = Strace::new(there.at("log"));
+        strace.wrap(call.clone()).succeed()?;
+        let lines = strace.lines()?;
+        let mut tried = 0;
+        for name in ["openat", "ftruncate", "sendfile", "splice", "syncfs", "renameat2", "unlinkat"]
+        {
+            let count = lines.iter().filter(|line| line.name == name).count();
+            for occurrence in (1..=count).rev().take(8) {
+                prepare()?;
+                let point = Point { name: name.to_owned(), occurrence };
+                let mut second = None;
+                let log = Scratch::new()?;
+                let first = stopped_at(&log.at("log"), &call, &point, || {
+                    second = Some(call.run()?);
+                    Ok(())
+                })?;
+                let (Some(first), Some(second)) = (first, second) else { continue };
+                tried += 1;
+                let found = [here.at(file), there.at(copied)].map(|path| if_there(fs::read(path)));
+                let [source, target] = found;
+                let (source, target) = (source?, target?);
+                let is_whole = |bytes: &Option<Vec<u8>>| bytes.as_ref() == Some(&whole);
+                let shown = format!("{operand} {point:?}: {first:?} {second:?}");
+                assert!(is_whole(&source) || is_whole(&target), "{shown}");
+                if first.code() == Some(0) || second.code() == Some(0) {
+                    assert!(is_whole(&target) && source.is_none(), "{shown}");
+                }
+            }
+        }
+        assert!(tried > 10, "only {tried} points");
+    }
+    Ok(())
+}

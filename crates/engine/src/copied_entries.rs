@@ -20,6 +20,8 @@ const SHARDS: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct CopiedEntries {
     shards: [Mutex<HashSet<u64>>; SHARDS],
+    /// Regular files of the target that operands were copied to, by identity.
+    targets: Mutex<HashSet<(u64, u64)>>,
     hasher: RandomState,
 }
 
@@ -38,6 +40,18 @@ impl CopiedEntries {
         self.shards.get(hash as usize % SHARDS).is_some_and(|shard| {
             shard.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
         })
+    }
+
+    /// Adds the file that an operand was copied to.
+    pub(crate) fn insert_target(&self, target: &Stat) {
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        targets.insert((target.dev, target.ino));
+    }
+
+    /// Returns whether an operand was copied to this very file.
+    pub(crate) fn has_target(&self, target: &Stat) -> bool {
+        let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        targets.contains(&(target.dev, target.ino))
     }
 
     fn hash(&self, stat: &Stat) -> u64 {

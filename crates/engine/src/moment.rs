@@ -66,6 +66,12 @@ pub(crate) const fn is_older(target: Time, source: Time, step_ns: i128) -> bool 
     nanoseconds(target) < source - source.rem_euclid(step_ns)
 }
 
+/// Returns whether a target has its source's time, as far as its file system can hold that.
+pub(crate) const fn is_same(target: Time, source: Time, step_ns: i128) -> bool {
+    let source = nanoseconds(source);
+    nanoseconds(target) == source - source.rem_euclid(step_ns)
+}
+
 const fn nanoseconds(time: Time) -> i128 {
     time.seconds as i128 * 1_000_000_000 + time.nanoseconds as i128
 }

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_io::witness::{Remember, Witness};
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat};
+use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::apply::hardlink::{LinkMap, Name};
 use crate::apply::held::Group;
@@ -117,6 +118,16 @@ impl Run<'_> {
     pub(crate) fn note_copied(&self, stat: &Stat) {
         if let Some(copied) = self.copied {
             copied.insert(stat);
+        }
+    }
+
+    /// Notes the file that an operand, or a file with several names, is complete in.
+    pub(crate) fn note_target(&self, entry: &Entry<'_>, source: &Stat, target: BorrowedFd<'_>) {
+        if let Some(copied) = self.copied
+            && (entry.is_operand() || source.nlink > 1)
+            && let Ok(stat) = fstat(target)
+        {
+            copied.insert_target(&stat);
         }
     }
 

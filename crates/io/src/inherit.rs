@@ -124,8 +124,11 @@ fn inherit_attributes(
             Ok(()) => {}
             Err(error) if error.errno == Errno::NODATA => {}
             Err(error) if is_list => return Err((Failed::Permissions, error.errno)),
-            // setxattr(2): what this user may not set, or this file cannot have.
-            Err(error) if matches!(error.errno, Errno::PERM | Errno::OPNOTSUPP) => {
+            // xattr(7): what this user may not read or set, or this file cannot have.
+            Err(error)
+                if matches!(error.errno, Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP)
+                    || name.to_bytes() == b"security.selinux" =>
+            {
                 tell(Lost::Xattr, error.errno);
             }
             // The old file goes when the new one gets its name, and its attribute would go with it.

@@ -12,7 +12,7 @@ use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
 use crate::witness::Witness;
 use crate::{DataPolicy, Pair, Tell, Watch};
 
-/// What happened to a source while its bytes were read, as far as `fstat` shows.
+/// What happened to a source while its bytes were read, as far as `fstat` shows, and that description.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Change {
     /// Nothing.
@@ -20,10 +20,10 @@ pub enum Change {
     None,
     /// Its mode, owner or number of names changed (`chmod`, `chown`, `ln`), which explains its new
     /// ctime; its size and mtime did not.
-    Attributes,
+    Attributes(Stat),
     /// Its ctime changed and nothing else: it was renamed, or an attribute was set, or its bytes were
     /// written and its mtime was set back.
-    Unexplained,
+    Unexplained(Stat),
     /// Its size or mtime changed.
     Bytes,
 }
@@ -99,9 +99,9 @@ impl<'a> FileJob<'a> {
         } else if now.ctime == was.ctime {
             Change::None
         } else if shown(&now) == shown(was) {
-            Change::Unexplained
+            Change::Unexplained(now)
         } else {
-            Change::Attributes
+            Change::Attributes(now)
         })
     }
 }

@@ -182,6 +182,9 @@ fn move_message(failure: &MoveFailure) -> String {
         What::Changed => {
             format!("{source} changed while it was moved; it stays, beside its copy {target}")
         }
+        What::InUse => {
+            format!("cannot move {source} to {target}: another command is doing that right now")
+        }
         What::Leftover => {
             format!("cannot remove {target}, an unfinished copy of {source}")
         }

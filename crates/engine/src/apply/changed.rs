@@ -1,17 +1,18 @@
 //! A source that changes while it is copied: copied again, kept as it is, or given up.
 //!
 //! A copy has to be what one read of the source from its beginning to its end gives. A small file that was
-//! rewritten between its description and its only read is simply read again. Of a large one that only
-//! the ctime changed without a visible reason, the bytes may or may not be others, so it is read once
-//! more; the user is told in each case.
+//! rewritten between its description and its only read is simply read again. If only the
+//! ctime of a larger one changed, its bytes may or may not be others, so it is read once more; the user
+//! is told in each case.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use haul_io::quirk::{SizeTold, of_magic};
 use haul_io::transfer::{SNAPSHOT_BYTES, move_file};
 use haul_io::{Change, DataError, Moved, move_to_end};
 use haul_sys::data::{ftruncate, seek_set};
-use haul_sys::fs::{Kind, Stat, Time, fstat};
+use haul_sys::fs::{Kind, Stat, Time, fstat, fstatfs};
 
 use super::fill::{Finished, job};
 use crate::error::{Severity, What};
@@ -26,7 +27,7 @@ const CHANGED_WAIT: Duration = Duration::from_millis(50);
 const SMALL_ATTEMPTS: u32 = 5;
 
 /// How often a file is read again of which only the ctime changed.
-const UNEXPLAINED_ATTEMPTS: u32 = 1;
+const CTIME_ATTEMPTS: u32 = 1;
 
 /// Copies a file again where it changed, and reports what that means for its copy. The description
 /// becomes that of the file as it was copied.
@@ -37,10 +38,18 @@ pub(super) fn settle(
     moved: Result<Moved, DataError>,
 ) -> Result<Moved, DataError> {
     let run = worker.run;
+    let moved = moved.and_then(|moved| {
+        if is_a_short_guess(worker, file, stat, &moved) {
+            Err(DataError::Changed)
+        } else {
+            Ok(moved)
+        }
+    });
     let by_itself = match &moved {
         Err(DataError::Changed) if stat.size <= SNAPSHOT_BYTES => SMALL_ATTEMPTS,
         Err(DataError::Changed) => 0,
-        Ok(moved) if moved.change == Change::Unexplained => UNEXPLAINED_ATTEMPTS,
+        // A changed mode or number of names may hide that bytes were written and the mtime set back.
+        Ok(moved) if moved.change != Change::None => CTIME_ATTEMPTS,
         _ => 0,
     };
     let asked_for = match &moved {
@@ -53,14 +62,35 @@ pub(super) fn settle(
     let (what, severity) = match moved.change {
         Change::None if has_changed && asked_for == 0 => (What::CopiedAgain, Severity::Warning),
         Change::None => return Ok(moved),
-        Change::Attributes => (What::AttributesChanged, Severity::Warning),
-        Change::Unexplained | Change::Bytes => (What::MayHaveChanged, Severity::Failure),
+        Change::Attributes(now) => {
+            *stat = now;
+            (What::AttributesChanged, Severity::Warning)
+        }
+        Change::Unexplained(now) => {
+            *stat = now;
+            (What::MayHaveChanged, Severity::Failure)
+        }
+        Change::Bytes => return Err(DataError::Changed),
     };
-    if moved.change != Change::None {
-        *stat = fstat(&file.source)?;
-    }
     file.entry.report(run, what, None, severity);
     Ok(moved)
+}
+
+/// Returns whether a file of a server or a program gave fewer bytes than it claims. Such a size may be a
+/// guess; but a short answer looks the same, so nothing is removed, or called verified, on that ground.
+fn is_a_short_guess(
+    worker: &Worker<'_, '_>,
+    file: &Finished<'_>,
+    stat: &Stat,
+    moved: &Moved,
+) -> bool {
+    let has_to_be_sure = worker.run.copied.is_some() || worker.run.reads_targets();
+    has_to_be_sure
+        && stat.kind() == Kind::Regular
+        && moved.bytes < stat.size
+        && file.target.partial.is_none()
+        && fstatfs(&file.source)
+            .is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::Claimed)
 }
 
 /// Copies a file again, at once as often as the first number says, and after a while as often as the
@@ -84,7 +114,7 @@ fn move_again(
         }
         let moved = once_more(worker, file, stat);
         let is_settled = match &moved {
-            Ok(moved) => moved.change != Change::Unexplained,
+            Ok(moved) => moved.change == Change::None,
             Err(error) => *error != DataError::Changed,
         };
         last = Some(moved);

@@ -232,6 +232,7 @@ fn close_named(
         (Sync::No, _) => Ok(()),
     };
     let digest = whole_digest(run, &target, stat);
+    run.note_target(entry, stat, target.fd.as_fd());
     let Target { fd, mode, leads_links, backup, .. } = target;
     // Network file systems, FUSE and quotas tell of the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));

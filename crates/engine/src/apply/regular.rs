@@ -172,7 +172,9 @@ fn replace(
     let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
     let onto = seen.map_or(Onto::Stranger, Onto::Heir);
     if entry.is_operand() {
-        if let Some(seen) = &seen {
+        // With --durable the old file has its names until the group is committed.
+        let is_deferred = worker.run.policy.appearance == Appearance::Durable;
+        if let Some(seen) = seen.as_ref().filter(|_| is_deferred) {
             worker.run.note_operand_bytes(seen, &item.stat);
         }
         worker.run.note_operand_name(entry.target, Ok(taken.link));

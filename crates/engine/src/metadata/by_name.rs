@@ -111,8 +111,7 @@ fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut V
         Err(error) => return lost.extend(super::xattr::unlisted(error.errno, policy)),
     };
     for name in names {
-        let (what, keep) = super::xattr::kept(&name, policy);
-        if keep == Keep::No {
+        if super::xattr::kept(&name, policy).1 == Keep::No {
             continue;
         }
         let answer = lgetxattr_at(source.directory, source.name, &name)
@@ -120,7 +119,7 @@ fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut V
         if let Err(error) = answer
             && error.errno != Errno::NODATA
         {
-            lost.extend(Lost::by(keep, what, error.errno));
+            lost.extend(super::xattr::lost_value(&name, error.errno, policy));
         }
     }
 }

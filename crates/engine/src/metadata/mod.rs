@@ -23,7 +23,7 @@ use crate::request::{Keep, ModePolicy, Policy};
 pub(crate) use acl::has_default as has_default_acl;
 pub(crate) use mode::creation as creation_mode;
 use owner::Owned;
-pub(crate) use xattr::Attributes;
+pub(crate) use xattr::{Attributes, copied as copied_attributes};
 
 /// Something that could not be kept.
 #[derive(Clone, Copy, Debug)]
@@ -108,14 +108,14 @@ fn give(
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) -> Owned {
-    if policy.preserve.ownership.wanted()
-        && policy.preserve.mode == ModePolicy::Keep
+    // Taking a list away leaves its mask as the group's bits, so this comes before that, too.
+    if policy.preserve.mode == ModePolicy::Keep
         && made.mode.is_none()
-        && made.owner != (stat.uid, stat.gid)
         && let Err(error) = mode::narrow(target, stat)
     {
         lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno));
-        return Owned::Differently;
+        let is_alike = made.owner == (stat.uid, stat.gid);
+        return if is_alike { Owned::Alike } else { Owned::Differently };
     }
     let (owned, failure) = owner::keep(target, stat, made.owner, policy);
     lost.extend(failure);

@@ -35,10 +35,8 @@ fn class(name: &CStr) -> Class {
     if bytes == b"security.selinux" {
         return Class::Context;
     }
-    // `system.*` are faces of other things (NFS lists, rich ACLs); overlayfs keeps its own
-    // bookkeeping under `trusted.overlay.`, which would turn a plain directory into a layer's.
-    const LEFT: &[&[u8]] =
-        &[b"system.", b"trusted.SGI_", b"trusted.overlay.", b"user.overlay.", b"security.evm"];
+    // `system.*` are faces of other things (NFS lists, rich ACLs).
+    const LEFT: &[&[u8]] = &[b"system.", b"trusted.SGI_", b"security.evm"];
     if LEFT.iter().any(|prefix| bytes.starts_with(prefix)) {
         return Class::Left;
     }
@@ -80,7 +78,7 @@ impl Attributes {
                 Ok(value) => list.push((name, value)),
                 // Removed since it was listed.
                 Err(error) if error.errno == Errno::NODATA => {}
-                Err(error) => lost.extend(Lost::by(keep, what, error.errno)),
+                Err(error) => lost.extend(lost_value(&name, error.errno, policy)),
             }
         }
         attributes
@@ -90,8 +88,7 @@ impl Attributes {
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
         for (name, value) in &self.plain {
             if let Err(error) = fsetxattr(target, name, value) {
-                let (what, keep) = kept(name, policy);
-                lost.extend(Lost::by(keep, what, error.errno));
+                lost.extend(lost_value(name, error.errno, policy));
             }
         }
     }
@@ -115,6 +112,33 @@ pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
     }
 }
 
+/// Returns what is lost with one attribute. A security context that is kept only if it can be is the
+/// business of the machine's policy, which may refuse it in many ways.
+pub(super) fn lost_value(name: &CStr, errno: Errno, policy: &Policy) -> Option<Lost> {
+    let (what, keep) = kept(name, policy);
+    if class(name) == Class::Context && keep == Keep::Try {
+        return None;
+    }
+    Lost::by(keep, what, errno)
+}
+
+/// Returns the attributes of an open file that a copy keeps, sorted by name.
+pub(crate) fn copied(fd: BorrowedFd<'_>) -> haul_sys::Result<Vec<Attribute>> {
+    let names = match flistxattr(fd) {
+        Err(error) if error.errno == Errno::OPNOTSUPP => Vec::new(),
+        names => names?,
+    };
+    let mut found = Vec::new();
+    for name in names {
+        if !matches!(class(&name), Class::Left | Class::Context) {
+            let value = fgetxattr(fd, &name)?;
+            found.push((name, value));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Returns what is lost where the names of a source's attributes cannot be read. A file system without
 /// attributes has none to lose, unless a person asked for them.
 pub(super) fn unlisted(errno: Errno, policy: &Policy) -> Option<Lost> {
@@ -136,6 +160,7 @@ mod tests {
         assert_eq!(class(c"security.selinux"), Class::Context);
         assert_eq!(class(c"system.posix_acl_access"), Class::Acl);
         assert_eq!(class(c"system.nfs4_acl"), Class::Left);
-        assert_eq!(class(c"trusted.overlay.opaque"), Class::Left);
+        // A layer of an overlay that is copied or moved stays one.
+        assert_eq!(class(c"trusted.overlay.opaque"), Class::Plain);
     }
 }

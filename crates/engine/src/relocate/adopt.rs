@@ -16,6 +16,7 @@ use haul_sys::fs::{
 
 use super::approval::{COMPARED_BYTES, same_bytes};
 use crate::copied_entries::CopiedEntries;
+use crate::metadata::copied_attributes;
 use crate::walk::path::join;
 
 /// The deepest directory that is looked into: each level holds two descriptors. What lies deeper is
@@ -134,6 +135,8 @@ impl Adoption<'_> {
     ) -> haul_sys::Result<bool> {
         let source = openat(source, name, OpenHow::READ)?;
         let copy = openat(copy, name, OpenHow::READ)?;
-        same_bytes(&source, &copy, &mut self.bytes)
+        // An attribute may have failed, or been set since.
+        Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
+            && same_bytes(&source, &copy, &mut self.bytes)?)
     }
 }

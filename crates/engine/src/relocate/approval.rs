@@ -7,16 +7,16 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
-use haul_sys::fs::{
-    CWD, Follow, Kind, OpenHow, Stat, Time, fstat, open_directory, openat, readlinkat, statat,
-};
+use haul_sys::fs::{Kind, OpenHow, Stat, Time, fstat, open_beneath, openat, readlinkat, statat};
 
 use crate::copied_entries::CopiedEntries;
+use crate::metadata::copied_attributes;
 use crate::moment;
 use crate::remove::Candidate;
+use crate::walk::path::split;
 
 /// Bytes that are compared at once: they stay in a processor's own cache.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
@@ -48,15 +48,14 @@ impl Copied {
     /// within the same tick of its file system's clock. Removing a name of a file sets its ctime, so
     /// there the time of its bytes has to do.
     fn proves(&self, stat: &Stat) -> bool {
-        !self.has_failed_operands
-            && match stat.kind() {
-                Kind::Directory => self.entries.contains(stat),
-                _ => {
-                    (moment::precedes(stat.ctime, self.since) && self.entries.contains(stat))
-                        || (moment::precedes(stat.mtime, self.since)
-                            && self.with_fewer_names.contains(stat))
-                }
+        match stat.kind() {
+            Kind::Directory => self.entries.contains(stat),
+            _ => {
+                (moment::precedes(stat.ctime, self.since) && self.entries.contains(stat))
+                    || (moment::precedes(stat.mtime, self.since)
+                        && self.with_fewer_names.contains(stat))
             }
+        }
     }
 }
 
@@ -64,7 +63,9 @@ impl Copied {
 pub(super) struct Approval<'a> {
     /// `None` where an earlier run has copied them.
     pub(super) copied: Option<&'a Copied>,
-    /// Where each source, without slashes at its end, has its copy.
+    /// The directory that they were copied into.
+    pub(super) directory: BorrowedFd<'a>,
+    /// The name in it that each source, without slashes at its end, was copied to.
     pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -72,14 +73,14 @@ impl Approval<'_> {
     /// Returns whether an entry may be removed. Blocks while it is compared with its copy.
     pub(super) fn approves(&self, candidate: &Candidate<'_>) -> bool {
         let stat = candidate.stat;
-        if self.copied.is_some_and(|copied| copied.proves(stat)) {
-            return true;
+        let is_proved = self.copied.is_some_and(|copied| copied.proves(stat));
+        let was_taken_away = self.copied.is_some_and(|copied| copied.has_failed_operands);
+        if is_proved {
+            return !was_taken_away || self.has_twin(candidate);
         }
-        match stat.kind() {
-            Kind::Directory => {
-                self.copied.is_none_or(|copied| copied.entries.contains(stat))
-                    && self.has_directory(candidate)
-            }
+        match (stat.kind(), self.copied) {
+            (Kind::Directory, Some(_)) => false,
+            (Kind::Directory, None) => self.has_twin(candidate),
             _ => self.is_copied(candidate).unwrap_or(false),
         }
     }
@@ -94,63 +95,86 @@ impl Approval<'_> {
         }
     }
 
-    /// Returns the path of the copy of what has this path.
-    fn copy_of(&self, path: &[u8]) -> Option<CString> {
+    /// Finds the place of an entry's copy: its directory, which is reached without following any link,
+    /// and its name there.
+    fn place_of_copy(&self, path: &[u8]) -> Option<(OwnedFd, CString)> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        ends.chain([path.len()]).find_map(|end| {
+        let path = ends.chain([path.len()]).find_map(|end| {
             let (source, rest) = path.split_at_checked(end)?;
-            let copy = self.copies.get(source)?;
-            CString::new([copy, rest].concat()).ok()
-        })
+            Some([self.copies.get(source)?, rest].concat())
+        })?;
+        let (parent, name) = split(&path);
+        let parent = if parent.is_empty() { b"." } else { parent };
+        let parent = open_beneath(self.directory, &CString::new(parent).ok()?).ok()?;
+        Some((parent, CString::new(name).ok()?))
     }
 
-    fn has_directory(&self, candidate: &Candidate<'_>) -> bool {
-        let copy = self.copy_of(&(candidate.path)());
-        copy.is_some_and(|copy| open_directory(CWD, &copy, Follow::No).is_ok())
+    /// Returns whether something of the same kind and size is where the copy has to be.
+    fn has_twin(&self, candidate: &Candidate<'_>) -> bool {
+        let stat = candidate.stat;
+        self.place_of_copy(&(candidate.path)()).is_some_and(|(directory, name)| {
+            statat(&directory, &name).is_ok_and(|there| {
+                there.kind() == stat.kind()
+                    && !there.same_file(stat)
+                    && (stat.kind() != Kind::Regular || there.size == stat.size)
+            })
+        })
     }
 
     /// Compares an entry with its copy; `None` where that cannot be done.
     fn is_copied(&self, candidate: &Candidate<'_>) -> Option<bool> {
         let stat = candidate.stat;
-        let copy = self.copy_of(&(candidate.path)())?;
-        let there = statat(CWD, &copy).ok()?;
-        if stat.kind() != there.kind() {
+        let (directory, name) = self.place_of_copy(&(candidate.path)())?;
+        let there = statat(&directory, &name).ok()?;
+        if stat.kind() != there.kind() || there.same_file(stat) {
             return Some(false);
         }
+        let step_ns = moment::step_ns(&there, &directory);
         Some(match stat.kind() {
             Kind::Regular => {
                 stat.size == there.size
-                    && is_same_time(stat.mtime, there.mtime)
-                    && has_same_bytes(candidate, (&copy, &there))?
+                    && moment::is_same(there.mtime, stat.mtime, step_ns)
+                    && self.is_same_file(candidate, (directory.as_fd(), &name, &there))?
             }
             Kind::Symlink => {
                 let text = readlinkat(candidate.directory, candidate.name).ok()?;
-                text == readlinkat(CWD, &copy).ok()?
+                text == readlinkat(&directory, &name).ok()?
             }
             _ => stat.rdev == there.rdev,
         })
     }
-}
 
-/// Compares two files that have to be, before and after that, those that were described. The source is
-/// looked at last, by its name, for that is what is removed next.
-fn has_same_bytes(candidate: &Candidate<'_>, (copy, there): (&CStr, &Stat)) -> Option<bool> {
-    let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
-    let copy = openat(CWD, copy, OpenHow::READ).ok()?;
-    let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
-        now.is_ok_and(|now| {
-            now.same_file(seen)
-                && (now.size, now.mtime, now.ctime) == (seen.size, seen.mtime, seen.ctime)
-        })
-    };
-    let mut buffers = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
-    let same = is_still(fstat(&source), candidate.stat)
-        && same_bytes(&source, &copy, &mut buffers).ok()?;
-    drop(source);
-    Some(
-        same && is_still(fstat(&copy), there)
-            && is_still(statat(candidate.directory, candidate.name), candidate.stat),
-    )
+    /// Compares two files that have to be, before and after that, those that were described. The source
+    /// is looked at last, by its name, for that is what is removed next.
+    fn is_same_file(
+        &self,
+        candidate: &Candidate<'_>,
+        (directory, name, there): (BorrowedFd<'_>, &CStr, &Stat),
+    ) -> Option<bool> {
+        let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
+        let copy = openat(directory, name, OpenHow::READ).ok()?;
+        let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
+            now.is_ok_and(|now| {
+                now.same_file(seen)
+                    && (now.size, now.mtime, now.ctime) == (seen.size, seen.mtime, seen.ctime)
+            })
+        };
+        // What this run has copied may have got another mode or attribute since. Of what an earlier run
+        // has copied it is not known what the target could not have.
+        let keeps_attributes = self.copied.is_none()
+            || (candidate.stat.permissions() == there.permissions()
+                && copied_attributes(source.as_fd()).ok()?
+                    == copied_attributes(copy.as_fd()).ok()?);
+        let mut buffers = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
+        let same = keeps_attributes
+            && is_still(fstat(&source), candidate.stat)
+            && same_bytes(&source, &copy, &mut buffers).ok()?;
+        drop(source);
+        Some(
+            same && is_still(fstat(&copy), there)
+                && is_still(statat(candidate.directory, candidate.name), candidate.stat),
+        )
+    }
 }
 
 /// Compares the bytes of two open files from their beginning to the end of both.
@@ -171,12 +195,4 @@ pub(super) fn same_bytes(
         }
         offset += length as u64;
     }
-}
-
-/// Some file systems keep whole seconds, FAT every other one.
-const fn is_same_time(source: Time, copy: Time) -> bool {
-    if copy.nanoseconds == 0 {
-        return source.seconds.abs_diff(copy.seconds) < 2;
-    }
-    source.seconds == copy.seconds && source.nanoseconds == copy.nanoseconds
 }

@@ -17,10 +17,11 @@ use haul_sys::fs::{
 };
 
 use super::approval::Copied;
+use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
 use super::durable::{Anchor, Trust};
 use super::ears::{CopyEars, Voice};
 use super::kinship::Kinship;
-use super::monitor::What;
+use super::monitor::{Event, Outcome, What};
 use super::operand::beside;
 use super::operation::Run;
 use super::target::Place;
@@ -75,6 +76,8 @@ pub(super) struct Moving {
     /// Whether something is to make room for it.
     pub(super) replaces: bool,
     pub(super) backs_up: bool,
+    /// Keeps other runs away from the waiting directory.
+    pub(super) claim: Option<OwnedFd>,
 }
 
 impl Moving {
@@ -202,6 +205,7 @@ impl<'r> Batch<'r> {
             shown: place.shown.clone(),
             replaces: there.is_some(),
             backs_up: *backs_up,
+            claim: None,
         };
         if is_there {
             self.returned.push(moving);
@@ -209,9 +213,16 @@ impl<'r> Batch<'r> {
         }
         self.names.insert(place.name.clone());
         self.gather(moving);
-        if self.bytes >= BATCH_BYTES || self.separable >= BATCH_OPERANDS {
+        if self.gathered.len() as u64 - self.separable >= self.most_claims() {
+            self.commit();
+        } else if self.bytes >= BATCH_BYTES || self.separable >= BATCH_OPERANDS {
             self.cut();
         }
+    }
+
+    /// Returns how many operands may wait of which each takes a descriptor.
+    fn most_claims(&self) -> u64 {
+        (self.run.request.resources.descriptors / 4).clamp(1, CLAIMED_DIRECTORIES)
     }
 
     fn gather(&mut self, moving: Moving) {
@@ -287,13 +298,13 @@ impl<'r> Batch<'r> {
         let mut existing = Existing::Overwrite;
         let gathered: Vec<Moving> = gathered
             .into_iter()
-            .filter(|moving| match self.find_leftover(ground, moving, copied) {
-                Leftover::None => true,
+            .filter_map(|mut moving| match self.find_leftover(ground, &mut moving, copied) {
+                Leftover::None => Some(moving),
                 Leftover::Adopted => {
                     existing = Existing::Keep;
-                    true
+                    Some(moving)
                 }
-                Leftover::InTheWay => false,
+                Leftover::InTheWay => None,
             })
             .collect();
         if existing == Existing::Keep {
@@ -357,14 +368,33 @@ impl<'r> Batch<'r> {
         Some(beside(&moving.shown, &name))
     }
 
-    /// Looks for what an interrupted run has left under a directory's waiting name. A file's goes when
-    /// the copy is made.
-    fn find_leftover(&self, ground: &Ground, moving: &Moving, copied: &CopiedEntries) -> Leftover {
+    /// Takes a directory's waiting name, and looks through what an interrupted run has left under it. A
+    /// file's goes when the copy is made.
+    fn find_leftover(
+        &self,
+        ground: &Ground,
+        moving: &mut Moving,
+        copied: &CopiedEntries,
+    ) -> Leftover {
+        let run = self.run;
         if !moving.is_directory() {
             return Leftover::None;
         }
+        match claim(ground.directory.as_fd(), &moving.stage) {
+            Ok(Claimed::New(lock)) => {
+                moving.claim = Some(lock);
+                self.tell_directory(ground, moving);
+                return Leftover::None;
+            }
+            Ok(Claimed::Found(lock)) => moving.claim = Some(lock),
+            Ok(Claimed::InUse) => {
+                self.fail(moving, What::InUse, None);
+                return Leftover::InTheWay;
+            }
+            // The call that makes it again says why, or what is there is looked at.
+            Err(_) => {}
+        }
         let Ok(there) = statat(&ground.directory, &moving.stage) else { return Leftover::None };
-        let run = self.run;
         let me = haul_sys::process::identity().uid;
         let waiting = join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
         let fail = |errno| {
@@ -385,6 +415,19 @@ impl<'r> Batch<'r> {
                 if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }
             }
             Err(error) => fail(error.errno),
+        }
+    }
+
+    /// Tells of a directory that was made, as the copy tells of those in it.
+    fn tell_directory(&self, ground: &Ground, moving: &Moving) {
+        if self.run.monitor.wants_entries() {
+            self.run.monitor.entry(&Event {
+                outcome: Outcome::Copied,
+                kind: Some(Kind::Directory),
+                source: moving.source.to_bytes().to_vec(),
+                target: moving.shown.clone(),
+                backup: self.backup_of(ground, moving),
+            });
         }
     }
 

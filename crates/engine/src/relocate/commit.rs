@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
-use haul_sys::fs::{RenameMode, renameat};
+use haul_sys::fs::{Kind, RenameMode, fstat, renameat, statat};
 
 use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
@@ -13,6 +13,7 @@ use super::monitor::{Control, What};
 use super::note;
 use super::target::rename_new_at;
 use crate::apply::backup;
+use crate::copied_entries::CopiedEntries;
 use crate::remove;
 use crate::request::Recursion;
 use crate::walk::path::trimmed;
@@ -37,7 +38,7 @@ impl Batch<'_> {
         }
         let (mut named, mut nameless) = (Vec::new(), Vec::new());
         for moving in complete {
-            match self.name(ground, &moving) {
+            match self.name(ground, &moving, &copied.entries) {
                 Ok(()) => {
                     self.made.insert(moving.name.clone());
                     named.push(moving);
@@ -99,7 +100,33 @@ impl Batch<'_> {
 
     /// Gives a copy its name. What is there makes room at the same moment, or gets its backup's name
     /// the moment before.
-    fn name(&self, ground: &Ground, moving: &Moving) -> Result<(), (What, Errno)> {
+    fn name(
+        &self,
+        ground: &Ground,
+        moving: &Moving,
+        copied: &CopiedEntries,
+    ) -> Result<(), (What, Errno)> {
+        let directory = ground.directory.as_fd();
+        let waiting =
+            statat(directory, &moving.stage).map_err(|error| (What::Move, error.errno))?;
+        // A second run of the same command makes its copy under the same waiting name.
+        let is_ours = match (&moving.claim, waiting.kind()) {
+            (Some(claim), _) => fstat(claim).is_ok_and(|claimed| claimed.same_file(&waiting)),
+            (None, Kind::Regular) => copied.has_target(&waiting),
+            (None, _) => true,
+        };
+        if !is_ours {
+            return Err((What::Move, Errno::STALE));
+        }
+        self.give_name(ground, moving)?;
+        match statat(directory, &moving.name) {
+            Ok(named) if named.same_file(&waiting) => Ok(()),
+            Ok(_) => Err((What::Move, Errno::STALE)),
+            Err(error) => Err((What::Move, error.errno)),
+        }
+    }
+
+    fn give_name(&self, ground: &Ground, moving: &Moving) -> Result<(), (What, Errno)> {
         let directory = ground.directory.as_fd();
         let mut backed_up = None;
         if let (true, Some(how)) = (moving.backs_up, &self.run.request.policy.backup) {
@@ -127,7 +154,7 @@ impl Batch<'_> {
         let run = self.run;
         let copy = |moving: &Moving| {
             let source = trimmed(moving.source.to_bytes()).to_vec();
-            (source, trimmed(&moving.shown).to_vec())
+            (source, trimmed(moving.name.to_bytes()).to_vec())
         };
         let request = remove::Request {
             operands: named.iter().map(|moving| moving.source.clone()).collect(),
@@ -140,7 +167,8 @@ impl Batch<'_> {
             },
             resources: run.request.removing,
         };
-        let approval = Approval { copied, copies: named.iter().map(copy).collect() };
+        let copies = named.iter().map(copy).collect();
+        let approval = Approval { copied, directory: ground.directory.as_fd(), copies };
         let ears = RemoveEars { monitor: run.monitor, control: run.control, approval };
         remove::remove(&request, &ears, &run.control.removing);
         // Who was interrupted will want to know; who was refused has been told.

@@ -7,6 +7,7 @@
 mod adopt;
 mod approval;
 mod batch;
+mod claim;
 mod commit;
 mod decide;
 mod durable;

@@ -55,6 +55,8 @@ pub enum What {
     Changed,
     /// Taking an unfinished copy away; the target is the copy.
     Leftover,
+    /// Another run is at work with the same source and target.
+    InUse,
     /// Writing down that a copy is complete; the target is the note.
     Note,
     /// A signal ended the run while this was copied; the target is what there is of it.

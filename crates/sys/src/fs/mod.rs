@@ -1,6 +1,7 @@
 //! Calls on names, directories and the attributes of files.
 
 mod accessat;
+mod beneath;
 mod birth;
 mod blocking;
 mod by_handle;
@@ -33,6 +34,7 @@ mod utimens;
 mod xattr;
 
 pub use accessat::{may_read_at, may_write_at};
+pub use beneath::open_beneath;
 pub use birth::birth_at;
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{
