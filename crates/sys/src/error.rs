@@ -1,7 +1,7 @@
-//! What a failed kernel call says: which call it was, and its errno.
+//! Error of a failed kernel call: the call and its errno.
 //!
-//! The engine adds the action and the path, and only when there is a failure to tell; so an error
-//! is two small numbers and is free to make and to compare.
+//! The engine adds the action and the path, and only when it reports a failure; so an error is two
+//! small numbers, cheap to create and to compare.
 
 use std::fmt;
 
@@ -114,7 +114,7 @@ impl fmt::Display for Call {
 pub struct CallError {
     /// The call that was made.
     pub call: Call,
-    /// What the kernel answered.
+    /// The errno that the kernel returned.
     pub errno: Errno,
 }
 

@@ -1,9 +1,9 @@
 //! Safe, typed, thin wrappers for every kernel call that haul makes.
 //!
-//! This is the only crate that may contain `unsafe`, so whoever audits haul's dealings with the
-//! kernel reads this crate and is done. A wrapper is a file: what the call does, where it is
-//! documented, a typed signature. No threads, no policy, no messages: a failure is a
-//! [`CallError`], the call and its errno.
+//! This is the only crate that may contain `unsafe`, so an audit of haul's use of the kernel has to
+//! read only this crate. Each wrapper is a file: what the call does, where it is documented, and a
+//! typed signature. No threads, no policy, no messages: a failure is a [`CallError`], the call and
+//! its errno.
 
 pub mod data;
 mod error;

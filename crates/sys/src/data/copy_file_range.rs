@@ -2,7 +2,7 @@
 //! <https://man7.org/linux/man-pages/man2/copy_file_range.2.html>
 //!
 //! The raw call, not the C library's (2.41 and 2.42 corrupt ranges over 2 GiB). May reflink. May
-//! return less than asked for, and 0 for files whose size the kernel does not know (`/proc`).
+//! return less than requested, and 0 for files whose size the kernel does not know (`/proc`).
 //! `EXDEV` across file systems since Linux 5.19, and always before 5.3.
 
 use std::os::fd::AsFd;
@@ -23,9 +23,10 @@ pub fn copy_file_range(
         .named(Call::CopyFileRange)
 }
 
-/// Copies up to `bytes` from where one descriptor stands to where another does, and moves both on.
+/// Copies up to `bytes` from the file offset of one descriptor to that of another, and advances
+/// both.
 ///
-/// `EBADF` where the target appends.
+/// Fails with `EBADF` if the target is open with `O_APPEND`.
 pub fn copy_file_range_on(source: impl AsFd, target: impl AsFd, bytes: usize) -> Result<usize> {
     rustix::fs::copy_file_range(source, None, target, None, bytes).named(Call::CopyFileRange)
 }

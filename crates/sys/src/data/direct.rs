@@ -1,7 +1,7 @@
-//! `fcntl(F_SETFL, O_DIRECT)` — lets a file's bytes go past the page cache, or no longer:
+//! `fcntl(F_SETFL, O_DIRECT)` — switches direct I/O of a file on or off:
 //! <https://man7.org/linux/man-pages/man2/fcntl.2.html>
 //!
-//! The flag is the open file description's: duplicates of a descriptor have it too.
+//! The flag belongs to the open file description: duplicates of a descriptor have it too.
 
 use std::os::fd::AsFd;
 
@@ -10,17 +10,18 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Which way bytes take.
+/// The path that data take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Through the page cache.
     Cached,
-    /// Past it (`O_DIRECT`), with offsets, lengths and addresses that are aligned.
+    /// Direct (`O_DIRECT`), with aligned offsets, lengths and addresses.
     Direct,
 }
 
-/// Sets the way of an open regular file, and clears `O_NONBLOCK`, which means nothing to its reads
-/// and writes but that a ring must not wait for them. `EINVAL` where the file system has no other than the cache.
+/// Sets the path of an open regular file, and clears `O_NONBLOCK`, whose only effect on its reads
+/// and writes is that a ring must not wait for them. Fails with `EINVAL` if the file system has no
+/// direct I/O.
 pub fn set_way(fd: impl AsFd, way: Way) -> Result<()> {
     let flags = fcntl_getfl(&fd).named(Call::Fcntl)?;
     let flags_now = flags;

@@ -7,12 +7,12 @@ use std::os::fd::AsFd;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// What is to be expected of a range.
+/// The expected use of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// It will be read from front to back: read ahead twice as far.
+    /// It will be read sequentially: the kernel doubles its readahead.
     Sequential,
-    /// It will not be needed again: drop its clean pages from the cache.
+    /// It will not be needed again: the kernel drops its clean pages from the cache.
     DontNeed,
 }
 

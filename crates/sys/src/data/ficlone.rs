@@ -1,4 +1,4 @@
-//! `FICLONE`, `FICLONERANGE` — let a file share another's blocks:
+//! `FICLONE`, `FICLONERANGE` — share the blocks of another file:
 //! <https://man7.org/linux/man-pages/man2/ioctl_ficlonerange.2.html>
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -6,16 +6,16 @@ use std::os::fd::{AsFd, AsRawFd};
 use crate::error::Named;
 use crate::{Call, CallError, Errno, Result};
 
-/// Makes the target share all blocks of the source. Atomic. `EXDEV`, `EOPNOTSUPP`, `EINVAL`
-/// (and on some file systems `ENOTTY`) where it cannot be.
+/// Makes the target share all blocks of the source. Atomic. `EXDEV`, `EOPNOTSUPP`, `EINVAL` (and on
+/// some file systems `ENOTTY`) if that is not possible.
 pub fn ficlone(source: impl AsFd, target: impl AsFd) -> Result<()> {
     rustix::fs::ioctl_ficlone(target, source).named(Call::Ficlone)
 }
 
 /// Makes a range of the target share the blocks of a range of the source.
 ///
-/// Offsets and length are multiples of the file system's block, but that the range may end at the
-/// source's end. A length of 0 means up to the end.
+/// Offsets and length are multiples of the file system's block size, except that the range may end
+/// at the source's end. A length of 0 means up to the end.
 pub fn ficlone_range(
     source: impl AsFd,
     source_offset: u64,

@@ -1,7 +1,7 @@
 //! `sendfile` — moves bytes from a file's page cache into another descriptor:
 //! <https://man7.org/linux/man-pages/man2/sendfile.2.html>
 //!
-//! The target is written at its own position, so it is of use to one worker at a time.
+//! It writes at the target's file offset, so only one worker at a time can use a target.
 
 use std::os::fd::AsFd;
 

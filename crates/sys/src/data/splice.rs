@@ -8,12 +8,13 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Makes a pipe, its end to read from first, with room for `bytes` where that is allowed.
+/// Creates a pipe with a capacity of `bytes` if the kernel allows that, and returns its reading end
+/// first.
 ///
-/// The room is limited for ordinary users (`/proc/sys/fs/pipe-max-size`, and a total of all their
-/// pipes); where it is refused, the pipe has what it has. Returns the room in bytes, too.
+/// The kernel limits the capacity for ordinary users (`/proc/sys/fs/pipe-max-size`, and a total of
+/// all their pipes); if it refuses, the pipe keeps its default. Returns the capacity in bytes, too.
 pub fn pipe_with_room(bytes: usize) -> Result<(OwnedFd, OwnedFd, usize)> {
-    /// What a pipe has at least: a user who has too many of them gets a page, see pipe(7).
+    /// Minimum capacity of a pipe: a user who has too many of them gets a page, see pipe(7).
     const LEAST_BYTES: usize = 4 << 10;
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).named(Call::Pipe)?;
     let room = widen_pipe(&writer, bytes).unwrap_or(LEAST_BYTES);
@@ -28,7 +29,7 @@ pub fn splice_in(file: impl AsFd, offset: u64, pipe: impl AsFd, bytes: usize) ->
         .named(Call::Splice)
 }
 
-/// The same, with `EAGAIN` while the pipe is full. The file may still be waited for.
+/// Does the same, but fails with `EAGAIN` while the pipe is full. May still block on the file.
 pub fn splice_in_now(file: impl AsFd, offset: u64, pipe: impl AsFd, bytes: usize) -> Result<usize> {
     let mut from = offset;
     let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
@@ -48,8 +49,8 @@ pub fn splice(source: impl AsFd, target: impl AsFd, bytes: usize) -> Result<usiz
     rustix::pipe::splice(source, None, target, None, bytes, SpliceFlags::MOVE).named(Call::Splice)
 }
 
-/// Asks for room for `bytes` in a pipe and returns the room that it has then, or `None` for what is
-/// no pipe. A refusal leaves the pipe as it was.
+/// Requests a capacity of `bytes` for a pipe and returns the resulting capacity, or `None` if the
+/// descriptor is not a pipe. If the kernel refuses, the pipe does not change.
 pub fn widen_pipe(pipe: impl AsFd, bytes: usize) -> Option<usize> {
     let now = rustix::pipe::fcntl_getpipe_size(&pipe).ok()?;
     if now >= bytes {

@@ -1,15 +1,15 @@
 //! `sync_file_range` — starts the writeback of a range, or waits for it:
 //! <https://man7.org/linux/man-pages/man2/sync_file_range.2.html>
 //!
-//! Makes nothing durable: neither sizes nor the device's own cache. It is for keeping dirty pages
-//! few and for making them clean, so that they can be dropped.
+//! Makes nothing durable: it flushes neither file sizes nor the device's own cache. It limits the
+//! number of dirty pages, and cleans them so that they can be dropped.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::fs::fdatasync;
 use crate::{Call, CallError, Errno, Result};
 
-/// What to do about the range's dirty pages.
+/// What to do with the range's dirty pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writeback {
     /// Starts to write them, and returns.
@@ -20,8 +20,8 @@ pub enum Writeback {
 
 /// Writes the dirty pages of a range back; a length of 0 means up to the end.
 ///
-/// Where the kernel or a filter of system calls refuses it (`ENOSYS`, `EPERM`),
-/// [`Writeback::Complete`] writes all of the file, by fdatasync(2).
+/// If the kernel or a system call filter refuses it (`ENOSYS`, `EPERM`), [`Writeback::Complete`]
+/// writes the whole file with fdatasync(2).
 pub fn write_back(fd: impl AsFd, offset: u64, bytes: u64, how: Writeback) -> Result<()> {
     match sync_file_range(fd.as_fd(), offset, bytes, how) {
         Err(CallError { errno: Errno::NOSYS | Errno::PERM, .. }) if how == Writeback::Complete => {

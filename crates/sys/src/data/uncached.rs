@@ -1,8 +1,8 @@
-//! `preadv2`, `pwritev2` with `RWF_DONTCACHE` — through the page cache, which forgets at once:
+//! `preadv2`, `pwritev2` with `RWF_DONTCACHE` — buffered I/O that leaves no pages in the cache:
 //! <https://man7.org/linux/man-pages/man2/readv.2.html>, <https://lwn.net/Articles/998783/>
 //!
-//! Linux 6.14; `EOPNOTSUPP` before, and on file systems that do not take part. Pages that were
-//! cached before stay. What is written is dropped when its writeback is done, which starts at once.
+//! Linux 6.14; `EOPNOTSUPP` before, and on file systems without support. Pages that were cached
+//! before stay. Writeback starts at once, and the kernel drops the written pages when it is done.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsFd;
@@ -13,7 +13,8 @@ use super::write::some;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// `RWF_DONTCACHE` of `include/uapi/linux/fs.h`; it came after the newest constants of our crates.
+/// `RWF_DONTCACHE` of `include/uapi/linux/fs.h`; it is newer than the constants of the crates in
+/// use.
 const DONT_CACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 /// Reads at an offset without leaving pages behind; 0 is the end. May return less.

@@ -1,7 +1,7 @@
 //! `statx(STATX_BTIME)` — when a file was made: <https://man7.org/linux/man-pages/man2/statx.2.html>
 //!
-//! An inode number is given again once its file is gone; together with the moment in which the file
-//! was made it names one file for good, and survives a boot, which a device number need not.
+//! A file system reuses the inode number of a deleted file; together with the creation time it
+//! identifies one file permanently, and across a reboot, which a device number may not.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -12,8 +12,8 @@ use super::Time;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Returns when `name` was made, which is not followed if it is a symbolic link; `None` where the
-/// file system does not keep that.
+/// Returns the creation time of `name`, without following a symbolic link; `None` if the file
+/// system does not record it.
 pub fn birth_at(directory: impl AsFd, name: &CStr) -> Result<Option<Time>> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     let told = rustix::fs::statx(directory, name, flags, StatxFlags::BTIME).named(Call::Statx)?;

@@ -1,7 +1,7 @@
 //! `fcntl(F_SETFL, O_NONBLOCK)` — whether reads and writes of a descriptor wait:
 //! <https://man7.org/linux/man-pages/man2/fcntl.2.html>
 //!
-//! The flag is the open file description's: whoever else has it sees the change.
+//! The flag belongs to the open file description: all processes that share it see the change.
 
 use std::os::fd::AsFd;
 
@@ -29,13 +29,13 @@ pub fn set_blocking(fd: impl AsFd, blocking: Blocking) -> Result<()> {
     if wanted == flags { Ok(()) } else { fcntl_setfl(&fd, wanted).named(Call::Fcntl) }
 }
 
-/// Tells whether reads and writes wait.
+/// Returns whether reads and writes wait.
 pub fn blocking(fd: impl AsFd) -> Result<Blocking> {
     let flags = fcntl_getfl(&fd).named(Call::Fcntl)?;
     Ok(if flags.contains(OFlags::NONBLOCK) { Blocking::No } else { Blocking::Yes })
 }
 
-/// Tells whether writes go to the end of the file, wherever the descriptor stands (`O_APPEND`).
+/// Returns whether writes go to the end of the file, whatever the file offset (`O_APPEND`).
 pub fn appends(fd: impl AsFd) -> Result<bool> {
     Ok(fcntl_getfl(&fd).named(Call::Fcntl)?.contains(OFlags::APPEND))
 }

@@ -1,6 +1,6 @@
 //! `fchown` — sets owner and group: <https://man7.org/linux/man-pages/man2/chown.2.html>
 //!
-//! The kernel clears setuid, setgid and file capabilities on the way; set the mode afterwards.
+//! The call clears setuid, setgid and file capabilities; set the mode afterwards.
 
 use std::os::fd::AsFd;
 

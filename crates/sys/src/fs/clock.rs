@@ -1,15 +1,15 @@
-//! `clock_gettime` of `CLOCK_REALTIME_COARSE` — the clock that files get their times from:
+//! `clock_gettime` of `CLOCK_REALTIME_COARSE` — the clock that file timestamps come from:
 //! <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 //!
-//! It stands from one tick of the kernel to the next, up to 10 ms, so a file that is changed now can
-//! have an earlier time than the ordinary clock showed before.
+//! It advances once a kernel tick, at intervals of up to 10 ms, so a file that is changed now can
+//! have a timestamp before an earlier reading of `CLOCK_REALTIME`.
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Time;
 
-/// Returns the time that a file of this machine would get that is changed now. No file that is changed
-/// later gets an earlier one, but for what its file system cuts off, and for a clock that is set back.
+/// Returns the timestamp that a file changed now on this machine would get. No file that is changed
+/// later gets an earlier one, unless its file system truncates timestamps or the clock is set back.
 #[must_use]
 pub fn file_clock() -> Time {
     let now = clock_gettime(ClockId::RealtimeCoarse);

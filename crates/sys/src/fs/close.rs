@@ -1,4 +1,4 @@
-//! `close` — gives a descriptor back and hears the last error:
+//! `close` — closes a descriptor and returns the last error:
 //! <https://man7.org/linux/man-pages/man2/close.2.html>
 
 use std::os::fd::{IntoRawFd, OwnedFd};
@@ -7,11 +7,11 @@ use crate::{Call, CallError, Errno, Result};
 
 /// Closes a descriptor and returns the error that dropping it would lose.
 ///
-/// NFS, FUSE and quota file systems report failed writes here. On Linux the descriptor is gone
-/// whatever the answer, so it is never closed again; `EINTR` therefore counts as success, for the
-/// kernel has already written back or will report through `fsync`.
+/// NFS, FUSE and quota file systems report failed writes here. Linux closes the descriptor whatever
+/// the result, so it is never closed again; `EINTR` therefore counts as success, because the kernel
+/// has already written back or will report through `fsync`.
 pub fn close(fd: OwnedFd) -> Result<()> {
-    // SAFETY: `into_raw_fd` gives up ownership, so this is the only close of the descriptor.
+    // SAFETY: `into_raw_fd` releases ownership, so this is the only close of the descriptor.
     let answer = unsafe { libc::close(fd.into_raw_fd()) };
     if answer == 0 {
         return Ok(());

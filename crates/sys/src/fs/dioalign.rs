@@ -1,4 +1,4 @@
-//! `statx(STATX_DIOALIGN)` — what direct I/O on a file has to be aligned to (Linux 6.1):
+//! `statx(STATX_DIOALIGN)` — the alignment that direct I/O on a file requires (Linux 6.1):
 //! <https://man7.org/linux/man-pages/man2/statx.2.html>
 
 use std::os::fd::AsFd;
@@ -11,23 +11,23 @@ use crate::{Call, Result};
 /// `STATX_DIOALIGN` of `include/uapi/linux/stat.h`.
 const DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
-/// What a file system says of direct I/O on a file.
+/// Alignment of direct I/O on a file, as the file system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectAlign {
-    /// It does not say.
+    /// The file system does not report it.
     Unknown,
-    /// There is none on this file.
+    /// The file does not support direct I/O.
     Refused,
     /// Addresses and offsets (and lengths) are multiples of these, in bytes.
     Bytes {
-        /// Of addresses in memory.
+        /// Alignment of addresses in memory.
         memory: u32,
-        /// Of offsets and lengths.
+        /// Alignment of offsets and lengths.
         offset: u32,
     },
 }
 
-/// Asks what direct I/O on an open file has to be aligned to.
+/// Returns the alignment that direct I/O on an open file requires.
 pub fn direct_align(fd: impl AsFd) -> Result<DirectAlign> {
     let answer = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, DIOALIGN).named(Call::Statx)?;
     if answer.stx_mask & DIOALIGN.bits() == 0 {

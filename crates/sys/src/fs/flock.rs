@@ -1,4 +1,4 @@
-//! `flock` — a lock on an open file that ends with its last descriptor:
+//! `flock` — a lock on an open file, released with its last descriptor:
 //! <https://man7.org/linux/man-pages/man2/flock.2.html>
 
 use std::os::fd::AsFd;
@@ -8,12 +8,14 @@ use rustix::fs::FlockOperation;
 use crate::error::Named;
 use crate::{Call, Errno, Result};
 
-/// Locks a file for this process alone, without waiting; `false` where somebody else has it.
+/// Takes an exclusive lock on a file without waiting; returns `false` if another process holds a
+/// lock.
 pub fn try_lock(fd: impl AsFd) -> Result<bool> {
     try_flock(fd, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// Locks a file together with others who do so, without waiting; `false` where somebody has it alone.
+/// Takes a shared lock on a file without waiting; returns `false` if another process holds it
+/// exclusively.
 pub fn try_lock_shared(fd: impl AsFd) -> Result<bool> {
     try_flock(fd, FlockOperation::NonBlockingLockShared)
 }

@@ -1,7 +1,7 @@
 //! `getdents64` — reads the entries of a directory:
 //! <https://man7.org/linux/man-pages/man2/getdents.2.html>
 //!
-//! The caller owns the buffer, so that one large buffer serves a whole run.
+//! The caller owns the buffer and reuses one large buffer for a whole run.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -18,29 +18,30 @@ use crate::{Call, Result};
 pub struct DirectoryBuffer(Vec<MaybeUninit<u8>>);
 
 impl DirectoryBuffer {
-    /// Makes a buffer; 32 KiB is what the C library uses, the kernel fills at most what is given.
+    /// Allocates a buffer; the C library uses 32 KiB.
     #[must_use]
     pub fn new(bytes: usize) -> DirectoryBuffer {
         DirectoryBuffer(vec![MaybeUninit::uninit(); bytes])
     }
 }
 
-/// One entry as the kernel gives it.
+/// One entry as the kernel returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct RawEntry<'a> {
     /// The name, without any directory.
     pub name: &'a CStr,
-    /// The kind, where the file system tells it with the name.
+    /// The kind, if the file system returns it with the name.
     pub kind: Option<Kind>,
     /// The inode number as the directory has it; 0 or another file system's on mount points and
-    /// some FUSE file systems, so good for ordering and for nothing else.
+    /// some FUSE file systems, so it is suitable only for ordering.
     pub ino: u64,
 }
 
-/// Makes one `getdents64` call and hands each entry but `.` and `..` to `visit`.
+/// Makes one `getdents64` call and passes each entry but `.` and `..` to `visit`.
 ///
-/// Returns `false` at the end of the directory. Entries that do not fit the buffer come with the
-/// next call. A visitor that breaks off loses the rest of the buffer, so only failures should.
+/// Returns `false` at the end of the directory. The next call returns entries that do not fit the
+/// buffer. A visitor that stops early loses the rest of the buffer, so it should stop only on an
+/// error.
 pub fn for_each_entry(
     directory: impl AsFd,
     buffer: &mut DirectoryBuffer,

@@ -1,13 +1,14 @@
-//! `fcntl(F_SETLEASE)` — whether somebody else has a file open:
+//! `fcntl(F_SETLEASE)` — whether another process has a file open:
 //! <https://man7.org/linux/man-pages/man2/fcntl.2.html>
 
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Tells whether ours is the only open file description of a file, mappings included: a write lease
-/// is granted only then. It is given back at once, for a lease that is broken sends SIGIO.
+/// Returns whether this is the only open file description of a file, mappings included: the kernel
+/// grants a write lease only then. The lease is released at once, because a broken lease causes
+/// SIGIO.
 ///
-/// `false` also where leases cannot be had: on another's file without `CAP_LEASE`, on file systems
-/// without them.
+/// Returns `false` also if no lease can be taken: on another user's file without `CAP_LEASE`, and
+/// on file systems without leases.
 pub fn is_open_here_alone(fd: impl AsFd) -> bool {
     let raw = fd.as_fd().as_raw_fd();
     // SAFETY: both calls take a descriptor, which is borrowed for their duration, and two integers.

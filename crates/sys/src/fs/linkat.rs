@@ -8,19 +8,19 @@ use rustix::fs::AtFlags;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Whether a symbolic link is followed or meant itself.
+/// Whether the call follows a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
     /// The link itself.
     No,
-    /// What it leads to.
+    /// The file that it points to.
     Yes,
 }
 
-/// Makes `new_name` another name of `name`.
+/// Creates `new_name` as a hard link to `name`.
 ///
-/// `EXDEV` across file systems, `EMLINK` when the file has as many names as the file system
-/// allows, `EPERM` where it has no hard links or `fs.protected_hardlinks` forbids it.
+/// `EXDEV` across file systems, `EMLINK` if the file has as many names as the file system allows,
+/// `EPERM` if the file system has no hard links or `fs.protected_hardlinks` forbids it.
 pub fn linkat(
     directory: impl AsFd,
     name: &CStr,

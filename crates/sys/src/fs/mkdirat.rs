@@ -8,7 +8,7 @@ use rustix::fs::Mode;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Makes a directory with this mode less the umask.
+/// Creates a directory with this mode less the umask.
 pub fn mkdirat(directory: impl AsFd, name: &CStr, mode: u32) -> Result<()> {
     rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode & 0o7777)).named(Call::Mkdirat)
 }

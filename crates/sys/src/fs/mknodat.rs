@@ -11,7 +11,8 @@ use crate::{Call, CallError, Errno, Result};
 
 /// Makes a FIFO, a socket or a device with this mode less the umask.
 ///
-/// `EPERM` for devices without `CAP_MKNOD`; `EINVAL` for the kinds that other calls make.
+/// Fails with `EPERM` for devices without `CAP_MKNOD`, and with `EINVAL` for kinds that other calls
+/// create.
 pub fn mknodat(directory: impl AsFd, name: &CStr, kind: Kind, mode: u32, rdev: u64) -> Result<()> {
     let file_type = match kind {
         Kind::Fifo => FileType::Fifo,

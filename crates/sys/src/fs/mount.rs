@@ -1,4 +1,4 @@
-//! `mount`, `umount2` — attach a file system to a directory, and take it off again:
+//! `mount`, `umount2` — attach a file system to a directory, and detach it:
 //! <https://man7.org/linux/man-pages/man2/mount.2.html>
 
 use std::ffi::CStr;
@@ -9,17 +9,17 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Whether what is mounted may be changed through the mount.
+/// Whether the mount is writable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountAccess {
     /// Reading and writing.
     ReadWrite,
-    /// Reading only; access times stay as they are.
+    /// Read-only; access times do not change.
     ReadOnly,
 }
 
-/// Mounts `source`, a device or the name that a file system without one shows, on an open directory.
-/// No path is resolved but the source's, so the mount is exactly where the descriptor is. Needs
+/// Mounts `source` (a device, or any name for a file system without one) on an open directory. The
+/// kernel resolves no path but the source's, so the mount is exactly where the descriptor is. Needs
 /// `/proc` and `CAP_SYS_ADMIN`.
 pub fn mount_on(
     directory: impl AsFd,
@@ -32,13 +32,13 @@ pub fn mount_on(
         MountAccess::ReadWrite => MountFlags::empty(),
         MountAccess::ReadOnly => MountFlags::RDONLY | MountFlags::NOATIME,
     };
-    // A thread need not share its descriptors with the first one of its process.
+    // A thread does not necessarily share the descriptor table of the main thread.
     let point = format!("/proc/thread-self/fd/{}", directory.as_fd().as_raw_fd());
     rustix::mount::mount(source, point, file_system, flags, data).named(Call::Mount)
 }
 
-/// Unmounts what is mounted at `name` in an open directory; follows no symbolic link. `EBUSY` while
-/// it is in use, `EINVAL` if nothing is mounted there.
+/// Unmounts the file system at `name` in an open directory; does not follow symbolic links. Fails
+/// with `EBUSY` while it is in use, and with `EINVAL` if nothing is mounted there.
 pub fn unmount_at(directory: impl AsFd, name: &CStr) -> Result<()> {
     let descriptor = directory.as_fd().as_raw_fd();
     let mut point = format!("/proc/thread-self/fd/{descriptor}/").into_bytes();

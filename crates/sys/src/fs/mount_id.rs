@@ -1,8 +1,8 @@
 //! `statx(STATX_MNT_ID)` — which mount a file is reached through:
 //! <https://man7.org/linux/man-pages/man2/statx.2.html>
 //!
-//! A bind mount has the device of what it shows, so only this tells a mount point from an ordinary
-//! directory.
+//! A bind mount has the device of what it shows, so only this distinguishes a mount point from an
+//! ordinary directory.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use crate::error::Named;
 use crate::{Call, Result};
 
 /// Returns the number of the mount that holds `name`, which is not followed if it is a symbolic
-/// link; `None` where the kernel is older than 5.8 and cannot say.
+/// link; `None` on kernels before 5.8.
 ///
 /// An empty name means `directory` itself.
 pub fn mount_id(directory: impl AsFd, name: &CStr) -> Result<Option<u64>> {

@@ -1,11 +1,11 @@
 //! `openat` — opens or creates a file relative to a directory:
 //! <https://man7.org/linux/man-pages/man2/open.2.html>
 //!
-//! Every descriptor is close-on-exec and never becomes the controlling terminal. Unless told to
-//! wait, opening never blocks on a FIFO: `O_NONBLOCK` is set, so that one found in a tree answers at
-//! once. On a regular file that another process holds a lease on (fcntl(2), "Leases": file servers do,
-//! for their clients' caches) the flag makes the call fail with `EAGAIN`, though the kernel has asked
-//! the holder to give the lease up; so such a file is waited for, as a call that blocks would.
+//! Every descriptor is close-on-exec and never becomes the controlling terminal. Unless the caller
+//! asks to wait, opening never blocks on a FIFO, because `O_NONBLOCK` is set. If another process
+//! holds a lease on a regular file (fcntl(2), "Leases"; file servers take leases for their clients'
+//! caches), the flag makes the call fail with `EAGAIN` after the kernel has asked the holder to
+//! release the lease; this module then waits as a blocking call would.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use crate::fs::{Follow, Kind, statat, statat_follow};
 use crate::process::stop_signal;
 use crate::{Call, Errno, Result};
 
-/// What the descriptor is for.
+/// Access mode of the descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reading only.
@@ -31,37 +31,37 @@ pub enum Access {
     Path,
 }
 
-/// Whether the file may, must or must not be made by the call.
+/// Whether the call may, must or must not create the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
-    /// It has to be there already.
+    /// The file must exist.
     No,
-    /// It is made with this mode (less the umask) and must not be there yet (`O_EXCL`), not even
-    /// as a symbolic link.
+    /// The call creates the file with this mode (less the umask). It must not exist (`O_EXCL`), not
+    /// even as a symbolic link.
     New(u32),
-    /// It is made with this mode (less the umask) where it is not there yet.
+    /// The call creates the file with this mode (less the umask) if it does not exist.
     IfAbsent(u32),
 }
 
-/// What happens at a FIFO or device that is not ready.
+/// Behaviour at a FIFO or device that is not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Opening and reading answer at once (`O_NONBLOCK`).
+    /// Opening and reading return at once (`O_NONBLOCK`).
     No,
-    /// Opening and reading block; only for operands that a person named.
+    /// Opening and reading block; only for operands that the user named.
     Yes,
 }
 
 /// How to open.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenHow {
-    /// What the descriptor is for.
+    /// Access mode of the descriptor.
     pub access: Access,
-    /// Whether the file is made.
+    /// Whether the call creates the file.
     pub create: Create,
     /// Whether the last component may be a symbolic link.
     pub follow: Follow,
-    /// Whether a FIFO or device may be waited for.
+    /// Whether to wait for a FIFO or device.
     pub wait: Wait,
     /// Further flags, such as `O_DIRECT` or `O_NOATIME`.
     pub extra: OFlags,
@@ -86,7 +86,7 @@ impl OpenHow {
         extra: OFlags::empty(),
     };
 
-    /// Makes a new file for writing, with this mode less the umask.
+    /// Creates a new file for writing, with this mode less the umask.
     #[must_use]
     pub const fn new_file(mode: u32) -> OpenHow {
         OpenHow {
@@ -98,14 +98,14 @@ impl OpenHow {
         }
     }
 
-    /// The same, but the last component may be a symbolic link.
+    /// Returns the same options, but the last component may be a symbolic link.
     #[must_use]
     pub const fn following(mut self, follow: Follow) -> OpenHow {
         self.follow = follow;
         self
     }
 
-    /// The same, but a FIFO or device may be waited for.
+    /// Returns the same options, but waits for a FIFO or device.
     #[must_use]
     pub const fn waiting(mut self) -> OpenHow {
         self.wait = Wait::Yes;
@@ -113,18 +113,18 @@ impl OpenHow {
     }
 }
 
-/// How long a lease that another process holds on a file is waited for. The kernel takes it away after
-/// `/proc/sys/fs/lease-break-time`, 45 seconds unless an administrator has said otherwise.
+/// How long to wait for a lease that another process holds on a file. The kernel revokes the lease
+/// after `/proc/sys/fs/lease-break-time`, by default 45 seconds.
 pub const LEASE_WAIT: Duration = Duration::from_secs(60);
 
-/// How often it is tried meanwhile.
+/// Interval between attempts.
 const LEASE_STEP: Duration = Duration::from_millis(10);
 
 /// Opens `name` relative to `directory`.
 ///
-/// Never blocks on a FIFO. Writing to a FIFO without a reader fails with `ENXIO`. Blocks for at most
-/// [`LEASE_WAIT`] where another process holds a lease on a regular file, or until a signal asks the
-/// run to stop; then fails with `EAGAIN`.
+/// Never blocks on a FIFO. Writing to a FIFO without a reader fails with `ENXIO`. If another
+/// process holds a lease on a regular file, blocks for at most [`LEASE_WAIT`] or until a signal
+/// asks the run to stop; then fails with `EAGAIN`.
 pub fn openat(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd> {
     match open_once(&directory, name, how) {
         Err(error) if error.errno == Errno::AGAIN && how.wait == Wait::No => {
@@ -144,7 +144,7 @@ fn open_leased(
     loop {
         let answer = open_once(directory, name, how);
         let is_leased = matches!(&answer, Err(error) if error.errno == Errno::AGAIN)
-            // A device that is not ready is not waited for.
+            // Do not wait for a device that is not ready.
             && kind_at(directory, name, how.follow) == Some(Kind::Regular);
         if !is_leased || begun.elapsed() >= most || stop_signal().is_some() {
             return answer;
@@ -191,7 +191,8 @@ fn open_once(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd>
 
 /// Opens a directory for reading its entries and as the base of `*at` calls.
 ///
-/// `ENOTDIR` when it is none; with [`Follow::No`] also when it is a symbolic link to one.
+/// Fails with `ENOTDIR` if it is not a directory; with [`Follow::No`] also if it is a symbolic link
+/// to one.
 pub fn open_directory(parent: impl AsFd, name: &CStr, follow: Follow) -> Result<OwnedFd> {
     let how = OpenHow { extra: OFlags::DIRECTORY, follow, ..OpenHow::READ };
     openat(parent, name, how)
@@ -205,8 +206,8 @@ mod tests {
     use crate::fs::{CWD, unlinkat};
 
     fn lease(fd: &OwnedFd, kind: libc::c_int) -> bool {
-        // SAFETY: the calls take integers and an open descriptor. Who breaks a lease sends SIGIO, which
-        // would end this process.
+        // SAFETY: the calls take integers and an open descriptor. A process that breaks a lease
+        // causes SIGIO, which would end this process.
         unsafe {
             libc::signal(libc::SIGIO, libc::SIG_IGN);
             libc::fcntl(fd.as_raw_fd(), libc::F_SETLEASE, kind) == 0
@@ -220,7 +221,7 @@ mod tests {
         let holder = open_once(CWD, &name, OpenHow::new_file(0o600)).unwrap();
         if !lease(&holder, libc::F_WRLCK) {
             unlinkat(CWD, &name).unwrap();
-            println!("ignored: the folder for temporary files has no leases");
+            println!("ignored: the directory for temporary files has no leases");
             return;
         }
         let refused = |answer: Result<OwnedFd>| answer.map_err(|error| error.errno).err();

@@ -1,4 +1,4 @@
-//! `lseek` on a directory — where `getdents64` goes on:
+//! `lseek` on a directory — the position at which `getdents64` continues:
 //! <https://man7.org/linux/man-pages/man2/lseek.2.html>
 //!
 //! Positions are the file system's own cookies. They hold for every open of the same directory,
@@ -16,7 +16,7 @@ pub fn directory_position(directory: impl AsFd) -> Result<u64> {
     seek(directory, SeekFrom::Current(0)).named(Call::Lseek)
 }
 
-/// Goes to a position of the same directory; 0 is its beginning.
+/// Sets the position in the same directory; 0 is its beginning.
 pub fn seek_directory(directory: impl AsFd, position: u64) -> Result<()> {
     seek(directory, SeekFrom::Start(position)).named(Call::Lseek).map(drop)
 }

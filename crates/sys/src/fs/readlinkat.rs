@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Returns the text of a symbolic link; `EINVAL` when it is none.
+/// Returns the text of a symbolic link; fails with `EINVAL` if it is not one.
 ///
-/// The text is read again with a larger buffer when it changed its length meanwhile.
+/// If the text has changed its length between two calls, it is read again with a larger buffer.
 pub fn readlinkat(directory: impl AsFd, name: &CStr) -> Result<CString> {
     rustix::fs::readlinkat(directory, name, Vec::new()).named(Call::Readlinkat)
 }

@@ -8,20 +8,20 @@ use rustix::fs::RenameFlags;
 use crate::error::Named;
 use crate::{Call, Errno, Result};
 
-/// What happens to a file that has the new name already.
+/// What happens to an existing file of the new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenameMode {
     /// It is replaced, atomically.
     Replace,
-    /// The call fails with `EEXIST`. `EINVAL` where the file system cannot do it.
+    /// The call fails with `EEXIST`. Fails with `EINVAL` if the file system does not support it.
     NoReplace,
-    /// The two change places, atomically.
+    /// The call exchanges the two, atomically.
     Exchange,
 }
 
-/// Tells whether a rename that was not to replace may have failed for being asked so: the file system
-/// cannot promise that (`EINVAL`), or the call is unknown or filtered. A plain one then tells whether it
-/// was for something else.
+/// Returns whether a rename without replacement may have failed because of that flag: the file
+/// system does not support it (`EINVAL`), or the call is unknown or filtered. A plain rename then
+/// shows whether there was another cause.
 #[must_use]
 pub fn is_refusal_of_mode(errno: Errno) -> bool {
     matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
@@ -29,7 +29,7 @@ pub fn is_refusal_of_mode(errno: Errno) -> bool {
 
 /// Renames `name` in `directory` to `new_name` in `new_directory`. `EXDEV` across file systems.
 ///
-/// Where the newer call is refused, a plain rename is made by the older one.
+/// If the newer call is refused, the older one makes a plain rename.
 pub fn renameat(
     directory: impl AsFd,
     name: &CStr,

@@ -1,4 +1,4 @@
-//! `/sys/dev/block/*/queue/rotational` — whether a device spins:
+//! `/sys/dev/block/*/queue/rotational` — whether a device is rotational:
 //! <https://docs.kernel.org/block/queue-sysfs.html>
 
 use std::ffi::CString;
@@ -8,12 +8,12 @@ use rustix::fs::{major, minor};
 use crate::data::read;
 use crate::fs::{CWD, Follow, OpenHow, openat};
 
-/// Tells whether the kernel says that a block device spins; a partition is asked through the disk
-/// that it is on, a loop device through the file behind it. Devices that are no block devices (of
-/// tmpfs, overlayfs, btrfs, network file systems) do not spin.
+/// Returns whether the kernel reports a block device as rotational. For a partition it asks for its
+/// disk, for a loop device for the device of the backing file. Devices that are not block devices
+/// (of tmpfs, overlayfs, btrfs, network file systems) are not rotational.
 #[must_use]
 pub fn is_rotational(device: u64) -> bool {
-    /// Loop devices may lie on one another; nobody stacks more.
+    /// Loop devices may be stacked; this bounds the depth.
     const DEPTH_MAX: u32 = 4;
     let mut device = device;
     for _ in 0..DEPTH_MAX {

@@ -1,7 +1,6 @@
 //! `fstat`, `fstatat` — what a file is: <https://man7.org/linux/man-pages/man2/stat.2.html>
 //!
-//! One plain struct for both, because the callers compare what they saw through a name with what
-//! they hold open.
+//! One plain struct for both, because the callers compare the file behind a name with an open file.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -37,7 +36,7 @@ pub enum Kind {
     BlockDevice,
     /// A character device.
     CharDevice,
-    /// Something that this kernel reports and we do not know.
+    /// A kind that this kernel reports and haul does not know.
     Unknown,
 }
 
@@ -58,7 +57,7 @@ impl Kind {
     }
 }
 
-/// What `stat` tells of a file.
+/// Result of `stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// The device that holds the file.
@@ -73,7 +72,7 @@ pub struct Stat {
     pub uid: u32,
     /// The group.
     pub gid: u32,
-    /// The device that a device file stands for.
+    /// The device that a device file represents.
     pub rdev: u64,
     /// The size in bytes; for a symbolic link the length of its text.
     pub size: u64,
@@ -102,7 +101,7 @@ impl Stat {
         self.mode & 0o7777
     }
 
-    /// Tells whether both describe one inode.
+    /// Returns whether both describe the same inode.
     #[must_use]
     pub const fn same_file(&self, other: &Stat) -> bool {
         self.ino == other.ino && self.dev == other.dev
@@ -114,7 +113,7 @@ impl Stat {
         self.blocks.saturating_mul(512)
     }
 
-    /// Tells whether fewer blocks are allocated than the size needs, the sign of holes.
+    /// Returns whether fewer blocks are allocated than the size needs, the sign of holes.
     #[must_use]
     pub const fn may_have_holes(&self) -> bool {
         self.blocks < self.size / 512
@@ -143,19 +142,20 @@ fn convert(stat: &rustix::fs::Stat) -> Stat {
     }
 }
 
-/// Describes an open file.
+/// Returns the attributes of an open file.
 pub fn fstat(fd: impl AsFd) -> Result<Stat> {
     rustix::fs::fstat(fd).named(Call::Fstat).map(|stat| convert(&stat))
 }
 
-/// Describes a name in a directory; a symbolic link is described itself.
+/// Returns the attributes of a name in a directory, without following a symbolic link.
 pub fn statat(directory: impl AsFd, name: &CStr) -> Result<Stat> {
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
         .named(Call::Fstat)
         .map(|stat| convert(&stat))
 }
 
-/// Describes what a name in a directory leads to, through symbolic links.
+/// Returns the attributes of the file that a name in a directory leads to, following symbolic
+/// links.
 pub fn statat_follow(directory: impl AsFd, name: &CStr) -> Result<Stat> {
     rustix::fs::statat(directory, name, AtFlags::empty())
         .named(Call::Fstat)

@@ -5,10 +5,10 @@ use std::os::fd::AsFd;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// What `statfs` tells of a file system.
+/// Result of `statfs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// The magic number, `f_type`, cut to the 32 bits that all of them have.
+    /// The magic number, `f_type`, truncated to 32 bits, which suffice for all of them.
     pub magic: u32,
     /// The block size in bytes.
     pub block_bytes: u64,
@@ -18,11 +18,11 @@ pub struct FileSystem {
     pub free_inodes: u64,
     /// All inodes, free or not; 0 where the file system makes them as needed.
     pub inodes: u64,
-    /// The length of the longest name in bytes; 0 where nobody knows.
+    /// The length of the longest name in bytes; 0 if it is unknown.
     pub name_bytes_max: usize,
 }
 
-/// Describes the file system that an open file is on.
+/// Returns information on the file system that holds an open file.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,8 +1,8 @@
 //! `fsync`, `syncfs` — wait until data is on stable storage:
 //! <https://man7.org/linux/man-pages/man2/fsync.2.html>
 //!
-//! An error is final: Linux forgets it once it was told and marks the pages clean, so a second
-//! call that succeeds proves nothing (<https://lwn.net/Articles/752063/>).
+//! An error is final: Linux reports it once and marks the pages clean, so a second call that
+//! succeeds proves nothing (<https://lwn.net/Articles/752063/>).
 
 use std::os::fd::AsFd;
 
@@ -16,8 +16,8 @@ pub fn fsync(fd: impl AsFd) -> Result<()> {
 
 /// Waits until the names in an open directory are on stable storage. Blocks.
 ///
-/// `EINVAL` is no error here: a file system that cannot do that with a directory has nothing to wait
-/// for. The directory has to be open for reading; one that is open for its path alone gives `EBADF`.
+/// `EINVAL` is not an error here: a file system that cannot sync a directory has nothing to wait
+/// for. The directory must be open for reading; one that is open with `O_PATH` gives `EBADF`.
 pub fn fsync_names(directory: impl AsFd) -> Result<()> {
     match fsync(directory) {
         Err(error) if error.errno == Errno::INVAL => Ok(()),
@@ -25,7 +25,8 @@ pub fn fsync_names(directory: impl AsFd) -> Result<()> {
     }
 }
 
-/// Waits until data of an open file, and what is needed to read them, are on stable storage. Blocks.
+/// Waits until the data of an open file, and the metadata needed to read them, are on stable
+/// storage. Blocks.
 pub fn fdatasync(fd: impl AsFd) -> Result<()> {
     rustix::fs::fdatasync(fd).named(Call::Fdatasync)
 }

@@ -9,7 +9,7 @@ use rustix::fs::AtFlags;
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// Removes a name that is no directory; `EISDIR` if it is one.
+/// Removes a name that is not a directory; `EISDIR` if it is one.
 pub fn unlinkat(directory: impl AsFd, name: &CStr) -> Result<()> {
     rustix::fs::unlinkat(directory, name, AtFlags::empty()).named(Call::Unlinkat)
 }

@@ -1,7 +1,7 @@
-//! `openat(O_TMPFILE)`, `linkat(AT_EMPTY_PATH)` — a file without a name, and giving it one:
+//! `openat(O_TMPFILE)`, `linkat(AT_EMPTY_PATH)` — creates a file without a name, and names it:
 //! <https://man7.org/linux/man-pages/man2/open.2.html>
 //!
-//! What has no name leaves nothing behind when its process dies.
+//! The kernel frees an unnamed file when its process dies.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -12,9 +12,10 @@ use crate::error::Named;
 use crate::fs::Access;
 use crate::{Call, CallError, Errno, Result};
 
-/// Makes a file for the directory's file system that has no name, with this mode less the umask.
+/// Creates an unnamed file in the directory's file system, with this mode less the umask.
 ///
-/// `EOPNOTSUPP` where the file system cannot; `EISDIR` from kernels that do not know the flag.
+/// Fails with `EOPNOTSUPP` if the file system does not support it, and with `EISDIR` on kernels
+/// that do not know the flag.
 pub fn open_unnamed(directory: impl AsFd, mode: u32, access: Access) -> Result<OwnedFd> {
     let flags = match access {
         Access::ReadWrite => OFlags::RDWR,
@@ -24,9 +25,9 @@ pub fn open_unnamed(directory: impl AsFd, mode: u32, access: Access) -> Result<O
     rustix::fs::openat(directory, c".", flags, Mode::from_raw_mode(mode)).named(Call::Openat)
 }
 
-/// Gives an open file that has no name this one. `EEXIST` when it is taken.
+/// Gives an unnamed open file this name. Fails with `EEXIST` if the name exists.
 ///
-/// Naming a descriptor itself needs a privilege before Linux 6.10 (`ENOENT` without); naming its
+/// Naming a descriptor itself needs a privilege before Linux 6.10 (`ENOENT` without); linking its
 /// entry in `/proc/self/fd` never does.
 pub fn name_open(file: impl AsFd, directory: impl AsFd, name: &CStr) -> Result<()> {
     let (file, directory) = (file.as_fd(), directory.as_fd());

@@ -26,7 +26,7 @@ impl TimePair {
     }
 }
 
-/// Sets the times of an open file. A file system clamps what it cannot represent.
+/// Sets the times of an open file. A file system clamps times that it cannot represent.
 pub fn futimens(fd: impl AsFd, times: TimePair) -> Result<()> {
     rustix::fs::futimens(fd, &times.raw()).named(Call::Utimensat)
 }

@@ -1,4 +1,4 @@
-//! `flistxattr`, `fgetxattr`, `fsetxattr` and their kin — extended attributes:
+//! `flistxattr`, `fgetxattr`, `fsetxattr` and related calls — extended attributes:
 //! <https://man7.org/linux/man-pages/man7/xattr.7.html>
 //!
 //! There are no `*at` forms before Linux 6.13, so a symbolic link's attributes are reached through
@@ -16,13 +16,13 @@ use crate::{Call, CallError, Result};
 /// Bytes of the first buffer: nearly every list of names and most values fit.
 const USUAL_BYTES: usize = 256;
 
-/// The kernel's limit for a value (`XATTR_SIZE_MAX`) and for a list of names (`XATTR_LIST_MAX`), from
-/// `include/uapi/linux/limits.h`. Nothing is longer, so one more call with this many bytes suffices,
-/// even where a value grows between the two calls.
+/// The kernel's limit for a value (`XATTR_SIZE_MAX`) and for a list of names (`XATTR_LIST_MAX`),
+/// from `include/uapi/linux/limits.h`. No value is longer, so one more call with a buffer of this
+/// size suffices, even if a value grows between the two calls.
 const LIMIT_BYTES: usize = 65536;
 
-/// Reads a list or a value of unknown length: into a small buffer, then into one of the kernel's limit.
-/// The length is not asked for first, because rustix answers 0 to an empty buffer.
+/// Reads a list or a value of unknown length: into a small buffer, then into one of the kernel's
+/// limit. It does not ask for the length first, because rustix answers 0 to an empty buffer.
 fn read_all(
     call: Call,
     mut read: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>,
@@ -49,7 +49,7 @@ fn split(list: &[u8]) -> Vec<CString> {
 /// Returns the names of an open file's attributes; `ENOTSUP` where the file system has none.
 pub fn flistxattr(fd: impl AsFd) -> Result<Vec<CString>> {
     let fd = fd.as_fd();
-    // Nearly every file has none; that answer needs no allocation.
+    // Nearly every file has no attributes; that case needs no allocation.
     let mut small = [0_u8; USUAL_BYTES];
     match rustix::fs::flistxattr(fd, &mut small) {
         Ok(length) => return Ok(split(small.get(..length).unwrap_or(&[]))),

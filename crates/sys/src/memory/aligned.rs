@@ -1,8 +1,8 @@
 //! Buffers on page boundaries, from anonymous memory: <https://man7.org/linux/man-pages/man2/mmap.2.html>
 //!
-//! Direct I/O wants buffers that are aligned to the device's logical block; page alignment serves
-//! all of them. Anonymous memory costs nothing until it is touched, so a large buffer is free for
-//! a run of small files.
+//! Direct I/O requires buffers aligned to the device's logical block size; page alignment satisfies
+//! all devices. Anonymous memory costs nothing until it is touched, so a large buffer costs nothing
+//! in a run of small files.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -21,15 +21,15 @@ pub struct AlignedBuffer {
 // SAFETY: the mapping is private to this value, and nothing in it depends on the thread.
 unsafe impl Send for AlignedBuffer {}
 
-// SAFETY: a shared reference gives nothing but `&[u8]`.
+// SAFETY: a shared reference gives access only to `&[u8]`.
 unsafe impl Sync for AlignedBuffer {}
 
 impl AlignedBuffer {
-    /// Maps a buffer; `ENOMEM` when there is none. Asks for huge pages from 2 MiB up.
+    /// Maps a buffer; `ENOMEM` if there is no memory. Requests huge pages from 2 MiB up.
     pub fn new(bytes: usize) -> Result<AlignedBuffer> {
         let bytes = bytes.max(1);
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory
-        // that anything else uses.
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
+        // use.
         let start = unsafe {
             rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
@@ -40,8 +40,8 @@ impl AlignedBuffer {
         }
         .named(Call::Mmap)?;
         if bytes >= HUGE_PAGE_BYTES {
-            // SAFETY: the range was just mapped and is ours. Advice that is refused changes
-            // nothing but speed, so its answer is not needed.
+            // SAFETY: the range was just mapped and belongs to this value. Refused advice affects
+            // only speed, so its result is ignored.
             let _advice = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxHugepage) };
         }
         Ok(AlignedBuffer { start: start.cast(), bytes })
@@ -53,7 +53,7 @@ impl AlignedBuffer {
         self.bytes
     }
 
-    /// Tells whether the buffer has no room; it always has some.
+    /// Returns whether the buffer is empty; it never is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
@@ -78,8 +78,8 @@ impl std::ops::DerefMut for AlignedBuffer {
 
 impl Drop for AlignedBuffer {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and no borrow of it is left. Unmapping a whole mapping
-        // cannot fail.
+        // SAFETY: this value owns the mapping and no borrow of it is left. Unmapping a whole
+        // mapping cannot fail.
         let _unmapped = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
     }
 }

@@ -3,7 +3,7 @@
 //! `include/uapi/linux/mman.h`
 //!
 //! Unlike `mincore` it needs no mapping and costs no page-table work. `ENOSYS` before Linux 6.5,
-//! `EPERM` where the caller could not write the file and does not own it (6.14 and later).
+//! `EPERM` if the caller may not write the file and does not own it (6.14 and later).
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -21,7 +21,7 @@ struct Range {
     bytes: u64,
 }
 
-/// What the page cache has of a range, in pages: the kernel's `struct cachestat`.
+/// State of a range in the page cache, in pages: the kernel's `struct cachestat`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CachePages {
@@ -31,9 +31,9 @@ pub struct CachePages {
     pub dirty: u64,
     /// Of these, pages that are being written.
     pub writeback: u64,
-    /// Pages that were in the cache and were pushed out.
+    /// Pages that were in the cache and were evicted.
     pub evicted: u64,
-    /// Of these, pages that were pushed out recently: memory is short.
+    /// Of these, pages that were evicted recently: memory is short.
     pub recently_evicted: u64,
 }
 

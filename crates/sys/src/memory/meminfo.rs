@@ -1,24 +1,24 @@
-//! `/proc/meminfo` — what the kernel tells of its memory:
+//! `/proc/meminfo` — the memory statistics of the kernel:
 //! <https://man7.org/linux/man-pages/man5/proc_meminfo.5.html>
 //!
-//! `sysinfo(2)` does not tell the two things that matter to who copies: the page cache that can be
-//! given up is most of what is available, and what was written is not yet on storage.
+//! `sysinfo(2)` lacks two values that matter for copying: available memory including reclaimable
+//! page cache, and dirty pages that are not yet on storage.
 
 use crate::data::read;
 use crate::fs::{CWD, OpenHow, openat};
 
-/// More than the kernel prints up to the lines that are looked for, the twentieth at most.
+/// More than the kernel prints up to the lines of interest, the twentieth at most.
 const BEGINNING_BYTES: usize = 2048;
 
-/// Returns the bytes that the kernel estimates to be available (`MemAvailable`), or `None` where
-/// it does not say so.
+/// Returns the bytes that the kernel estimates to be available (`MemAvailable`), or `None` if it
+/// does not report them.
 #[must_use]
 pub fn available_bytes() -> Option<u64> {
     with_text(|text| field(text, "MemAvailable:"))
 }
 
-/// Returns the bytes that were written, by anybody, and are not on storage yet (`Dirty` and
-/// `Writeback`), or `None` where the kernel does not say so. Does not block.
+/// Returns the bytes that any process has written and that are not on storage yet (`Dirty` and
+/// `Writeback`), or `None` if the kernel does not report them. Does not block.
 #[must_use]
 pub fn unwritten_bytes() -> Option<u64> {
     with_text(unwritten)

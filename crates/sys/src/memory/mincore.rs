@@ -1,8 +1,8 @@
-//! `mincore` — which pages of a file are in the page cache, by way of a mapping:
+//! `mincore` — which pages of a file are in the page cache, through a mapping:
 //! <https://man7.org/linux/man-pages/man2/mincore.2.html>
 //!
-//! For kernels without `cachestat`. Since Linux 5.2 it answers truly only to who may write the file
-//! or owns it; everybody else is told that all pages are there.
+//! For kernels without `cachestat`. Since Linux 5.2 it is accurate only for a caller that owns the
+//! file or may write it; for other callers it reports all pages as resident.
 
 use std::os::fd::AsFd;
 
@@ -11,8 +11,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use crate::error::Named;
 use crate::{Call, CallError, Errno, Result};
 
-/// Bytes that are mapped at a time: 64 Ki answers of one byte each, and no claim on a small
-/// address space.
+/// Bytes to map at a time: the result takes 64 KiB, and the mapping fits a small address space.
 const WINDOW_BYTES: u64 = 256 << 20;
 
 /// Counts the bytes of a range of a file that are in the page cache, in whole pages.
@@ -50,7 +49,8 @@ fn window_pages(fd: &impl AsFd, offset: u64, bytes: usize, page: usize) -> Resul
     // SAFETY: the range was just mapped, and there is one byte for each of its pages.
     let answer = unsafe { libc::mincore(start, bytes, answers.as_mut_ptr()) };
     let errno = (answer != 0).then(|| Errno::from_io_error(&std::io::Error::last_os_error()));
-    // SAFETY: the mapping is ours and nothing points into it. Unmapping all of one cannot fail.
+    // SAFETY: this function owns the mapping and nothing points into it. Unmapping a whole mapping
+    // cannot fail.
     let _unmapped = unsafe { rustix::mm::munmap(start, bytes) };
     match errno {
         None => Ok(answers.iter().filter(|answer| **answer & 1 != 0).count() as u64),

@@ -1,10 +1,10 @@
-//! `sigaction(SIGBUS)` — looks at mapped bytes of a file that may be gone by then:
+//! `sigaction(SIGBUS)` — reads mapped bytes of a file that may be missing:
 //! <https://man7.org/linux/man-pages/man2/sigaction.2.html>
 //!
-//! Who touches a page of a mapping that the file no longer has, or that its storage cannot read, gets
-//! SIGBUS. While a thread watches a range, the handler puts zeros in the place of everything from
-//! that page on and makes a note, so that the thread goes on and then learns that what it saw was not
-//! the file. A SIGBUS from anywhere else ends the process as it always did.
+//! A thread that touches a page of a mapping that the file no longer has, or that its storage
+//! cannot read, gets SIGBUS. While a thread watches a range, the handler replaces everything from
+//! that page on with zeros and sets a flag, so that the thread continues and then learns that it
+//! did not see the file's contents. A SIGBUS at any other address ends the process as by default.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -16,7 +16,7 @@ thread_local! {
     static GONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The size of a page, which the handler must not ask for.
+/// The size of a page, which the handler must not query.
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
 static INSTALLED: Once = Once::new();
@@ -26,8 +26,8 @@ extern "C" fn on_bus_error(
     info: *const libc::siginfo_t,
     _context: *const libc::c_void,
 ) {
-    // SAFETY: with `SA_SIGINFO` the kernel hands over a `siginfo_t`, valid during the handler, and
-    // for SIGBUS it holds the address.
+    // SAFETY: with `SA_SIGINFO` the kernel passes a `siginfo_t`, valid during the handler, and for
+    // SIGBUS it holds the address.
     let address = unsafe { (*info).si_addr() } as usize;
     let (start, end) = WATCHED.get();
     if (start..end).contains(&address) {
@@ -35,7 +35,7 @@ extern "C" fn on_bus_error(
             address / PAGE_BYTES.load(Ordering::Relaxed) * PAGE_BYTES.load(Ordering::Relaxed);
         // SAFETY: `mmap` is a bare system call, which a handler may make. The range is within the
         // mapping that this thread watches, which stays readable; only its contents change, and
-        // whoever reads them reads plain bytes.
+        // readers treat them as plain bytes.
         let mapped = unsafe {
             libc::mmap(
                 page as *mut libc::c_void,
@@ -51,7 +51,7 @@ extern "C" fn on_bus_error(
             return;
         }
     }
-    // Nobody's: the instruction is tried again, and this time it ends the process.
+    // Outside every watched range: the instruction runs again, and this time it ends the process.
     // SAFETY: setting a signal's default action touches no memory.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
@@ -71,9 +71,10 @@ fn install() {
     }
 }
 
-/// Calls while this thread watches a range of addresses; `None` if some of it was gone meanwhile.
+/// Calls `call` while this thread watches a range of addresses. Returns `None` if some of the range
+/// was missing.
 ///
-/// Whoever reads the range has to do it on this thread.
+/// Only this thread may read the range.
 pub(super) fn watching<T>(start: usize, bytes: usize, call: impl FnOnce() -> T) -> Option<T> {
     INSTALLED.call_once(install);
     GONE.set(false);

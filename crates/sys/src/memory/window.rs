@@ -1,9 +1,8 @@
 //! `mmap` of a file, a window at a time at one address:
 //! <https://man7.org/linux/man-pages/man2/mmap.2.html>
 //!
-//! A page that is gone (the file shrank, or its storage failed) is an answer and not a signal: where
-//! the bytes are handed to `pwrite` the kernel meets it and says `EFAULT`, and whoever looks at them
-//! is told that they were not the file's.
+//! A missing page (the file shrank, or its storage failed) is an error and not a signal: `pwrite`
+//! of such bytes fails with `EFAULT`, and `look` returns `None`.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -24,7 +23,7 @@ pub struct Window {
 unsafe impl Send for Window {}
 
 impl Window {
-    /// Reserves the addresses; `ENOMEM` when there are none.
+    /// Reserves the addresses; `ENOMEM` if there are none.
     pub fn new(bytes: usize) -> Result<Window> {
         let bytes = bytes.max(1);
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
@@ -46,7 +45,7 @@ impl Window {
         self.bytes
     }
 
-    /// Tells whether nothing can be shown; something always can.
+    /// Returns whether the window is empty; it never is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
@@ -54,13 +53,13 @@ impl Window {
 
     /// Shows a part of a file in place of the one before, and reads it in (`MAP_POPULATE`).
     ///
-    /// `offset` is a multiple of the page. Blocks while it is read; what cannot be read is found
-    /// out by [`Window::pwrite`].
+    /// `offset` is a multiple of the page. Blocks while the kernel reads it; [`Window::pwrite`]
+    /// reports pages that cannot be read.
     pub fn show(&mut self, fd: impl AsFd, offset: u64, bytes: usize) -> Result<()> {
         let bytes = bytes.min(self.bytes);
         self.shown = 0;
-        // SAFETY: the addresses are ours, and nothing points into them: `look` lends the contents
-        // only for as long as the window is borrowed.
+        // SAFETY: this value owns the addresses, and nothing points into them: `look` lends the
+        // contents only for as long as the window is borrowed.
         unsafe {
             rustix::mm::mmap(
                 self.start,
@@ -76,22 +75,22 @@ impl Window {
         Ok(())
     }
 
-    /// Lets somebody look at the bytes that are shown, on this thread; `None` if some of them were
-    /// gone by then, and what was seen in their place were zeros.
+    /// Calls a function on the shown bytes, on this thread. Returns `None` if some of them were
+    /// missing; the function saw zeros in their place.
     ///
-    /// Behind the end of the file the last page goes on with zeros. Whoever writes to the file
-    /// meanwhile may be seen to, as by `read`.
+    /// Beyond the end of the file the last page is filled with zeros. Concurrent writes to the file
+    /// may be visible, as with `read`.
     pub fn look<T>(&self, at: impl FnOnce(&[u8]) -> T) -> Option<T> {
         // SAFETY: the mapping is readable and stays while `self` is borrowed; any byte is a valid
         // `u8`. Other processes can change the file: that is their race with every reader of it,
-        // and no decision is made here on what is read.
+        // and this code makes no decision that depends on the bytes.
         let bytes = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.shown) };
         watching(self.start as usize, self.shown, || at(bytes))
     }
 
     /// Writes shown bytes, from the `skip`-th on, to an offset of another file.
     ///
-    /// May write less. `EFAULT` when the first of them is no longer there.
+    /// May write less. Fails with `EFAULT` if the first of them is missing.
     pub fn pwrite(&self, target: impl AsFd, skip: usize, offset: u64) -> Result<usize> {
         let left = self.shown.saturating_sub(skip);
         let offset =
@@ -118,7 +117,8 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // SAFETY: the addresses are ours and nothing points into them. Unmapping cannot fail.
+        // SAFETY: this value owns the addresses and nothing points into them. Unmapping cannot
+        // fail.
         let _unmapped = unsafe { rustix::mm::munmap(self.start, self.bytes) };
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(window.look(sum), Some(7 * (64 << 10)));
         source.set_len(4096).unwrap();
         assert_eq!(window.look(sum), None);
-        // It can be used again, for what there is.
+        // The window can be used again, for the part that exists.
         window.show(&source, 0, 4096).unwrap();
         assert_eq!(window.look(sum), Some(7 * 4096));
     }

@@ -1,13 +1,13 @@
-//! What the process was given when it began, and the standard library changes before `main`.
+//! Process state at start, which the standard library changes before `main`.
 //!
-//! It opens `/dev/null` in place of standard descriptors that are closed, which keeps files that are
-//! opened later from becoming standard output by accident; but whoever closed them is owed an error
-//! where something was to be written. And it ignores `SIGPIPE`, which is for the parent to say. So
-//! this looks before.
+//! The standard library opens `/dev/null` in place of closed standard descriptors, so that no file
+//! opened later becomes standard output by accident; but a write to a closed descriptor must still
+//! be an error. It also ignores `SIGPIPE`, which the parent should decide. So this module reads
+//! both before.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// A bit for each of the three.
+/// One bit for each standard descriptor.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Whether the parent had `SIGPIPE` ignored.
@@ -26,8 +26,8 @@ pub enum Standard {
 
 extern "C" fn look() {
     for fd in 0..3 {
-        // SAFETY: asking for the flags of a descriptor touches no memory; nothing of the library is
-        // used before it is set up.
+        // SAFETY: asking for the flags of a descriptor touches no memory; nothing of the standard
+        // library is used before it is set up.
         let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
         if !is_open {
             CLOSED.fetch_or(1 << fd, Ordering::Relaxed);
@@ -43,12 +43,12 @@ extern "C" fn look() {
 }
 
 // SAFETY: the section holds addresses of functions that the loader calls before `main`, and `look`
-// is one that needs nothing.
+// needs nothing of the standard library.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// Tells whether a standard descriptor was closed when the process began.
+/// Returns whether a standard descriptor was closed when the process began.
 #[must_use]
 pub fn was_closed(which: Standard) -> bool {
     let bit = match which {
@@ -59,8 +59,9 @@ pub fn was_closed(which: Standard) -> bool {
     CLOSED.load(Ordering::Relaxed) & bit != 0
 }
 
-/// Lets a write to a pipe that nobody reads end the process quietly, unless the parent had the
-/// signal ignored (`SIGPIPE`, signal(7)): then the write fails with `EPIPE`, which is to be told.
+/// Restores the default action of `SIGPIPE`: a write to a pipe without readers ends the process
+/// silently. If the parent had the signal ignored (signal(7)), the write fails with `EPIPE`, and
+/// the caller reports it.
 pub fn inherit_broken_pipe() {
     if IGNORES_BROKEN_PIPE.load(Ordering::Relaxed) {
         return;

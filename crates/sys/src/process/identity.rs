@@ -1,4 +1,4 @@
-//! `geteuid`, `getegid` — whom the kernel takes us for:
+//! `geteuid`, `getegid` — the user and group of this process:
 //! <https://man7.org/linux/man-pages/man2/geteuid.2.html>
 
 /// Effective user and group.

@@ -1,16 +1,16 @@
-//! `signal(SIG_IGN)` — lets a signal pass without effect:
+//! `signal(SIG_IGN)` — ignores a signal:
 //! <https://man7.org/linux/man-pages/man2/signal.2.html>
 
 /// A signal that a tool may be asked to ignore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignorable {
-    /// What a terminal sends when somebody interrupts (`SIGINT`).
+    /// `SIGINT`, which a terminal sends on the interrupt key.
     Interrupt,
-    /// What a write to a pipe that nobody reads sends (`SIGPIPE`); the write fails with `EPIPE`.
+    /// `SIGPIPE`, which a write to a pipe without readers causes; the write fails with `EPIPE`.
     BrokenPipe,
 }
 
-/// Ignores a signal from here on, in this process and in what it starts.
+/// Ignores a signal from now on, in this process and in its future children.
 pub fn ignore(signal: Ignorable) {
     let number = match signal {
         Ignorable::Interrupt => libc::SIGINT,

@@ -1,12 +1,12 @@
-//! `sigaction` — hears being asked how far things are (`SIGUSR1`), and being interrupted:
+//! `sigaction` — handlers for status requests (`SIGUSR1`) and for interrupts:
 //! <https://man7.org/linux/man-pages/man2/sigaction.2.html>
 //!
-//! As in [`super::hear_stop`] the handlers only count, and blocking calls come back.
+//! As in [`super::hear_stop`] the handlers only count, and blocking calls return.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// A count of requests that never come.
+/// A count of requests that stays 0.
 pub static NOBODY_ASKS: AtomicU32 = AtomicU32::new(0);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -19,7 +19,7 @@ extern "C" fn note(_signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-fn hear(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) {
+fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) {
     // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and the
     // handlers only touch lock-free atomics.
     unsafe {
@@ -36,15 +36,15 @@ fn hear(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c
     }
 }
 
-/// Starts to count SIGUSR1, and returns the count.
+/// Installs a handler that counts SIGUSR1, and returns the count.
 pub fn hear_asked() -> &'static AtomicU32 {
-    hear(libc::SIGUSR1, count, 0);
+    install(libc::SIGUSR1, count, 0);
     &ASKED
 }
 
-/// Starts to hear SIGINT, unless it was ignored, and returns the flag that it sets. A second one
-/// ends the process at once.
+/// Installs a handler for SIGINT unless it was ignored, and returns the flag that it sets. A second
+/// SIGINT ends the process at once.
 pub fn hear_interrupt() -> &'static AtomicBool {
-    hear(libc::SIGINT, note, libc::SA_RESETHAND);
+    install(libc::SIGINT, note, libc::SA_RESETHAND);
     &INTERRUPTED
 }

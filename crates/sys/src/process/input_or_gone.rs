@@ -1,7 +1,8 @@
-//! `poll` — waits for input, or for the reader of an output to go away:
+//! `poll` — waits for input, or until the last reader of an output closes it:
 //! <https://man7.org/linux/man-pages/man2/poll.2.html>
 //!
-//! Who copies a stream that is silent for long learns only by this that nobody wants it any more.
+//! A program that copies a stream without data for a long time learns only from this call that its
+//! reader has gone.
 
 use std::os::fd::AsFd;
 
@@ -10,16 +11,17 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// What happened first.
+/// The event that happened first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// There is input, or its end.
+    /// Input is available, or has ended.
     Input,
-    /// Nobody reads the output any more.
+    /// The last reader of the output has closed it.
     OutputGone,
 }
 
-/// Waits until either happens; input wins where both have. `EINTR` by a signal.
+/// Waits for either event; input takes precedence if both have happened. Fails with `EINTR` on a
+/// signal.
 pub fn input_or_gone(input: impl AsFd, output: impl AsFd) -> Result<Happened> {
     let (input, output) = (input.as_fd(), output.as_fd());
     let mut both = [PollFd::new(&input, PollFlags::IN), PollFd::new(&output, PollFlags::empty())];

@@ -1,8 +1,8 @@
 //! `poll` — waits until a descriptor can be read or written:
 //! <https://man7.org/linux/man-pages/man2/poll.2.html>
 //!
-//! For descriptors that somebody else has made non-blocking: standard input and output are shared
-//! with whoever started us.
+//! For descriptors that another process has made non-blocking: standard input and output are shared
+//! with the parent process.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -12,18 +12,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// What is waited for.
+/// The condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// Bytes to read, or the end.
+    /// Bytes to read, or the end of file.
     ToRead,
-    /// Room to write, or nobody who reads.
+    /// Room to write, or the last reader has closed.
     ToWrite,
-    /// Nobody who reads any more.
+    /// The last reader has closed.
     ForNobody,
 }
 
-/// Waits at most this long, or without end; tells whether it is ready. `EINTR` by a signal.
+/// Waits at most this long, or without a limit, and returns whether it is ready. Fails with `EINTR`
+/// on a signal.
 pub fn wait_until(fd: impl AsFd, ready: Ready, most: Option<Duration>) -> Result<bool> {
     let flags = match ready {
         Ready::ToRead => PollFlags::IN,

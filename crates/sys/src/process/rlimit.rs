@@ -22,7 +22,7 @@ pub fn raise_nofile_limit() -> Result<u64> {
     Ok(limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Returns the size in bytes that no file may grow past; whoever tries gets `SIGXFSZ`.
+/// Returns the maximum file size in bytes; a write beyond it causes `SIGXFSZ`.
 #[must_use]
 pub fn file_size_limit() -> u64 {
     getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)

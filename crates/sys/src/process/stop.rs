@@ -1,8 +1,8 @@
-//! `sigaction` — hears the signals that ask a run to end:
+//! `sigaction` — handlers for the signals that ask a run to end:
 //! <https://man7.org/linux/man-pages/man2/sigaction.2.html>
 //!
 //! The handler sets a flag and no more. It is installed *without* `SA_RESTART`, so that a call that
-//! blocks on a FIFO or a device comes back and the flag is seen; the usual libraries restart.
+//! blocks on a FIFO or a device returns and the caller sees the flag; the usual libraries restart.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
@@ -10,36 +10,36 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static CODE: AtomicI32 = AtomicI32::new(0);
 
-/// When the first signal came, in milliseconds of the clock that only goes on.
+/// When the first signal arrived, in milliseconds of the monotonic clock.
 static WHEN: AtomicI64 = AtomicI64::new(0);
 
-/// What comes within this time of the first signal is the same wish: timeout(1) tells its child and
-/// then the group that the child is in, a service manager sends `SIGHUP` right behind `SIGTERM`. No
-/// person presses a key twice so fast.
+/// A signal within this time of the first one is the same request: timeout(1) signals its child and
+/// then the child's group, and a service manager sends `SIGHUP` right after `SIGTERM`. A user does
+/// not press a key twice so fast.
 const SAME_WISH_MS: i64 = 200;
 
-/// Who sent a signal.
+/// Sender of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// The kernel: a key at the terminal, or the terminal's end, of which the whole foreground
-    /// process group is told.
+    /// The kernel: a key at the terminal, or a hangup of the terminal. The whole foreground process
+    /// group receives it.
     Kernel,
-    /// A process, which told us alone, or a group.
+    /// A process, which signalled this process alone, or a group.
     Process,
 }
 
 /// The signals that end a run: from the terminal, from an administrator, from a lost connection.
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-extern "C" fn hear(
+extern "C" fn on_signal(
     signal: libc::c_int,
     info: *const libc::siginfo_t,
     _context: *const libc::c_void,
 ) {
-    // Only lock-free atomics are touched and the clock is read, which signal-safety(7) allows. Whoever
-    // asks twice does not want to wait for the tidying up.
+    // The handler touches only lock-free atomics and reads the clock, which signal-safety(7)
+    // allows. A second request means that the user does not want to wait for the cleanup.
     if STOP.swap(true, Ordering::Relaxed) {
-        // Until it is known when, it is this very moment.
+        // Until the time is stored, use the current time.
         let first = WHEN.load(Ordering::Relaxed);
         if first != 0 && now_ms() - first > SAME_WISH_MS {
             die_by(signal);
@@ -47,7 +47,7 @@ extern "C" fn hear(
         return;
     }
     WHEN.store(now_ms(), Ordering::Relaxed);
-    // SAFETY: with `SA_SIGINFO` the kernel hands over a `siginfo_t`, valid during the handler.
+    // SAFETY: with `SA_SIGINFO` the kernel passes a `siginfo_t`, valid during the handler.
     let code = unsafe { (*info).si_code };
     CODE.store(code, Ordering::Relaxed);
     SIGNAL.store(signal, Ordering::Relaxed);
@@ -62,9 +62,8 @@ fn now_ms() -> i64 {
     now.tv_sec * 1000 + now.tv_nsec / 1_000_000
 }
 
-/// Starts to hear SIGINT, SIGTERM and SIGHUP, unless they were ignored (as `nohup` does), and
-/// returns the flag that they set. A second one, a moment later, ends the
-/// process at once.
+/// Installs handlers for SIGINT, SIGTERM and SIGHUP, unless they were ignored (as `nohup` does),
+/// and returns the flag that they set. A second, later signal ends the process at once.
 pub fn hear_stop() -> &'static AtomicBool {
     for signal in SIGNALS {
         // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and
@@ -76,7 +75,7 @@ pub fn hear_stop() -> &'static AtomicBool {
                 continue;
             }
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = hear as *const () as libc::sighandler_t;
+            action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
             action.sa_flags = libc::SA_SIGINFO;
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
@@ -94,18 +93,19 @@ pub fn stop_signal() -> Option<i32> {
     }
 }
 
-/// Returns who sent the signal that set the flag, if one did.
+/// Returns the sender of the signal that set the flag, if one did.
 #[must_use]
 pub fn stop_sender() -> Option<Sender> {
     stop_signal()?;
-    // Positive codes are the kernel's, SI_USER and its like are not: sigaction(2).
+    // Positive codes are the kernel's, SI_USER and similar codes are not: sigaction(2).
     let is_kernel = CODE.load(Ordering::Relaxed) > 0;
     Some(if is_kernel { Sender::Kernel } else { Sender::Process })
 }
 
-/// Ends the process by a signal, as if it had never been heard, so that the parent sees the truth.
+/// Ends the process by a signal, as if it had no handler, so that the parent sees the signal as the
+/// cause.
 pub fn die_by(signal: i32) {
-    // SAFETY: restoring the default action and sending ourselves a signal touch no memory.
+    // SAFETY: restoring the default action and raising a signal touch no memory.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);

@@ -9,16 +9,16 @@ use std::time::Duration;
 pub struct ThreadUsage {
     /// Processor time, in user mode and in the kernel.
     pub cpu: Duration,
-    /// How often it gave its processor up because it had to wait for something.
+    /// Number of voluntary context switches.
     pub waits: u64,
 }
 
-/// Returns what the calling thread has used so far. Costs one call and cannot fail; were it refused
-/// all the same (a sandbox may), nothing seems to have been used.
+/// Returns what the calling thread has used so far. Costs one call and cannot fail; if a sandbox
+/// refuses it, all values are 0.
 #[must_use]
 pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel writes one `rusage` to a place that has room for it, or nothing.
+    // SAFETY: the kernel writes one `rusage` to memory of that size, or nothing.
     let _answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: every bit pattern is a valid `rusage`, and it was zeroed to begin with.
     let usage = unsafe { usage.assume_init() };

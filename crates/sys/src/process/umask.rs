@@ -4,8 +4,8 @@ use rustix::fs::Mode;
 
 /// Returns the process's umask.
 ///
-/// The call can only be asked by setting it, so the mask is set and set back; call it before
-/// there are threads that make files.
+/// umask(2) returns the mask only by setting it, so this function sets it twice; call it before any
+/// thread creates files.
 #[must_use]
 pub fn umask() -> u32 {
     let mask = rustix::process::umask(Mode::from_raw_mode(0o077));

@@ -1,8 +1,8 @@
-//! `wait4` — waits for a child and takes what it used with it:
+//! `wait4` — waits for a child and returns its resource usage:
 //! <https://man7.org/linux/man-pages/man2/wait4.2.html>
 //!
-//! `waitid` and the standard library give the status alone; what a child used is told only by the
-//! call that reaps it.
+//! `waitid` and the standard library return the status alone; only the call that reaps a child
+//! returns its resource usage.
 
 use std::mem::MaybeUninit;
 
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::ptrace::Ended;
 use crate::{Call, CallError, Result};
 
-/// How a child ended, and what it and the children that it waited for used.
+/// How a child ended, and the resource usage of it and of the children that it waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChildUsage {
     /// How it ended.
@@ -21,16 +21,16 @@ pub struct ChildUsage {
     /// CPU time in the kernel, in microseconds.
     pub system_us: u64,
     /// The largest resident set of any one of the processes. Never below what the *caller* had
-    /// resident when it started the child: the kernel carries that over an `execve`.
+    /// resident when it started the child: the kernel keeps that across an `execve`.
     pub max_rss_bytes: u64,
     /// Page faults served without I/O.
     pub minor_faults: u64,
-    /// Page faults that had to read.
+    /// Page faults that required I/O.
     pub major_faults: u64,
 }
 
-/// Blocks until the child has ended, and reaps it. A signal that arrives meanwhile does not end
-/// the wait. `ECHILD` where there is no such child, or somebody else reaped it.
+/// Blocks until the child has ended, and reaps it. A signal does not interrupt the wait. Fails with
+/// `ECHILD` if there is no such child, or it was already reaped.
 pub fn wait4(pid: u32) -> Result<ChildUsage> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| failed(Errno::CHILD))?;
     let mut status = 0;
@@ -67,7 +67,7 @@ fn failed(errno: Errno) -> CallError {
     CallError::new(Call::Waitpid, errno)
 }
 
-/// Turns one of the kernel's counters, which are signed but never negative, into a number.
+/// Converts one of the kernel's counters, which are signed but never negative, to unsigned.
 fn count(number: libc::c_long) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

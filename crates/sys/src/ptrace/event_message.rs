@@ -1,4 +1,4 @@
-//! `ptrace(PTRACE_GETEVENTMSG)` — what an event stop is about:
+//! `ptrace(PTRACE_GETEVENTMSG)` — returns the detail of an event stop:
 //! <https://man7.org/linux/man-pages/man2/ptrace.2.html>
 
 use super::{Tid, checked};

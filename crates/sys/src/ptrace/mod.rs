@@ -1,10 +1,9 @@
-//! What a tracer needs of the kernel: a held child, `ptrace` and waiting for its stops.
+//! Calls that a tracer needs: a held child, `ptrace`, and waiting for stops.
 //!
 //! A tracer counts every call of a command from its `execve` on, so the child has to exist before
-//! it runs: [`spawn_held`] makes one that waits. The rest is `ptrace` call by call; every function
-//! but [`spawn_held`] and [`Bell::new`] must be used by the one thread that seized the tracee.
+//! it runs: [`spawn_held`] starts one that waits. The rest is `ptrace` call by call; every function
+//! but [`spawn_held`] and [`WakeChild::new`] must be used by the one thread that seized the tracee.
 
-mod bell;
 mod detach;
 mod event_message;
 mod interrupt;
@@ -14,8 +13,8 @@ mod seize;
 mod spawn;
 mod syscall_info;
 mod wait;
+mod waker;
 
-pub use bell::{Bell, BellRope};
 pub use detach::detach;
 pub use event_message::event_message;
 pub use interrupt::interrupt;
@@ -25,6 +24,7 @@ pub use seize::{Follow, seize};
 pub use spawn::{HeldChild, MARK_OPTION, OpenedChild, SpawnPlan, spawn_held};
 pub use syscall_info::{SyscallStop, syscall_info};
 pub use wait::{Change, Ended, Event, Wait, Waited, wait};
+pub use waker::{WakeChild, Waker};
 
 use rustix::io::Errno;
 
@@ -33,7 +33,7 @@ use crate::{Call, CallError, Result};
 /// A thread's id as the caller's pid namespace has it; always positive.
 pub type Tid = i32;
 
-/// Makes an answer of the C library's `-1` convention a [`Result`].
+/// Converts a return value of the C library's `-1` convention to a [`Result`].
 fn checked(call: Call, answer: libc::c_long) -> Result<libc::c_long> {
     if answer == -1 { Err(last(call)) } else { Ok(answer) }
 }

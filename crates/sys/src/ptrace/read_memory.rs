@@ -4,10 +4,10 @@
 use super::{Tid, last};
 use crate::{Call, Result};
 
-/// Reads up to `buffer.len()` bytes at `address` of `tid`'s memory and returns how many came.
+/// Reads up to `buffer.len()` bytes at `address` of `tid`'s memory and returns how many it read.
 ///
-/// The kernel stops at the first page that is not there, so a range should not cross a page
-/// boundary needlessly. Fails with `EFAULT` where not even the first byte can be read.
+/// The kernel stops at the first page that is not mapped, so a range should not cross a page
+/// boundary needlessly. Fails with `EFAULT` if the first byte cannot be read.
 pub fn read_memory(tid: Tid, address: u64, buffer: &mut [u8]) -> Result<usize> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let address = usize::try_from(address).unwrap_or(0);

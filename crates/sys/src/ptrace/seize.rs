@@ -4,7 +4,7 @@
 use super::{Tid, checked};
 use crate::{Call, Result};
 
-/// Whether what the tracee starts is traced as well.
+/// Selects whether the children of the tracee are traced as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
     /// Forks, vforks and clones are traced from their first instruction.
@@ -13,10 +13,10 @@ pub enum Follow {
     Nothing,
 }
 
-/// Seizes `tid`; execs and exits become events, system-call stops are told from signals.
+/// Seizes `tid`; execs and exits become events, system-call stops are distinguishable from signals.
 ///
-/// Fails with `EPERM` where the tracee is another user's, is traced already, or a security module
-/// forbids it, and with `ESRCH` where it has gone.
+/// Fails with `EPERM` if the tracee belongs to another user, is already traced, or a security
+/// module forbids it, and with `ESRCH` if it no longer exists.
 pub fn seize(tid: Tid, follow: Follow) -> Result<()> {
     let mut options =
         libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACEEXIT;

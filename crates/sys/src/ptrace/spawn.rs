@@ -1,8 +1,9 @@
-//! `fork`, wait, `execve` — starts a command that does not run before it is let go:
+//! `fork`, wait, `execve` — starts a command that waits before it runs:
 //! <https://man7.org/linux/man-pages/man2/fork.2.html>, <https://man7.org/linux/man-pages/man3/exec.3.html>
 //!
-//! `std::process::Command` returns only when the program runs, which is too late for a tracer that
-//! must see its `execve`. Like it, this resets `SIGPIPE` and the signal mask in the child.
+//! `std::process::Command` returns only when the program already runs, which is too late for a
+//! tracer that must see its `execve`. Like the standard library, this module resets `SIGPIPE` and
+//! the signal mask in the child.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -14,10 +15,11 @@ use super::{Tid, last};
 use crate::error::Named;
 use crate::{Call, CallError, Result};
 
-/// The first argument of the marking `prctl`: "haul" in ASCII, no option of the kernel's.
+/// The first argument of the marking `prctl`: "haul" in ASCII, which is not an option of the
+/// kernel.
 pub const MARK_OPTION: u64 = 0x6861_756c;
 
-/// What to start.
+/// The command to start.
 #[derive(Debug)]
 pub struct SpawnPlan {
     /// The program; a name without a slash is searched for along the `PATH` of the child.
@@ -31,11 +33,13 @@ pub struct SpawnPlan {
     /// Standard input, output and error; `None` passes on the caller's.
     pub streams: [Option<OwnedFd>; 3],
     /// Called as `prctl(MARK_OPTION, mark)` immediately before `execve`, by which an eBPF program
-    /// knows the child whatever its id is outside of our pid namespace. The kernel says `EINVAL`.
+    /// recognizes the child whatever its id is outside the pid namespace of the caller. The kernel
+    /// answers `EINVAL`.
     pub mark: Option<u64>,
 }
 
-/// A child that waits to be let go. Dropped before that, it ends without running anything.
+/// A child that waits until it is released. If this value is dropped first, the child exits without
+/// running the program.
 #[derive(Debug)]
 pub struct HeldChild {
     /// The child's id.
@@ -45,16 +49,16 @@ pub struct HeldChild {
 }
 
 impl HeldChild {
-    /// Lets the child run and returns as soon as it has executed the program.
+    /// Releases the child and returns when it has executed the program.
     ///
-    /// Fails with the errno of the child's `chdir`, `dup2` or `execve`; the child is then about to
-    /// end with status 127, and the caller has yet to wait for it. Under `ptrace` the child makes
-    /// no progress unless its stops are answered: use [`HeldChild::open`] there.
+    /// Fails with the errno of the child's `chdir`, `dup2` or `execve`; the child then exits with
+    /// status 127, and the caller still has to wait for it. Under `ptrace` the child makes progress
+    /// only if the tracer handles its stops: use [`HeldChild::open`] there.
     pub fn release(self) -> Result<()> {
         self.open().finish()
     }
 
-    /// Lets the child run and returns at once.
+    /// Releases the child and returns at once.
     #[must_use]
     pub fn open(self) -> OpenedChild {
         let _gone = rustix::io::write(&self.gate, &[1]);
@@ -62,14 +66,14 @@ impl HeldChild {
     }
 }
 
-/// A child that was let go, and whose `execve` may yet fail.
+/// A released child, whose `execve` may still fail.
 #[derive(Debug)]
 pub struct OpenedChild {
     failure: OwnedFd,
 }
 
 impl OpenedChild {
-    /// Blocks until the program was executed or could not be.
+    /// Blocks until `execve` succeeds or fails.
     pub fn finish(self) -> Result<()> {
         let mut bytes = [0_u8; 4];
         loop {
@@ -86,8 +90,8 @@ impl OpenedChild {
     }
 }
 
-/// Everything that the child touches between `fork` and `execve`, made before, since it may not
-/// allocate.
+/// Everything that the child uses between `fork` and `execve`. It is prepared before the fork,
+/// because the child must not allocate.
 struct Prepared<'a> {
     program: &'a CStr,
     arguments: Vec<*const c_char>,
@@ -138,12 +142,12 @@ pub fn spawn_held(plan: &SpawnPlan) -> Result<HeldChild> {
     if tid < 0 { Err(last(Call::Fork)) } else { Ok(HeldChild { tid, gate, failure }) }
 }
 
-/// Makes the null-terminated array of `execve`.
+/// Returns the null-terminated array that `execve` takes.
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
-/// Runs `forking` with every signal held back, so that no handler of the caller's runs in a child.
+/// Runs `forking` with every signal blocked, so that no handler of the caller's runs in a child.
 pub(super) fn with_signals_blocked(forking: impl FnOnce() -> Tid) -> Tid {
     // SAFETY: sigset_t is plain data that sigfillset and pthread_sigmask fill in; the previous mask
     // is put back before this returns in the parent.
@@ -160,16 +164,16 @@ pub(super) fn with_signals_blocked(forking: impl FnOnce() -> Tid) -> Tid {
     }
 }
 
-/// Waits at the gate, then becomes the program.
+/// Waits for the release, then executes the program.
 ///
 /// # Safety
 ///
-/// To be called in a child between `fork` and `execve`: it makes only async-signal-safe calls, and
-/// every pointer in `plan` was copied by the fork.
+/// Must be called in a child between `fork` and `execve`: it makes only async-signal-safe calls,
+/// and every pointer in `plan` was copied by the fork.
 unsafe fn run_child(plan: &Prepared<'_>) -> ! {
     // SAFETY: as above; each call gets pointers to locals or to what `Prepared` borrows.
     unsafe {
-        // Without this copy of the writing end, the caller's death opens the gate with nothing read.
+        // Without this copy of the writing end, the death of the caller would release the child.
         libc::close(plan.gate_writer);
         let mut byte = 0_u8;
         if libc::read(plan.gate, (&raw mut byte).cast(), 1) != 1 {
@@ -202,7 +206,7 @@ unsafe fn run_child(plan: &Prepared<'_>) -> ! {
     }
 }
 
-/// Tells the parent `errno` and ends.
+/// Sends `errno` to the parent and exits.
 ///
 /// # Safety
 ///

@@ -6,7 +6,7 @@ use std::mem::{MaybeUninit, size_of};
 use super::{Tid, checked};
 use crate::{Call, Result};
 
-/// What a system-call stop is.
+/// Kind of a system-call stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallStop {
     /// The call begins: its number and arguments.
@@ -25,7 +25,7 @@ pub enum SyscallStop {
     Other,
 }
 
-/// Asks what the stop of `tid` is.
+/// Returns the kind of the current stop of `tid`.
 pub fn syscall_info(tid: Tid) -> Result<SyscallStop> {
     let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();

@@ -1,82 +1,82 @@
-//! `wait4` — waits for children and tracees of this very thread:
+//! `wait4` — waits for children and tracees of the calling thread:
 //! <https://man7.org/linux/man-pages/man2/wait4.2.html>, <https://man7.org/linux/man-pages/man2/waitpid.2.html>
 //!
-//! `__WNOTHREAD` keeps a tracer from reaping what other threads of the same program started.
+//! `__WNOTHREAD` keeps a tracer from reaping the children of other threads of the same program.
 
 use std::mem::MaybeUninit;
 
 use super::{Tid, last};
 use crate::{Call, Result};
 
-/// For whom to wait.
+/// Selects the children to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// For whichever child or tracee of this thread changes next; blocks.
+    /// Any child or tracee of this thread; blocks.
     Any,
-    /// For one child; blocks.
+    /// One child; blocks.
     One(Tid),
-    /// For one child, if it has changed already.
+    /// One child; returns at once if it has not changed.
     Poll(Tid),
 }
 
-/// What `PTRACE_O_TRACE…` asked to be told of.
+/// The events that `PTRACE_O_TRACE…` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A fork, vfork or clone; the message is the new thread's id.
     Clone,
-    /// An `execve` that worked; the message is the caller's former thread id.
+    /// A successful `execve`; the message is the caller's former thread id.
     Exec,
     /// The thread is about to end.
     Exit,
-    /// A group stop, or the answer to an interrupt, or a new thread's first stop.
+    /// A group stop, the stop after `PTRACE_INTERRUPT`, or a new thread's first stop.
     Stop,
-    /// One of the others.
+    /// Any other event.
     Other(i32),
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With this exit status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal killed it.
     Signaled(i32),
 }
 
 /// How a child or tracee changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is gone.
+    /// It ended.
     Ended(Ended),
     /// It entered or left a system call.
     Call,
     /// An event, with the signal that the stop carries.
     Event(Event, i32),
-    /// It is about to get a signal.
+    /// It is about to receive a signal.
     Signal(i32),
     /// It was continued.
     Continued,
 }
 
-/// A change, and what its process had used when it ended.
+/// A change of state, and the resources that the process used if it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
-    /// Whose change it is.
+    /// Id of the thread that changed.
     pub tid: Tid,
-    /// What changed.
+    /// The new state.
     pub change: Change,
-    /// CPU time in user mode, in microseconds, of it and its waited-for children.
+    /// CPU time in user mode, in microseconds, of the process and of the children that it waited
+    /// for.
     pub user_us: u64,
     /// CPU time in the kernel, likewise.
     pub system_us: u64,
 }
 
-/// Waits for a change; `None` where [`Wait::Poll`] found none.
+/// Waits for a change. Returns `None` if [`Wait::Poll`] finds none.
 ///
-/// A signal that arrives meanwhile does not end the wait. Fails with `ECHILD` where there is
-/// nobody to wait for.
-pub fn wait(whom: Wait) -> Result<Option<Waited>> {
-    let (pid, flags) = match whom {
+/// A signal does not interrupt the wait. Fails with `ECHILD` if there is nothing to wait for.
+pub fn wait(target: Wait) -> Result<Option<Waited>> {
+    let (pid, flags) = match target {
         Wait::Any => (-1, 0),
         Wait::One(tid) => (tid, 0),
         Wait::Poll(tid) => (tid, libc::WNOHANG),
@@ -133,7 +133,7 @@ fn change(status: i32) -> Change {
     Change::Event(event, signal)
 }
 
-/// Adds up a `timeval`.
+/// Converts a `timeval` to microseconds.
 fn microseconds(time: libc::timeval) -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(time.tv_usec).unwrap_or(0)
 }

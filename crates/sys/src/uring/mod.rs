@@ -14,8 +14,9 @@ fn call_error(call: Call, error: &std::io::Error) -> CallError {
     CallError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
-/// Makes a ring for so many requests, which this process may also use: filters of system calls can
-/// allow the one and forbid the other, which is better known before there is anything to lose.
+/// Creates a ring for `depth` requests and checks that this process may use it: a system call
+/// filter can allow one call and forbid the other, and the caller should learn that before it has
+/// submitted data.
 fn make(depth: usize) -> Result<IoUring> {
     let entries = u32::try_from(depth.max(1).next_power_of_two())
         .map_err(|_| CallError::new(Call::IoUringSetup, Errno::INVAL))?;

@@ -1,9 +1,10 @@
-//! `io_uring` as a queue of requests that own their memory and hold their file:
+//! `io_uring` as a queue of requests that own their memory and keep their file open:
 //! <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 //!
-//! Where [`Ring`](super::Ring) moves bytes between two files through memory of its own, here the
-//! bytes come to stay: whoever asks gives the memory, and gets it back with the answer. In between
-//! it is the kernel's. `EPERM` and `ENOSYS` where containers or administrators forbid rings.
+//! Where [`Ring`](super::Ring) moves bytes between two files through memory of its own, this queue
+//! leaves the bytes in memory of the caller: the caller passes the memory with the request and gets
+//! it back with the completion. In between it belongs to the kernel. `EPERM` and `ENOSYS` if
+//! containers or administrators forbid rings.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -19,27 +20,27 @@ use crate::{Call, CallError, Errno, Result};
 /// `RWF_DONTCACHE` of `include/uapi/linux/fs.h`.
 const DONT_CACHE: i32 = 0x80;
 
-/// What is asked of the kernel.
+/// A request to the kernel.
 pub struct Asked {
-    /// Whether the memory is filled from the file or written to it.
+    /// Whether to read from the file or to write to it.
     pub operation: Operation,
-    /// The file; it stays open as long as the request goes on.
+    /// The file; it stays open until the request completes.
     pub file: Arc<OwnedFd>,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// The memory. To be filled, it must not be shared with anybody.
+    /// The memory. For a read it must have no other owner.
     pub memory: Arc<AlignedBuffer>,
-    /// Which part of the memory.
+    /// Range of the memory.
     pub range: Range<usize>,
-    /// Through the page cache without a trace (`RWF_DONTCACHE`).
+    /// Whether to leave no pages in the cache (`RWF_DONTCACHE`).
     pub uncached: bool,
 }
 
-/// A request that is over.
+/// A completed request.
 pub struct Finished {
-    /// The number that it was given.
+    /// The number that the caller gave it.
     pub tag: u64,
-    /// What was asked, with the memory.
+    /// The request, with its memory.
     pub asked: Asked,
     /// How many bytes were moved, or why none were.
     pub result: Result<usize>,
@@ -50,7 +51,7 @@ struct Flight {
     asked: Asked,
 }
 
-/// A ring and what is in flight on it. Dropping it waits for that.
+/// A ring and its requests in flight. Dropping it waits for them.
 pub struct Queue {
     ring: IoUring,
     flights: Vec<Option<Flight>>,
@@ -60,23 +61,23 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Makes a queue for up to `depth` requests at a time.
+    /// Creates a queue for up to `depth` requests at a time.
     pub fn new(depth: usize) -> Result<Queue> {
         let ring = make(depth)?;
         let flights = std::iter::repeat_with(|| None).take(depth.max(1)).collect();
         Ok(Queue { ring, flights, in_flight: 0, thread: PhantomData })
     }
 
-    /// Returns how many requests are on their way.
+    /// Returns the number of requests in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Hands a request to the kernel, under a number of the caller's choice.
+    /// Queues a request under a number of the caller's choice.
     ///
-    /// `EBUSY` when as many as there is room for are in flight; `EINVAL` when the range does not
-    /// lie in the memory, or the memory to be filled is shared.
+    /// Fails with `EBUSY` if the queue is full, and with `EINVAL` if the range exceeds the memory,
+    /// or the memory of a read is shared.
     pub fn ask(&mut self, tag: u64, mut asked: Asked) -> Result<()> {
         let error = |errno| CallError::new(Call::IoUringEnter, errno);
         let place =
@@ -84,8 +85,8 @@ impl Queue {
         let entry = entry(&mut asked).ok_or_else(|| error(Errno::INVAL))?.user_data(place as u64);
         // SAFETY: the address and length lie in memory that the flight owns until its completion
         // was taken or the ring is gone, see `Drop`. Memory to be filled has no other owner
-        // (`entry`), and memory that is written can only be read meanwhile, for it is behind an
-        // `Arc` of which there is one more. The flight also holds the file.
+        // (`entry`), and memory that is written to a file can only be read in the meantime, because
+        // it is behind an `Arc` with another owner. The flight also holds the file.
         unsafe { self.ring.submission().push(&entry) }.map_err(|_| error(Errno::BUSY))?;
         if let Some(flight) = self.flights.get_mut(place) {
             *flight = Some(Flight { tag, asked });
@@ -94,13 +95,13 @@ impl Queue {
         Ok(())
     }
 
-    /// Submits what was asked for without waiting for it. `EINTR` by a signal.
+    /// Submits the queued requests without waiting for them. Fails with `EINTR` on a signal.
     pub fn submit(&mut self) -> Result<()> {
         self.ring.submit().map(drop).map_err(|error| call_error(Call::IoUringEnter, &error))
     }
 
-    /// Submits what was asked for and waits until at least one request is over, unless none is in
-    /// flight. `EINTR` by a signal: what was submitted goes on.
+    /// Submits the queued requests and waits until at least one completes, unless none is in
+    /// flight. Fails with `EINTR` on a signal: submitted requests continue.
     pub fn submit_and_wait(&mut self) -> Result<()> {
         let least = usize::from(self.in_flight > 0 && self.ring.completion().is_empty());
         self.ring
@@ -109,7 +110,7 @@ impl Queue {
             .map_err(|error| call_error(Call::IoUringEnter, &error))
     }
 
-    /// Takes a request that is over, if there is one.
+    /// Takes a completed request, if there is one.
     pub fn take(&mut self) -> Option<Finished> {
         let entry = self.ring.completion().next()?;
         let place = usize::try_from(entry.user_data()).ok()?;
@@ -125,7 +126,7 @@ impl Queue {
     }
 }
 
-/// Builds what the kernel reads; `None` if the memory does not allow it.
+/// Builds the submission entry; `None` if the memory does not allow it.
 fn entry(asked: &mut Asked) -> Option<squeue::Entry> {
     let fd = types::Fd(asked.file.as_raw_fd());
     let length = u32::try_from(asked.range.len()).ok()?;
@@ -145,15 +146,14 @@ fn entry(asked: &mut Asked) -> Option<squeue::Entry> {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // The memory must outlive what the kernel still does with it. A wait that is interrupted
-        // is waited again.
+        // The memory must outlive the requests that use it. An interrupted wait is repeated.
         while self.in_flight > 0 {
             match self.submit_and_wait() {
                 Ok(()) => while self.take().is_some() {},
                 Err(error) if error.errno == Errno::INTR => {}
                 Err(_) => {
-                    // Nothing can be heard of it any more: better to lose the memory than to let
-                    // somebody else have it.
+                    // No completion can arrive any more: leaking the memory is better than letting
+                    // the allocator reuse it.
                     self.flights.drain(..).for_each(std::mem::forget);
                     return;
                 }
@@ -210,7 +210,7 @@ mod tests {
         let memory = done.asked.memory;
         assert_eq!(&memory[..10], b"some bytes");
         queue.ask(8, asked(Operation::Write, Arc::clone(&memory), 5..10)).unwrap();
-        // What is shared cannot be filled.
+        // Shared memory cannot be read into.
         let refused = queue.ask(9, asked(Operation::Read, Arc::clone(&memory), 0..10));
         assert_eq!(refused.unwrap_err().errno, Errno::INVAL);
         assert_eq!(wait(&mut queue).result, Ok(5));

@@ -1,10 +1,10 @@
-//! `io_uring` with registered buffers and files, as slots that are read into and written from:
+//! `io_uring` with registered buffers and files, with slots to read into and write from:
 //! <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 //!
-//! A ring owns its buffers and cuts them into slots of one size. A slot is the kernel's from the
-//! request until its completion was taken, and cannot be looked at in between; so nothing here can
-//! be used to read or write memory behind the kernel's back. `EPERM` and `ENOSYS` where containers
-//! or administrators forbid rings (`kernel.io_uring_disabled`).
+//! A ring owns its buffers and divides them into slots of one size. A slot belongs to the kernel
+//! from the request until the caller has taken its completion, and is inaccessible in between; so
+//! safe code cannot race with the kernel on this memory. `EPERM` and `ENOSYS` if containers or
+//! administrators forbid rings (`kernel.io_uring_disabled`).
 
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,11 +15,11 @@ use super::{call_error, make};
 use crate::memory::AlignedBuffer;
 use crate::{Call, CallError, Errno, Result};
 
-/// Places of the two registered files.
+/// Indexes of the two registered files.
 const SOURCE: u32 = 0;
 const TARGET: u32 = 1;
 
-/// What was done with a slot.
+/// Operation on a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// It was filled from the source.
@@ -28,30 +28,30 @@ pub enum Operation {
     Write,
 }
 
-/// A request that is over.
+/// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
     /// The slot.
     pub slot: usize,
-    /// What was asked for.
+    /// The operation.
     pub operation: Operation,
     /// How many bytes were moved, or why none were.
     pub result: Result<usize>,
 }
 
-/// A ring with slots. Dropping it waits for what is in flight.
+/// A ring with slots. Dropping it waits for the requests in flight.
 pub struct Ring {
     ring: IoUring,
     buffer: AlignedBuffer,
     slot_bytes: usize,
-    /// What each slot is in flight for, if it is.
+    /// The operation in flight on each slot, if any.
     flights: Vec<Option<Operation>>,
     in_flight: usize,
     /// The kernel lets only the thread that made the ring use it (`IORING_SETUP_SINGLE_ISSUER`).
     thread: PhantomData<*const ()>,
 }
 
-/// Tells whether this process may make and use rings at all, by making a tiny one.
+/// Returns whether this process may create and use rings; creates a small one to find out.
 #[must_use]
 pub fn is_allowed() -> bool {
     make(1).is_ok()
@@ -72,8 +72,8 @@ impl Ring {
                 iov_len: part.len(),
             })
             .collect();
-        // SAFETY: the parts lie in a buffer that the ring owns and that is unmapped only after
-        // the kernel has nothing in flight for it, see `Drop`.
+        // SAFETY: the parts lie in a buffer that the ring owns and that is unmapped only after the
+        // kernel has no request in flight for it, see `Drop`.
         unsafe { ring.submitter().register_buffers(&parts) }.map_err(register)?;
         ring.submitter().register_files(&[-1, -1]).map_err(register)?;
         Ok(Ring {
@@ -98,18 +98,18 @@ impl Ring {
         self.slot_bytes
     }
 
-    /// Returns how many requests are on their way.
+    /// Returns the number of requests in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Says which files are read and written from now on. Nothing may be in flight (`EBUSY`).
+    /// Sets the files to read and write from now on. No request may be in flight (`EBUSY`).
     pub fn attach(&mut self, source: impl AsFd, target: impl AsFd) -> Result<()> {
         self.set_files([source.as_fd().as_raw_fd(), target.as_fd().as_raw_fd()])
     }
 
-    /// Lets go of the files, which otherwise stay open as long as the ring.
+    /// Releases the files, which otherwise stay open as long as the ring.
     pub fn detach(&mut self) -> Result<()> {
         self.set_files([-1, -1])
     }
@@ -134,12 +134,13 @@ impl Ring {
         self.buffer.chunks_mut(self.slot_bytes).nth(slot)
     }
 
-    /// Asks for up to `bytes` of the source at `offset` into the slot, from its `skip`-th byte on.
+    /// Queues a read of up to `bytes` of the source at `offset` into the slot, from its `skip`-th
+    /// byte on.
     pub fn read(&mut self, slot: usize, skip: usize, bytes: usize, offset: u64) -> Result<()> {
         self.push(Operation::Read, slot, skip..skip + bytes, offset)
     }
 
-    /// Asks for the slot's bytes from the `skip`-th on to be written to the target at `offset`.
+    /// Queues a write of the slot's bytes, from the `skip`-th on, to the target at `offset`.
     pub fn write(&mut self, slot: usize, skip: usize, bytes: usize, offset: u64) -> Result<()> {
         self.push(Operation::Write, slot, skip..skip + bytes, offset)
     }
@@ -168,8 +169,8 @@ impl Ring {
             }
         }
         .user_data(data);
-        // SAFETY: the addresses lie in a registered buffer of this ring, in a slot that from now
-        // on nobody else touches until its completion was taken.
+        // SAFETY: the addresses lie in a registered buffer of this ring, in a slot that is
+        // inaccessible to safe code from now on until its completion was taken.
         unsafe { self.ring.submission().push(&entry) }.map_err(|_| invalid)?;
         if let Some(flight) = self.flights.get_mut(slot) {
             *flight = Some(operation);
@@ -178,8 +179,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits what was asked for and waits until at least one request is over, unless none is in
-    /// flight. `EINTR` by a signal: what was submitted goes on.
+    /// Submits the queued requests and waits until at least one completes, unless none is in
+    /// flight. Fails with `EINTR` on a signal: submitted requests continue.
     pub fn submit_and_wait(&mut self) -> Result<()> {
         let least = usize::from(self.in_flight > 0 && self.ring.completion().is_empty());
         self.ring
@@ -188,7 +189,7 @@ impl Ring {
             .map_err(|error| call_error(Call::IoUringEnter, &error))
     }
 
-    /// Takes a request that is over, if there is one.
+    /// Takes a completed request, if there is one.
     pub fn completion(&mut self) -> Option<Completion> {
         let entry = self.ring.completion().next()?;
         let slot = usize::try_from(entry.user_data() >> 1).ok()?;
@@ -209,8 +210,8 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The buffer must outlive what the kernel still does with it. A wait that is interrupted
-        // is waited again; any other answer means that nothing is in flight any more.
+        // The buffer must outlive the requests that use it. An interrupted wait is repeated; any
+        // other result means that no request is in flight any more.
         while self.in_flight > 0 {
             match self.submit_and_wait() {
                 Ok(()) => while self.completion().is_some() {},

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use haul_sys::ptrace::{Bell, BellRope};
+use haul_sys::ptrace::{WakeChild, Waker};
 use haul_sys::{Call, CallError, Errno};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -52,14 +52,14 @@ struct Progress {
 pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, TraceError> {
     let shapes = options.shapes()?;
     let plan = command.plan(None)?;
-    let found = on_own_thread(options, |bell, progress| {
+    let found = on_own_thread(options, |waker_tid, progress| {
         let child = haul_sys::ptrace::spawn_held(&plan).map_err(TraceError::Kernel)?;
         let pid = Pid::from_raw(child.tid);
         if let Some(Ok(pidfd)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
             let _first = progress.command.set(pidfd);
         }
         let root_ended = &progress.command_ended;
-        let goal = Goal { root: child.tid, is_ours: true, bell, root_ended };
+        let goal = Goal { root: child.tid, is_ours: true, waker_tid, root_ended };
         let mut tracer = Tracer::new(options, &shapes, goal);
         let seized = tracer.seize(&[child.tid]);
         let started = Instant::now();
@@ -87,9 +87,9 @@ pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, TraceEr
     let shapes = options.shapes()?;
     let gone = || TraceError::Attach(CallError::new(Call::Ptrace, Errno::SRCH));
     let root = i32::try_from(pid).map_err(|_| gone())?;
-    let found = on_own_thread(options, |bell, progress| {
+    let found = on_own_thread(options, |waker_tid, progress| {
         let root_ended = &progress.command_ended;
-        let goal = Goal { root, is_ours: false, bell, root_ended };
+        let goal = Goal { root, is_ours: false, waker_tid, root_ended };
         let mut tracer = Tracer::new(options, &shapes, goal);
         let started = Instant::now();
         let before = process::cpu_split_us(pid);
@@ -125,42 +125,42 @@ fn report(title: String, found: Found) -> Report {
     }
 }
 
-/// Runs the tracer on a thread of its own, and rings when it is to let go.
+/// Runs the tracer on a thread of its own, and wakes it when it should detach.
 fn on_own_thread(
     options: &TraceOptions,
     work: impl FnOnce(i32, &Progress) -> Result<Found, TraceError> + Send,
 ) -> Result<Found, TraceError> {
     let progress = Progress::default();
-    let (rope_sender, rope) = channel();
+    let (waker_sender, waker) = channel();
     let (done_sender, done) = channel();
     std::thread::scope(|scope| {
         let progress = &progress;
         scope.spawn(move || {
-            let result = with_bell(&rope_sender, |bell| work(bell, progress));
+            let result = with_waker(&waker_sender, |waker_tid| work(waker_tid, progress));
             let _caller_waits = done_sender.send(result);
         });
-        watch(options, progress, &rope, &done)
+        watch(options, progress, &waker, &done)
     })
 }
 
-/// Makes the bell on the tracing thread, whose child it must be.
-fn with_bell(
-    rope_sender: &Sender<BellRope>,
+/// Creates the wake child on the tracing thread, because a thread waits only for its own children.
+fn with_waker(
+    waker_sender: &Sender<Waker>,
     work: impl FnOnce(i32) -> Result<Found, TraceError>,
 ) -> Result<Found, TraceError> {
-    let (bell, rope) = Bell::new().map_err(TraceError::Kernel)?;
-    let _caller_waits = rope_sender.send(rope);
-    work(bell.tid)
+    let (wake_child, waker) = WakeChild::new().map_err(TraceError::Kernel)?;
+    let _caller_waits = waker_sender.send(waker);
+    work(wake_child.tid)
 }
 
-/// Waits for the tracer's answer, and rings once there is a reason to stop early.
+/// Waits for the result of the tracer, and wakes the tracer when there is a reason to stop early.
 fn watch(
     options: &TraceOptions,
     progress: &Progress,
-    rope: &Receiver<BellRope>,
+    waker: &Receiver<Waker>,
     done: &Receiver<Result<Found, TraceError>>,
 ) -> Result<Found, TraceError> {
-    let mut rope = rope.recv().ok();
+    let mut waker = waker.recv().ok();
     let deadline = options.duration.map(|duration| Instant::now() + duration);
     let mut ear = Ear::new(options);
     let mut patience = None;
@@ -180,9 +180,9 @@ fn watch(
             patience.get_or_insert_with(|| Patience::new(options)).tell_in_time();
         }
         if is_over || was_asked && running.is_none() {
-            // Rung once: the bell ends, and the tracer knows why.
-            if let Some(rope) = rope.take() {
-                rope.ring();
+            // Wakes the tracer once: it sees that the wake child has ended.
+            if let Some(waker) = waker.take() {
+                waker.wake();
             }
         }
     }

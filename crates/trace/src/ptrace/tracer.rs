@@ -24,7 +24,7 @@ pub(super) struct Goal<'a> {
     /// Whether the root is our child, whose end we wait for in any case.
     pub(super) is_ours: bool,
     /// The child whose end says: let go.
-    pub(super) bell: Tid,
+    pub(super) waker_tid: Tid,
     /// Set when the root has ended.
     pub(super) root_ended: &'a AtomicBool,
 }
@@ -102,7 +102,7 @@ impl<'a> Tracer<'a> {
     pub(super) fn trace(&mut self) -> Result<(), TraceError> {
         while !self.is_over() {
             let Some(waited) = wait(Wait::Any).map_err(TraceError::Kernel)? else { continue };
-            if waited.tid == self.goal.bell {
+            if waited.tid == self.goal.waker_tid {
                 self.leave();
             } else {
                 self.handle(&waited);

@@ -1,8 +1,8 @@
-//! A child that ends when it is told to, so that a thread which blocks in `wait4` can be woken.
+//! A child that exits on request, which wakes a thread that blocks in `wait4`.
 //!
-//! `wait4` has no timeout, and a signal would need a handler, which a library has no right to
-//! install. A child of the waiting thread that sleeps on a pipe needs neither: one byte, it ends,
-//! and the wait returns.
+//! `wait4` has no timeout, and a signal would need a handler, which a library should not install. A
+//! child of the waiting thread that reads from a pipe needs neither: after one byte it exits, and
+//! the wait returns.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -13,20 +13,20 @@ use super::{Tid, last};
 use crate::error::Named;
 use crate::{Call, Result};
 
-/// The sleeping child; made, and waited for, by the thread that is to be woken.
+/// The sleeping child. The thread to be woken creates it and waits for it.
 #[derive(Debug)]
-pub struct Bell {
-    /// Its id, which [`super::wait`] returns once it was rung.
+pub struct WakeChild {
+    /// Id of the child; [`super::wait`] returns it after [`Waker::wake`].
     pub tid: Tid,
 }
 
-/// The other end: any thread may pull it. Dropped, it rings as well.
+/// The writing end of the pipe; any thread may use it. Dropping it wakes the waiter as well.
 #[derive(Debug)]
-pub struct BellRope(OwnedFd);
+pub struct Waker(OwnedFd);
 
-impl Bell {
-    /// Starts the child, a fork that holds every signal back and does nothing but read a pipe.
-    pub fn new() -> Result<(Bell, BellRope)> {
+impl WakeChild {
+    /// Starts the child, a fork that blocks every signal and only reads from a pipe.
+    pub fn new() -> Result<(WakeChild, Waker)> {
         let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).named(Call::Pipe)?;
         let reader_raw = reader.as_raw_fd();
         // SAFETY: the child makes only raw system calls and _exit, which are async-signal-safe.
@@ -40,21 +40,21 @@ impl Bell {
             }
             tid
         });
-        if tid < 0 { Err(last(Call::Fork)) } else { Ok((Bell { tid }, BellRope(writer))) }
+        if tid < 0 { Err(last(Call::Fork)) } else { Ok((WakeChild { tid }, Waker(writer))) }
     }
 }
 
-/// Closes every fd but one: the copies of a child that lives as long as the trace would keep pipes
-/// open for whose end somebody else waits.
+/// Closes every fd but one. The child lives as long as the trace; its copies of other pipes would
+/// keep readers of those pipes from seeing the end of file.
 ///
 /// # Safety
 ///
-/// To be called in a child between `fork` and `_exit` only.
+/// Must be called in a child between `fork` and `_exit` only.
 unsafe fn close_others(kept: RawFd) {
     // As many as a process may have open by default; only for kernels before close_range (5.9).
     const MOST_FDS: RawFd = 1024;
     let kept_unsigned = libc::c_long::from(kept);
-    // SAFETY: integers in, integers out; nobody uses the closed fds in this child.
+    // SAFETY: the calls take and return integers; this child does not use the closed fds.
     unsafe {
         let above = libc::syscall(libc::SYS_close_range, kept_unsigned + 1, u32::MAX, 0);
         if kept > 0 {
@@ -68,9 +68,9 @@ unsafe fn close_others(kept: RawFd) {
     }
 }
 
-impl BellRope {
-    /// Rings. That the child has ended already is no failure.
-    pub fn ring(&self) {
+impl Waker {
+    /// Wakes the waiter. A child that has already exited is not an error.
+    pub fn wake(&self) {
         let _ended = rustix::io::write(&self.0, &[1]);
     }
 }
