@@ -1,4 +1,4 @@
-//! Attributes, between the form of `stat(2)` and that of FUSE.
+//! Conversion of attributes between the form of `stat(2)` and that of FUSE.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,8 @@ use crate::config::Clock;
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use rustix::fs::{FileType as Kind, Stat, Timespec, UTIME_NOW, UTIME_OMIT};
 
-/// Puts a description into FUSE's form, under a number of ours, with times by the server's clock.
+/// Converts attributes to FUSE's form, with a node number of this server and with times by the
+/// server's clock.
 #[expect(clippy::cast_possible_truncation, reason = "FUSE has 32 bits for what stat has 64 for")]
 pub(crate) fn described(stat: &Stat, id: u64, clock: Clock) -> FileAttr {
     let mtime = shown(moment(stat.st_mtime, stat.st_mtime_nsec), clock);
@@ -51,7 +52,7 @@ fn moment<S: TryInto<i64>, N: TryInto<u32>>(seconds: S, nanoseconds: N) -> Syste
     if seconds < 0 { UNIX_EPOCH - whole + part } else { UNIX_EPOCH + whole + part }
 }
 
-/// What the server's clock shows when ours shows a time.
+/// Converts a local time to the time of the server's clock.
 fn shown(time: SystemTime, clock: Clock) -> SystemTime {
     match clock {
         Clock::Off(seconds) => shifted(time, seconds),
@@ -59,7 +60,8 @@ fn shown(time: SystemTime, clock: Clock) -> SystemTime {
     }
 }
 
-/// The other way: what is to be stored so that a time is shown again as it was set.
+/// Converts a time of the server's clock to the local time to store, so that reading it back
+/// returns the time that was set.
 pub(crate) fn stored(time: Option<TimeOrNow>, clock: Clock) -> Option<TimeOrNow> {
     match (time, clock) {
         (Some(TimeOrNow::SpecificTime(time)), Clock::Off(seconds)) => {
@@ -74,7 +76,7 @@ fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
     if seconds < 0 { time - by } else { time + by }
 }
 
-/// Puts a time that is to be set into the form of `utimensat(2)`.
+/// Converts a time to set to the form of `utimensat(2)`.
 pub(crate) fn to_set(time: Option<TimeOrNow>) -> Timespec {
     let special = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
     match time {
@@ -82,8 +84,8 @@ pub(crate) fn to_set(time: Option<TimeOrNow>) -> Timespec {
         Some(TimeOrNow::Now) => special(UTIME_NOW),
         Some(TimeOrNow::SpecificTime(time)) => match time.duration_since(UNIX_EPOCH) {
             Ok(since) => timespec(since),
-            // fuser 0.18 takes both parts of a time before 1970 as if they counted down, while the
-            // nanoseconds count up (a TODO in its time.rs); so what it made of them is undone.
+            // fuser 0.18 treats both parts of a time before 1970 as if they counted down, while the
+            // nanoseconds count up (a TODO in its time.rs); this reverses that conversion.
             Err(before) => {
                 let before = timespec(before.duration());
                 Timespec { tv_sec: -before.tv_sec, tv_nsec: before.tv_nsec }

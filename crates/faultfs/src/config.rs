@@ -1,59 +1,60 @@
-//! What a mount is like: how slow, how parallel, how faulty.
+//! Configuration of a mount: delays, concurrency and faults.
 
 use std::time::Duration;
 
 use crate::Rule;
 
-/// Whether the kernel's page cache stands between programs and the server.
+/// Whether programs access the server through the kernel's page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// It does, as usual: reads are cached and read ahead, writes go through it.
+    /// Cached, the default: the kernel caches reads and reads ahead, and writes go through the
+    /// cache.
     #[default]
     Cached,
-    /// It does not: each read and write reaches the server as it was issued.
+    /// Direct: each read and write reaches the server as the program issued it.
     Direct,
 }
 
-/// Whether the server copies ranges by itself when it is asked to.
+/// Whether the server implements `copy_file_range`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Offload {
-    /// It does not know `copy_file_range`.
+    /// It does not support `copy_file_range`.
     #[default]
     No,
-    /// It does.
+    /// It copies ranges itself.
     Yes,
 }
 
-/// The clock of the server, by which it gives files their times.
+/// The clock of the server, from which files get their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// It agrees with ours.
+    /// It agrees with the local clock.
     #[default]
     Right,
-    /// It is ahead of ours by so many seconds, or behind.
+    /// It is ahead of the local clock by this many seconds, or behind if negative.
     Off(i64),
-    /// The time of the last change is not kept: it is said to be that of the last modification.
+    /// The server does not record the change time; it reports the modification time instead.
     ChangeIsModification,
 }
 
-/// What a mount is like.
+/// Configuration of a mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The time that each read, write and range copied takes.
+    /// Delay of each read, write and range copy.
     pub data_delay: Duration,
-    /// The time that every other request takes.
+    /// Delay of every other request.
     pub metadata_delay: Duration,
-    /// Whether the page cache is in between.
+    /// Whether the page cache is used.
     pub mode: Mode,
-    /// Whether the server copies ranges by itself.
+    /// Whether the server copies ranges itself.
     pub offload: Offload,
-    /// Requests that can be on their way at once.
+    /// Maximum number of requests in flight.
     pub in_flight: usize,
     /// The server's clock.
     pub clock: Clock,
-    /// How long the kernel may believe what it was told of names and attributes.
+    /// How long the kernel may cache names and attributes.
     pub remembered: Duration,
-    /// What goes wrong.
+    /// The faults to inject.
     pub rules: Vec<Rule>,
 }
 
@@ -64,11 +65,11 @@ impl Default for Config {
             metadata_delay: Duration::ZERO,
             mode: Mode::Cached,
             offload: Offload::No,
-            // What an NFS mount may have on its way (its default of session slots is 64) and to
-            // spare, for the limit is to be the tested program's.
+            // More than an NFS mount has in flight (its default is 64 session slots), so that the
+            // program under test sets the limit.
             in_flight: 128,
             clock: Clock::Right,
-            // As FUSE file systems and NFS do by default, in order of magnitude.
+            // The order of magnitude of the defaults of FUSE file systems and NFS.
             remembered: Duration::from_secs(1),
             rules: Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! The names of errors, for rules that are written down.
+//! The names of errors, for the text form of rules.
 
 use rustix::io::Errno;
 
@@ -38,7 +38,7 @@ const NAMES: &[(&str, Errno)] = &[
     ("EDQUOT", Errno::DQUOT),
 ];
 
-/// Returns the error of a name, or of a number.
+/// Returns the errno for a name or a number.
 pub(crate) fn of_name(name: &str) -> Option<i32> {
     let named = NAMES.iter().find(|(known, _)| *known == name);
     named.map_or_else(

@@ -1,22 +1,22 @@
 //! A pass-through file system for tests: slow like remote storage, and faulty on request.
 //!
-//! Real remote storage is not to be had where tests run, and real disks do not fail when they are
-//! asked to. This file system shows a directory as it is, but each request takes a fixed time, as if
-//! it went over a network, with many requests on their way at once; and rules say which request
-//! fails, falls short, is answered wrongly or is lost. Whoever is tested cannot tell the difference,
-//! for nothing of it is in the tested process.
+//! Remote storage is not available where tests run, and real disks do not fail on request. This
+//! file system passes a directory through, but each request takes a fixed time, as over a network,
+//! with many requests in flight at once; and rules select requests that fail, are short, return
+//! wrong data or are lost. The tested process cannot detect the difference, because no part of
+//! faultfs runs in it.
 //!
-//! What a request does, it does when its time is over, and then it is answered; but the bytes of a write
-//! are there at once, and its answer takes the time.
+//! The server performs a request at the end of its delay and then replies; but it stores the bytes
+//! of a write at once and delays only the reply.
 //!
-//! In [`Mode::Direct`] the kernel's page cache is out of the way: each read and write reaches the
-//! server as it was issued (up to 1 MiB, where the kernel cuts requests), and writes to one file run
-//! in parallel as long as they do not extend it.
+//! [`Mode::Direct`] bypasses the kernel's page cache: each read and write reaches the server as it
+//! was issued (up to 1 MiB, where the kernel cuts requests), and writes to one file run in parallel
+//! as long as they do not extend it.
 
 mod attributes;
 mod config;
 mod errno;
-mod judge;
+mod injector;
 mod mount;
 mod nodes;
 mod operation;
@@ -24,7 +24,7 @@ mod rule;
 mod server;
 
 pub use config::{Clock, Config, Mode, Offload};
-pub use judge::Seen;
+pub use injector::RequestStats;
 pub use mount::Mounted;
 pub use operation::Operation;
 pub use rule::{BadRule, Effect, Rule, When};

@@ -1,27 +1,32 @@
-//! `faultfs`: shows a directory at another place, slow and faulty, until it is unmounted or killed.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to a person")]
+//! `faultfs`: passes a directory through to a mount point, with delays and faults, until it is
+//! unmounted or killed.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program prints its output and errors"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_faultfs::{Clock, Config, Mode, Mounted, Offload, Operation, Rule, Seen};
+use haul_faultfs::{Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule};
 
 const HELP: &str = "\
 Usage: faultfs [OPTION]... SOURCE POINT
-Shows the directory SOURCE at the empty directory POINT, slow and faulty, until it is unmounted.
-Prints 'ready' when it is mounted, and when it is unmounted what requests there were. Killed, it
-unmounts.
+Mount the directory SOURCE at the empty directory POINT, with delays and faults, until unmounted.
+Prints 'ready' when mounted, and request counts when unmounted. If it is killed, the kernel
+unmounts it.
 
-      --data MS        each read, write and range copied takes MS milliseconds
-      --metadata MS    every other request does
-      --direct         without the page cache: each request arrives as it was issued
-      --offload        the server copies ranges by itself
-      --in-flight N    as many requests at once (128)
-      --clock SECONDS  the server's clock is ahead by so many seconds (or -SECONDS behind), or
-                       'modification': it keeps no time of the last change but that
-      --remembered MS  how long names and attributes may be remembered (1000)
-      --rule RULE      OPERATION[:NAME][@WHEN]=EFFECT, any number of times, for example
+      --data MS        delay each read, write and range copy by MS milliseconds
+      --metadata MS    delay every other request by MS milliseconds
+      --direct         bypass the page cache: each request arrives as it was issued
+      --offload        support copy_file_range
+      --in-flight N    allow N requests in flight (128)
+      --clock SECONDS  set the server's clock SECONDS ahead (negative: behind); with
+                       'modification', report the modification time as change time
+      --remembered MS  let the kernel cache names and attributes for MS (1000)
+      --rule RULE      inject OPERATION[:NAME][@WHEN]=EFFECT; may be repeated, e.g.
                        write@3=ENOSPC, read:*.db@offset=1M=EIO, write@after=8M=ENOSPC,
                        write@in=1M-2M=EIO, read@2+=short:4095, read=flip, fsync=lose,
                        lseek=hole, getattr:a=size:10, xattr@2+=grow:300, open=wait:100
@@ -48,7 +53,7 @@ fn serve(config: &Config, source: &Path, point: &Path) -> ExitCode {
         for (operation, name) in Operation::all() {
             let seen = mounted.seen(operation);
             if seen.requests > 0 {
-                let Seen { requests, bytes, largest, in_flight } = seen;
+                let RequestStats { requests, bytes, largest, in_flight } = seen;
                 println!("{name} {requests} bytes={bytes} largest={largest} in-flight={in_flight}");
             }
         }

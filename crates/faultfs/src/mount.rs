@@ -1,7 +1,7 @@
-//! A mount, from its beginning to its end.
+//! A mount and its lifetime.
 //!
-//! Ended in any way, nothing stays mounted: dropping unmounts, also while a panic unwinds, and where
-//! `fusermount3` is to be had it watches over us and unmounts when we are killed.
+//! The mount never outlives the process: dropping it unmounts, also while a panic unwinds, and if
+//! `fusermount3` is available it unmounts when the process is killed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,51 +12,52 @@ use fuser::{BackgroundSession, Config as Options, MountOption, SessionACL};
 use rustix::mount::UnmountFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::judge::Judge;
+use crate::injector::Injector;
 use crate::nodes::Nodes;
-use crate::server::{Front, processors};
-use crate::{Config, Operation, Seen};
+use crate::server::{Frontend, processors};
+use crate::{Config, Operation, RequestStats};
 
-/// How long an unmount may take: what is still under way there ends within a few delays.
+/// Maximum duration of an unmount: requests in flight end within a few delays.
 const UNMOUNT_TIME: Duration = Duration::from_secs(10);
 
-/// A directory that is shown, slow and faulty, at another place.
+/// A directory mounted at another place, with delays and faults.
 #[derive(Debug)]
 pub struct Mounted {
     point: PathBuf,
-    judge: Arc<Judge>,
+    injector: Arc<Injector>,
     session: Option<BackgroundSession>,
 }
 
 impl Mounted {
-    /// Shows `source` at the empty directory `point`. Needs `/dev/fuse`, and root or `fusermount3`.
+    /// Mounts `source` at the empty directory `point`. Needs `/dev/fuse`, and root or
+    /// `fusermount3`.
     ///
     /// # Errors
     ///
-    /// If the source cannot be opened, or nothing can be mounted here.
+    /// If the source cannot be opened, or the mount fails.
     pub fn new(source: &Path, point: &Path, config: &Config) -> io::Result<Mounted> {
         allow_descriptors()?;
         let point = point.canonicalize()?;
         let nodes = Nodes::new(source)?;
-        let judge = Arc::new(Judge::new(config));
-        let front = Front::new(nodes, Arc::clone(&judge), config)?;
-        let session = fuser::spawn_mount(front, &point, &options())?;
-        Ok(Mounted { point, judge, session: Some(session) })
+        let injector = Arc::new(Injector::new(config));
+        let frontend = Frontend::new(nodes, Arc::clone(&injector), config)?;
+        let session = fuser::spawn_mount(frontend, &point, &options())?;
+        Ok(Mounted { point, injector, session: Some(session) })
     }
 
-    /// Returns where it is mounted.
+    /// Returns the mount point.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.point
     }
 
-    /// Returns what is known of one kind of request so far.
+    /// Returns the statistics of one kind of request.
     #[must_use]
-    pub fn seen(&self, operation: Operation) -> Seen {
-        self.judge.seen(operation)
+    pub fn seen(&self, operation: Operation) -> RequestStats {
+        self.injector.seen(operation)
     }
 
-    /// Unmounts. Waits until that is done.
+    /// Unmounts, and waits until that is done.
     ///
     /// # Errors
     ///
@@ -65,7 +66,7 @@ impl Mounted {
         self.end()
     }
 
-    /// Waits until somebody else has unmounted it.
+    /// Waits until another process has unmounted it.
     ///
     /// # Errors
     ///
@@ -76,9 +77,9 @@ impl Mounted {
 
     fn end(&mut self) -> io::Result<()> {
         let Some(session) = self.session.take() else { return Ok(()) };
-        // fusermount3 unmounts only what nobody serves any more, and the threads serve on until the
-        // last descriptor in there is closed, which may be somebody else's. So root unmounts by
-        // itself; for anybody else, dropping the session asks fusermount3 to.
+        // fusermount3 unmounts only a file system without a server, and the threads serve requests
+        // until the last descriptor in it is closed, which may belong to another process. So root
+        // unmounts directly; for other users, dropping the session calls fusermount3.
         if rustix::process::geteuid().is_root() {
             rustix::mount::unmount(&self.point, UnmountFlags::DETACH)?;
         }
@@ -96,7 +97,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Whoever wants to know calls `unmount`.
+        // A caller that needs the result calls `unmount`.
         let _ended = self.end();
     }
 }
@@ -108,7 +109,7 @@ fn options() -> Options {
         MountOption::Subtype("faultfs".to_owned()),
         MountOption::DefaultPermissions,
     ];
-    // They take requests in; those that take their time are answered by others.
+    // These threads receive requests; other threads answer delayed ones.
     options.n_threads = Some(processors() + 1);
     if rustix::process::geteuid().is_root() {
         options.acl = SessionACL::All;
@@ -126,13 +127,13 @@ fn has_helper() -> bool {
         .any(|dir| Path::new(dir).join("fusermount3").exists())
 }
 
-/// Each node holds a descriptor, so as many are allowed as may be.
+/// Raises the limit on descriptors, because each node holds one.
 fn allow_descriptors() -> io::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?)
 }
 
-/// Tells whether something is mounted at a path, without touching it.
+/// Returns whether a file system is mounted at a path, without accessing it.
 fn is_mounted(point: &Path) -> io::Result<bool> {
     use std::os::unix::ffi::OsStrExt as _;
     let table = std::fs::read("/proc/self/mountinfo")?;

@@ -1,8 +1,8 @@
-//! What the kernel knows by number: nodes, and open files.
+//! The objects that the kernel refers to by number: nodes and open files.
 //!
-//! A node holds its file open (`O_PATH`), so that a rename or an unlink behind the mount changes
-//! nothing about what it stands for, and its number is the inode's, which cannot be given away
-//! meanwhile. It goes when the kernel has forgotten it.
+//! A node holds its file open (`O_PATH`), so that a rename or an unlink behind the mount does not
+//! change which file it is. Its number is the inode number, which cannot be reused while the file
+//! is open. The server drops it when the kernel has forgotten it.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,16 +15,16 @@ use fuser::{FileType, INodeNo};
 use rustix::fs::{Mode, OFlags, Stat, fstat, open, openat};
 use rustix::io::{Errno, Result};
 
-/// A file that the kernel knows.
+/// A file that the kernel refers to.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) fd: OwnedFd,
-    /// The name by which it was found last, for rules.
+    /// The name of the last lookup, for rules.
     pub(crate) name: Vec<u8>,
 }
 
 impl Node {
-    /// Returns a path by which calls that want one reach this very file.
+    /// Returns a path to this file for calls that take a path.
     pub(crate) fn path(&self) -> String {
         proc_path(self.fd.as_fd())
     }
@@ -40,7 +40,7 @@ fn proc_path(fd: BorrowedFd<'_>) -> String {
 pub(crate) struct Handle {
     pub(crate) fd: OwnedFd,
     pub(crate) name: Vec<u8>,
-    /// The names of a directory, as they were when it was read from its beginning.
+    /// The names in a directory at the time it was read from its beginning.
     pub(crate) names: Mutex<Vec<(u64, FileType, Vec<u8>)>>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Nodes {
     next_handle: AtomicU64,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -82,10 +82,10 @@ impl Nodes {
 
     /// Returns a node that the kernel has not forgotten.
     pub(crate) fn get(&self, id: INodeNo) -> Result<Arc<Node>> {
-        held(&self.known).nodes.get(&id.0).map(|(node, _)| Arc::clone(node)).ok_or(Errno::STALE)
+        lock(&self.known).nodes.get(&id.0).map(|(node, _)| Arc::clone(node)).ok_or(Errno::STALE)
     }
 
-    /// Returns the number under which an inode is known. FUSE has given 1 to the root.
+    /// Returns the node number of an inode. FUSE reserves 1 for the root.
     pub(crate) fn id_of(&self, ino: u64) -> u64 {
         if ino == self.root_ino {
             INodeNo::ROOT.0
@@ -96,7 +96,7 @@ impl Nodes {
         }
     }
 
-    /// Finds a name and remembers what it stands for, once more than the kernel has forgotten it.
+    /// Looks up a name and increments the lookup count of its node.
     pub(crate) fn find(&self, parent: &Node, name: &OsStr) -> Result<(u64, Stat)> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&parent.fd, name, flags, Mode::empty())?;
@@ -105,12 +105,12 @@ impl Nodes {
             return Err(Errno::XDEV);
         }
         let id = self.id_of(stat.st_ino);
-        let mut known = held(&self.known);
+        let mut known = lock(&self.known);
         match known.nodes.get_mut(&id) {
             Some((node, count)) => {
                 *count += 1;
                 if node.name != name.as_bytes() {
-                    // Calls that are under way keep the old one.
+                    // Calls in progress keep the old one.
                     *node = Arc::new(Node { fd, name: name.as_bytes().to_vec() });
                 }
             }
@@ -123,7 +123,7 @@ impl Nodes {
     }
 
     pub(crate) fn forget(&self, id: INodeNo, times: u64) {
-        let mut known = held(&self.known);
+        let mut known = lock(&self.known);
         let Some((_, count)) = known.nodes.get_mut(&id.0) else { return };
         *count = count.saturating_sub(times);
         if *count == 0 && id != INodeNo::ROOT {
@@ -136,20 +136,20 @@ impl Nodes {
         open(node.path(), flags | OFlags::CLOEXEC, Mode::empty())
     }
 
-    /// Keeps an open file and returns its number.
+    /// Stores an open file and returns its number.
     pub(crate) fn keep(&self, fd: OwnedFd, name: &[u8]) -> u64 {
         let number = self.next_handle.fetch_add(1, Ordering::Relaxed);
         let handle = Handle { fd, name: name.to_vec(), names: Mutex::default() };
-        held(&self.handles).insert(number, Arc::new(handle));
+        lock(&self.handles).insert(number, Arc::new(handle));
         number
     }
 
     pub(crate) fn handle(&self, number: u64) -> Result<Arc<Handle>> {
-        held(&self.handles).get(&number).cloned().ok_or(Errno::BADF)
+        lock(&self.handles).get(&number).cloned().ok_or(Errno::BADF)
     }
 
-    /// Lets go of an open file.
+    /// Drops an open file.
     pub(crate) fn release(&self, number: u64) {
-        held(&self.handles).remove(&number);
+        lock(&self.handles).remove(&number);
     }
 }

@@ -1,62 +1,62 @@
-//! The requests that rules and counts are about.
+//! The requests that rules and counters refer to.
 
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum Operation {
-    /// A name is looked up.
+    /// Looks up a name.
     Lookup,
-    /// Attributes are asked for.
+    /// Reads attributes.
     Getattr,
-    /// Attributes are set; a file is cut or extended.
+    /// Sets attributes; truncates or extends a file.
     Setattr,
-    /// A file is opened.
+    /// Opens a file.
     Open,
-    /// A file is made and opened.
+    /// Creates and opens a file.
     Create,
-    /// Bytes are read.
+    /// Reads bytes.
     Read,
-    /// Bytes are written.
+    /// Writes bytes.
     Write,
-    /// A descriptor is closed by somebody.
+    /// Reports that a process closes a descriptor.
     Flush,
-    /// Bytes, or names, are to be on storage.
+    /// Flushes data or names to storage.
     Fsync,
-    /// Holes or data are looked for.
+    /// Finds holes or data.
     Lseek,
-    /// Space is reserved, or a hole punched.
+    /// Reserves space or punches a hole.
     Fallocate,
-    /// A range is copied within the server.
+    /// Copies a range within the server.
     CopyRange,
-    /// A directory is opened.
+    /// Opens a directory.
     Opendir,
-    /// Names are read.
+    /// Reads names.
     Readdir,
-    /// A directory is made.
+    /// Creates a directory.
     Mkdir,
-    /// A special file is made.
+    /// Creates a special file.
     Mknod,
-    /// A symbolic link is made.
+    /// Creates a symbolic link.
     Symlink,
-    /// A symbolic link is read.
+    /// Reads a symbolic link.
     Readlink,
-    /// A file gets another name.
+    /// Creates a hard link.
     Link,
-    /// A name is removed.
+    /// Removes a name.
     Unlink,
-    /// A directory is removed.
+    /// Removes a directory.
     Rmdir,
-    /// A name is changed.
+    /// Renames a file.
     Rename,
-    /// Extended attributes are read or listed.
+    /// Reads or lists extended attributes.
     Xattr,
-    /// An extended attribute is set or removed.
+    /// Sets or removes an extended attribute.
     Setxattr,
-    /// The file system is described.
+    /// Returns file system statistics.
     Statfs,
 }
 
-/// All of them with their names, in the order of their numbers.
+/// All operations with their names, in the order of their numbers.
 pub(crate) const OPERATIONS: &[(Operation, &str)] = &[
     (Operation::Lookup, "lookup"),
     (Operation::Getattr, "getattr"),
@@ -86,7 +86,7 @@ pub(crate) const OPERATIONS: &[(Operation, &str)] = &[
 ];
 
 impl Operation {
-    /// Tells whether it moves bytes.
+    /// Returns whether it moves bytes.
     #[must_use]
     pub const fn moves_data(self) -> bool {
         matches!(self, Operation::Read | Operation::Write | Operation::CopyRange)
@@ -97,7 +97,7 @@ impl Operation {
         OPERATIONS.iter().copied()
     }
 
-    /// Returns the operation of a name.
+    /// Returns the operation with a name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Operation> {
         OPERATIONS.iter().find(|(_, known)| *known == name).map(|(operation, _)| *operation)

@@ -1,10 +1,10 @@
-//! What goes wrong, when: rules, and how they are written down.
+//! Rules for fault injection, and their text form.
 //!
 //! `OPERATION[:NAME][@WHEN]=EFFECT`. NAME is a file's own name, and may begin or end with `*`. WHEN
-//! is `3` (the third such request), `3+` (from then on), `offset=1M` (requests for that byte), `in=1M-2M`
-//! (requests for any byte in between) or `after=1M` (once that many bytes have been moved). EFFECT is the
-//! name or number of an error, or `short:BYTES`, `flip`, `lose`, `hole`, `data`, `size:BYTES`,
-//! `blocks:COUNT`, `grow:BYTES`, `wait:MILLISECONDS`.
+//! is `3` (the third such request), `3+` (that one and all later ones), `offset=1M` (requests for
+//! that byte), `in=1M-2M` (requests for any byte in this range) or `after=1M` (once that many bytes
+//! have been moved). EFFECT is the name or number of an error, or `short:BYTES`, `flip`, `lose`,
+//! `hole`, `data`, `size:BYTES`, `blocks:COUNT`, `grow:BYTES`, `wait:MILLISECONDS`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,54 +12,54 @@ use std::time::Duration;
 
 use crate::Operation;
 
-/// When a rule applies, of the requests that it is about.
+/// The requests to which a rule applies, of those that match it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Always.
     Always,
-    /// At this request alone; the first is 1.
+    /// Only this request; the first is 1.
     Nth(u64),
-    /// At this request and all that follow.
+    /// This request and all that follow.
     From(u64),
-    /// At requests for this byte of a file.
+    /// Requests for this byte of a file.
     Offset(u64),
-    /// At requests for any byte from the first to before the second.
+    /// Requests for any byte from the first (included) to the second (excluded).
     Within(u64, u64),
-    /// Once so many bytes have been moved; the request that crosses the border falls short.
+    /// Requests after this many bytes have been moved; the request that crosses the limit is short.
     After(u64),
 }
 
-/// What a rule does.
+/// The fault that a rule injects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The request fails.
     Errno(i32),
-    /// It moves no more than this many bytes.
+    /// The request moves at most this many bytes.
     Short(usize),
-    /// One bit of its first byte is wrong, and nobody says so.
+    /// One bit of the first byte is wrong, without an error.
     Flip,
-    /// It is answered as if it were done, and is not: a write, a sync, a reservation.
+    /// The server reports success but does nothing: for a write, a sync or a reservation.
     Lose,
     /// `SEEK_DATA` finds nothing, as if the rest of the file were a hole.
     Hole,
     /// `SEEK_HOLE` finds nothing, as if there were none.
     Data,
-    /// A file is said to have this size.
+    /// The server reports this file size.
     Size(u64),
-    /// A file is said to have this many blocks of 512 bytes.
+    /// The server reports this many blocks of 512 bytes.
     Blocks(u64),
-    /// A value or list of attributes has this many bytes more than it was said to have.
+    /// A value or list of attributes is this many bytes longer than its reported length.
     Grow(usize),
-    /// It takes longer.
+    /// The request takes longer by this time.
     Wait(Duration),
 }
 
-/// Something that goes wrong.
+/// A fault to inject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// At what kind of request.
+    /// The kind of request.
     pub operation: Operation,
-    /// Of which file; `None` is any.
+    /// The name of the file; `None` matches any.
     pub name: Option<String>,
     /// When.
     pub when: When,
@@ -68,14 +68,14 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Makes a rule for every file.
+    /// Returns a rule for every file.
     #[must_use]
     pub const fn new(operation: Operation, when: When, effect: Effect) -> Rule {
         Rule { operation, name: None, when, effect }
     }
 
-    /// Tells whether the rule is about a file of this name.
-    pub(crate) fn is_about(&self, name: &[u8]) -> bool {
+    /// Returns whether the rule matches a file name.
+    pub(crate) fn matches_name(&self, name: &[u8]) -> bool {
         let Some(wanted) = &self.name else { return true };
         if let Some(end) = wanted.strip_prefix('*') {
             return name.ends_with(end.as_bytes());
@@ -86,7 +86,7 @@ impl Rule {
         name == wanted.as_bytes()
     }
 
-    /// Tells whether the operation can have the effect at all.
+    /// Returns whether the operation can have the effect.
     fn makes_sense(&self) -> bool {
         let data = self.operation.moves_data();
         let when = match self.when {
@@ -110,7 +110,7 @@ impl Rule {
     }
 }
 
-/// A rule that cannot be read.
+/// A rule that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRule {
     text: String,
@@ -132,18 +132,21 @@ impl FromStr for Rule {
         let bad = |why| BadRule { text: text.to_owned(), why };
         let (what, effect) = text.rsplit_once('=').ok_or_else(|| bad("has no effect"))?;
         let (what, when) = match what.rsplit_once('@') {
-            Some((what, when)) => (what, when_of(when).ok_or_else(|| bad("when is that?"))?),
+            Some((what, when)) => (what, when_of(when).ok_or_else(|| bad("invalid WHEN"))?),
             None => (what, When::Always),
         };
         let (operation, name) = match what.split_once(':') {
             Some((operation, name)) => (operation, Some(name.to_owned())),
             None => (what, None),
         };
-        let operation =
-            Operation::of_name(operation).ok_or_else(|| bad("there is no such operation"))?;
-        let effect = effect_of(effect).ok_or_else(|| bad("there is no such effect"))?;
+        let operation = Operation::of_name(operation).ok_or_else(|| bad("unknown operation"))?;
+        let effect = effect_of(effect).ok_or_else(|| bad("unknown effect"))?;
         let rule = Rule { operation, name, when, effect };
-        if rule.makes_sense() { Ok(rule) } else { Err(bad("this operation cannot do that")) }
+        if rule.makes_sense() {
+            Ok(rule)
+        } else {
+            Err(bad("this operation cannot have that effect"))
+        }
     }
 }
 
@@ -191,7 +194,7 @@ fn effect_of(text: &str) -> Option<Effect> {
     crate::errno::of_name(text).map(Effect::Errno)
 }
 
-/// Reads a number of bytes with an optional K, M or G.
+/// Parses a number of bytes with an optional K, M or G.
 fn bytes_of(text: &str) -> Option<u64> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(digits) => (digits, text.as_bytes().last().copied()),
@@ -263,10 +266,10 @@ mod tests {
 
     #[test]
     fn names_match_whole_or_by_an_end() {
-        assert!(rule("read:a.db=EIO").is_about(b"a.db"));
-        assert!(!rule("read:a.db=EIO").is_about(b"aa.db"));
-        assert!(rule("read:*.db=EIO").is_about(b"aa.db"));
-        assert!(rule("read:a*=EIO").is_about(b"aa.db"));
-        assert!(rule("read=EIO").is_about(b"\xff"));
+        assert!(rule("read:a.db=EIO").matches_name(b"a.db"));
+        assert!(!rule("read:a.db=EIO").matches_name(b"aa.db"));
+        assert!(rule("read:*.db=EIO").matches_name(b"aa.db"));
+        assert!(rule("read:a*=EIO").matches_name(b"aa.db"));
+        assert!(rule("read=EIO").matches_name(b"\xff"));
     }
 }

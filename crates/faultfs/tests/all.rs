@@ -1,9 +1,9 @@
-//! The one integration binary of haul-faultfs: what the tests of others rely on.
+//! The integration tests of haul-faultfs, on which tests of other crates rely.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test fails by panicking, and says what it could not try"
+    reason = "a test fails by panicking, and prints what it could not test"
 )]
 
 mod faults;

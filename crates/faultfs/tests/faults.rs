@@ -1,4 +1,4 @@
-//! Rules do what they say, as a program sees it.
+//! Effects of rules on a program.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -82,7 +82,7 @@ fn writes_and_syncs_are_lost_or_told_late() {
     assert_eq!(code(&file.sync_all().unwrap_err()), Some(5));
     let fd = std::os::fd::OwnedFd::from(file);
     let duplicate = rustix::io::dup(&fd).unwrap();
-    // A flush is made for each descriptor that is closed, so this one hears of it.
+    // A flush is made for each descriptor that is closed, so this one gets the error.
     assert_eq!(close(duplicate).unwrap_err().errno, haul_sys::Errno::DQUOT);
     close(fd).unwrap();
 }
@@ -137,8 +137,8 @@ fn sizes_are_lied_about() {
         &["lookup:a=size:7", "getattr:a=size:7", "lookup=blocks:1", "getattr=blocks:1"],
         &Config::default(),
     );
-    let told = fs::metadata(mounted.path().join("a")).unwrap();
-    assert_eq!((told.len(), told.blocks()), (7, 1));
+    let attributes = fs::metadata(mounted.path().join("a")).unwrap();
+    assert_eq!((attributes.len(), attributes.blocks()), (7, 1));
 }
 
 #[test]
@@ -174,6 +174,9 @@ fn a_clock_is_off_and_times_that_are_set_are_kept() {
     drop(mounted);
     let config = Config { clock: Clock::ChangeIsModification, ..Config::default() };
     let mounted = faulty(&place, &[], &config);
-    let told = fs::metadata(mounted.path().join("a")).unwrap();
-    assert_eq!((told.ctime(), told.ctime_nsec()), (told.mtime(), told.mtime_nsec()));
+    let attributes = fs::metadata(mounted.path().join("a")).unwrap();
+    assert_eq!(
+        (attributes.ctime(), attributes.ctime_nsec()),
+        (attributes.mtime(), attributes.mtime_nsec())
+    );
 }

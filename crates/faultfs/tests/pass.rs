@@ -1,4 +1,4 @@
-//! Without rules it is a file system like any other.
+//! Without rules faultfs behaves like an ordinary file system.
 
 use std::fs;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};

@@ -1,4 +1,4 @@
-//! Delays are for each request, and many requests wait at once.
+//! The delay applies to each request, and many requests wait concurrently.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -28,7 +28,7 @@ fn requests_wait_side_by_side_and_arrive_as_issued() {
         for at in 0..16 {
             let file = &file;
             scope.spawn(move || {
-                // A request holds 256 pages, and a buffer that begins within one lies in 257.
+                // A request holds 256 pages, and a buffer that begins inside a page spans 257.
                 let room = vec![at as u8; 2 * MIB];
                 let start = room.as_ptr().align_offset(4096);
                 file.write_all_at(&room[start..start + MIB], (at * MIB) as u64).unwrap();

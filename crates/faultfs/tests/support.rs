@@ -1,4 +1,4 @@
-//! Two directories and a mount of one on the other.
+//! Test fixture: two directories, and a mount of one on the other.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,8 @@ pub(crate) struct Place {
     _dir: tempfile::TempDir,
 }
 
-/// Makes a place for a mount; `None`, and says so, where nothing can be mounted.
+/// Creates the directories for a mount; prints a message and returns `None` if mounting is not
+/// possible.
 pub(crate) fn place() -> Option<Place> {
     if !Path::new("/dev/fuse").exists() || !rustix::process::geteuid().is_root() {
         let name = std::thread::current().name().unwrap_or_default().to_owned();

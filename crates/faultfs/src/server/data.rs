@@ -1,4 +1,4 @@
-//! Requests for bytes and for where they are.
+//! Requests for data and for the positions of data and holes.
 
 use fuser::{FileHandle, INodeNo, OpenFlags};
 use rustix::fs::{
@@ -7,7 +7,7 @@ use rustix::fs::{
 use rustix::io::{Errno, pread, pwrite};
 
 use super::{Answer, Server, failure};
-use crate::judge::Verdict;
+use crate::injector::Decision;
 
 impl Server {
     pub(super) fn open(&self, ino: INodeNo, flags: OpenFlags) -> Answer<u64> {
@@ -16,16 +16,16 @@ impl Server {
         Ok(self.nodes.keep(fd, &node.name))
     }
 
-    /// Reads as many bytes as there are.
+    /// Reads up to the requested number of bytes.
     pub(super) fn read<'r>(
         &self,
         fh: FileHandle,
         (offset, size): (u64, u32),
-        verdict: Verdict,
+        decision: Decision,
         room: &'r mut Vec<u8>,
     ) -> Answer<&'r [u8]> {
         let handle = self.handle(fh)?;
-        let most = verdict.short.unwrap_or(usize::MAX).min(size as usize);
+        let most = decision.short.unwrap_or(usize::MAX).min(size as usize);
         if room.len() < most {
             room.resize(most, 0);
         }
@@ -39,7 +39,7 @@ impl Server {
             }
         }
         let read = room.get_mut(..filled).unwrap_or_default();
-        if verdict.flips
+        if decision.flips
             && let Some(first) = read.first_mut()
         {
             *first ^= 1;
@@ -47,23 +47,23 @@ impl Server {
         Ok(read)
     }
 
-    /// Writes bytes and returns how many.
+    /// Writes bytes and returns the number written.
     pub(super) fn write(
         &self,
         fh: FileHandle,
         offset: u64,
         data: &[u8],
-        verdict: Verdict,
+        decision: Decision,
     ) -> Answer<u32> {
         let handle = self.handle(fh)?;
-        let most = verdict.short.unwrap_or(usize::MAX).min(data.len());
-        let told = u32::try_from(most).unwrap_or(u32::MAX);
-        if verdict.is_lost {
-            return Ok(told);
+        let most = decision.short.unwrap_or(usize::MAX).min(data.len());
+        let reported = u32::try_from(most).unwrap_or(u32::MAX);
+        if decision.is_lost {
+            return Ok(reported);
         }
         let mut flipped = Vec::new();
         let mut data = data.get(..most).unwrap_or_default();
-        if verdict.flips && !data.is_empty() {
+        if decision.flips && !data.is_empty() {
             flipped.extend_from_slice(data);
             flipped.iter_mut().take(1).for_each(|first| *first ^= 1);
             data = &flipped;
@@ -76,12 +76,12 @@ impl Server {
                 Err(errno) => return Err(failure(errno)),
             }
         }
-        Ok(told)
+        Ok(reported)
     }
 
-    pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool, verdict: Verdict) -> Answer<()> {
+    pub(super) fn fsync(&self, fh: FileHandle, data_alone: bool, decision: Decision) -> Answer<()> {
         let handle = self.handle(fh)?;
-        if verdict.is_lost {
+        if decision.is_lost {
             return Ok(());
         }
         let synced = if data_alone { fdatasync(&handle.fd) } else { fsync(&handle.fd) };
@@ -93,28 +93,28 @@ impl Server {
         fh: FileHandle,
         range: (u64, u64),
         mode: FallocateFlags,
-        verdict: Verdict,
+        decision: Decision,
     ) -> Answer<()> {
         let handle = self.handle(fh)?;
-        if verdict.is_lost {
+        if decision.is_lost {
             return Ok(());
         }
         fallocate(&handle.fd, mode, range.0, range.1).map_err(failure)
     }
 
-    /// Looks for data or for a hole, or lies about them.
+    /// Finds data or a hole, or returns a false position if a rule says so.
     pub(super) fn look(
         &self,
         fh: FileHandle,
         offset: i64,
         wants_data: bool,
-        verdict: Verdict,
+        decision: Decision,
     ) -> Answer<i64> {
         let handle = self.handle(fh)?;
         let from = u64::try_from(offset).map_err(|_| failure(Errno::INVAL))?;
         let size = fstat(&handle.fd).map_err(failure)?.st_size;
-        if verdict.all_hole || verdict.all_data {
-            return match (wants_data, verdict.all_hole) {
+        if decision.all_hole || decision.all_data {
+            return match (wants_data, decision.all_hole) {
                 _ if offset >= size => Err(failure(Errno::NXIO)),
                 (true, true) => Err(failure(Errno::NXIO)),
                 (false, true) | (true, false) => Ok(offset),
@@ -131,21 +131,21 @@ impl Server {
         from: (FileHandle, u64),
         to: (FileHandle, u64),
         bytes: u64,
-        verdict: Verdict,
+        decision: Decision,
     ) -> Answer<u32> {
         let source = self.handle(from.0)?;
         let target = self.handle(to.0)?;
-        // The answer has 32 bits.
+        // The reply has 32 bits.
         let most = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
-        let most = verdict.short.unwrap_or(usize::MAX).min(most);
+        let most = decision.short.unwrap_or(usize::MAX).min(most);
         let (mut at, mut to) = (from.1, to.1);
         let copied = copy_file_range(&source.fd, Some(&mut at), &target.fd, Some(&mut to), most);
         copied.map(|count| u32::try_from(count).unwrap_or(u32::MAX)).map_err(failure)
     }
 }
 
-/// The flags with which the file below is opened: how it is accessed. Where writes go is in each
-/// request, and whether the page cache is used is a matter of the mount.
+/// Returns the flags to open the underlying file: its access mode. Each request has its own offset,
+/// and the mount decides whether the page cache is used.
 pub(super) fn kept_flags(flags: i32) -> OFlags {
     #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
     let asked = OFlags::from_bits_retain(flags as u32);

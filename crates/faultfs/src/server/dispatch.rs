@@ -1,4 +1,4 @@
-//! The table of FUSE's requests: each is taken apart, answered by [`Server`], and replied to.
+//! Dispatch of FUSE requests: decodes each, lets [`Server`] perform it, and replies.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -13,28 +13,28 @@ use fuser::{
 };
 use rustix::fs::{AtFlags, FallocateFlags};
 
-use super::properties::{Change, Told};
-use super::{Answer, Caller, Front, Server, failure};
+use super::properties::{Change, XattrReply};
+use super::{Answer, Caller, Frontend, Server, failure};
 use crate::config::{Mode, Offload};
 use crate::operation::Operation;
 
-/// The largest request for data: the most that the kernel puts into one, unless an administrator
-/// has raised its limit of pages.
+/// The largest data request: the kernel's maximum, unless an administrator has raised its page
+/// limit.
 const REQUEST_BYTES: u32 = 1 << 20;
 
-/// Files have one generation, for a number is not given away while a node holds it.
+/// Files have one generation, because no number is reused while a node holds it.
 const GENERATION: Generation = Generation(0);
 
-/// What `lseek(2)` wants.
+/// Kind of `lseek(2)`.
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
 
 thread_local! {
-    /// What is read into: one for each thread that answers, so that a cache holds it.
+    /// Buffer for reads, one for each answering thread, so that it stays in the processor cache.
     static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Replies to a request that is answered with an entry.
+/// Replies with an entry.
 fn entry(reply: ReplyEntry) -> impl FnOnce(&Server, Answer<FileAttr>) + Send {
     move |server, answer| match answer {
         Ok(attributes) => reply.entry(&server.remembered, &attributes, GENERATION),
@@ -42,7 +42,7 @@ fn entry(reply: ReplyEntry) -> impl FnOnce(&Server, Answer<FileAttr>) + Send {
     }
 }
 
-/// Replies to a request that is only done or not.
+/// Replies with success or an error.
 fn empty(reply: ReplyEmpty) -> impl FnOnce(&Server, Answer<()>) + Send {
     move |_, answer| match answer {
         Ok(()) => reply.ok(),
@@ -50,10 +50,10 @@ fn empty(reply: ReplyEmpty) -> impl FnOnce(&Server, Answer<()>) + Send {
     }
 }
 
-fn told(reply: ReplyXattr) -> impl FnOnce(&Server, Answer<Told>) + Send {
+fn xattr_reply(reply: ReplyXattr) -> impl FnOnce(&Server, Answer<XattrReply>) + Send {
     move |_, answer| match answer {
-        Ok(Told::Length(length)) => reply.size(length),
-        Ok(Told::Value(value)) => reply.data(&value),
+        Ok(XattrReply::Length(length)) => reply.size(length),
+        Ok(XattrReply::Value(value)) => reply.data(&value),
         Err(errno) => reply.error(errno),
     }
 }
@@ -72,7 +72,7 @@ fn written(reply: ReplyWrite) -> impl FnOnce(&Server, Answer<u32>) + Send {
     }
 }
 
-/// Replies with a handle's number, and how it is open.
+/// Replies with the number and the open flags of a handle.
 fn opened(
     reply: ReplyOpen,
     flags: impl FnOnce(&Server) -> FopenFlags + Send,
@@ -96,9 +96,9 @@ impl Server {
     }
 }
 
-impl Filesystem for Front {
+impl Filesystem for Frontend {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        // What a kernel does not have is done without, as by any other file system.
+        // The server works without features that the kernel lacks, as other file systems do.
         let wanted = InitFlags::FUSE_ASYNC_DIO
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
@@ -114,7 +114,7 @@ impl Filesystem for Front {
         self.of_name(
             Operation::Lookup,
             name,
-            move |server, name, verdict| server.find(parent, name, verdict),
+            move |server, name, decision| server.find(parent, name, decision),
             entry(reply),
         );
     }
@@ -127,7 +127,7 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Getattr,
             ino,
-            move |server, verdict| server.attributes(ino, verdict),
+            move |server, decision| server.attributes(ino, decision),
             attributes(reply),
         );
     }
@@ -298,10 +298,10 @@ impl Filesystem for Front {
             Operation::Read,
             fh,
             (offset, size.into()),
-            |_, verdict| Ok(verdict),
+            |_, decision| Ok(decision),
             move |server, admitted| {
                 ROOM.with_borrow_mut(|room| match admitted {
-                    Ok(verdict) => match server.read(fh, (offset, size), verdict, room) {
+                    Ok(decision) => match server.read(fh, (offset, size), decision, room) {
                         Ok(bytes) => reply.data(bytes),
                         Err(errno) => reply.error(errno),
                     },
@@ -348,7 +348,7 @@ impl Filesystem for Front {
         self.of_handle(
             Operation::Fsync,
             fh,
-            move |server, verdict| server.fsync(fh, data_alone, verdict),
+            move |server, decision| server.fsync(fh, data_alone, decision),
             empty(reply),
         );
     }
@@ -400,7 +400,7 @@ impl Filesystem for Front {
         self.of_handle(
             Operation::Fsync,
             fh,
-            move |server, verdict| server.fsync(fh, data_alone, verdict),
+            move |server, decision| server.fsync(fh, data_alone, decision),
             empty(reply),
         );
     }
@@ -411,15 +411,15 @@ impl Filesystem for Front {
             OsStr::new(""),
             |server, _, _| server.describe(),
             move |_, answer| match answer {
-                Ok(about) => reply.statfs(
-                    about.f_blocks,
-                    about.f_bfree,
-                    about.f_bavail,
-                    about.f_files,
-                    about.f_ffree,
-                    u32::try_from(about.f_bsize).unwrap_or(4096),
-                    u32::try_from(about.f_namemax).unwrap_or(255),
-                    u32::try_from(about.f_frsize).unwrap_or(4096),
+                Ok(stats) => reply.statfs(
+                    stats.f_blocks,
+                    stats.f_bfree,
+                    stats.f_bavail,
+                    stats.f_files,
+                    stats.f_ffree,
+                    u32::try_from(stats.f_bsize).unwrap_or(4096),
+                    u32::try_from(stats.f_namemax).unwrap_or(255),
+                    u32::try_from(stats.f_frsize).unwrap_or(4096),
                 ),
                 Err(errno) => reply.error(errno),
             },
@@ -450,8 +450,8 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Xattr,
             ino,
-            move |server, verdict| server.get_xattr(ino, &name, size, verdict),
-            told(reply),
+            move |server, decision| server.get_xattr(ino, &name, size, decision),
+            xattr_reply(reply),
         );
     }
 
@@ -459,8 +459,8 @@ impl Filesystem for Front {
         self.of_node(
             Operation::Xattr,
             ino,
-            move |server, verdict| server.list_xattr(ino, size, verdict),
-            told(reply),
+            move |server, decision| server.list_xattr(ino, size, decision),
+            xattr_reply(reply),
         );
     }
 
@@ -514,7 +514,7 @@ impl Filesystem for Front {
         self.of_handle(
             Operation::Fallocate,
             fh,
-            move |server, verdict| server.allocate(fh, (offset, length), mode, verdict),
+            move |server, decision| server.allocate(fh, (offset, length), mode, decision),
             empty(reply),
         );
     }
@@ -536,7 +536,7 @@ impl Filesystem for Front {
         self.of_handle(
             Operation::Lseek,
             fh,
-            move |server, verdict| server.look(fh, offset, wants_data, verdict),
+            move |server, decision| server.look(fh, offset, wants_data, decision),
             move |_, answer| match answer {
                 Ok(offset) => reply.offset(offset),
                 Err(errno) => reply.error(errno),
@@ -565,7 +565,7 @@ impl Filesystem for Front {
             Operation::CopyRange,
             fh_in,
             (offset_in, len),
-            move |server, verdict| server.copy_range(from, to, len, verdict),
+            move |server, decision| server.copy_range(from, to, len, decision),
             written(reply),
         );
     }

@@ -1,8 +1,8 @@
-//! The server: answers the kernel's requests from the directory below, each when its time has come.
+//! The server: answers the kernel's requests from the underlying directory, each after its delay.
 
 mod data;
+mod delay_queue;
 mod dispatch;
-mod later;
 mod names;
 mod properties;
 
@@ -13,35 +13,35 @@ use std::time::Duration;
 
 use fuser::{FileHandle, INodeNo};
 
-use self::later::Later;
-pub(crate) use self::later::processors;
+use self::delay_queue::DelayQueue;
+pub(crate) use self::delay_queue::processors;
 use crate::config::{Clock, Config, Mode, Offload};
-use crate::judge::{About, Judge, Verdict};
+use crate::injector::{Decision, Injector, RequestInfo};
 use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
 
-/// How a request fails.
+/// Error of a request.
 type Failure = fuser::Errno;
 
-/// What a request comes to.
+/// Result of a request.
 type Answer<T> = Result<T, Failure>;
 
 fn failure(errno: rustix::io::Errno) -> Failure {
     Failure::from_i32(errno.raw_os_error())
 }
 
-fn admitted(verdict: &Verdict) -> Answer<()> {
-    verdict.errno.map_or(Ok(()), |errno| Err(Failure::from_i32(errno)))
+fn admitted(decision: &Decision) -> Answer<()> {
+    decision.errno.map_or(Ok(()), |errno| Err(Failure::from_i32(errno)))
 }
 
-/// Who makes a request.
+/// The user and group that make a request.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     uid: u32,
     gid: u32,
 }
 
-/// A mounted directory, and what is known of it.
+/// A mounted directory and its state.
 #[derive(Debug)]
 struct Server {
     nodes: Nodes,
@@ -60,129 +60,134 @@ impl Server {
     }
 }
 
-/// Takes requests in, and lets the server answer them after their time.
+/// Receives requests, and lets the server answer them after their delay.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct Frontend {
     server: Arc<Server>,
-    judge: Arc<Judge>,
+    injector: Arc<Injector>,
     offload: Offload,
     in_flight: usize,
-    later: Later,
+    delay_queue: DelayQueue,
 }
 
-impl Front {
-    /// Fails where no threads are to be had.
-    pub(crate) fn new(nodes: Nodes, judge: Arc<Judge>, config: &Config) -> std::io::Result<Front> {
+impl Frontend {
+    /// Creates the front end. Fails if no threads can be started.
+    pub(crate) fn new(
+        nodes: Nodes,
+        injector: Arc<Injector>,
+        config: &Config,
+    ) -> std::io::Result<Frontend> {
         let Config { mode, clock, remembered, .. } = *config;
         let server = Server { nodes, mode, clock, remembered };
-        Ok(Front {
+        Ok(Frontend {
             server: Arc::new(server),
-            judge,
+            injector,
             offload: config.offload,
             in_flight: config.in_flight,
-            later: Later::new(config.in_flight)?,
+            delay_queue: DelayQueue::new(config.in_flight)?,
         })
     }
 
-    /// Takes a request in: `act` answers it when it has taken its time, unless it is to fail; `tell`
-    /// hears what it came to.
+    /// Receives a request. After its delay `act` performs it, unless a rule makes it fail; `reply`
+    /// gets the result.
     fn receive<T>(
         &self,
-        about: &About<'_>,
-        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
-        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+        request: &RequestInfo<'_>,
+        act: impl FnOnce(&Server, Decision) -> Answer<T> + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
-        let (under_way, verdict) = self.judge.receive(about);
-        self.answer(verdict.wait, move |server| {
-            let answer = admitted(&verdict).and_then(|()| act(server, verdict));
-            // Whoever has its answer may ask how many are under way.
-            drop(under_way);
-            tell(server, answer);
+        let (in_flight, decision) = self.injector.receive(request);
+        self.answer(decision.wait, move |server| {
+            let answer = admitted(&decision).and_then(|()| act(server, decision));
+            // The program that gets the reply may query the number in flight.
+            drop(in_flight);
+            reply(server, answer);
         });
     }
 
     fn answer(&self, wait: Duration, work: impl FnOnce(&Server) + Send + 'static) {
         if wait > Duration::ZERO {
             let server = Arc::clone(&self.server);
-            self.later.put(wait, Box::new(move || work(&server)));
+            self.delay_queue.put(wait, Box::new(move || work(&server)));
         } else {
             work(&self.server);
         }
     }
 
-    /// Takes a write in. The bytes are there at once, for they lie where the next request will; it is
-    /// the answer that takes its time.
+    /// Receives a write. The server stores the bytes at once, because the next request reuses their
+    /// buffer; only the reply is delayed.
     fn of_write(
         &self,
         fh: FileHandle,
         offset: u64,
         data: &[u8],
-        tell: impl FnOnce(&Server, Answer<u32>) + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<u32>) + Send + 'static,
     ) {
-        // One that is not known fails when it is used.
+        // An unknown number fails when it is used.
         let handle = self.server.nodes.handle(fh.0).ok();
         let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
-        let about = About { operation: Operation::Write, name, offset, bytes: data.len() as u64 };
-        let (under_way, verdict) = self.judge.receive(&about);
-        let written = |()| self.server.write(fh, offset, data, verdict);
-        let answer = admitted(&verdict).and_then(written);
-        self.answer(verdict.wait, move |server| {
-            drop(under_way);
-            tell(server, answer);
+        let request =
+            RequestInfo { operation: Operation::Write, name, offset, bytes: data.len() as u64 };
+        let (in_flight, decision) = self.injector.receive(&request);
+        let written = |()| self.server.write(fh, offset, data, decision);
+        let answer = admitted(&decision).and_then(written);
+        self.answer(decision.wait, move |server| {
+            drop(in_flight);
+            reply(server, answer);
         });
     }
 
-    /// Takes in what is about a name.
+    /// Receives a request on a name.
     fn of_name<T>(
         &self,
         operation: Operation,
         name: &OsStr,
-        act: impl FnOnce(&Server, &OsStr, Verdict) -> Answer<T> + Send + 'static,
-        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+        act: impl FnOnce(&Server, &OsStr, Decision) -> Answer<T> + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
-        let about = About { operation, name: name.as_bytes(), offset: 0, bytes: 0 };
+        let request = RequestInfo { operation, name: name.as_bytes(), offset: 0, bytes: 0 };
         let name = name.to_owned();
-        self.receive(&about, move |server, verdict| act(server, &name, verdict), tell);
+        self.receive(&request, move |server, decision| act(server, &name, decision), reply);
     }
 
-    /// Takes in what is about a node.
+    /// Receives a request on a node.
     fn of_node<T>(
         &self,
         operation: Operation,
         ino: INodeNo,
-        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
-        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+        act: impl FnOnce(&Server, Decision) -> Answer<T> + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
-        // One that is not known fails when it is used.
+        // An unknown number fails when it is used.
         let node = self.server.nodes.get(ino).ok();
         let name = node.as_ref().map_or(&[][..], |node| &node.name);
-        let about = About { operation, name, offset: 0, bytes: 0 };
-        self.receive(&about, act, tell);
+        let request = RequestInfo { operation, name, offset: 0, bytes: 0 };
+        self.receive(&request, act, reply);
     }
 
-    /// Takes in what is about a range of an open file.
+    /// Receives a request on a range of an open file.
     fn of_range<T>(
         &self,
         operation: Operation,
         fh: FileHandle,
         (offset, bytes): (u64, u64),
-        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
-        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+        act: impl FnOnce(&Server, Decision) -> Answer<T> + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
-        // One that is not known fails when it is used.
+        // An unknown number fails when it is used.
         let handle = self.server.nodes.handle(fh.0).ok();
         let name = handle.as_ref().map_or(&[][..], |handle| &handle.name);
-        self.receive(&About { operation, name, offset, bytes }, act, tell);
+        self.receive(&RequestInfo { operation, name, offset, bytes }, act, reply);
     }
 
-    /// Takes in what is about an open file.
+    /// Receives a request on an open file.
     fn of_handle<T>(
         &self,
         operation: Operation,
         fh: FileHandle,
-        act: impl FnOnce(&Server, Verdict) -> Answer<T> + Send + 'static,
-        tell: impl FnOnce(&Server, Answer<T>) + Send + 'static,
+        act: impl FnOnce(&Server, Decision) -> Answer<T> + Send + 'static,
+        reply: impl FnOnce(&Server, Answer<T>) + Send + 'static,
     ) {
-        self.of_range(operation, fh, (0, 0), act, tell);
+        self.of_range(operation, fh, (0, 0), act, reply);
     }
 }

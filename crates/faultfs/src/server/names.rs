@@ -1,4 +1,4 @@
-//! Requests that are about names.
+//! Requests on names.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,7 +16,7 @@ use super::data::kept_flags;
 use super::properties::sized;
 use super::{Answer, Caller, Server, failure};
 use crate::attributes::{described, kind};
-use crate::judge::Verdict;
+use crate::injector::Decision;
 use crate::nodes::Node;
 
 impl Server {
@@ -25,12 +25,17 @@ impl Server {
         Ok(described(&stat, id, self.clock))
     }
 
-    pub(super) fn find(&self, parent: INodeNo, name: &OsStr, verdict: Verdict) -> Answer<FileAttr> {
+    pub(super) fn find(
+        &self,
+        parent: INodeNo,
+        name: &OsStr,
+        decision: Decision,
+    ) -> Answer<FileAttr> {
         let parent = self.node(parent)?;
-        Ok(sized(self.found(&parent, name)?, verdict))
+        Ok(sized(self.found(&parent, name)?, decision))
     }
 
-    /// Gives what was just made to whom it belongs; the server may be somebody else.
+    /// Sets the owner of a new file to the caller, because the server may run as another user.
     fn hand_over(&self, parent: &Node, name: &OsStr, caller: Caller) -> Answer<()> {
         let (uid, gid) = (Uid::from_raw(caller.uid), Gid::from_raw(caller.gid));
         if uid == rustix::process::geteuid() && gid == rustix::process::getegid() {
@@ -55,7 +60,7 @@ impl Server {
         let mode = Mode::from_raw_mode(mode);
         let fd = openat(&parent.fd, name, flags, mode).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
-        // Without the server's own mask, for the program's was applied already.
+        // The server's own umask must not apply, because the program's was applied already.
         fchmod(&fd, mode).map_err(failure)?;
         let found = self.found(&parent, name)?;
         Ok((found, self.nodes.keep(fd, name.as_bytes())))
@@ -141,7 +146,7 @@ impl Server {
         Ok(self.nodes.keep(fd, &node.name))
     }
 
-    /// Calls `add` with names from a place on, until it says that there is no more room.
+    /// Calls `add` with names from a position on, until it returns that the buffer is full.
     pub(super) fn names(
         &self,
         fh: FileHandle,

@@ -1,4 +1,4 @@
-//! Requests for attributes, extended ones too, and for what the file system is.
+//! Requests for attributes, extended attributes and file system statistics.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,10 +12,10 @@ use rustix::io::Errno;
 
 use super::{Answer, Server, failure};
 use crate::attributes::{described, stored, to_set};
-use crate::judge::Verdict;
+use crate::injector::Decision;
 use crate::nodes::Node;
 
-/// What a program sets at once.
+/// Attributes that one request sets.
 #[derive(Clone, Copy)]
 pub(super) struct Change {
     pub(super) mode: Option<u32>,
@@ -24,17 +24,17 @@ pub(super) struct Change {
     pub(super) times: (Option<TimeOrNow>, Option<TimeOrNow>),
 }
 
-/// What a program asks of an attribute: how long it is, or what it says.
-pub(super) enum Told {
+/// Reply to a request for an extended attribute: its length or its value.
+pub(super) enum XattrReply {
     Length(u32),
     Value(Vec<u8>),
 }
 
 impl Server {
-    pub(super) fn attributes(&self, ino: INodeNo, verdict: Verdict) -> Answer<FileAttr> {
+    pub(super) fn attributes(&self, ino: INodeNo, decision: Decision) -> Answer<FileAttr> {
         let node = self.node(ino)?;
         let stat = fstat(&node.fd).map_err(failure)?;
-        Ok(sized(described(&stat, ino.0, self.clock), verdict))
+        Ok(sized(described(&stat, ino.0, self.clock), decision))
     }
 
     pub(super) fn change(
@@ -85,28 +85,33 @@ impl Server {
         ino: INodeNo,
         name: &OsStr,
         room: u32,
-        verdict: Verdict,
-    ) -> Answer<Told> {
+        decision: Decision,
+    ) -> Answer<XattrReply> {
         let node = self.node(ino)?;
         let mut value = vec![0; 65_536];
         let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
         value.truncate(length);
-        value.resize(length + verdict.grown, b'+');
-        told(value, room)
+        value.resize(length + decision.grown, b'+');
+        xattr_reply(value, room)
     }
 
-    pub(super) fn list_xattr(&self, ino: INodeNo, room: u32, verdict: Verdict) -> Answer<Told> {
+    pub(super) fn list_xattr(
+        &self,
+        ino: INodeNo,
+        room: u32,
+        decision: Decision,
+    ) -> Answer<XattrReply> {
         let node = self.node(ino)?;
         let mut names = vec![0; 65_536];
         let length = listxattr(node.path(), &mut names).map_err(failure)?;
         names.truncate(length);
-        if verdict.grown > 0 {
-            // Names that are not there any more when they are asked for.
+        if decision.grown > 0 {
+            // Names that have been removed since.
             names.extend_from_slice(b"user.");
-            names.resize(length + verdict.grown.max(b"user.+".len()), b'+');
+            names.resize(length + decision.grown.max(b"user.+".len()), b'+');
             names.push(0);
         }
-        told(names, room)
+        xattr_reply(names, room)
     }
 
     pub(super) fn set_xattr(
@@ -133,21 +138,21 @@ impl Server {
     }
 }
 
-/// Gives a file the size and the blocks that rules say.
-pub(super) fn sized(attributes: FileAttr, verdict: Verdict) -> FileAttr {
+/// Replaces the size and the blocks of a file by those of the rules.
+pub(super) fn sized(attributes: FileAttr, decision: Decision) -> FileAttr {
     let is_file = attributes.kind == fuser::FileType::RegularFile;
-    let size = verdict.size.filter(|_| is_file).unwrap_or(attributes.size);
-    let blocks = verdict.blocks.filter(|_| is_file).unwrap_or(attributes.blocks);
+    let size = decision.size.filter(|_| is_file).unwrap_or(attributes.size);
+    let blocks = decision.blocks.filter(|_| is_file).unwrap_or(attributes.blocks);
     FileAttr { size, blocks, ..attributes }
 }
 
-fn told(value: Vec<u8>, room: u32) -> Answer<Told> {
-    let told = u32::try_from(value.len()).unwrap_or(u32::MAX);
+fn xattr_reply(value: Vec<u8>, room: u32) -> Answer<XattrReply> {
+    let reported = u32::try_from(value.len()).unwrap_or(u32::MAX);
     if room == 0 {
-        return Ok(Told::Length(told));
+        return Ok(XattrReply::Length(reported));
     }
-    if told > room {
+    if reported > room {
         return Err(failure(Errno::RANGE));
     }
-    Ok(Told::Value(value))
+    Ok(XattrReply::Value(value))
 }

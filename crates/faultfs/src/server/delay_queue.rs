@@ -1,8 +1,8 @@
-//! What is answered later: requests wait here, and no thread waits with each.
+//! Queue of delayed requests, in which no thread waits for a single request.
 //!
-//! A hundred threads that wake at once contend for the kernel's queue of requests, each with memory of
-//! its own that no cache holds: more work than moving the bytes, and on the processors of the program
-//! that is measured.
+//! A hundred threads that wake at once contend for the kernel's queue of requests, each each with
+//! memory that is not in a processor cache: that costs more than moving the bytes, on the
+//! processors of the measured program.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 /// Answers a request.
 pub(super) type Work = Box<dyn FnOnce() + Send>;
 
-/// Requests that wait, and the threads that answer them when it is time.
+/// Delayed requests, and the threads that answer them when they are due.
 #[derive(Debug)]
-pub(super) struct Later {
+pub(super) struct DelayQueue {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -29,13 +29,14 @@ struct Shared {
 
 #[derive(Default)]
 struct Plan {
-    /// Requests on their way, the first one due on top.
+    /// Requests in flight, the first one due on top.
     waiting: BinaryHeap<Reverse<Due>>,
-    /// How many have been on their way; of two that are due at once, the older one is first.
+    /// Number of requests started so far; of two that are due at the same time, the older one is
+    /// first.
     begun: u64,
-    under_way: usize,
+    in_flight: usize,
     most: usize,
-    /// Requests for which there is no room on the way yet.
+    /// Requests beyond the limit of requests in flight.
     queued: VecDeque<(Duration, Work)>,
     is_over: bool,
 }
@@ -46,26 +47,27 @@ struct Due {
     work: Work,
 }
 
-/// Returns how many processors there are.
+/// Returns the number of processors.
 pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-impl Later {
-    /// Starts as many threads as there are processors, for at most `most` requests on their way.
-    pub(super) fn new(most: usize) -> std::io::Result<Later> {
+impl DelayQueue {
+    /// Starts as many threads as there are processors, for at most `most` requests in flight.
+    pub(super) fn new(most: usize) -> std::io::Result<DelayQueue> {
         let shared = Arc::new(Shared::default());
         shared.plan().most = most.max(1);
-        let mut later = Later { shared, threads: Vec::new() };
+        let mut delay_queue = DelayQueue { shared, threads: Vec::new() };
         for _ in 0..processors() {
-            let shared = Arc::clone(&later.shared);
-            let builder = std::thread::Builder::new().name("faultfs-later".to_owned());
-            later.threads.push(builder.spawn(move || shared.run())?);
+            let shared = Arc::clone(&delay_queue.shared);
+            let builder = std::thread::Builder::new().name("faultfs-delay".to_owned());
+            delay_queue.threads.push(builder.spawn(move || shared.run())?);
         }
-        Ok(later)
+        Ok(delay_queue)
     }
 
-    /// Does the work after a time, which begins when the request has room on the way.
+    /// Runs the work after a delay, which starts when the number of requests in flight is below the
+    /// limit.
     pub(super) fn put(&self, wait: Duration, work: Work) {
         let mut plan = self.shared.plan();
         plan.queued.push_back((wait, work));
@@ -82,7 +84,7 @@ impl Shared {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is due, until it is over.
+    /// Runs work that is due, until the queue is dropped.
     fn run(&self) {
         let mut plan = self.plan();
         while !plan.is_over {
@@ -93,13 +95,13 @@ impl Shared {
                     let has_more = !plan.waiting.is_empty();
                     drop(plan);
                     if has_more {
-                        // The next one is due soon, whatever this one takes.
+                        // The next request may be due before this one is done.
                         self.changed.notify_one();
                     }
-                    // A panic is told by its hook, and by an error in the place of the answer.
+                    // The panic hook reports a panic, and the request gets an error as its reply.
                     let _panic = catch_unwind(AssertUnwindSafe(due.work));
                     plan = self.plan();
-                    plan.under_way -= 1;
+                    plan.in_flight -= 1;
                     plan.begin();
                 }
                 Some(at) => {
@@ -113,24 +115,24 @@ impl Shared {
 }
 
 impl Plan {
-    /// Lets requests that are queued begin as long as there is room, and tells whether one of them is
-    /// due before all others.
+    /// Starts queued requests as long as the limit permits, and returns whether one of them is due
+    /// before all others.
     fn begin(&mut self) -> bool {
         let mut is_first = false;
-        while self.under_way < self.most
+        while self.in_flight < self.most
             && let Some((wait, work)) = self.queued.pop_front()
         {
             let at = Instant::now() + wait;
             is_first |= self.waiting.peek().is_none_or(|Reverse(first)| at < first.at);
             self.waiting.push(Reverse(Due { at, number: self.begun, work }));
             self.begun += 1;
-            self.under_way += 1;
+            self.in_flight += 1;
         }
         is_first
     }
 }
 
-impl Drop for Later {
+impl Drop for DelayQueue {
     fn drop(&mut self) {
         self.shared.plan().is_over = true;
         self.shared.changed.notify_all();
@@ -175,11 +177,12 @@ mod tests {
 
     #[test]
     fn what_is_due_first_is_done_first() {
-        let later = Later::new(8).unwrap();
-        let (told, done) = channel();
+        let delay_queue = DelayQueue::new(8).unwrap();
+        let (sender, done) = channel();
         for (wait, name) in [(200, "last"), (1, "first")] {
-            let told = told.clone();
-            later.put(Duration::from_millis(wait), Box::new(move || told.send(name).unwrap()));
+            let sender = sender.clone();
+            delay_queue
+                .put(Duration::from_millis(wait), Box::new(move || sender.send(name).unwrap()));
         }
         assert_eq!([done.recv(), done.recv()], [Ok("first"), Ok("last")]);
     }
@@ -190,29 +193,29 @@ mod tests {
             println!("ignored: one processor does one thing at a time");
             return;
         }
-        let later = Later::new(8).unwrap();
-        let (told, done) = channel();
+        let delay_queue = DelayQueue::new(8).unwrap();
+        let (sender, done) = channel();
         let (go, wait) = channel::<()>();
-        later.put(SHORT, Box::new(move || assert!(wait.recv().is_err())));
-        later.put(20 * SHORT, Box::new(move || told.send(()).unwrap()));
+        delay_queue.put(SHORT, Box::new(move || assert!(wait.recv().is_err())));
+        delay_queue.put(20 * SHORT, Box::new(move || sender.send(()).unwrap()));
         done.recv().unwrap();
         drop(go);
     }
 
     #[test]
     fn no_more_than_there_is_room_for_are_on_their_way() {
-        let later = Later::new(1).unwrap();
-        let (told, done) = channel();
+        let delay_queue = DelayQueue::new(1).unwrap();
+        let (sender, done) = channel();
         let (go, wait) = channel();
-        let tell = told.clone();
-        later.put(
+        let second = sender.clone();
+        delay_queue.put(
             SHORT,
             Box::new(move || {
                 wait.recv().unwrap();
-                tell.send(1).unwrap();
+                second.send(1).unwrap();
             }),
         );
-        later.put(Duration::ZERO, Box::new(move || told.send(2).unwrap()));
+        delay_queue.put(Duration::ZERO, Box::new(move || sender.send(2).unwrap()));
         assert!(done.recv_timeout(20 * SHORT).is_err(), "the second one overtook the first");
         go.send(()).unwrap();
         assert_eq!([done.recv(), done.recv()], [Ok(1), Ok(2)]);
