@@ -1,8 +1,8 @@
-//! The chain of directories from a root down to where the walk is.
+//! The chain of directories from a root down to the current directory of a walk.
 //!
 //! A tree may be deeper than the number of files a process may have open. Only the lowest few
-//! directories of the chain are held open; the others are opened again on the way up through
-//! `..`, and believed only if they are still the inode that was left.
+//! directories of the chain stay open; the walk reopens the others through `..` on the way up, and
+//! accepts them only if they are still the same inode.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::failure::{Action, During, Step};
 use crate::node::{Attributes, FileId, Place, open_reading};
 
-/// How many directories above the current one stay open. Four spare nearly every ascent its
+/// How many directories above the current one stay open. With four, nearly every ascent needs no
 /// `openat`, and two chains with their files still fit into twenty descriptors.
 const OPEN_ANCESTORS: usize = 4;
 
@@ -21,7 +21,7 @@ struct Ancestor {
     fd: Option<OwnedFd>,
 }
 
-/// Holds a chain of open directories, of which one is the current one.
+/// A chain of open directories, one of which is current.
 pub(crate) struct DirStack {
     current: OwnedFd,
     current_id: FileId,
@@ -38,7 +38,7 @@ impl DirStack {
         self.current.as_fd()
     }
 
-    /// Makes `child`, a directory in the current one, the current one.
+    /// Makes `child`, a subdirectory of the current directory, the current directory.
     pub(crate) fn push(&mut self, child: OwnedFd) -> Step<()> {
         let child_id = Attributes::of(&child)?.id;
         let parent = std::mem::replace(&mut self.current, child);
@@ -51,11 +51,11 @@ impl DirStack {
         Ok(())
     }
 
-    /// Makes the parent the current directory, and returns the one that was left, or `None` if
-    /// that was the root.
+    /// Makes the parent the current directory, and returns the previous one, or `None` if that was
+    /// the root.
     ///
-    /// Fails with `ESTALE` if `..` no longer leads to the parent. The chain is then broken and
-    /// the walk has to end.
+    /// Fails with `ESTALE` if `..` no longer leads to the parent. The chain is then invalid and the
+    /// walk must end.
     pub(crate) fn pop(&mut self) -> Step<Option<OwnedFd>> {
         let Some(ancestor) = self.ancestors.pop() else {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! What could not be done, as data.
+//! Failures, as data.
 //!
-//! An oracle that skips what it cannot read would say "equal" about trees it has not seen. Every
-//! failure is therefore a value that reaches the caller, and none stops the work on other
+//! A comparison that skipped unreadable entries could report trees as equal that it has not read.
+//! Every failure is therefore a value that reaches the caller, and none stops the work on other
 //! entries.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::RawText;
 
-/// Says what was being done when the kernel refused.
+/// The action that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -28,10 +28,10 @@ pub enum Action {
     ReadLink,
     /// Reading extended attributes.
     ReadXattrs,
-    /// Asking where a file's data is.
+    /// Finding the data segments of a file.
     FindData,
-    /// Going back from a directory to its parent. What was left to do above it is lost: a
-    /// directory was moved while it was being walked.
+    /// Returning from a directory to its parent. The rest of the work above it is lost: a directory
+    /// was moved during the walk.
     Return,
     /// Creating an entry.
     Create,
@@ -41,9 +41,9 @@ pub enum Action {
     SetAttribute,
     /// Removing an entry.
     Remove,
-    /// Finding a file at the end of reading it as it was at the beginning.
+    /// Verifying that a file has not changed while it was read.
     HoldStill,
-    /// Entering a directory on which something is mounted, to remove what is in it.
+    /// Entering a directory that is a mount point, to remove its contents.
     EnterMount,
 }
 
@@ -70,12 +70,12 @@ impl Action {
     }
 }
 
-/// Describes one thing that failed.
+/// One failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The entry, relative to the tree's root; empty for the root itself.
     pub path: RawText,
-    /// What was being done.
+    /// The action.
     pub action: Action,
     /// The kernel's error number.
     pub errno: i32,
@@ -86,7 +86,8 @@ impl Failure {
         Self { path: path.into(), action, errno: errno.raw_os_error() }
     }
 
-    /// Returns the same failure with a path that begins with the tree's root, as it was given.
+    /// Returns the same failure with a path that begins with the tree's root, as the caller gave
+    /// it.
     #[must_use]
     pub fn under(&self, root: &RawText) -> Self {
         let mut path = root.0.clone();
@@ -97,7 +98,7 @@ impl Failure {
         Self { path: path.into(), ..self.clone() }
     }
 
-    /// Returns the same failure as a standard error, to look at its kind.
+    /// Returns the same failure as a standard I/O error, for example for its kind.
     #[must_use]
     pub fn to_io_error(&self) -> io::Error {
         io::Error::from_raw_os_error(self.errno)
@@ -120,10 +121,10 @@ pub(crate) fn shown(path: &RawText) -> String {
     if path.0.is_empty() { ".".to_owned() } else { path.to_string() }
 }
 
-/// Names an action together with the errno that ended it, before the path is known.
+/// An action and the errno that ended it, before the path is known.
 pub(crate) type Step<T> = Result<T, (Action, Errno)>;
 
-/// Names the action of a result that only knows its errno.
+/// Adds the action to a result that has only an errno.
 pub(crate) trait During<T> {
     fn during(self, action: Action) -> Step<T>;
 }

@@ -1,14 +1,13 @@
-//! Trees as evidence: generated from a seed, scanned into memory, and compared with each other.
+//! File trees for tests: generated from a seed, scanned into memory, and compared with each other.
 //!
-//! Everything haul claims to have copied is judged here, so this crate shares no code with the
-//! crates it judges: it walks, opens and reads in its own, plainer way. It prefers being certain
-//! to being fast: one thread, every byte read on both sides, every attribute asked of the
-//! kernel for the very inode that is being judged.
+//! This crate verifies haul's copies, so it shares no code with the crates under test: it walks,
+//! opens and reads with its own, simpler code. It prefers certainty to speed: one thread, every
+//! byte read on both sides, and every attribute read from the inode that is compared.
 //!
 //! * [`Manifest::scan`] describes one tree, attribute by attribute.
-//! * [`compare`] and [`compare_with`] judge two live trees and report [`Difference`]s as data.
-//! * [`Recipe`], [`parse_recipe`] and [`random_tree`] make trees, the same for the same seed.
-//! * [`remove_tree`] and [`remove_entry`] take them away again, however deep they are.
+//! * [`compare`] and [`compare_with`] compare two live trees and report [`Difference`]s as data.
+//! * [`Recipe`], [`parse_recipe`] and [`random_tree`] generate trees, the same for the same seed.
+//! * [`remove_tree`] and [`remove_entry`] remove them, however deep they are.
 //!
 //! Trees may be deeper than `PATH_MAX` and deeper than the limit of open files: all work is
 //! relative to directory descriptors, of which only a handful are open at any time, nothing

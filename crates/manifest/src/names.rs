@@ -11,11 +11,11 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::RawDir;
 use rustix::io::Errno;
 
-/// How much of a directory is fetched by one getdents64(2): enough for thousands of names, little
-/// enough for the second-level cache.
+/// Buffer size of one getdents64(2): large enough for thousands of names, small enough for the
+/// second-level cache.
 const LIST_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Holds names in order, each ended by NUL.
+/// Sorted names, each terminated by NUL.
 #[derive(Default)]
 pub(crate) struct Names {
     arena: Vec<u8>,
@@ -23,10 +23,10 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Lists a directory that was opened just now; `.` and `..` are left out.
+    /// Lists a directory that was just opened; omits `.` and `..`.
     ///
-    /// Returns what was listed before an error together with that error: an entry that was seen
-    /// is still worth judging.
+    /// On an error, returns the names listed before it together with the error, so that they can
+    /// still be compared.
     pub(crate) fn list(dir: BorrowedFd<'_>, buffer: &mut ListBuffer) -> (Self, Option<Errno>) {
         let mut names = Self::default();
         let mut entries = RawDir::new(dir, &mut buffer.0[..]);
@@ -63,11 +63,11 @@ impl Names {
 }
 
 fn name_at(arena: &[u8], start: usize) -> &CStr {
-    // Every start is the beginning of a name that `push` ended with NUL.
+    // Every start is the beginning of a name that `push` terminated with NUL.
     arena.get(start..).and_then(|rest| CStr::from_bytes_until_nul(rest).ok()).unwrap_or(c"")
 }
 
-/// The buffer that directories are listed into, kept from one directory to the next.
+/// The buffer for directory listings, reused for each directory.
 pub(crate) struct ListBuffer(Vec<MaybeUninit<u8>>);
 
 impl ListBuffer {

@@ -1,8 +1,8 @@
-//! One entry of a tree, held by a descriptor that can be asked but not read.
+//! One entry of a tree, pinned by an `O_PATH` descriptor.
 //!
-//! An `O_PATH` descriptor pins the inode without opening what it stands for, so type, attributes,
-//! link text and extended attributes all come from the same inode even while names change, and a
-//! FIFO or a device in the tree is never opened.
+//! An `O_PATH` descriptor pins the inode without opening the file, so type, attributes, link text
+//! and extended attributes all come from the same inode even while names change, and a FIFO or a
+//! device in the tree is never opened.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::{Action, During, Step};
 use crate::values::{Kind, Rdev, Timestamp};
 
-/// Says what a symbolic link given as a root stands for.
+/// Whether a symbolic link given as a root is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootLinks {
@@ -25,7 +25,7 @@ pub enum RootLinks {
     Follow,
 }
 
-/// Names an entry: a directory and a name in it. A root is a whole path under the current
+/// The place of an entry: a directory and a name in it. A root is a whole path under the current
 /// directory.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
@@ -51,7 +51,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Identifies an inode on this machine for as long as something holds it open.
+/// Identity of an inode on this machine, valid while a descriptor holds it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FileId {
     dev_major: u32,
@@ -59,15 +59,15 @@ pub(crate) struct FileId {
     ino: u64,
 }
 
-/// Identifies a mount, as far as the kernel tells: by its id since Linux 5.8, before that only by
-/// the device, which a bind mount shares with what it shows.
+/// Identity of a mount: its id since Linux 5.8, before that only the device, which a bind mount
+/// shares with its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mount {
     Id(u64),
     Device(u32, u32),
 }
 
-/// Holds the answer of statx(2) in this crate's own words.
+/// The result of statx(2) in this crate's types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) id: FileId,
@@ -88,7 +88,7 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Asks for the attributes of an open descriptor, `O_PATH` or not.
+    /// Reads the attributes of an open descriptor, `O_PATH` or not.
     pub(crate) fn of(fd: impl AsFd) -> Step<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
@@ -125,20 +125,20 @@ impl Attributes {
         })
     }
 
-    /// Says whether less is allocated than the size needs, so that there may be holes.
+    /// Returns whether less is allocated than the size needs, so that there may be holes.
     pub(crate) fn may_have_holes(&self) -> bool {
         self.blocks.saturating_mul(512) < self.size
     }
 }
 
-/// Pins one entry and what statx(2) says about it.
+/// A pinned entry and its statx(2) attributes.
 pub(crate) struct Node {
     pub(crate) fd: OwnedFd,
     pub(crate) attributes: Attributes,
 }
 
 impl Node {
-    /// Pins the entry at `place` without opening what it stands for.
+    /// Pins the entry at `place` without opening the file.
     pub(crate) fn pin(place: Place<'_>) -> Step<Self> {
         let fd =
             retry(|| openat(place.dir, place.name, OFlags::PATH | place.flags(), Mode::empty()))
@@ -147,9 +147,8 @@ impl Node {
         Ok(Self { fd, attributes })
     }
 
-    /// Returns the path that leads the kernel back to the pinned inode, for the calls that have
-    /// no form for `O_PATH` descriptors. `thread-self`, because threads of one process need not
-    /// share their descriptors.
+    /// Returns a path to the pinned inode, for calls that do not take `O_PATH` descriptors. It uses
+    /// `thread-self`, because threads of one process may have separate descriptor tables.
     pub(crate) fn proc_path(&self) -> String {
         use std::os::fd::AsRawFd as _;
         format!("/proc/thread-self/fd/{}", self.fd.as_raw_fd())
@@ -157,7 +156,7 @@ impl Node {
 
     /// Opens the entry's data for reading; only for regular files and directories.
     ///
-    /// Fails with `ESTALE` when the name has come to mean another inode since it was pinned.
+    /// Fails with `ESTALE` if the name refers to another inode since it was pinned.
     pub(crate) fn open(&self, place: Place<'_>) -> Step<OwnedFd> {
         let kind = match self.attributes.kind {
             Kind::Directory => OFlags::DIRECTORY,
@@ -172,10 +171,10 @@ impl Node {
     }
 }
 
-/// Opens for reading, without leaving a trace in the access time where the kernel allows that.
+/// Opens for reading, without updating the access time where the kernel allows that.
 ///
-/// `O_NOATIME` is refused with `EPERM` to all but the owner and root (open(2)); that refusal, and
-/// no other, is answered by doing without.
+/// `O_NOATIME` is refused with `EPERM` to all but the owner and root (open(2)); only on that error
+/// the file is opened without the flag.
 pub(crate) fn open_reading(place: Place<'_>, extra: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | place.flags() | extra;
     let open = |flags| retry(|| openat(place.dir, place.name, flags, Mode::empty()));
@@ -195,11 +194,11 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
     }
 }
 
-/// Says whether the file system that holds `fd` is known to report data segments truthfully, and to
-/// give no number to two inodes.
+/// Returns whether the file system that holds `fd` is known to report data segments reliably, and
+/// to have unique inode numbers.
 ///
-/// The list is that of RELIABILITY P11. A file system that is not on it, or does not say what it
-/// is, is not trusted. Numbers: `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
+/// The list is that of RELIABILITY P11. A file system that is not on it, or has no type number, is
+/// not trusted. Numbers: `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
 pub(crate) fn is_well_known(fd: impl AsFd) -> bool {
     const EXT4: u32 = 0xef53;
     const XFS: u32 = 0x5846_5342;

@@ -1,7 +1,7 @@
-//! Takes generated trees away again.
+//! Removes generated trees.
 //!
 //! `std::fs::remove_dir_all` recurses and holds a descriptor for every level, so it cannot remove
-//! what this crate can generate. This is a fixture's broom, not a model for `haul rm`.
+//! what this crate can generate. This serves tests only, and is not a model for `haul rm`.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -36,16 +36,16 @@ pub fn remove_tree(root: &Path) -> Result<(), Failure> {
 
 /// Removes the entry `name` of an open directory and everything below it. It follows no symbolic
 /// link, resolves no path, and enters no other mount, so that nothing outside of the directory is
-/// removed even if somebody exchanges names at the same time.
+/// removed even if another process renames entries concurrently.
 ///
 /// Directories that may not be written are made writable first, so that an ordinary user can
 /// remove generated trees with modes like 000.
 ///
 /// # Errors
 ///
-/// Ends at the first entry that cannot be removed. The path of the failure is only the entry's
-/// name in its directory, and empty for the root. A root that does not exist is an error, and so
-/// is a directory on which something is mounted: [`Action::EnterMount`].
+/// Ends at the first entry that cannot be removed. The path of the failure is only the entry's name
+/// in its directory, and empty for the root. A root that does not exist is an error, and so is a
+/// mount point: [`Action::EnterMount`].
 pub fn remove_entry(directory: BorrowedFd<'_>, name: &CStr) -> Result<(), Failure> {
     let fail = |name: &CStr, (action, errno)| Failure::new(name.to_bytes(), action, errno);
     let place = Place::below(directory, name);
@@ -69,7 +69,7 @@ fn empty(mut stack: DirStack, mount: Mount) -> Result<(), (CString, (Action, Err
         let name = name.to_owned();
         move |failed| (name, failed)
     };
-    // Each level holds the names of directories that are still to be removed.
+    // Each level holds the names of the directories not removed yet.
     let mut levels = vec![(remove_files(&stack, &mut buffer)?, 0)];
     while let Some((names, next)) = levels.last_mut() {
         if let Some(name) = names.get(*next) {
@@ -110,8 +110,8 @@ fn remove_files(
     Ok(directories)
 }
 
-/// Unlinks what is not a directory. Linux answers `EISDIR` for a directory (unlink(2)); some file
-/// systems follow POSIX and answer `EPERM`, so that answer is checked.
+/// Unlinks an entry that is not a directory. Linux returns `EISDIR` for a directory (unlink(2));
+/// some file systems follow POSIX and return `EPERM`, so that error is checked.
 fn unlink_or_is_directory(place: Place<'_>) -> Step<bool> {
     match unlinkat(place.dir, place.name, AtFlags::empty()) {
         Ok(()) => Ok(false),
@@ -121,15 +121,15 @@ fn unlink_or_is_directory(place: Place<'_>) -> Step<bool> {
     }
 }
 
-/// Opens a directory for emptying, if it is on the mount that the removal began on; makes it
-/// accessible to its owner where it is not.
+/// Opens a directory to remove its entries, if it is on the mount where the removal began; makes it
+/// accessible to its owner if necessary.
 fn open_writable(place: Place<'_>, mount: Mount) -> Step<OwnedFd> {
     let node = Node::pin(place)?;
     if node.attributes.mount != mount {
         return Err((Action::EnterMount, Errno::BUSY));
     }
     if node.attributes.mode & 0o700 != 0o700 {
-        // An O_PATH descriptor cannot be given to fchmod(2); its path in /proc can be to chmod(2).
+        // fchmod(2) does not take an O_PATH descriptor; chmod(2) takes its path in /proc.
         rustix::fs::chmod(node.proc_path().as_str(), Mode::from_raw_mode(0o700))
             .during(Action::SetAttribute)?;
     }

@@ -1,8 +1,8 @@
-//! One tree, written down.
+//! Description of one tree.
 //!
-//! A manifest answers questions about a single tree: what is in it, how large, with which
-//! attributes. It holds no file contents and no digests, for two live trees are compared byte by
-//! byte with [`crate::compare`], which needs no manifest.
+//! A manifest lists the entries of a single tree with sizes and attributes. It holds no file
+//! contents and no digests, because [`crate::compare`] compares two live trees byte by byte and
+//! needs no manifest.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -22,26 +22,26 @@ use crate::text::RawText;
 use crate::values::{Kind, Rdev, Timestamp};
 use crate::xattrs::{Xattr, XattrReader};
 
-/// Says what a scan collects beyond the attributes that come with every entry.
+/// Options of a scan, in addition to the attributes of every entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScanOptions {
     /// What a symbolic link given as the root stands for.
     pub root_links: RootLinks,
     /// Keep access times, as they were before the scan. The scan itself changes those of symbolic
-    /// links, because readlink(2) knows no `O_NOATIME`; and, where this user may not use that flag
-    /// or the file system ignores it, those of directories.
+    /// links, because readlink(2) knows no `O_NOATIME`; and, if this user may not use that flag or
+    /// the file system ignores it, those of directories.
     pub access_times: bool,
     /// Leave extended attributes, ACLs and capabilities out.
     pub skip_xattrs: bool,
-    /// Ask where the data segments of regular files are. Opens every regular file.
+    /// Find the data segments of regular files. Opens every regular file.
     pub segments: bool,
 }
 
-/// Names an entry of one manifest: its position in [`Manifest::entries`].
+/// Identifies an entry of one manifest: its position in [`Manifest::entries`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntryId(pub usize);
 
-/// Describes one entry of a tree.
+/// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The directory that holds it; `None` for the root. Paths are not stored, because those of a
@@ -51,7 +51,8 @@ pub struct Entry {
     pub name: RawText,
     /// What it is.
     pub kind: Kind,
-    /// The size in bytes as stat(2) reports it; of a directory, whatever the file system says.
+    /// The size in bytes as stat(2) reports it; for a directory, the value that the file system
+    /// reports.
     pub size: u64,
     /// The 12 permission bits: setuid, setgid, sticky and the three triplets.
     pub mode: u16,
@@ -61,7 +62,7 @@ pub struct Entry {
     pub gid: u32,
     /// The time of the last change of its data.
     pub mtime: Timestamp,
-    /// The time of the last access, if it was asked for.
+    /// The time of the last access, if it was requested.
     pub atime: Option<Timestamp>,
     /// The number of names the inode has, inside and outside the tree.
     pub nlink: u64,
@@ -74,13 +75,13 @@ pub struct Entry {
     pub rdev: Option<Rdev>,
     /// The extended attributes, sorted by name.
     pub xattrs: Vec<Xattr>,
-    /// What is allocated, in units of 512 bytes.
+    /// The allocated space, in units of 512 bytes.
     pub blocks: u64,
-    /// The data segments of a regular file, if they were asked for.
+    /// The data segments of a regular file, if they were requested.
     pub segments: Option<Vec<Segment>>,
 }
 
-/// Sums up a manifest.
+/// Totals of a manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// All entries with the root.
@@ -91,17 +92,18 @@ pub struct Totals {
     pub directories: u64,
     /// Sizes of the regular files in bytes, each inode once.
     pub bytes: u64,
-    /// What is allocated for all entries in bytes, each inode once.
+    /// Allocated space of all entries in bytes, each inode once.
     pub allocated_bytes: u64,
 }
 
-/// Describes a tree.
+/// The description of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The root first, then every directory's entries in order of their bytes, each directory
     /// before its contents.
     pub entries: Vec<Entry>,
-    /// What could not be read. An entry that could not be opened at all is only here.
+    /// Entries and attributes that could not be read. An entry that could not be opened is only
+    /// here.
     pub failures: Vec<Failure>,
 }
 
@@ -109,9 +111,9 @@ impl Manifest {
     /// Scans the tree at `root`, which may be any kind of entry. Follows no symbolic link and
     /// opens no FIFO, socket or device. Crosses mount points.
     ///
-    /// Never fails as a whole: what could not be read is listed in [`Manifest::failures`], and a
-    /// root that could not be opened leaves a manifest without entries. Memory grows with the
-    /// number of entries.
+    /// Never fails as a whole: read errors are listed in [`Manifest::failures`], and a root that
+    /// could not be opened leaves a manifest without entries. Memory grows with the number of
+    /// entries.
     #[must_use]
     pub fn scan(root: &Path, options: &ScanOptions) -> Self {
         let mut scan = Scan {
@@ -132,8 +134,8 @@ impl Manifest {
         self.entries.get(id.0)
     }
 
-    /// Returns an entry's path relative to the root; empty for the root itself and for a number
-    /// that is not of this manifest.
+    /// Returns an entry's path relative to the root; empty for the root itself and for an id of
+    /// another manifest.
     #[must_use]
     pub fn path_of(&self, id: EntryId) -> RawText {
         let mut names = Vec::new();
@@ -158,7 +160,8 @@ impl Manifest {
             return Some(found);
         }
         for name in path.split(|byte| *byte == b'/') {
-            // An entry always follows its parent, so the search goes on where it stands.
+            // An entry always follows its parent, so the search continues from the current
+            // position.
             (id, found) = entries.find(|(_, entry)| {
                 entry.parent == Some(EntryId(id)) && entry.name.as_bytes() == name
             })?;
@@ -166,7 +169,7 @@ impl Manifest {
         Some(found)
     }
 
-    /// Counts and adds up.
+    /// Returns the totals.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
@@ -203,7 +206,7 @@ struct Scan {
     buffer: ListBuffer,
 }
 
-/// The directories of one directory that are still to be walked.
+/// The subdirectories of one directory that are not walked yet.
 struct Level {
     names: Names,
     ids: Vec<EntryId>,
@@ -248,7 +251,7 @@ impl Scan {
         }
     }
 
-    /// Takes down all entries of the current directory, and returns which are directories.
+    /// Records all entries of the current directory, and returns its subdirectories.
     fn directory(&mut self, stack: &DirStack, id: EntryId) -> Level {
         let (all, error) = Names::list(stack.current(), &mut self.buffer);
         if let Some(errno) = error {
@@ -267,7 +270,7 @@ impl Scan {
         level
     }
 
-    /// Takes down one entry. What fails after it is pinned leaves its place in the entry empty.
+    /// Records one entry. A read that fails after it is pinned leaves its field empty.
     fn entry(
         &mut self,
         place: Place<'_>,
@@ -313,7 +316,7 @@ impl Scan {
         }
     }
 
-    /// Gives the second and every later entry of an inode the group of the first one.
+    /// Assigns the group of the first entry of an inode to every later one.
     fn link_group(&mut self, found: &Attributes, id: EntryId) {
         if found.kind == Kind::Directory || found.nlink < 2 {
             return;
@@ -349,7 +352,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes down a failure at an entry, or at a name below it.
+    /// Records a failure at an entry, or at a name below it.
     fn fail(&mut self, at: Option<EntryId>, name: &[u8], (action, errno): (Action, Errno)) {
         let mut path = at.map(|id| self.manifest.path_of(id).0).unwrap_or_default();
         if !path.is_empty() && !name.is_empty() {

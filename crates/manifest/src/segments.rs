@@ -1,8 +1,7 @@
-//! Where the data of a file is, and where its holes are.
+//! Data segments and holes of a file.
 //!
-//! A file of many gigabytes that holds almost nothing must not take as long to judge as one that
-//! is full. The kernel's word (lseek(2), `SEEK_DATA`) is only asked for, never relied upon alone:
-//! see [`crate::HolePolicy`].
+//! A sparse file of many gigabytes must not take as long to compare as a full one. The kernel's
+//! report (lseek(2), `SEEK_DATA`) is never relied upon alone: see [`crate::HolePolicy`].
 
 use std::os::fd::BorrowedFd;
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::retry;
 
-/// Holds a range of bytes that is data, not hole.
+/// A range of bytes that is data, not a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Segment {
     /// Offset of the first byte.
@@ -35,13 +34,13 @@ pub(crate) struct SegmentCursor<'a> {
 }
 
 impl<'a> SegmentCursor<'a> {
-    /// Looks at the bytes below `end` only.
+    /// Searches only the bytes below `end`.
     pub(crate) fn new(fd: BorrowedFd<'a>, end: u64) -> Self {
         Self { fd, end, known: None }
     }
 
-    /// Returns the first data at or after `position`, beginning no earlier than there, or `None`
-    /// when only holes follow.
+    /// Returns the first data at or after `position`, beginning no earlier than there, or `None` if
+    /// only holes follow.
     pub(crate) fn at_or_after(&mut self, position: u64) -> rustix::io::Result<Option<Segment>> {
         if let Some(known) = self.known
             && known.end() > position
@@ -62,14 +61,14 @@ impl<'a> SegmentCursor<'a> {
             Err(Errno::NXIO) => return Ok(None),
             result => result?,
         };
-        // A file system that answers with what lies before would have us look for ever.
+        // A file system that returned an earlier position would cause an endless loop.
         let offset = offset.max(position);
         if offset >= self.end {
             return Ok(None);
         }
         let hole = retry(|| seek(self.fd, SeekFrom::Hole(offset)))?.min(self.end);
-        // A file that changes between the two calls may answer with an empty segment; then all
-        // that follows counts as data, and is looked at.
+        // A file that changes between the two calls may give an empty segment; then the whole rest
+        // counts as data and is read.
         let end = if hole > offset { hole } else { self.end };
         Ok(Some(Segment { offset, length: end - offset }))
     }

@@ -1,8 +1,8 @@
-//! Names as bytes, and the two ways in which they leave the program.
+//! Names as bytes, and their two output forms.
 //!
-//! A Linux name is any bytes but `/` and NUL. A machine must get exactly those bytes back, and a
-//! person must never have the terminal reprogrammed by them; one type and one function keep the
-//! two apart.
+//! A Linux name is any bytes but `/` and NUL. A program must get back exactly those bytes, and a
+//! terminal must never interpret them as control sequences; one type and one function serve these
+//! two purposes.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Holds bytes that are usually, but not always, text: a name, a path, a link's text, the value
-/// of an extended attribute.
+/// Bytes that are usually, but not always, text: a name, a path, a link's text, the value of an
+/// extended attribute.
 ///
 /// Serialises without loss. Valid UTF-8 becomes a plain string; anything else becomes a map with
 /// the single key `bytes`, whose value is the lower-case hexadecimal form: the name `a\xff` is
-/// `{"bytes": "61ff"}` in JSON. The two forms cannot be confused, and both are read back.
+/// `{"bytes": "61ff"}` in JSON. The two forms are distinct, and both can be deserialised.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawText(pub Vec<u8>);
 
@@ -73,10 +73,10 @@ impl fmt::Debug for RawText {
 
 /// Returns `bytes` as one line that is safe to show on a terminal.
 ///
-/// Printable text is left alone. A backslash is doubled; control characters and bytes that are
-/// not UTF-8 become `\n`, `\t`, `\r` or `\x1b`; characters that are invisible or change the
-/// direction of the text around them become `\u{202e}`; spaces at either end become `\x20`, so
-/// that they are seen. The mapping is one to one.
+/// Printable text is left alone. A backslash is doubled; control characters and bytes that are not
+/// UTF-8 become `\n`, `\t`, `\r` or `\x1b`; characters that are invisible or change the direction
+/// of the text around them become `\u{202e}`; spaces at either end become `\x20`, so that they are
+/// visible. The mapping is one to one.
 #[must_use]
 pub fn escape(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
@@ -116,7 +116,7 @@ fn push_hex(out: &mut String, byte: u8) {
     let _ = write!(out, "\\x{byte:02x}");
 }
 
-/// Says whether a character draws nothing, or reorders what others draw: soft hyphen, Hangul
+/// Returns whether a character is invisible, or reorders other characters: soft hyphen, Hangul
 /// fillers, zero-width and bidirectional controls, separators, interlinear marks, tags.
 ///
 /// Source: Unicode Standard Annex 9 (bidirectional formatting characters) and the property

@@ -1,13 +1,13 @@
-//! The small values that entries are described with: kind, time, device number.
+//! The small values in the description of an entry: kind, time, device number.
 //!
-//! They are plain data with no way back to the kernel's structures, so that manifests and
+//! They are plain data without references to the kernel's structures, so that manifests and
 //! differences can be stored, sent and compared on another machine.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Names the seven kinds of entries that POSIX and Linux know.
+/// The seven kinds of entries that POSIX and Linux define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -28,8 +28,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind that a raw `st_mode` stands for, or `None` for a type that Linux does
-    /// not document in inode(7).
+    /// Returns the kind that a raw `st_mode` represents, or `None` for a type that Linux does not
+    /// document in inode(7).
     pub(crate) fn from_raw_mode(mode: u16) -> Option<Self> {
         Some(match mode & 0o17_0000 {
             0o10_0000 => Self::Regular,
@@ -43,7 +43,7 @@ impl Kind {
         })
     }
 
-    /// Returns a noun for people.
+    /// Returns a noun for messages.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -64,8 +64,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Holds a point in time as the kernel stores it: seconds since 1970 (negative before) and
-/// nanoseconds after that second, 0 to 999,999,999.
+/// A point in time as the kernel stores it: seconds since 1970 (negative before) and nanoseconds
+/// after that second, 0 to 999,999,999.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -82,7 +82,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Holds the number of the device that a device node stands for.
+/// The number of the device that a device node represents.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

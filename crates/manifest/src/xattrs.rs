@@ -1,8 +1,8 @@
 //! All extended attributes of one entry, in every namespace that this process may read.
 //!
 //! ACLs and file capabilities are extended attributes of the `system` and `security` namespaces
-//! (xattr(7)) and are kept as the raw bytes of the kernel: an oracle that parsed them could agree
-//! with a copier on the same mistake.
+//! (xattr(7)) and are kept as the raw bytes of the kernel: a comparison that parsed them could make
+//! the same mistake as a copier.
 
 use std::ffi::CStr;
 
@@ -17,7 +17,7 @@ use crate::text::RawText;
 /// `XATTR_LIST_MAX` and `XATTR_SIZE_MAX` of `linux/limits.h`: no list and no value is longer.
 const XATTR_BYTES_MAX: usize = 64 * 1024;
 
-/// Holds one extended attribute.
+/// One extended attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Xattr {
     /// The full name with its namespace, such as `user.comment`.
@@ -26,7 +26,7 @@ pub struct Xattr {
     pub value: RawText,
 }
 
-/// Reads extended attributes into a buffer that is kept from one entry to the next.
+/// Reads extended attributes into a buffer that is reused for each entry.
 pub(crate) struct XattrReader {
     list: Vec<u8>,
     value: Vec<u8>,
@@ -38,7 +38,7 @@ impl XattrReader {
     }
 
     /// Returns the attributes of the pinned entry, sorted by name. An entry on a file system
-    /// that knows no extended attributes has none. Needs /proc; blocks only as stat(2) does.
+    /// without extended attributes has none. Needs /proc; blocks only as stat(2) does.
     pub(crate) fn read(&mut self, node: &Node) -> Step<Vec<Xattr>> {
         let path = node.proc_path();
         let length = match retry(|| listxattr(path.as_str(), &mut self.list[..])) {

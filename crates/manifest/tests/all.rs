@@ -1,8 +1,8 @@
-//! The one integration binary of haul-manifest.
+//! The integration tests of haul-manifest.
 //!
-//! An oracle that says "equal" too often is worse than none, so most of these tests introduce
-//! exactly one difference and ask for exactly that one; the rest generate trees that must be
-//! equal and ask for none.
+//! A comparison that misses differences is worse than none, so most of these tests introduce
+//! exactly one difference and expect exactly that one; the rest generate trees that must be equal
+//! and expect none.
 
 mod content;
 mod deep;

@@ -1,4 +1,4 @@
-//! The bytes of files: each position, each kind of hole, and files whose size is a lie.
+//! The bytes of files: each position, each kind of hole, and files whose reported size is wrong.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -17,7 +17,7 @@ fn one_file(body: Body) -> Vec<Item> {
 
 #[test]
 fn one_byte_anywhere() -> Outcome {
-    // Around the ends of the blocks and buffers that are read, and in the last byte.
+    // Around the ends of blocks and read buffers, and in the last byte.
     let size = 700_001;
     for offset in [0, 1, 4095, 4096, 262_143, 262_144, 350_000, 524_288, size - 1] {
         let scratch = Scratch::twins(&one_file(Body::dense(size, 7)))?;
@@ -40,7 +40,7 @@ fn one_byte_in_data_or_hole_of_a_sparse_file() -> Outcome {
             flip_byte(&scratch.b().join("file"), offset)?;
             let expected = What::Bytes { first_offset: offset };
             scratch.expect_only("file", &expected);
-            // The same the other way round: the byte is in A, the hole in B.
+            // The reverse: the byte is in A, the hole in B.
             let options = CompareOptions { holes, ..CompareOptions::new(Aspects::contents_only()) };
             let comparison = compare(&scratch.b(), &scratch.a(), &options);
             let found: Vec<_> = comparison.differences().map(|found| &found.what).collect();
@@ -116,7 +116,7 @@ fn roots_may_be_files_and_links() -> Outcome {
 
 #[test]
 fn files_of_the_kernel_are_read_to_their_end() -> Outcome {
-    // One says its size is 0, the other that it is 4,096; both lie.
+    // One reports size 0, the other 4,096; both are wrong.
     let files = ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"];
     for original in files.map(Path::new) {
         let Ok(content) = fs::read(original) else {

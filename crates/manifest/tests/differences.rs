@@ -22,7 +22,7 @@ const ACL_VALUE: [u8; 44] = [
     255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 4, 0, 255, 255, 255, 255,
 ];
 
-/// A tree with one entry of every kind that needs no rights.
+/// A tree with one entry of every kind that needs no privileges.
 fn items() -> Vec<Item> {
     let sparse =
         Body { size: 1 << 20, data: vec![Segment { offset: 1 << 18, length: 4096 }], seed: 2 };
@@ -189,7 +189,7 @@ fn an_extended_attribute() -> Outcome {
 
 #[test]
 fn the_last_byte_of_extended_attributes_of_every_length() -> Outcome {
-    // Memory takes longer ones than most disks.
+    // tmpfs supports longer ones than most disk file systems.
     let memory = std::path::Path::new("/dev/shm");
     let mut longest = attributes_on(&Scratch::new()?)?;
     if memory.is_dir() {
@@ -201,7 +201,7 @@ fn the_last_byte_of_extended_attributes_of_every_length() -> Outcome {
     Ok(())
 }
 
-/// Looks at attributes of every length that a file system takes, and returns the longest.
+/// Tests attributes of every length that a file system supports, and returns the longest.
 fn attributes_on(scratch: &Scratch) -> Outcome<usize> {
     let recipe = parse_recipe("attributes:size=64K,names=100")?;
     let generated = recipe.generate(&scratch.a())?;
@@ -213,7 +213,7 @@ fn attributes_on(scratch: &Scratch) -> Outcome<usize> {
         let path = scratch.b().join(&name);
         let mut value = vec![0; 65_536];
         let read = rustix::fs::getxattr(&path, "user.haul.value", &mut value[..]);
-        // Not every file system takes every length.
+        // Not every file system supports every length.
         let Ok(length) = read else { continue };
         let name = name.to_string_lossy().into_owned();
         assert!(name.ends_with(&format!("-{length}")), "{name}");
@@ -235,7 +235,7 @@ fn attributes_on(scratch: &Scratch) -> Outcome<usize> {
         let count = lengths.iter().filter(|found| **found == length).count();
         assert!(count == 2 || skipped > 0, "{length}: {lengths:?}");
     }
-    // One of many is missed too.
+    // One missing attribute of many is detected too.
     let many = scratch.b().join("many");
     if removexattr(&many, "user.haul.0099").is_ok() {
         let comparison = scratch.compare(Aspects::all());
@@ -301,7 +301,7 @@ fn an_acl() -> Outcome {
     scratch.expect_only("dir/file", &expected);
     setxattr(scratch.a().join("dir/file"), ACL, &ACL_VALUE, XattrFlags::empty())?;
     let mut other = ACL_VALUE;
-    // The named user may do nothing.
+    // The named user has no permissions.
     other[14] = 0;
     setxattr(&path, ACL, &other, XattrFlags::empty())?;
     let expected = What::Acl { name: ACL.into(), a: value(&ACL_VALUE), b: value(&other) };
@@ -324,7 +324,7 @@ fn more_blocks() -> Outcome {
     assert!(b >= 2048, "{b}");
     scratch.expect_only("sparse", &What::Blocks { a, b });
 
-    // Less than A is never a difference, and slack can be given.
+    // Less than A is never a difference, and a tolerance can be set.
     let options = CompareOptions::new(Aspects::all());
     assert!(compare(&scratch.b(), &scratch.a(), &options).is_equal());
     let lenient = CompareOptions { block_slack_bytes: 1 << 20, ..options };

@@ -1,4 +1,4 @@
-//! What cannot be read is reported, outweighs differences, and does not stop the rest.
+//! A read error is reported, takes precedence over differences, and does not stop the rest.
 
 use std::fs;
 use std::io;
@@ -64,7 +64,7 @@ fn what_could_not_be_compared_is_in_the_conclusion() -> Outcome {
     assert_eq!(of(1, 0), "1 difference");
     assert_eq!(of(0, 1), "no difference in what could be compared, 1 failure");
     assert_eq!(of(2, 3), "2 differences in what could be compared, 3 failures");
-    // A failure below the root is shown with the operand that it is in.
+    // A failure below the root is shown with its root operand.
     let scratch = Scratch::new()?;
     let failure = Failure { path: "sub/file".into(), action: Action::Read, errno: 5 };
     let operand: RawText = scratch.a().as_os_str().as_encoded_bytes().into();
@@ -74,8 +74,8 @@ fn what_could_not_be_compared_is_in_the_conclusion() -> Outcome {
     Ok(())
 }
 
-/// Changes a file of A between the moment when it was described and the moment when it is read, and
-/// returns what was found. A difference in the mode gives the occasion.
+/// Changes a file of A after its attributes were read and before its contents are read, and returns
+/// the findings. The report of a difference in the mode is the point at which the change is made.
 fn changed_meanwhile(body: Body, change: fn(&fs::File) -> io::Result<()>) -> Outcome<Vec<Finding>> {
     let item = Item::new(1, "file", ItemKind::Regular(body));
     let scratch = Scratch::twins(&[item])?;
@@ -101,7 +101,7 @@ fn a_file_that_changes_while_it_is_compared_is_trouble() -> Outcome {
     let dense = Body::dense(100_000, 1);
     type Change = fn(&fs::File) -> io::Result<()>;
     let changes: [(&str, Body, Change); 4] = [
-        // Where only holes are left, nothing is read that could end early.
+        // If only holes are left, no read can end early.
         ("a hole shrinks", hole.clone(), |file| file.set_len(0)),
         ("a hole grows", hole, |file| file.set_len(2 << 20)),
         ("a file shrinks", dense.clone(), |file| file.set_len(50_000)),

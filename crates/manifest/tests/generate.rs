@@ -1,4 +1,4 @@
-//! The same seed gives the same tree, and the tree is what the recipe says.
+//! The same seed gives the same tree, and the tree matches the recipe.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ fn the_same_seed_gives_equal_trees() -> Outcome {
         let scratch = made_twice(text)?;
         let comparison = scratch.compare(Aspects::all());
         assert_eq!(comparison.differences().count(), 0, "{text}");
-        // An ordinary user may not look into all that a random tree has.
+        // An ordinary user may not read every directory of a random tree.
         if rustix::process::geteuid().is_root() {
             assert_eq!(comparison.findings, [], "{text}");
         }
@@ -89,7 +89,7 @@ fn mixed_has_links_odd_names_and_a_cap() -> Outcome {
 
 #[test]
 fn contents_do_not_repeat() -> Outcome {
-    // A copier that mixed two blocks up must not get away with it.
+    // A copier that exchanges two blocks must be detected.
     let scratch = made_twice("sparse:size=1M,segments=4,data=64K")?;
     let content = std::fs::read(scratch.a().join("sparse"))?;
     let words: Vec<&[u8]> = content.chunks(8).filter(|word| **word != [0; 8]).collect();
@@ -134,7 +134,7 @@ fn a_random_tree_has_every_kind() -> Outcome {
 #[test]
 fn the_umask_does_not_matter() -> Outcome {
     let run = |umask: &str, root: &std::path::Path| -> Outcome {
-        // The umask belongs to the process, so the tree is made in another one.
+        // The umask belongs to the process, so another process creates the tree.
         let script = format!("umask {umask}; exec \"$0\" --exact generate::make_at --nocapture");
         let status = std::process::Command::new("sh")
             .args(["-c", &script])
@@ -155,7 +155,7 @@ fn the_umask_does_not_matter() -> Outcome {
     Ok(())
 }
 
-/// Makes a tree where the test above says; does nothing otherwise.
+/// Creates a tree for the test above; does nothing otherwise.
 #[test]
 fn make_at() -> Outcome {
     if let Some(root) = std::env::var_os("HAUL_MANIFEST_TEST_ROOT") {

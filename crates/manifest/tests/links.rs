@@ -1,4 +1,4 @@
-//! Hard links: split, merged, regrouped, and links that lead out of the tree.
+//! Hard links: split, merged, regrouped, and links from outside the tree.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Names are bytes: found, compared, shown without harm, and stored without loss.
+//! Names are bytes: found, compared, escaped for display, and stored without loss.
 
 use haul_manifest::{
     Aspects, Body, Difference, Item, ItemKind, Manifest, RawText, ScanOptions, What, escape,

@@ -1,4 +1,4 @@
-//! Random trees: copies by others are equal, and no change goes unnoticed.
+//! Random trees: copies by GNU cp are equal, and every change is detected.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -12,19 +12,19 @@ use proptest::test_runner::TestCaseError;
 
 use crate::support::{Outcome, Scratch, below, flip_byte};
 
-/// What an ordinary user cannot look into is left out when an ordinary user runs the tests.
+/// Features that an ordinary user cannot read, excluded when an ordinary user runs the tests.
 fn limits() -> Limits {
     let is_root = rustix::process::geteuid().is_root();
     let without = if is_root { Vec::new() } else { vec![Feature::OddMode] };
     Limits { entries: 40, file_bytes: 64 * 1024, without, ..Limits::default() }
 }
 
-/// Lets proptest see an error of a test as a failed case, to shrink it.
+/// Converts an error of a test to a failed case, which proptest can shrink.
 fn case(outcome: Outcome) -> Result<(), TestCaseError> {
     outcome.map_err(|error| TestCaseError::fail(error.to_string()))
 }
 
-/// Has GNU cp copy a tree with everything. It shares no code with anything here.
+/// Copies a tree with all attributes by GNU cp, which shares no code with this crate.
 fn copied_by_gnu(seed: u64) -> Outcome<Scratch> {
     let scratch = Scratch::new()?;
     create_tree(&scratch.a(), random_tree(seed, &limits()))?;
@@ -36,8 +36,8 @@ fn copied_by_gnu(seed: u64) -> Outcome<Scratch> {
 
 fn a_copy_is_equal(seed: u64) -> Outcome {
     let scratch = copied_by_gnu(seed)?;
-    // GNU copies a hole as zeros where the block of its attributes makes up for it: a file of 4,097
-    // bytes with 4,096 allocated has no hole for it.
+    // GNU cp copies a hole as zeros if the block of the extended attributes hides it: a file of
+    // 4,097 bytes with 4,096 allocated appears to have no hole.
     let options = CompareOptions { block_slack_bytes: 8192, ..CompareOptions::new(Aspects::all()) };
     let comparison = compare(&scratch.a(), &scratch.b(), &options);
     assert_eq!(comparison.findings, []);
@@ -49,7 +49,7 @@ fn a_file_whose_attributes_make_up_for_its_hole_is_copied_by_gnu() -> Outcome {
     a_copy_is_equal(11_554_347_060_976_616_523)
 }
 
-/// Changes one entry of the copy: a byte where there is one, else the mode.
+/// Changes one entry of the copy: a byte if it has one, else the mode.
 fn a_change_is_found(seed: u64, chosen: usize) -> Outcome {
     let scratch = copied_by_gnu(seed)?;
     let manifest = Manifest::scan(&scratch.b(), &ScanOptions::default());

@@ -1,4 +1,4 @@
-//! The names of corpora: read, shown again, and refused with a hint.
+//! The names of corpora: parsed, displayed, and rejected with a hint.
 
 use haul_manifest::{ItemKind, Recipe, Shape, parse_recipe};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn recipes_are_read() -> Outcome {
 #[test]
 fn large_files_are_strewn_evenly() -> Outcome {
     for large in [0, 3, 20, 21] {
-        let text = format!("strewn:files=50,dirs=7,size=10,large={large},large-size=1000");
+        let text = format!("scattered:files=50,dirs=7,size=10,large={large},large-size=1000");
         let sizes: Vec<u64> = parse_recipe(&text)?
             .items()
             .filter_map(|item| match item.kind {
@@ -43,12 +43,12 @@ fn errors_help() {
     for (text, expected) in [
         (
             "",
-            "no recipe is called ''; known are flat, nested, strewn, mixed, deep, sparse, \
+            "no recipe is called ''; known are flat, nested, scattered, mixed, deep, sparse, \
              attributes, random",
         ),
         (
             "flta:files=1",
-            "no recipe is called 'flta'; known are flat, nested, strewn, mixed, deep, sparse, \
+            "no recipe is called 'flta'; known are flat, nested, scattered, mixed, deep, sparse, \
              attributes, random",
         ),
         ("flat:dirs=1", "'flat' has no key 'dirs'; its keys are files, size, seed"),
@@ -56,19 +56,19 @@ fn errors_help() {
         ("flat:files=1,files=2", "'files' is given twice"),
         (
             "flat:files=many",
-            "'files=many' is not right: 'files' takes a number from 0 to 1000000000",
+            "'files=many' is not valid: 'files' takes a number from 0 to 1000000000",
         ),
-        ("flat:files=1K", "'files=1K' is not right: 'files' takes a number from 0 to 1000000000"),
-        ("flat:files=+1", "'files=+1' is not right: 'files' takes a number from 0 to 1000000000"),
-        ("deep:name=256", "'name=256' is not right: 'name' takes a number from 1 to 255"),
+        ("flat:files=1K", "'files=1K' is not valid: 'files' takes a number from 0 to 1000000000"),
+        ("flat:files=+1", "'files=+1' is not valid: 'files' takes a number from 0 to 1000000000"),
+        ("deep:name=256", "'name=256' is not valid: 'name' takes a number from 1 to 255"),
         (
             "mixed:median=99999999T",
-            "'median=99999999T' is not right: 'median' takes a number from 1 to 1099511627776, \
+            "'median=99999999T' is not valid: 'median' takes a number from 1 to 1099511627776, \
              with K, M, G or T for powers of 1024",
         ),
         (
             "\u{1b}[31m",
-            "no recipe is called '\\x1b[31m'; known are flat, nested, strewn, mixed, deep, sparse, \
+            "no recipe is called '\\x1b[31m'; known are flat, nested, scattered, mixed, deep, sparse, \
              attributes, random",
         ),
     ] {
@@ -87,7 +87,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
             size
         }),
         (number(), number(), number(), number(), number()).prop_map(
-            |(files, dirs, size, large, large_size)| Shape::Strewn {
+            |(files, dirs, size, large, large_size)| Shape::Scattered {
                 files,
                 dirs,
                 size,
@@ -122,7 +122,7 @@ proptest! {
 
     #[test]
     fn no_text_is_a_panic(text in "[a-z]{0,6}:?([a-z]{1,7}=?[0-9+KMGTiB-]{0,22},?){0,3}") {
-        // Only that it returns is asked.
+        // The test only requires that it returns.
         let _ = parse_recipe(&text);
     }
 }

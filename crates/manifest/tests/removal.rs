@@ -1,4 +1,4 @@
-//! Removing: only what is in the directory that was named, whatever its names lead to.
+//! Removal affects only the contents of the named directory, whatever its links point to.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 use crate::support::{Outcome, Scratch, is_root};
 
-/// Something that is mounted until the test is over.
+/// A mount that lasts until the end of the test.
 struct Bound(PathBuf);
 
 impl Bound {
@@ -46,7 +46,7 @@ fn what_is_mounted_in_a_tree_is_neither_entered_nor_taken_off() -> Outcome {
     for (point, root) in [("sub/deep/point", "sub"), ("point", "point")] {
         let full = scratch.a().join(point);
         fs::create_dir_all(&full)?;
-        // The same device on both sides: only the mount tells them apart.
+        // The same device on both sides: only the mount differs.
         let bound = Bound::new(&scratch.b(), &full)?;
         let whole = scratch.a().join(root);
         for removed in [remove_tree(&whole), in_directory(&scratch.a(), root)?] {
@@ -69,14 +69,14 @@ fn an_entry_of_an_open_directory_is_removed_wherever_its_path_leads_by_now() -> 
     fs::create_dir_all(scratch.b().join("tree/sub"))?;
     fs::write(scratch.b().join("tree/precious"), "data")?;
     let directory = File::open(scratch.a())?;
-    // Somebody exchanges the directory for a link to another one of the same look.
+    // Another process replaces the directory by a link to a similar one.
     let moved = scratch.a().with_file_name("moved");
     fs::rename(scratch.a(), &moved)?;
     std::os::unix::fs::symlink(scratch.b(), scratch.a())?;
     remove_entry(directory.as_fd(), c"tree")?;
     assert!(!moved.join("tree").exists());
     assert!(scratch.b().join("tree/precious").exists());
-    // The link itself is an entry like any other.
+    // The link itself is an ordinary entry.
     remove_tree(&scratch.a())?;
     assert!(scratch.b().join("tree/precious").exists());
     Ok(())

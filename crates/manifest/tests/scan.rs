@@ -1,4 +1,4 @@
-//! Every attribute of an entry is in its manifest, as the standard library sees it.
+//! Every attribute of an entry is in its manifest, as the standard library reports it.
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -42,13 +42,13 @@ fn attributes_agree_with_the_standard_library() -> Outcome {
 
 #[test]
 fn looking_at_a_tree_does_not_change_it() -> Outcome {
-    // Only the access times of symbolic links cannot be left alone.
+    // Only the access times of symbolic links cannot be preserved.
     let limits = Limits { without: vec![Feature::Symlink], ..Limits::default() };
     let scratch = Scratch::twins(&random_tree(6, &limits))?;
     let options = ScanOptions { access_times: true, segments: true, ..ScanOptions::default() };
     let before = Manifest::scan(&scratch.a(), &options);
     scratch.compare(Aspects::all());
-    assert!(Manifest::scan(&scratch.a(), &options) == before, "the tree is not what it was");
+    assert!(Manifest::scan(&scratch.a(), &options) == before, "the tree has changed");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share: a place to work in, a pair of equal trees, one expected difference.
+//! Support for the tests: a scratch directory, a pair of equal trees, one expected difference.
 
 use std::error::Error;
 use std::fs;
@@ -11,10 +11,10 @@ use haul_manifest::{
 };
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, statat, utimensat};
 
-/// What every test returns, so that none needs to unwrap.
+/// Return type of every test, so that none needs to unwrap.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// A directory of the test's own, with room for two trees.
+/// A private directory for two trees.
 pub(crate) struct Scratch {
     dir: tempfile::TempDir,
 }
@@ -24,7 +24,7 @@ impl Scratch {
         Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
 
-    /// A directory in another one, which may be on another file system.
+    /// Creates the directory in a given one, which may be on another file system.
     pub(crate) fn below(parent: &Path) -> Outcome<Self> {
         Ok(Self { dir: tempfile::tempdir_in(parent)? })
     }
@@ -50,7 +50,7 @@ impl Scratch {
         compare(&self.a(), &self.b(), &CompareOptions::new(aspects))
     }
 
-    /// Asks for everything, and for `expected` to be the only difference, at `path`.
+    /// Compares all aspects, and asserts that `expected` at `path` is the only difference.
     pub(crate) fn expect_only(&self, path: &str, expected: &What) {
         let comparison = self.compare(Aspects::all());
         let found: Vec<_> = comparison.differences().collect();
@@ -61,12 +61,12 @@ impl Scratch {
     }
 }
 
-/// The trees may be too deep, or too locked, for the standard library to remove.
+/// The trees may be too deep, or have modes too strict, for the standard library to remove.
 impl Drop for Scratch {
     fn drop(&mut self) {
         for root in [self.a(), self.b()] {
             let result = remove_tree(&root);
-            // Nothing there is no reason to fail; a failure while panicking says nothing new.
+            // A missing tree is not an error; an error during a panic adds no information.
             if root.symlink_metadata().is_ok() && !std::thread::panicking() {
                 assert_eq!(result, Ok(()));
             }
@@ -74,7 +74,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Does something to `path`, and gives it and the directory around it their times back.
+/// Changes `path`, and restores the times of it and of its parent directory.
 pub(crate) fn keeping_times(path: &Path, act: impl FnOnce(&Path) -> Outcome) -> Outcome {
     let parent = path.parent().unwrap_or(path);
     let before = [path, parent].map(|path| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW));
@@ -86,7 +86,7 @@ pub(crate) fn keeping_times(path: &Path, act: impl FnOnce(&Path) -> Outcome) -> 
             last_access: time(stat.st_atime, stat.st_atime_nsec),
             last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
         };
-        // It may have been removed on purpose.
+        // The change may have removed it.
         match utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
             Err(errno) => return Err(errno.into()),
@@ -107,14 +107,14 @@ pub(crate) fn flip_byte(path: &Path, offset: u64) -> Outcome {
     })
 }
 
-/// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
-/// and hides what `eprintln` writes when a test passes; this is seen.
+/// Reports that a test, or a part of it, cannot run here. libtest can only ignore tests in advance,
+/// and hides the output of `eprintln` if a test passes; this output is visible.
 pub(crate) fn ignored(needs: &str) -> Outcome {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     Ok(writeln!(std::io::stderr(), "ignored: {name} needs {needs}")?)
 }
 
-/// Says whether this runs as root; where it does not, the test is ignored.
+/// Returns whether the test runs as root; if not, reports the test as ignored.
 pub(crate) fn is_root() -> Outcome<bool> {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {

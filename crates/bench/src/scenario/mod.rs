@@ -4,7 +4,7 @@ mod definition;
 mod delete_flat;
 mod delete_mixed;
 mod delete_nested;
-mod delete_strewn;
+mod delete_scattered;
 mod flat_small;
 mod huge;
 mod large;
@@ -28,5 +28,5 @@ pub const SCENARIOS: &[Definition] = &[
     delete_nested::DEFINITION,
     delete_flat::DEFINITION,
     delete_mixed::DEFINITION,
-    delete_strewn::DEFINITION,
+    delete_scattered::DEFINITION,
 ];

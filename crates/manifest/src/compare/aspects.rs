@@ -1,14 +1,14 @@
-//! What a comparison looks at.
+//! The aspects of entries that a comparison covers.
 //!
-//! Whether an entry exists and of which kind it is always counts. All else can be chosen, because
-//! what a copy must preserve depends on how it was asked for.
+//! Existence and kind of an entry are always compared. The caller selects all other aspects,
+//! because what a copy must preserve depends on its options.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Names one thing about an entry that can be compared.
+/// An aspect of an entry that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
@@ -20,7 +20,7 @@ pub enum Aspect {
     LinkText,
     /// The numbers of devices.
     Rdev,
-    /// The 12 permission bits, but for symbolic links, whose bits mean nothing.
+    /// The 12 permission bits, except those of symbolic links, which have no effect.
     Mode,
     /// The owning user.
     Owner,
@@ -28,13 +28,13 @@ pub enum Aspect {
     Group,
     /// The modification time, to the nanosecond.
     Mtime,
-    /// Which names are the same inode.
+    /// Hard links: which names refer to the same inode.
     Links,
     /// Extended attributes other than ACLs, with capabilities and security labels.
     Xattrs,
     /// POSIX ACLs, access and default.
     Acl,
-    /// Whether B allocates more than it should.
+    /// Whether B allocates more than expected.
     Blocks,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// Reads the name of an aspect; the error is the list of all names.
+/// Parses the name of an aspect; the error lists all names.
 impl FromStr for Aspect {
     type Err = String;
 
@@ -93,48 +93,49 @@ impl FromStr for Aspect {
     }
 }
 
-/// Holds a set of aspects.
+/// A set of aspects.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Aspects(u16);
 
 impl Aspects {
-    /// Returns the empty set: only names and kinds count.
+    /// Returns the empty set: only names and kinds are compared.
     #[must_use]
     pub fn none() -> Self {
         Self(0)
     }
 
-    /// Returns everything.
+    /// Returns the set of all aspects.
     #[must_use]
     pub fn all() -> Self {
         Aspect::ALL.into_iter().collect()
     }
 
-    /// Returns what a copy promises that preserves everything (`cp -a`): all but the allocation.
+    /// Returns the aspects that an archive copy (`cp -a`) preserves: all but the allocation.
     #[must_use]
     pub fn preserved() -> Self {
         Self::all().without(Aspect::Blocks)
     }
 
-    /// Returns what a plain recursive copy promises: bytes, sizes, link texts, device numbers.
+    /// Returns the aspects that a plain recursive copy preserves: bytes, sizes, link texts, device
+    /// numbers.
     #[must_use]
     pub fn contents_only() -> Self {
         [Aspect::Size, Aspect::Bytes, Aspect::LinkText, Aspect::Rdev].into_iter().collect()
     }
 
-    /// Returns the set with `aspect` in it.
+    /// Returns the set with `aspect` added.
     #[must_use]
     pub fn with(self, aspect: Aspect) -> Self {
         Self(self.0 | 1 << aspect as u16)
     }
 
-    /// Returns the set with `aspect` not in it.
+    /// Returns the set with `aspect` removed.
     #[must_use]
     pub fn without(self, aspect: Aspect) -> Self {
         Self(self.0 & !(1 << aspect as u16))
     }
 
-    /// Says whether `aspect` is in the set.
+    /// Returns whether `aspect` is in the set.
     #[must_use]
     pub fn contains(self, aspect: Aspect) -> bool {
         self.0 & 1 << aspect as u16 != 0

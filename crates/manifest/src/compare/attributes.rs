@@ -1,4 +1,4 @@
-//! The attributes of one pair of entries: pure judgement of what was read before.
+//! Compares the attributes of one pair of entries, which the caller has read.
 
 use super::difference::What;
 use super::{Aspect, Aspects, CompareOptions};
@@ -8,7 +8,7 @@ use crate::text::RawText;
 use crate::values::Kind;
 use crate::xattrs::Xattr;
 
-/// Returns the differences that statx(2) alone shows, for two entries of one kind.
+/// Returns the differences in the statx(2) attributes of two entries of one kind.
 pub(super) fn judge_attributes(aspects: Aspects, a: &Attributes, b: &Attributes) -> Vec<What> {
     let is_device = matches!(a.kind, Kind::BlockDevice | Kind::CharDevice);
     let is_symlink = a.kind == Kind::Symlink;
@@ -56,7 +56,7 @@ fn counts(options: &CompareOptions, name: &RawText) -> bool {
         && !ignored.iter().any(|prefix| name.0.starts_with(prefix.as_bytes()))
 }
 
-/// Says whether an extended attribute is an ACL: those of POSIX (acl(5)) and of NFSv4.
+/// Returns whether an extended attribute is an ACL: those of POSIX (acl(5)) and of NFSv4.
 fn is_acl(name: &RawText) -> bool {
     matches!(
         name.as_bytes(),
@@ -64,20 +64,21 @@ fn is_acl(name: &RawText) -> bool {
     )
 }
 
-/// Says whether an extended attribute is XFS's own form of an ACL, which it lists to root beside
-/// the general form (`fs/xfs/xfs_xattr.c`, seen on 6.18). Only the general form is compared, or
-/// every ACL would be reported twice, and a copy from XFS to another file system never be equal.
+/// Returns whether an extended attribute is XFS's own form of an ACL, which XFS lists for root in
+/// addition to the general form (`fs/xfs/xfs_xattr.c`, seen on 6.18). Only the general form is
+/// compared, because otherwise every ACL would be reported twice, and a copy from XFS to another
+/// file system would never be equal.
 fn is_second_form_of_acl(name: &RawText) -> bool {
     matches!(name.as_bytes(), b"trusted.SGI_ACL_FILE" | b"trusted.SGI_ACL_DEFAULT")
 }
 
-/// Says whether B allocates so much more than A that A's data segments must be looked at.
+/// Returns whether B allocates so much more than A that A's data segments must be examined.
 pub(super) fn allocates_more(options: &CompareOptions, a: &Attributes, b: &Attributes) -> bool {
     options.aspects.contains(Aspect::Blocks) && exceeds(options, a.blocks.saturating_mul(512), 1, b)
 }
 
-/// Judges B's allocation by A's data. A compressed or inlined A may have less allocated than its
-/// data needs, and a copy of it must not be blamed for that.
+/// Compares B's allocation with A's data. A compressed or inlined A may have less allocated than
+/// its data needs, and its copy must not be reported for that.
 pub(super) fn judge_blocks(
     options: &CompareOptions,
     a: &Attributes,

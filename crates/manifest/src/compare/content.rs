@@ -1,8 +1,8 @@
 //! The bytes of one pair of regular files.
 //!
-//! Every byte is read on both sides, with one exception: ranges that both sides report as holes,
-//! on file systems whose reports are known to be true. Where that goes wrong in any way (no
-//! segments reported, a file that ends early), everything is read after all.
+//! Every byte is read on both sides, with one exception: ranges that both sides report as holes, on
+//! file systems whose reports are known to be reliable. If that fails in any way (no segments
+//! reported, a file that ends early), everything is read.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -14,11 +14,11 @@ use crate::failure::Action;
 use crate::node::{Attributes, is_well_known, retry};
 use crate::segments::{Segment, SegmentCursor};
 
-/// How much is read at once. Larger buffers fall out of the second-level cache between being
-/// read and being compared (FACTS, "Large files").
+/// Size of one read. Larger buffers are evicted from the second-level cache between the read and
+/// the comparison.
 const READ_BYTES: usize = 256 * 1024;
 
-/// The buffers that both files are read into, kept from one pair to the next.
+/// The read buffers for both files, reused for each pair.
 pub(super) struct Buffers {
     a: Vec<u8>,
     b: Vec<u8>,
@@ -30,16 +30,16 @@ impl Buffers {
     }
 }
 
-/// One of the two files: open at offset 0, and what statx(2) says about it.
+/// One of the two files: open at offset 0, and its statx(2) attributes.
 pub(super) struct OpenFile<'a> {
     pub(super) fd: BorrowedFd<'a>,
     pub(super) attributes: &'a Attributes,
 }
 
-/// Holds what reading two files showed.
+/// Result of reading two files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// The length of each content; the size of statx(2) where the end was not reached.
+    /// The length of each content; the size of statx(2) if the end was not reached.
     pub(super) lengths: (u64, u64),
     /// The first byte that differs within the common length.
     pub(super) first_offset: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Outcome {
     pub(super) hole_bytes: u64,
 }
 
-/// Names the side on which a read failed.
+/// A failed read, with the side on which it failed.
 pub(super) type ReadFailure = (Side, (Action, Errno));
 
 /// Compares two files. Blocks as long as reading them takes.
@@ -65,7 +65,7 @@ pub(super) fn compare_content(
         if let Some(outcome) = compare_segments(a, b, buffers)? {
             return Ok(outcome);
         }
-        // Looking for segments has moved the offsets.
+        // The search for segments has moved the offsets.
         for (side, file) in [(Side::A, a), (Side::B, b)] {
             seek(file.fd, SeekFrom::Start(0)).map_err(|errno| (side, (Action::Read, errno)))?;
         }
@@ -73,7 +73,7 @@ pub(super) fn compare_content(
     compare_streams(a, b, buffers)
 }
 
-/// Reads the union of both files' data segments. Returns `None` if that led nowhere.
+/// Reads the union of both files' data segments. Returns `None` if the segments are not usable.
 fn compare_segments(
     a: &OpenFile<'_>,
     b: &OpenFile<'_>,
@@ -115,8 +115,8 @@ fn compare_segments(
     Ok(Some(outcome))
 }
 
-/// Returns the one that begins first, cut off where the other begins to matter is not needed:
-/// what is a hole in the other file reads as zeros.
+/// Returns the segment that begins first. It needs no cut at the start of the other: a hole in the
+/// other file reads as zeros.
 fn first_of(a: Option<Segment>, b: Option<Segment>) -> Option<Segment> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b.offset < a.offset { b } else { a }),
@@ -124,7 +124,7 @@ fn first_of(a: Option<Segment>, b: Option<Segment>) -> Option<Segment> {
     }
 }
 
-/// Reads both files from their beginning to their end, whatever their sizes are said to be.
+/// Reads both files from their beginning to their end, whatever their reported sizes.
 fn compare_streams(
     a: &OpenFile<'_>,
     b: &OpenFile<'_>,
@@ -146,7 +146,7 @@ fn compare_streams(
             return Ok(outcome);
         }
         if common < READ_BYTES {
-            // At least one has ended. The other may go on for ever, so it is not read to its end.
+            // At least one has ended. The other may be endless, so it is not read to its end.
             let (end_a, end_b) = (position + read_a as u64, position + read_b as u64);
             outcome.lengths = match read_a.cmp(&read_b) {
                 std::cmp::Ordering::Equal => (end_a, end_b),
@@ -158,7 +158,7 @@ fn compare_streams(
     }
 }
 
-/// Fills the buffer unless the file ends; a short read is not an end, only an empty one is.
+/// Fills the buffer unless the file ends; only an empty read is the end, a short one is not.
 fn fill(
     buffer: &mut [u8],
     mut read_some: impl FnMut(&mut [u8], u64) -> rustix::io::Result<usize>,
@@ -174,9 +174,9 @@ fn fill(
     Ok(done)
 }
 
-/// Returns the index of the first byte that differs in two slices of one length.
+/// Returns the index of the first byte that differs in two slices of equal length.
 fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
-    // Equality of slices is one memcmp; only a difference is looked for byte by byte.
+    // Equality of slices is one memcmp; only in a difference is each byte compared.
     if a == b { None } else { a.iter().zip(b).position(|(a, b)| a != b) }
 }
 

@@ -1,4 +1,4 @@
-//! One difference between two trees, as data, and as a line for people.
+//! One difference between two trees, as data and as a line of text.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::failure::shown;
 use crate::text::RawText;
 use crate::values::{Kind, Rdev, Timestamp};
 
-/// Names one of the two trees.
+/// One of the two trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -27,7 +27,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// Describes one difference.
+/// One difference.
 ///
 /// Serialises as one flat map: `{"path": "d/f", "what": "mode", "a": 420, "b": 384}`. Paths and
 /// other bytes have the form of [`RawText`].
@@ -40,18 +40,18 @@ pub struct Difference {
     pub what: What,
 }
 
-/// Says what differs, with the values on both sides.
+/// The kind of a difference, with the values on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
-    /// The entry is in A and not in B. What is below a directory is not listed again.
+    /// The entry is in A and not in B. Entries below such a directory are not listed.
     OnlyInA {
-        /// What it is; `None` if that could not be found out.
+        /// Its kind; `None` if that could not be determined.
         kind: Option<Kind>,
     },
     /// The entry is in B and not in A.
     OnlyInB {
-        /// What it is; `None` if that could not be found out.
+        /// Its kind; `None` if that could not be determined.
         kind: Option<Kind>,
     },
     /// The entries are of different kinds. Nothing else is compared, and nothing below them.
@@ -61,16 +61,16 @@ pub enum What {
         /// The kind in B.
         b: Kind,
     },
-    /// The lengths differ, in bytes. Where the bytes were compared, these are the lengths to the
-    /// end of the file and not what stat(2) says, so that /proc is judged rightly.
+    /// The lengths differ, in bytes. Where the bytes were compared, these are the lengths up to the
+    /// end of the file and not those of stat(2), so that files of /proc are compared correctly.
     Size {
         /// The length in A.
         a: u64,
         /// The length in B.
         b: u64,
     },
-    /// The contents differ within the length that both have; or, when sizes do not count, one
-    /// content ends where the other goes on.
+    /// The contents differ within their common length; or, if sizes are not compared, one content
+    /// is longer than the other.
     Bytes {
         /// The offset of the first byte that differs or is missing.
         first_offset: u64,
@@ -125,22 +125,22 @@ pub enum What {
         /// The first entry that has the same inode in B.
         b: LinkedTo,
     },
-    /// An extended attribute differs, or is on one side only.
+    /// An extended attribute differs, or exists on one side only.
     Xattr {
         /// The full name.
         name: RawText,
-        /// The value in A, if it is there.
+        /// The value in A, if it exists.
         a: Option<RawText>,
-        /// The value in B, if it is there.
+        /// The value in B, if it exists.
         b: Option<RawText>,
     },
-    /// An ACL differs, or is on one side only. The values are the kernel's raw form.
+    /// An ACL differs, or exists on one side only. The values are the kernel's raw form.
     Acl {
         /// `system.posix_acl_access` or `system.posix_acl_default`.
         name: RawText,
-        /// The value in A, if it is there.
+        /// The value in A, if it exists.
         a: Option<RawText>,
-        /// The value in B, if it is there.
+        /// The value in B, if it exists.
         b: Option<RawText>,
     },
     /// B allocates more than A, or more than A's data needs (whichever is more), by over one of
@@ -153,15 +153,15 @@ pub enum What {
     },
 }
 
-/// Says which entry of its tree an entry shares its inode with.
+/// The entry of the same tree that an entry shares its inode with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkedTo {
     /// No entry that was compared before.
     None,
-    /// This one, the first.
+    /// This entry, the first with the inode.
     Path(RawText),
-    /// An earlier one whose path is longer than 4,096 bytes and was not kept.
+    /// An earlier entry, whose path is longer than 4,096 bytes and was not stored.
     LongPath,
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for LinkedTo {
 }
 
 impl What {
-    /// Returns the name that is also the tag of the serialised form, for counting.
+    /// Returns the name, which is also the tag of the serialised form, for counting.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -235,7 +235,7 @@ fn in_brackets(kind: Option<Kind>) -> String {
     kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
 }
 
-/// Shows the values of an attribute only by their lengths: they are seldom meant for people.
+/// Shows the lengths of an attribute's values, because the values are rarely readable text.
 fn show_pair(
     f: &mut fmt::Formatter<'_>,
     noun: &str,

@@ -1,8 +1,8 @@
-//! Which names are one inode, on both sides.
+//! Hard links on both sides.
 //!
-//! Two trees have the same hard links when inodes pair up one to one: every name that is the
-//! inode x in A is the inode y in B, and the other way round. That can be judged in passing, with
-//! memory only for inodes that have more than one name.
+//! Two trees have the same hard links when inodes pair up one to one: every name of inode x in A is
+//! a name of inode y in B, and vice versa. One pass over the trees decides that, with memory only
+//! for inodes that have more than one name.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::difference::{LinkedTo, What};
 use crate::node::{Attributes, FileId};
 use crate::text::RawText;
 
-/// Longer first paths are not kept: trees may be 100,000 directories deep.
+/// Longer first paths are not stored: trees may be 100,000 directories deep.
 const KEPT_PATH_BYTES_MAX: usize = 4096;
 
-/// Remembers the first name of an inode, and what that name is on the other side.
+/// The first name of an inode, and the inode of that name on the other side.
 struct First {
     path: Option<RawText>,
     partner: FileId,
@@ -25,21 +25,21 @@ impl First {
     }
 }
 
-/// Remembers the inodes with several names, as far as they were met.
+/// The inodes with several names that the comparison has visited.
 #[derive(Default)]
 pub(super) struct LinkPairs {
     a: HashMap<FileId, First>,
     b: HashMap<FileId, First>,
 }
 
-/// Says how a pair of entries relates to the pairs before it.
+/// Relation of a pair of entries to the pairs before it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Met {
-    /// Neither inode was met before.
+    /// Neither inode was visited before.
     Never,
-    /// The same two inodes were met before, so there is nothing left to compare.
+    /// The same two inodes were visited before as a pair, so nothing is left to compare.
     Together,
-    /// They were met apart.
+    /// They were visited in different pairs.
     Apart(What),
 }
 
@@ -56,15 +56,15 @@ impl LinkPairs {
             return Met::Together;
         }
         let kept = (path.len() <= KEPT_PATH_BYTES_MAX).then(|| RawText::from(path));
-        let met = if paired_a.is_some() || paired_b.is_some() {
+        let relation = if paired_a.is_some() || paired_b.is_some() {
             let linked_to = |first: Option<&First>| first.map_or(LinkedTo::None, First::linked_to);
             Met::Apart(What::LinkGroup { a: linked_to(first_a), b: linked_to(first_b) })
         } else {
             Met::Never
         };
-        // What was met before keeps its first name and partner.
+        // An inode that was visited before keeps its first name and partner.
         self.a.entry(a.id).or_insert(First { path: kept.clone(), partner: b.id });
         self.b.entry(b.id).or_insert(First { path: kept, partner: a.id });
-        met
+        relation
     }
 }

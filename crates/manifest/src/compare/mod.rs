@@ -1,8 +1,8 @@
-//! Two live trees, judged against each other.
+//! Comparison of two live trees.
 //!
-//! `aspects` says what may be judged, `difference` what may be found, `summary` what is left at
-//! the end; `walk` merges the two trees, `attributes` and `content` judge one pair of entries,
-//! `links` remembers which names share an inode.
+//! `aspects` lists what can be compared, `difference` the possible differences, `summary` the
+//! totals; `walk` merges the two trees, `attributes` and `content` compare one pair of entries,
+//! `links` records which names share an inode.
 
 mod aspects;
 mod attributes;

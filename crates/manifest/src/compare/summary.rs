@@ -1,4 +1,4 @@
-//! What a comparison found, in sum.
+//! Findings and totals of a comparison.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,24 +9,24 @@ use super::{Difference, Side};
 use crate::failure::Failure;
 use crate::text::RawText;
 
-/// Hands one result to the caller while the comparison goes on.
+/// One result, reported to the caller during the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// The trees differ here.
     Difference(Difference),
-    /// Something could not be read; whether the trees are equal there is not known.
+    /// An entry could not be read; whether the trees are equal there is unknown.
     Failure {
         /// The tree in which it failed.
         side: Side,
         /// That tree's root, as it was given.
         operand: RawText,
-        /// What failed.
+        /// The failure.
         failure: Failure,
     },
 }
 
-/// Shows one escaped line without an end of line; for a failure with the operand that it is in.
+/// Shows one escaped line without an end of line; for a failure, includes the root operand.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -36,7 +36,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Says how a comparison ended. The values in brackets are diff(1)'s and cmp(1)'s exit codes.
+/// Result of a comparison. The values in parentheses are diff(1)'s and cmp(1)'s exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -44,11 +44,12 @@ pub enum Verdict {
     Equal,
     /// Everything was compared, or the caller ended it; there are differences (1).
     Different,
-    /// Something could not be compared, or the caller ended it before anything was found (2).
+    /// An entry could not be compared, or the caller ended the comparison before it found a
+    /// difference (2).
     Trouble,
 }
 
-/// Counts what was compared and what was found.
+/// Counts of what was compared and found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// Pairs of entries that were compared, with the roots.
@@ -72,8 +73,8 @@ impl Summary {
         self.differences.values().sum()
     }
 
-    /// Returns the outcome in words: `no difference`, `2 differences`, `no difference in what could be
-    /// compared, 1 failure`. Without a single pair that was compared it is `nothing was compared`.
+    /// Returns the result in words: `no difference`, `2 differences`, `no difference in what could
+    /// be compared, 1 failure`. If no pair was compared, it is `nothing was compared`.
     #[must_use]
     pub fn conclusion(&self) -> String {
         if self.entries == 0 {
@@ -91,7 +92,7 @@ impl Summary {
         }
     }
 
-    /// Returns how the comparison ended. Failures outweigh differences.
+    /// Returns how the comparison ended. Failures take precedence over differences.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let differences = self.total_differences();
@@ -105,21 +106,21 @@ impl Summary {
     }
 }
 
-/// Holds everything that a comparison found.
+/// All findings of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The findings in order, at most [`Comparison::FINDINGS_MAX`]; the summary counts all.
     pub findings: Vec<Finding>,
-    /// The sum.
+    /// The totals.
     pub summary: Summary,
 }
 
 impl Comparison {
-    /// How many findings are kept: more than anybody reads, little enough for memory when two
-    /// large trees have nothing in common. [`crate::compare_with`] hands out all of them.
+    /// Maximum number of findings kept, which bounds the memory when two large trees have nothing
+    /// in common. [`crate::compare_with`] reports all of them.
     pub const FINDINGS_MAX: usize = 10_000;
 
-    /// Returns the differences that were kept.
+    /// Returns the differences among the kept findings.
     pub fn differences(&self) -> impl Iterator<Item = &Difference> {
         self.findings.iter().filter_map(|finding| match finding {
             Finding::Difference(difference) => Some(difference),
@@ -127,7 +128,7 @@ impl Comparison {
         })
     }
 
-    /// Says whether everything was compared and is equal.
+    /// Returns whether everything was compared and is equal.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.summary.verdict() == Verdict::Equal

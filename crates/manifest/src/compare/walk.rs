@@ -1,9 +1,9 @@
 //! The merge of two trees.
 //!
-//! Both trees are walked together, one directory at a time: its names are sorted on both sides
-//! and merged, each common entry is judged, and the common directories are descended into
-//! afterwards. Memory holds the names of one directory, the names of the directories that wait
-//! on the way down, and inodes with several names; never a tree.
+//! Both trees are walked together, one directory at a time: its names are sorted on both sides and
+//! merged, each common entry is compared, and the common directories are entered afterwards. Memory
+//! holds the names of one directory, the names of pending directories on each level, and inodes
+//! with several names; never a tree.
 
 use std::cmp::Ordering;
 use std::ffi::{CStr, CString};
@@ -33,7 +33,7 @@ use crate::xattrs::XattrReader;
 
 /// Compares the trees at `a` and `b`, which may be entries of any kind, and keeps the findings.
 ///
-/// See [`compare_with`], which hands them out one by one.
+/// See [`compare_with`], which reports them one by one.
 #[must_use]
 pub fn compare(a: &Path, b: &Path, options: &CompareOptions) -> Comparison {
     let mut findings = Vec::new();
@@ -51,13 +51,14 @@ pub fn compare(a: &Path, b: &Path, options: &CompareOptions) -> Comparison {
 ///
 /// Findings come directory by directory: those of a directory's entries in order of their names'
 /// bytes, then those of the directories in it. Entries that are one inode on both sides are
-/// compared once, under the first of their names. Follows no symbolic link below the roots,
-/// opens no FIFO, socket or device, crosses mount points. Blocks as long as reading takes.
+/// compared once, under the first of their names. Follows no symbolic link below the roots, opens
+/// no FIFO, socket or device, crosses mount points. Blocks on I/O.
 ///
-/// The trees should be at rest. What changes while it is compared may be reported either way, but a
-/// file whose size, or times where the kernel keeps them, are not at the end of reading it what they
-/// were at the beginning is a failure. What could not be read is a [`Finding::Failure`] and counts in [`Summary::failures`]: without
-/// any, and without differences, the trees are equal in all that `options` ask for.
+/// The trees should not change. A concurrent change may or may not be reported, but a file whose
+/// size (or times, where the kernel keeps them) has changed between the beginning and the end of
+/// reading it is a failure. An entry that could not be read is a [`Finding::Failure`] and counts in
+/// [`Summary::failures`]: without failures and differences, the trees are equal in all aspects of
+/// `options`.
 pub fn compare_with(
     a: &Path,
     b: &Path,
@@ -75,17 +76,17 @@ pub fn compare_with(
         buffers: Buffers::new(),
         list: ListBuffer::new(),
     };
-    // Only the caller breaks off; what cannot be done is reported, and the walk goes on.
+    // Only the caller stops the walk; a failure is reported, and the walk continues.
     if walk.run(a, b).is_break() {
         walk.summary.stopped = true;
     }
     walk.summary
 }
 
-/// Ends everything when the caller says so.
+/// Reports a finding, and ends the walk if the caller asks for it.
 type Flow<T = ()> = ControlFlow<(), T>;
 
-/// Holds what belongs to each of the two trees.
+/// A pair of values, one for each tree.
 #[derive(Clone, Copy)]
 struct Both<T> {
     a: T,
@@ -101,10 +102,10 @@ impl<T> Both<T> {
 struct Walk<'a> {
     options: &'a CompareOptions,
     report: &'a mut dyn FnMut(Finding) -> ControlFlow<()>,
-    /// The roots as they were given.
+    /// The roots as the caller gave them.
     operands: Both<RawText>,
     summary: Summary,
-    /// The path of the entry at hand; as long as the tree is deep.
+    /// The path of the current entry; its length grows with the depth of the tree.
     path: Vec<u8>,
     links: LinkPairs,
     xattrs: XattrReader,
@@ -112,7 +113,7 @@ struct Walk<'a> {
     list: ListBuffer,
 }
 
-/// The common directories of one directory that are still to be walked.
+/// The common subdirectories of one directory that are not walked yet.
 struct Level {
     names: Names,
     next: usize,
@@ -128,7 +129,7 @@ impl Walk<'_> {
         let links = self.options.root_links;
         let places = Both { a: Place::root(&a, links), b: Place::root(&b, links) };
         let Some(nodes) = self.pin(places)? else { return Flow::Continue(()) };
-        let kinds = self.judge(places, &nodes)?;
+        let kinds = self.compare_pair(places, &nodes)?;
         if kinds != Some(Kind::Directory) {
             return Flow::Continue(());
         }
@@ -167,7 +168,7 @@ impl Walk<'_> {
         Flow::Continue(())
     }
 
-    /// Goes down on both sides or on neither, so that the two chains never part.
+    /// Descends on both sides or on neither, so that the two chains stay in step.
     fn descend(&mut self, stacks: &mut Both<DirStack>, fds: Both<OwnedFd>) -> Flow<bool> {
         if let Err(failed) = stacks.a.push(fds.a) {
             self.fail(Side::A, failed)?;
@@ -175,7 +176,7 @@ impl Walk<'_> {
         }
         if let Err(failed) = stacks.b.push(fds.b) {
             self.fail(Side::B, failed)?;
-            // The parent was pushed aside just now and is still open, so this cannot fail.
+            // The parent was current just before and is still open, so this cannot fail.
             if let Err(failed) = stacks.a.pop() {
                 self.fail(Side::A, failed)?;
                 return Flow::Break(());
@@ -185,7 +186,7 @@ impl Walk<'_> {
         Flow::Continue(true)
     }
 
-    /// Judges all entries of the two current directories, and returns the common directories.
+    /// Compares all entries of the two current directories, and returns the common directories.
     fn directory(&mut self, stacks: &Both<DirStack>) -> Flow<Level> {
         let path_bytes = self.path.len();
         let (in_a, error) = Names::list(stacks.a.current(), &mut self.list);
@@ -231,7 +232,7 @@ impl Walk<'_> {
             Side::A => &stacks.a,
             Side::B => &stacks.b,
         };
-        // That the name is there is the finding; what it is only helps.
+        // The finding is that the name exists; its kind is additional information.
         let kind = Node::pin(Place::below(stack.current(), name)).ok();
         let kind = kind.map(|node| node.attributes.kind);
         self.differ(match side {
@@ -244,13 +245,13 @@ impl Walk<'_> {
         let (dir_a, dir_b) = (stacks.a.current(), stacks.b.current());
         let places = Both { a: Place::below(dir_a, name), b: Place::below(dir_b, name) };
         match self.pin(places)? {
-            Some(nodes) => self.judge(places, &nodes),
+            Some(nodes) => self.compare_pair(places, &nodes),
             None => Flow::Continue(None),
         }
     }
 
-    /// Judges one pair of entries, and returns their kind if they have it in common.
-    fn judge(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow<Option<Kind>> {
+    /// Compares one pair of entries, and returns their kind if it is the same.
+    fn compare_pair(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow<Option<Kind>> {
         self.summary.entries += 1;
         let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
         if a.kind != b.kind {
@@ -280,7 +281,7 @@ impl Walk<'_> {
                 self.blocks(places, nodes)?;
             }
             Kind::Symlink => self.link_text(nodes)?,
-            // The number of a device is an attribute; the rest has no content of its own.
+            // The number of a device is an attribute; the other kinds have no content of their own.
             Kind::Directory | Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {}
         }
         Flow::Continue(Some(a.kind))
@@ -323,7 +324,8 @@ impl Walk<'_> {
             return Flow::Continue(());
         }
         let Some(fds) = self.open(places, nodes, Ok)? else { return Flow::Continue(()) };
-        // Two names of one inode have one content; but elsewhere numbers may come twice.
+        // Two names of one inode have the same content; but on some file systems inode numbers are
+        // not unique.
         if a.id == b.id && is_well_known(&fds.a) {
             return Flow::Continue(());
         }
@@ -338,7 +340,7 @@ impl Walk<'_> {
         self.held_still(Side::B, &fds.1, b)?;
         let Summary { bytes, hole_bytes, .. } = &mut self.summary;
         *bytes = bytes.saturating_add(outcome.read_bytes);
-        // Three files of the greatest size are more than the counter holds.
+        // Three files of the maximum size overflow the counter.
         *hole_bytes = hole_bytes.saturating_add(outcome.hole_bytes);
         let (length_a, length_b) = outcome.lengths;
         let lengths_differ = length_a != length_b;
@@ -352,8 +354,9 @@ impl Walk<'_> {
         Flow::Continue(())
     }
 
-    /// Fails if a file is not what it was: what was read of it is then true of no moment. Times tell
-    /// only where the kernel itself keeps them; elsewhere they may be told late.
+    /// Fails if a file has changed: the bytes read then match no single state of it. Times are
+    /// reliable only if the kernel itself keeps them; on other file systems they may be reported
+    /// late.
     fn held_still(&mut self, side: Side, fd: &OwnedFd, before: &Attributes) -> Flow {
         let now = match Attributes::of(fd) {
             Ok(now) => now,
@@ -384,12 +387,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Pins the entry on both sides; `None` if either fails, which is then reported.
+    /// Pins the entry on both sides; reports a failure and returns `None` if either fails.
     fn pin(&mut self, places: Both<Place<'_>>) -> Flow<Option<Both<Node>>> {
         self.both(Node::pin(places.a), Node::pin(places.b))
     }
 
-    /// Opens the data on both sides; `None` if either fails, which is then reported.
+    /// Opens the data on both sides; reports a failure and returns `None` if either fails.
     fn open<T>(
         &mut self,
         places: Both<Place<'_>>,

@@ -1,12 +1,12 @@
-//! Extended attributes of the lengths at which tools go wrong.
+//! Extended attributes of lengths at which tools are known to fail.
 
 use super::content;
 use super::item::{Body, Item, ItemKind};
 use super::numbers::number_at;
 use crate::xattrs::Xattr;
 
-/// Around the buffers that tools read values into: nothing, one byte, 256 bytes, a block, 64 KiB
-/// (`XATTR_SIZE_MAX`).
+/// Lengths around the sizes of the buffers that tools read values into: empty, one byte, 256 bytes,
+/// a block, 64 KiB (`XATTR_SIZE_MAX`).
 const LENGTHS: [u64; 14] =
     [0, 1, 255, 256, 257, 1000, 3000, 4000, 4095, 4096, 4097, 16_384, 65_535, 65_536];
 

@@ -1,4 +1,4 @@
-//! The large corpora, spelled out item by item.
+//! The items of the large corpora.
 
 use super::item::{Body, Item, ItemKind};
 use super::numbers::{Numbers, mix, number_at};
@@ -7,7 +7,7 @@ use crate::segments::Segment;
 use crate::text::RawText;
 use crate::values::Timestamp;
 
-/// Returns a regular file whose contents and time follow from the seed and its number.
+/// Returns a regular file whose contents and time derive from the seed and its number.
 fn file(depth: usize, name: String, size: u64, seed: u64, number: u64) -> Item {
     let chance = number_at(seed, number);
     let mut item = Item::new(depth, name, ItemKind::Regular(Body::dense(size, chance)));
@@ -30,11 +30,11 @@ pub(super) fn flat(files: u64, size: u64, seed: u64) -> impl Iterator<Item = Ite
 }
 
 pub(super) fn nested(files: u64, dirs: u64, size: u64, seed: u64) -> impl Iterator<Item = Item> {
-    strewn((files, size), dirs, (0, 0), seed)
+    scattered((files, size), dirs, (0, 0), seed)
 }
 
 /// Small files and large ones, each spread over the directories, a directory's large ones first.
-pub(super) fn strewn(
+pub(super) fn scattered(
     (files, size): (u64, u64),
     dirs: u64,
     (large, large_size): (u64, u64),
@@ -43,8 +43,8 @@ pub(super) fn strewn(
     let dirs = dirs.max(1);
     (0..dirs).flat_map(move |dir| {
         let directory = Item::new(1, format!("d{dir:05}"), ItemKind::Directory);
-        // Large ones are numbered after the small ones, so that those are the same with them and
-        // without.
+        // Large files are numbered after the small ones, so that the small ones do not depend on
+        // their presence.
         let large = share(large, dirs, dir).map(move |number| {
             file(2, format!("large{number:04}"), large_size, seed, files.saturating_add(number))
         });
@@ -63,7 +63,7 @@ fn head_first(files: u64, dirs: u64, dir: u64) -> std::ops::Range<u64> {
 }
 
 /// Returns the numbers of the files that one of the directories gets, where there may be far fewer
-/// files than directories: they are at even distances.
+/// files than directories: the files are evenly spaced.
 fn share(files: u64, dirs: u64, dir: u64) -> std::ops::Range<u64> {
     let before = |dir: u64| (u128::from(files) * u128::from(dir)).div_ceil(u128::from(dirs)) as u64;
     before(dir)..before(dir + 1)
@@ -84,8 +84,8 @@ pub(super) fn sparse(size: u64, segments: u64, data_bytes: u64, seed: u64) -> Op
     let gaps = u128::from(segments.saturating_sub(1).max(1));
     let data = (0..segments)
         .map(|index| {
-            // In 128 bits, because index times size may be more than 64 hold. Segments begin on
-            // whole blocks where they can, so that neighbouring holes are real ones.
+            // In 128 bits, because index times size may exceed 64 bits. Segments begin on whole
+            // blocks if possible, so that the holes between them are real.
             let even = (u128::from(index) * u128::from(last_offset) / gaps) as u64;
             let offset = if index + 1 == segments { even } else { even & !4095 };
             Segment { offset, length: data_bytes.min(size) }
@@ -95,17 +95,17 @@ pub(super) fn sparse(size: u64, segments: u64, data_bytes: u64, seed: u64) -> Op
     Some(item)
 }
 
-/// How many files are put into one directory before the next one begins.
+/// Number of files in one directory before the next one begins.
 const FILES_PER_DIRECTORY: u64 = 40;
 
-/// How deep directories may be in each other.
+/// Maximum nesting depth of directories.
 const DEPTH_MAX: usize = 6;
 
 /// Two thirds of the sizes are within a factor of eight of the median, which fits what studies of
 /// file systems find (Agrawal et al., "A five-year study of file-system metadata", FAST 2007).
 const SIZE_SPREAD: f64 = 3.0;
 
-/// How many earlier files are remembered to be linked to.
+/// Number of earlier files that are kept as link targets.
 const LINKABLE_MAX: usize = 64;
 
 /// The items of a mixed corpus.
@@ -117,7 +117,7 @@ pub(super) struct Mixed {
     next_file: u64,
     next_link: u64,
     next_dir: u64,
-    /// The names of the directories down to the one at hand.
+    /// The names of the directories down to the current one.
     path: Vec<String>,
     left_in_directory: u64,
     linkable: Vec<RawText>,
@@ -139,7 +139,7 @@ impl Mixed {
         }
     }
 
-    /// Begins a directory that is in the one at hand, beside it, or beside one of its parents.
+    /// Begins a directory in the current one, beside it, or beside one of its parents.
     fn directory(&mut self) -> Item {
         let deepest = (self.path.len() + 1).min(DEPTH_MAX) as u64;
         let depth = self.numbers.between(1, deepest) as usize;

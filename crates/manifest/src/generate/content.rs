@@ -1,7 +1,8 @@
-//! Bytes that cannot be compressed and can be made again.
+//! Incompressible, reproducible bytes.
 //!
-//! A copier must not gain by compression, deduplication or zero detection, and a wrong byte must
-//! be seen, so contents look random; they follow from a seed, so nothing has to be kept.
+//! Contents look random, so that a copier cannot gain by compression, deduplication or zero
+//! detection, and a wrong byte is detected; they derive from a seed, so no reference copy is
+//! needed.
 
 use super::numbers::number_at;
 

@@ -1,9 +1,9 @@
-//! Puts the items of a tree on disk.
+//! Creates the items of a tree on disk.
 //!
-//! All work is relative to the directory at hand, so a flat corpus of 100,000 files costs four
+//! All work is relative to the current directory, so a flat corpus of 100,000 files costs four
 //! calls a file (create, write, time, close) and a chain of 100,000 directories is possible.
-//! Attributes of a directory are set when it is left, because its entries change its time; modes
-//! that would lock an ordinary user out are set last of all.
+//! Attributes of a directory are set on leaving it, because its entries change its time; modes that
+//! deny access to an ordinary user are set last.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -28,10 +28,10 @@ use crate::segments::Segment;
 use crate::values::{Rdev, Timestamp};
 use crate::xattrs::Xattr;
 
-/// How much is written at once; a multiple of 8, so that chunks begin at whole words.
+/// Size of one write; a multiple of 8, so that chunks begin at whole words.
 const WRITE_BYTES: usize = 1024 * 1024;
 
-/// Counts what was created.
+/// Counts of created entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generated {
     /// Entries with the root.
@@ -42,20 +42,20 @@ pub struct Generated {
     pub directories: u64,
     /// Bytes written, without holes.
     pub data_bytes: u64,
-    /// What the file system or the user's rights did not allow, and how often.
+    /// Counts of items that the file system or the user's permissions did not allow.
     pub skipped: BTreeMap<Feature, u64>,
 }
 
 /// Creates the directory `root` and the items in it.
 ///
-/// What needs rights that this process does not have, or a file system that this one is not
-/// (devices, foreign owners, extended attributes, ACLs, capabilities), is left out and counted
-/// in [`Generated::skipped`]. The umask does not matter. Nothing is synced.
+/// Items that need privileges that this process lacks, or features that this file system lacks
+/// (devices, foreign owners, extended attributes, ACLs, capabilities), are skipped and counted in
+/// [`Generated::skipped`]. The umask does not matter. Nothing is synced.
 ///
 /// # Errors
 ///
-/// Ends at the first entry that cannot be created; what was created stays. `EEXIST` if there is
-/// anything at `root`, `EINVAL` if an item is deeper than the directory before it allows.
+/// Ends at the first entry that cannot be created; the entries created so far stay. `EEXIST` if
+/// `root` exists, `EINVAL` if an item is deeper than the directory before it allows.
 pub fn create_tree(
     root: &Path,
     items: impl IntoIterator<Item = Item>,
@@ -67,7 +67,7 @@ pub fn create_tree(
     maker.finish()
 }
 
-/// Says whether an item is there now.
+/// Whether an item was created.
 enum Made {
     Yes,
     Skipped(Feature),
@@ -77,13 +77,13 @@ enum Made {
 struct Maker {
     root: OwnedFd,
     stack: DirStack,
-    /// The directories that are entered and not yet left, the root first.
+    /// The chain of entered directories, the root first.
     entered: Vec<Item>,
-    /// The path of the directory at hand.
+    /// The path of the current directory.
     path: Vec<u8>,
-    /// Modes that lock an ordinary user out, set at the end, the deepest first.
+    /// Modes that deny access to an ordinary user, set at the end, the deepest first.
     locked: Vec<(Vec<u8>, u16)>,
-    /// The bits that the kernel takes away from the mode of what is created.
+    /// The umask: bits that the kernel clears in the mode of new files.
     umask: u16,
     buffer: Vec<u8>,
     generated: Generated,
@@ -98,8 +98,8 @@ impl Maker {
             mkdirat(CWD, &name, Mode::from_raw_mode(0o777)).during(Action::Create)?;
             let fd = open_reading(Place::root(&name, RootLinks::Keep), OFlags::DIRECTORY)
                 .during(Action::Open)?;
-            // What is missing in the new directory's mode is what the umask takes away. Asking
-            // umask(2) would change it for all threads for a moment.
+            // The bits that are missing in the new directory's mode are the umask. umask(2) would
+            // change it for all threads for a moment.
             let umask = 0o777 & !Attributes::of(&fd)?.mode;
             fchmod(&fd, Mode::from_raw_mode(0o700)).during(Action::SetAttribute)?;
             let root = fcntl_dupfd_cloexec(&fd, 0).during(Action::Open)?;
@@ -212,8 +212,8 @@ impl Maker {
     fn write(&mut self, fd: &OwnedFd, body: &Body) -> Step<()> {
         let data_bytes: u64 = body.data.iter().map(|segment| segment.length).sum();
         if data_bytes < body.size {
-            // The size comes first: XFS allocates ahead of writes that extend a file, and would
-            // leave that in the holes.
+            // The size is set first: XFS preallocates on writes that extend a file, and the
+            // preallocation would fill the holes.
             retry(|| ftruncate(fd, body.size)).during(Action::Write)?;
         }
         for segment in &body.data {
@@ -246,8 +246,8 @@ impl Maker {
         Ok(())
     }
 
-    /// Opens the directory of a path relative to the root, one name after the other, because the
-    /// whole may be longer than `PATH_MAX`; `None` is the root.
+    /// Opens the directory of a path relative to the root, component by component, because the path
+    /// may be longer than `PATH_MAX`; `None` is the root.
     fn open_parent(&self, path: &[u8]) -> Step<(Option<OwnedFd>, CString)> {
         let as_name = |name: &[u8]| CString::new(name).map_err(|_| (Action::Open, Errno::INVAL));
         let mut dir: Option<OwnedFd> = None;
@@ -269,7 +269,7 @@ impl Maker {
         dir.unwrap_or(&self.root).as_fd()
     }
 
-    /// Leaves the directory at hand for its parent, and gives it its attributes.
+    /// Leaves the current directory for its parent, and sets its attributes.
     fn leave(&mut self) -> Result<(), Failure> {
         let here = |path: &[u8]| {
             let path = path.to_vec();
@@ -310,7 +310,7 @@ fn skip(generated: &mut Generated, feature: Feature) {
     *generated.skipped.entry(feature).or_default() += 1;
 }
 
-/// Counts a refusal for want of rights or of support as skipped; anything else is a failure.
+/// Counts a lack of permission or support as skipped; any other error is a failure.
 fn allow_refusal(
     result: rustix::io::Result<()>,
     feature: Feature,
@@ -325,9 +325,9 @@ fn allow_refusal(
     }
 }
 
-/// Sets attributes in the only order that keeps all of them: chown(2) takes setuid bits and
-/// capabilities away, a mode without write access forbids `user` attributes, chmod(2) changes an
-/// ACL's mask, and everything may touch the time.
+/// Sets attributes in the only order that keeps all of them: chown(2) clears setuid bits and
+/// capabilities, a mode without write access forbids `user` attributes, chmod(2) changes an ACL's
+/// mask, and every call may change the time.
 fn set_by_fd(
     fd: BorrowedFd<'_>,
     item: &Item,
@@ -350,7 +350,7 @@ fn set_by_fd(
     futimens(fd, &timestamps(item.mtime)).during(Action::SetAttribute)
 }
 
-/// Tells the attributes that go with the mode from all others.
+/// Returns whether an attribute belongs to the mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Namespace {
     System,
@@ -372,7 +372,7 @@ fn set_xattrs(
         };
         if found == namespace {
             match set(xattr) {
-                // More than this file system keeps for one entry.
+                // More than this file system stores for one entry.
                 Err(Errno::NOSPC | Errno::TOOBIG | Errno::RANGE) => skip(generated, feature),
                 result => allow_refusal(result, feature, generated)?,
             }
@@ -381,7 +381,7 @@ fn set_xattrs(
     Ok(())
 }
 
-/// Sets the attributes of what cannot be opened: links, FIFOs, sockets, devices.
+/// Sets the attributes of files that cannot be opened: links, FIFOs, sockets, devices.
 fn set_by_name(
     dir: BorrowedFd<'_>,
     name: &CString,

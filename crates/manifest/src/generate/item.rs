@@ -1,8 +1,7 @@
-//! What a generated tree is made of, before it is on disk.
+//! The items of a generated tree, before they are on disk.
 //!
-//! A tree is a sequence of items in the order of a walk that goes down before it goes on. Each
-//! says how deep it is, so that a corpus of millions of files streams from its recipe to disk
-//! and no tree is ever in memory.
+//! A tree is a sequence of items in depth-first order. Each item has its depth, so that a corpus of
+//! millions of files streams from its recipe to disk and no tree is ever in memory.
 
 use std::fmt;
 
@@ -13,28 +12,28 @@ use crate::text::RawText;
 use crate::values::{Rdev, Timestamp};
 use crate::xattrs::Xattr;
 
-/// Describes one entry to be created.
+/// One entry to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// How deep it is: 1 for an entry of the root. At most one more than the directory before
-    /// it, or as deep as the item before it, or less deep.
+    /// Its depth: 1 for an entry of the root. At most one more than that of the directory before
+    /// it, or at most that of any other item before it.
     pub depth: usize,
     /// Its name.
     pub name: RawText,
     /// What it is.
     pub kind: ItemKind,
-    /// The 12 permission bits; means nothing for a symbolic or hard link.
+    /// The 12 permission bits; unused for a symbolic or hard link.
     pub mode: u16,
-    /// The modification time; means nothing for a hard link.
+    /// The modification time; unused for a hard link.
     pub mtime: Timestamp,
-    /// User and group, if they are not to be those of this process.
+    /// User and group; `None` for those of this process.
     pub owner: Option<(u32, u32)>,
-    /// Extended attributes with ACLs and capabilities in their raw form. What is neither a regular
-    /// file nor a directory takes those of the `trusted` and `security` namespaces alone.
+    /// Extended attributes with ACLs and capabilities in their raw form. Only regular files and
+    /// directories can have attributes outside the `trusted` and `security` namespaces.
     pub xattrs: Vec<Xattr>,
 }
 
-/// Says what an item is.
+/// The kind of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
@@ -48,7 +47,7 @@ pub enum ItemKind {
     HardLink(RawText),
     /// A named pipe.
     Fifo,
-    /// A socket that nobody listens on.
+    /// A socket without a listener.
     Socket,
     /// A block device.
     BlockDevice(Rdev),
@@ -56,14 +55,14 @@ pub enum ItemKind {
     CharDevice(Rdev),
 }
 
-/// Describes the contents of a regular file.
+/// The contents of a regular file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
     /// The size in bytes.
     pub size: u64,
-    /// What is written, in order; the rest are holes. Beyond `size` nothing is written.
+    /// The data segments, in order; the rest are holes. Nothing is written beyond `size`.
     pub data: Vec<Segment>,
-    /// What the bytes follow from.
+    /// The seed of the bytes.
     pub seed: u64,
 }
 
@@ -87,7 +86,7 @@ impl Item {
     }
 }
 
-/// Names what not every file system or user can have in a tree, and what a test may not want.
+/// Features that a file system or user may lack, or that a test may exclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feature {
@@ -105,11 +104,11 @@ pub enum Feature {
     Sparse,
     /// Names that are not plain ASCII words.
     OddName,
-    /// Modes like 000 and setuid, which only root can see into or keep.
+    /// Modes like 000 and setuid, which only root can access or preserve.
     OddMode,
     /// Times before 1970 and after 2106.
     OddTime,
-    /// Foreign owners; only root may give files away.
+    /// Foreign owners; only root may change owners.
     Owner,
     /// Extended attributes of the `user` namespace.
     Xattr,

@@ -1,8 +1,8 @@
 //! Trees from a seed: the same seed gives the same tree, on any machine and at any time.
 //!
-//! `item` says what a tree is made of, `create` puts it on disk, `recipe` and `parse` name whole
-//! corpora, `bulk`, `attributes` and `random` spell them out, `odd` draws names and attributes, `content`
-//! makes the bytes, `numbers` the chance.
+//! `item` defines the items of a tree, `create` creates them on disk, `recipe` and `parse` name
+//! whole corpora, `bulk`, `attributes` and `random` list their items, `odd` draws names and
+//! attributes, `content` generates bytes, `numbers` random numbers.
 
 mod attributes;
 mod bulk;

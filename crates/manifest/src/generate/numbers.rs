@@ -1,9 +1,9 @@
-//! Numbers by chance, the same everywhere.
+//! Pseudorandom numbers, reproducible on every machine.
 //!
 //! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014) is a
-//! counter and a mixer, so that the n-th number can be had without those before it. Only integer
-//! arithmetic and the exactly rounded operations of floating point are used: no logarithm whose
-//! last digit would differ from one C library to the next.
+//! counter and a mixer, so that the n-th number can be computed without those before it. Only
+//! integer arithmetic and the exactly rounded operations of floating point are used: no logarithm
+//! whose last digit would differ from one C library to the next.
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -48,7 +48,7 @@ impl Numbers {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }
 
-    /// Says yes in `percent` of the cases.
+    /// Returns `true` in `percent` of the cases.
     pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

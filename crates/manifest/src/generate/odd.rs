@@ -1,7 +1,7 @@
 //! Names and attributes that tools get wrong.
 //!
-//! Every entry of these tables has broken a copier, a terminal or a script somewhere; the tests
-//! draw from them so that nobody has to remember them.
+//! Every entry of these tables has broken a copier, a terminal or a script; the tests draw from
+//! them.
 
 use super::numbers::Numbers;
 use crate::text::RawText;
@@ -11,9 +11,9 @@ use crate::xattrs::Xattr;
 /// `NAME_MAX` of `linux/limits.h`.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Draws an odd name; `unique` keeps two of one directory apart.
+/// Draws an odd name; `unique` makes it unique in its directory.
 pub(super) fn name(numbers: &mut Numbers, unique: u64) -> RawText {
-    // The number comes last, so that what is odd about the beginning stays.
+    // The number comes last, so that an odd beginning is preserved.
     const STEMS: [&[u8]; 20] = [
         b"\xff\xfe",
         b"latin\xe9",
@@ -39,7 +39,7 @@ pub(super) fn name(numbers: &mut Numbers, unique: u64) -> RawText {
     let mut name = numbers.pick(&STEMS.map(Stem)).0.to_vec();
     let unique = unique.to_string();
     if numbers.chance(15) {
-        // A name of the greatest length.
+        // A name of the maximum length.
         let filler = numbers.pick(b"nN ");
         name.resize(NAME_BYTES_MAX - unique.len(), filler.max(b' '));
     }
@@ -50,8 +50,7 @@ pub(super) fn name(numbers: &mut Numbers, unique: u64) -> RawText {
     name.into()
 }
 
-/// Wraps a table's entry, because a reference into it has no default that `pick` could fall back
-/// on.
+/// Wraps a table's entry, because `pick` needs a default and a reference has none.
 #[derive(Clone, Copy)]
 struct Stem(&'static [u8]);
 
@@ -121,7 +120,7 @@ pub(super) fn user_xattrs(numbers: &mut Numbers) -> Vec<Xattr> {
         .collect()
 }
 
-/// Returns an ACL that gives a named user and a named group some rights and agrees with `mode`,
+/// Returns an ACL that grants permissions to a named user and a named group and agrees with `mode`,
 /// in the kernel's form: version 2, then tag, rights and id of each entry in little-endian order
 /// (`linux/posix_acl_xattr.h`).
 pub(super) fn acl(name: &str, mode: u16, uid: u32, gid: u32) -> Xattr {

@@ -1,13 +1,13 @@
-//! The one line of text that names a corpus.
+//! The text form of a corpus, in one line.
 //!
-//! One table says which shapes there are, which keys they take and in which bounds; reading,
-//! showing and complaining all follow from it.
+//! One table lists the shapes, their keys and the bounds of each; parsing, display and error
+//! messages all use it.
 
 use std::fmt;
 
 use super::recipe::{Recipe, Shape};
 
-/// Says how a value is written.
+/// The text form of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Count,
@@ -23,7 +23,7 @@ struct Key {
     high: u64,
 }
 
-/// One shape: its name, its keys, and how it comes from their values in the same order.
+/// One shape: its name, its keys, and its constructor from their values in the same order.
 struct Entry {
     name: &'static str,
     keys: &'static [Key],
@@ -38,14 +38,14 @@ const fn bytes(name: &'static str, default: u64, low: u64, high: u64) -> Key {
     Key { name, unit: Unit::Bytes, default, low, high }
 }
 
-/// More entries than that fit on no file system of a test machine.
+/// No file system of a test machine can hold more entries.
 const FILES_MAX: u64 = 1_000_000_000;
 
 /// The largest file that the page cache of Linux can hold the offsets of (`MAX_LFS_FILESIZE`),
 /// rounded down.
 const SIZE_MAX: u64 = 1 << 62;
 
-/// 100,000 is what haul promises; a chain must end somewhere.
+/// haul supports at least 100,000; this bounds a chain.
 const DEPTH_MAX: u64 = 10_000_000;
 
 /// Their names, of 15 bytes each, just fit into the longest list (`XATTR_LIST_MAX`).
@@ -73,7 +73,7 @@ const TABLE: [Entry; 8] = [
         },
     },
     Entry {
-        name: "strewn",
+        name: "scattered",
         keys: &[
             count("files", 1000, 0, FILES_MAX),
             count("dirs", 20, 1, FILES_MAX),
@@ -83,7 +83,7 @@ const TABLE: [Entry; 8] = [
         ],
         build: |values| {
             let &[files, dirs, size, large, large_size] = values else { return None };
-            Some(Shape::Strewn { files, dirs, size, large, large_size })
+            Some(Shape::Scattered { files, dirs, size, large, large_size })
         },
     },
     Entry {
@@ -136,28 +136,28 @@ const TABLE: [Entry; 8] = [
     },
 ];
 
-/// Every shape takes it.
+/// The key that every shape takes.
 const SEED: Key = count("seed", 0, 0, u64::MAX);
 
-/// Says why a recipe cannot be read. `Display` names the part that is wrong and what would be
-/// right, in one line without escapes: what is shown of the input is escaped.
+/// A recipe that cannot be parsed. `Display` names the wrong part and the valid values, in one
+/// line; quoted input is escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// There is no such shape.
+    /// The shape is unknown.
     Shape {
-        /// What was given.
+        /// The given text.
         given: String,
     },
-    /// The shape has no such key.
+    /// The shape does not have this key.
     Key {
         /// The shape.
         shape: &'static str,
-        /// What was given.
+        /// The given text.
         given: String,
     },
     /// A part is not of the form `key=value`.
     Pair {
-        /// What was given.
+        /// The given text.
         given: String,
     },
     /// A key is given twice.
@@ -169,11 +169,11 @@ pub enum ParseError {
     Value {
         /// The key.
         key: &'static str,
-        /// What was given.
+        /// The given text.
         given: String,
-        /// The smallest number that is right.
+        /// The smallest valid number.
         low: u64,
-        /// The largest number that is right.
+        /// The largest valid number.
         high: u64,
     },
 }
@@ -199,7 +199,7 @@ impl fmt::Display for ParseError {
             Self::Twice { key } => write!(f, "'{key}' is given twice"),
             Self::Value { key, given, low, high } => write!(
                 f,
-                "'{key}={}' is not right: '{key}' takes a number from {low} to {high}{}",
+                "'{key}={}' is not valid: '{key}' takes a number from {low} to {high}{}",
                 shown(given),
                 if is_bytes(key) { ", with K, M, G or T for powers of 1024" } else { "" }
             ),
@@ -214,14 +214,14 @@ fn is_bytes(name: &str) -> bool {
     keys.any(|key| key.name == name && key.unit == Unit::Bytes)
 }
 
-/// Reads the name of a corpus: a shape, and after a colon its keys and values, separated by
+/// Parses the name of a corpus: a shape, and after a colon its keys and values, separated by
 /// commas. Keys that are not given have defaults, `seed` is 0.
 ///
 /// | shape | keys |
 /// | --- | --- |
 /// | `flat` | `files=1000`, `size=1K` |
 /// | `nested` | `files=1000`, `dirs=20`, `size=1K` |
-/// | `strewn` | `files=1000`, `dirs=20`, `size=1K`, `large=20`, `large-size=64M` |
+/// | `scattered` | `files=1000`, `dirs=20`, `size=1K`, `large=20`, `large-size=64M` |
 /// | `mixed` | `files=1000`, `median=4K`, `cap=64M` |
 /// | `deep` | `depth=1000`, `name=1` |
 /// | `sparse` | `size=5G`, `segments=8`, `data=64K` |
@@ -232,7 +232,7 @@ fn is_bytes(name: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Names the first part that is wrong and what would be right.
+/// Names the first wrong part and the valid values.
 ///
 /// ```
 /// use haul_manifest::{Shape, parse_recipe};
@@ -296,8 +296,8 @@ pub(super) fn describe(recipe: &Recipe) -> String {
     let (name, values) = match recipe.shape {
         Shape::Flat { files, size } => ("flat", vec![files, size]),
         Shape::Nested { files, dirs, size } => ("nested", vec![files, dirs, size]),
-        Shape::Strewn { files, dirs, size, large, large_size } => {
-            ("strewn", vec![files, dirs, size, large, large_size])
+        Shape::Scattered { files, dirs, size, large, large_size } => {
+            ("scattered", vec![files, dirs, size, large, large_size])
         }
         Shape::Mixed { files, median, cap } => ("mixed", vec![files, median, cap]),
         Shape::Deep { depth, name } => ("deep", vec![depth, name]),

@@ -1,7 +1,7 @@
 //! Small trees of everything, for property tests.
 //!
-//! A corpus for timing has to be like the world; a tree for testing has to be unlike it, and
-//! full of corners. All kinds of entries occur, and every table of odd things is drawn from.
+//! A corpus for timing must be realistic; a tree for testing must contain many corner cases. All
+//! kinds of entries occur, with values from every table of odd names and attributes.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,16 @@ use crate::segments::Segment;
 use crate::text::RawText;
 use crate::values::{Rdev, Timestamp};
 
-/// Bounds a random tree.
+/// Bounds of a random tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many entries at most, without the root.
+    /// Maximum number of entries, without the root.
     pub entries: u64,
-    /// How deep entries are at most; 1 allows no directory with entries.
+    /// Maximum depth of entries; 1 allows no directory with entries.
     pub depth: usize,
-    /// The size of files without holes at most, in bytes. Files with holes may be 64 times as
-    /// large.
+    /// Maximum size in bytes of files without holes. Files with holes may be 64 times as large.
     pub file_bytes: u64,
-    /// What must not occur.
+    /// Features that must not occur.
     pub without: Vec<Feature>,
 }
 
@@ -33,9 +32,9 @@ impl Default for Limits {
     }
 }
 
-/// Returns the items of a tree that follows from `seed` alone, for [`crate::create_tree`].
+/// Returns the items of a tree that depends only on `seed`, for [`crate::create_tree`].
 ///
-/// Needs no rights and no file system: what these do not allow is left out when the tree is
+/// Independent of permissions and file system: unsupported items are skipped when the tree is
 /// created. Memory grows with the number of entries.
 #[must_use]
 pub fn random_tree(seed: u64, limits: &Limits) -> Vec<Item> {
@@ -58,13 +57,13 @@ struct RandomTree<'a> {
     numbers: Numbers,
     limits: &'a Limits,
     items: Vec<Item>,
-    /// The names of the directories down to the one at hand.
+    /// The names of the directories down to the current one.
     path: Vec<RawText>,
-    /// The names that are taken in each of them, the root first.
+    /// The names in use in each of them, the root first.
     taken: Vec<HashSet<RawText>>,
-    /// The paths of what may get a further name.
+    /// The paths of possible hard link targets.
     linkable: Vec<RawText>,
-    /// The last name that was given.
+    /// The last name drawn.
     sibling: RawText,
 }
 
@@ -91,7 +90,7 @@ impl RandomTree<'_> {
         self.items.push(item);
     }
 
-    /// Goes on in a new directory, mostly; some stay empty.
+    /// Usually enters a new directory; some stay empty.
     fn descend(&mut self, name: &RawText) {
         if self.path.len() + 1 < self.limits.depth && self.numbers.chance(80) {
             self.path.push(name.clone());
@@ -109,7 +108,7 @@ impl RandomTree<'_> {
         let is_odd = self.numbers.chance(40) && self.allows(Feature::OddName);
         let name = if is_odd { odd::name(&mut self.numbers, unique) } else { plain };
         let is_new = self.taken.last_mut().is_none_or(|taken| taken.insert(name.clone()));
-        // The number of the item is unique in the whole tree, and no other name begins so.
+        // The number of the item is unique in the whole tree, and no other name has this prefix.
         if is_new { name } else { format!("again-{unique}").into() }
     }
 
@@ -146,7 +145,7 @@ impl RandomTree<'_> {
         }
     }
 
-    /// Draws a size: nothing, little, around a block, or anything.
+    /// Draws a size: zero, small, around a block, or any.
     fn size(&mut self) -> u64 {
         let size = match self.numbers.below(5) {
             0 => 0,

@@ -1,7 +1,7 @@
-//! Corpora by name: what benchmarks, tests and xtask copy and delete.
+//! Named corpora, which benchmarks, tests and xtask copy and delete.
 //!
-//! A recipe is plain data with one line of text for it, so that a scenario, a report and a
-//! command line mean the same tree by the same words.
+//! A recipe is plain data with a text form of one line, so that a scenario, a report and a command
+//! line use the same name for the same tree.
 
 use std::fmt;
 use std::path::Path;
@@ -16,101 +16,101 @@ use super::parse::describe;
 use super::random::{Limits, random_tree};
 use crate::failure::Failure;
 
-/// Names a tree that can be generated. Its text, which [`crate::parse_recipe`] reads back, is
-/// what `Display` shows: `nested:files=50000,dirs=200,size=1024,seed=0`.
+/// A tree that can be generated. Its text form, which [`crate::parse_recipe`] reads back, is what
+/// `Display` shows: `nested:files=50000,dirs=200,size=1024,seed=0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Recipe {
-    /// What the tree looks like.
+    /// The shape of the tree.
     pub shape: Shape,
-    /// What contents, times and chance follow from.
+    /// The seed of contents, times and random choices.
     pub seed: u64,
 }
 
-/// Says what a generated tree looks like. Sizes are in bytes.
+/// The shape of a generated tree. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Files of one size in one directory.
     Flat {
-        /// How many files.
+        /// Number of files.
         files: u64,
         /// The size of each.
         size: u64,
     },
-    /// Files of one size, spread evenly over directories that lie side by side.
+    /// Files of one size, spread evenly over sibling directories.
     Nested {
-        /// How many files in all.
+        /// Total number of files.
         files: u64,
-        /// How many directories.
+        /// Number of directories.
         dirs: u64,
         /// The size of each file.
         size: u64,
     },
-    /// Files of one size, spread evenly over directories that lie side by side, and some large ones
-    /// spread evenly among them: a build tree with its archives.
-    Strewn {
-        /// How many small files in all.
+    /// Files of one size, spread evenly over sibling directories, and some large ones spread evenly
+    /// among them: a build tree with its archives.
+    Scattered {
+        /// Total number of small files.
         files: u64,
-        /// How many directories.
+        /// Number of directories.
         dirs: u64,
         /// The size of each small file.
         size: u64,
-        /// How many large files in all.
+        /// Total number of large files.
         large: u64,
         /// The size of each large file.
         large_size: u64,
     },
     /// Files of very different sizes in directories up to six deep, with symbolic links (3 in 100
-    /// files), hard links (2) and odd names (1): somebody's home.
+    /// files), hard links (2) and odd names (1), like a home directory.
     Mixed {
-        /// How many names of regular files; symbolic links come on top.
+        /// Number of names of regular files; symbolic links are additional.
         files: u64,
-        /// The size that half of the files do not reach.
+        /// The median size.
         median: u64,
         /// The largest size.
         cap: u64,
     },
-    /// Directories each in the other, and a small file in the last one.
+    /// A chain of nested directories, and a small file in the last one.
     Deep {
-        /// How many directories.
+        /// Number of directories.
         depth: u64,
-        /// The length of each one's name.
+        /// The length of each name.
         name: u64,
     },
-    /// One file with holes: segments of data at even distances, the first at the beginning and
-    /// the last at the end.
+    /// One file with holes: evenly spaced segments of data, the first at the beginning and the last
+    /// at the end.
     Sparse {
         /// The size of the file.
         size: u64,
-        /// How many data segments.
+        /// Number of data segments.
         segments: u64,
         /// The length of each segment.
         data: u64,
     },
-    /// Files and directories with extended attributes of the lengths at which tools go wrong, and a
-    /// file with many. What the file system does not take is skipped.
+    /// Files and directories with extended attributes of lengths at which tools are known to fail,
+    /// and a file with many. Attributes that the file system does not support are skipped.
     Attributes {
         /// The longest value.
         size: u64,
-        /// How many attributes the file with many has.
+        /// Number of attributes of the file with many.
         names: u64,
     },
     /// A small tree of all kinds of entries, see [`random_tree`].
     Random {
-        /// How many entries at most.
+        /// Maximum number of entries.
         entries: u64,
     },
 }
 
 impl Recipe {
-    /// Returns the items of the tree one after the other.
+    /// Returns an iterator over the items of the tree.
     pub fn items(&self) -> Box<dyn Iterator<Item = Item>> {
         let seed = self.seed;
         match self.shape {
             Shape::Flat { files, size } => Box::new(bulk::flat(files, size, seed)),
             Shape::Nested { files, dirs, size } => Box::new(bulk::nested(files, dirs, size, seed)),
-            Shape::Strewn { files, dirs, size, large, large_size } => {
-                Box::new(bulk::strewn((files, size), dirs, (large, large_size), seed))
+            Shape::Scattered { files, dirs, size, large, large_size } => {
+                Box::new(bulk::scattered((files, size), dirs, (large, large_size), seed))
             }
             Shape::Mixed { files, median, cap } => Box::new(Mixed::new(files, median, cap, seed)),
             Shape::Deep { depth, name } => Box::new(bulk::deep(depth, name, seed)),
@@ -127,7 +127,7 @@ impl Recipe {
         }
     }
 
-    /// Creates the directory `root` and the tree in it; nothing may be there before.
+    /// Creates the directory `root` and the tree in it; `root` must not exist.
     ///
     /// # Errors
     ///
