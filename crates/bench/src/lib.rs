@@ -1,14 +1,14 @@
-//! Measures commands as black boxes: which way of copying is fastest *here*, with evidence.
+//! Measures commands as black boxes: which tool copies fastest on this machine.
 //!
-//! This is the referee for every speed claim of this project, so it knows nothing of how haul
-//! works: haul and its peers are command lines. A session runs *cases* (a scenario on a ground in a
-//! state of the cache); in each round of a case every tool runs once, in random order, on a fresh
-//! copy of the same file system; the first result of each tool is compared with the source byte by
-//! byte, and who copies wrongly is never ranked.
+//! All speed claims of this project are measured with this crate, so it does not depend on haul's
+//! implementation: haul and its peers are command lines. A session runs *cases* (a scenario in a
+//! workspace in a cache state); in each round of a case every tool runs once, in random order, on a
+//! fresh copy of the same file system. The first result of each tool is compared with the source
+//! byte by byte, and a tool with a wrong result is never ranked.
 //!
 //! * [`BenchOptions`] goes in, [`run`] does the work, [`Results`] come out: plain data.
-//! * [`Monitor`] hears of progress; an `AtomicBool` stops everything, tidily.
-//! * [`CallCounter`] is the seam for a tracer.
+//! * [`Monitor`] receives progress events; an `AtomicBool` stops the session, which then cleans up.
+//! * [`CallCounter`] is the interface to a tracer.
 //! * [`render`] has pure functions from results to text, HTML, SVG.
 //! * [`stats`] has the statistics.
 //!
@@ -21,7 +21,6 @@
     reason = "figures of measurements are far below 2^52, and those cut to integers are positive"
 )]
 
-mod ground;
 mod measure;
 mod publish;
 pub mod render;
@@ -32,11 +31,8 @@ mod tool;
 mod trouble;
 mod tune;
 pub mod units;
+mod workspace;
 
-pub use ground::{
-    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, Space, SpecError, Swept,
-    file_system_of, space, sweep,
-};
 pub use measure::{CacheUse, DeviceUse, Pressure, Sample, Stall};
 pub use scenario::{
     Definition, SCENARIOS, Scale, Scenario, ScenarioError, Volume, Work, parse_scenario,
@@ -54,4 +50,8 @@ pub use trouble::{Result, Trouble};
 pub use tune::{
     Choice, PROFILE_VERSION, Profile, TUNE_SCENARIOS, TuneOptions, profile_file_name, profiles,
     tune, tune_session, write_profile,
+};
+pub use workspace::{
+    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, Space, SpecError, Swept,
+    file_system_of, space, sweep,
 };

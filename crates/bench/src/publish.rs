@@ -1,7 +1,7 @@
-//! Files that are written for somebody: reports, profiles.
+//! Output files: reports and profiles.
 //!
-//! Root often writes them into folders where others may make things. So nothing that is there is
-//! opened: a new file gets the name when it is complete, and a symbolic link of that name is
+//! Root often writes them into directories where other users may create files. So no existing file
+//! is opened: a new file gets the name when it is complete, and a symbolic link of that name is
 //! replaced, not followed.
 
 use std::ffi::{CStr, CString};
@@ -17,7 +17,7 @@ use haul_sys::process::random;
 
 use crate::trouble::{Result, Trouble};
 
-/// A folder that files are published in.
+/// A directory for output files.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     path: PathBuf,
@@ -29,7 +29,7 @@ fn call_name(name: &[u8]) -> Result<CString> {
 }
 
 impl Publisher {
-    /// Opens a folder, which is made if it is not there.
+    /// Opens a directory, which is created if it does not exist.
     pub(crate) fn new(path: &Path) -> Result<Publisher> {
         std::fs::create_dir_all(path).map_err(Trouble::file("create", path))?;
         let name = call_name(path.as_os_str().as_encoded_bytes())?;
@@ -38,14 +38,14 @@ impl Publisher {
         Ok(Publisher { path: path.to_owned(), folder })
     }
 
-    /// Fails if no file can be made in the folder.
+    /// Fails if no file can be created in the directory.
     pub(crate) fn probe(&self) -> Result<()> {
         let (name, _file) = self.new_file()?;
         self.remove(&name)
     }
 
-    /// Writes a file. What had the name before is replaced in one step, so that a reader sees the
-    /// old one or the new one.
+    /// Writes a file. An existing file is replaced atomically, so that a reader sees the old one or
+    /// the new one.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path.join(name);
         let (temporary, mut file) = self.new_file()?;
@@ -58,7 +58,7 @@ impl Publisher {
                     .map_err(Trouble::call("replace", &path))
             });
         if done.is_err() {
-            // The first failure is the one to tell.
+            // The first failure is the one to report.
             let _removed = self.remove(&temporary);
         }
         done

@@ -1,6 +1,6 @@
-//! Why a benchmark cannot go on: data, not text, so that the caller decides how to say it.
+//! Errors that end a benchmark, as data, so that the caller formats the message.
 //!
-//! A tool that fails is a *result* and is not found here.
+//! A tool that fails is a *result* and not an error.
 
 use std::fmt;
 use std::io;
@@ -9,68 +9,68 @@ use std::path::{Path, PathBuf};
 use haul_manifest::Failure;
 use haul_sys::CallError;
 
-/// What stopped a benchmark.
+/// An error that ends a benchmark.
 #[derive(Debug)]
 pub enum Trouble {
-    /// Somebody asked to stop.
+    /// The session was interrupted.
     Interrupted,
-    /// The folder has something in it that is not ours.
+    /// The directory has entries that no run created.
     ForeignFolder {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// The names of what is in it, in order.
+        /// The sorted names of its entries.
         found: Vec<String>,
     },
-    /// A path means something else than a moment ago: somebody else exchanged it.
+    /// A path refers to another file than before: another process replaced it.
     Exchanged(PathBuf),
-    /// Another benchmark, which still runs, has the folder.
+    /// Another running benchmark uses the directory.
     BusyFolder {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// The process that has it.
+        /// The process that uses it.
         pid: u32,
     },
-    /// There is not enough room.
+    /// There is not enough space.
     NoSpace {
         /// Where.
         path: PathBuf,
         /// How many bytes are needed.
         needed_bytes: u64,
-        /// How many there are.
+        /// Their total number.
         available_bytes: u64,
     },
-    /// What was asked for cannot be done.
+    /// The request is not supported.
     Unfit(&'static str),
-    /// Something could not be done with a file.
+    /// An operation on a file failed.
     File {
-        /// What was being done; follows "cannot".
+        /// The action; follows "cannot".
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: io::Error,
     },
     /// A kernel call failed.
     Call {
-        /// What was being done; follows "cannot".
+        /// The action; follows "cannot".
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
         /// The call and its errno.
         error: CallError,
     },
-    /// The corpus could not be made or taken away.
+    /// The corpus could not be created or removed.
     Corpus {
         /// Its root.
         path: PathBuf,
-        /// What failed.
+        /// The failure.
         failure: Failure,
     },
     /// A helper such as `mount` failed.
     Helper {
         /// The command.
         command: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
 }
@@ -97,14 +97,14 @@ impl Trouble {
         move |failure| Trouble::Corpus { path, failure }
     }
 
-    /// Says what to try, where there is something.
+    /// Returns a hint on what to try, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Trouble::ForeignFolder { .. } => Some(
-                "name an empty folder or one that is not there yet, or move away what is in it",
-            ),
-            Trouble::Exchanged(_) => Some("name a folder in which nobody else may rename things"),
+            Trouble::ForeignFolder { .. } => {
+                Some("name an empty folder or a new one, or move away what is in it")
+            }
+            Trouble::Exchanged(_) => Some("name a folder in which no other user may rename files"),
             Trouble::BusyFolder { .. } => Some("wait for it to end, or name another folder"),
             Trouble::NoSpace { .. } => {
                 Some("choose smaller scenarios (nested-small:files=1000), or another place")
@@ -125,14 +125,14 @@ impl fmt::Display for Trouble {
                 write!(f, "{path:?} is not empty: {} was not made by haul bench", few(found))
             }
             Trouble::Exchanged(path) => {
-                write!(f, "{path:?} was exchanged by somebody else, and is left alone")
+                write!(f, "{path:?} was replaced by another process, and is left unchanged")
             }
             Trouble::BusyFolder { path, pid } => {
                 write!(f, "{path:?} is in use by another benchmark (process {pid})")
             }
             Trouble::NoSpace { path, needed_bytes, available_bytes } => {
                 let (needed, available) = (needed_bytes >> 20, available_bytes >> 20);
-                write!(f, "{path:?} has {available} MiB of room, {needed} MiB are needed")
+                write!(f, "{path:?} has {available} MiB of free space, {needed} MiB are needed")
             }
             Trouble::Unfit(reason) => f.write_str(reason),
             Trouble::File { action, path, error } => {
@@ -145,7 +145,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Shows the first of some names, and how many more there are.
+/// Formats the first of some names, and the number of the others.
 fn few(names: &[String]) -> String {
     match names {
         [] => "something".to_owned(),

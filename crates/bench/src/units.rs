@@ -1,6 +1,6 @@
-//! Figures as people read them: three digits and a unit.
+//! Formats of figures: three digits and a unit.
 
-/// Shows seconds: `1.23 s`, `45.6 ms`, `7.89 µs`.
+/// Formats seconds: `1.23 s`, `45.6 ms`, `7.89 µs`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
@@ -11,7 +11,7 @@ pub fn seconds(value: f64) -> String {
     format!("{} {unit}", digits(scaled))
 }
 
-/// Shows bytes in powers of 1024: `512 B`, `1 KiB`, `2.50 MiB`.
+/// Formats bytes in powers of 1024: `512 B`, `1 KiB`, `2.50 MiB`.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     let mut scaled = value as f64;
@@ -30,7 +30,7 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// Shows a count with thin grouping by commas: `50,000`.
+/// Formats a count with commas: `50,000`.
 #[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -44,7 +44,7 @@ pub fn count(value: u64) -> String {
     shown
 }
 
-/// Shows a ratio: `0.57`, `12.3`.
+/// Formats a ratio: `0.57`, `12.3`.
 #[must_use]
 pub fn ratio(value: f64) -> String {
     match value.abs() {
@@ -55,7 +55,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Shows three significant digits of what is between 0.001 and a million.
+/// Formats a value between 0.001 and a million with three significant digits.
 fn digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),

@@ -7,7 +7,7 @@ use haul_bench::{Backing, CacheState, GroundSpec};
 
 use crate::support::{ignored, names, options, session, tool};
 
-/// Says whether a file system can be made here; if not, says so on standard error.
+/// Returns whether a file system can be created here; if not, reports it on standard error.
 fn can_make(file_system: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let loops = Path::new("/dev/loop-control").exists() && Path::new("/dev/shm").exists();
@@ -23,7 +23,7 @@ fn can_make(file_system: &str) -> bool {
     fine
 }
 
-/// Returns what in memory belongs to this process.
+/// Returns the entries in memory that belong to this process.
 fn ours() -> Vec<String> {
     let prefix = format!("haul-bench-{}-", std::process::id());
     names(Path::new("/dev/shm")).into_iter().filter(|name| name.starts_with(&prefix)).collect()
@@ -36,7 +36,7 @@ fn loops_of_ours() -> String {
     listed.lines().filter(|line| line.contains(&prefix)).collect()
 }
 
-/// Tests run side by side in one process, and all of them look at what it left.
+/// Tests run in parallel in one process, and all of them check what it left.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn alone() -> std::sync::MutexGuard<'static, ()> {
@@ -97,7 +97,7 @@ fn images_on_a_disk_work_too() {
     }
     let work = tempfile::tempdir_in(std::env::temp_dir()).unwrap();
     let ground = GroundSpec::fresh("ext4", Backing::Disk(work.path().to_owned())).unwrap();
-    // Tools go by paths that nobody else can change, wherever the images are.
+    // Tools use paths that no other user can change, wherever the images are.
     let tools =
         vec![tool("cp", "case {target} in /dev/shm/haul-bench-*) cp {source} {target};; esac")];
     let (results, _) = session(&options("huge:size=8M", ground, tools, work.path()), None);

@@ -1,4 +1,4 @@
-//! What killed runs leave, and what only looks like it.
+//! Directories that killed runs leave, and others that look similar.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -15,10 +15,10 @@ const SMALL: &str = "nested-small:files=40,dirs=4";
 /// A name that a run may have chosen.
 const NAME: &str = "haul-bench-99-0a1b2c3d";
 
-/// Process ids come again, so the same id with another start is somebody else.
+/// Process ids are reused, so the same id with another start time is another process.
 const GONE: &str = "pid 1\nstarted 12345678901\n";
 
-/// Writes the marker that a run leaves which is gone.
+/// Writes the marker of a run that has ended.
 fn mark(folder: &Path, owner: &str, made: &[&str]) {
     let inode = fs::metadata(folder).unwrap().ino();
     let lines: String = made.iter().map(|name| format!("made {name}\n")).collect();
@@ -28,7 +28,7 @@ fn mark(folder: &Path, owner: &str, made: &[&str]) {
     fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Makes a folder such as a killed run leaves.
+/// Creates a directory like that of a killed run.
 fn leave(folder: &Path, made: &[&str]) {
     fs::create_dir(folder).unwrap();
     for name in made {
@@ -48,7 +48,7 @@ fn sweep_one(base: &Path) -> Option<Swept> {
     swept.pop()
 }
 
-/// Runs a session on a folder, and returns why it was refused.
+/// Runs a session on a directory, and returns the error.
 fn refusal(folder: &Path, work: &Path) -> Trouble {
     let tools = vec![tool("cp", "cp -R {source} {target}")];
     session(&options(SMALL, folder_ground(folder), tools, work), None).0.unwrap_err()
@@ -70,11 +70,11 @@ fn what_a_killed_run_left_is_taken_over_and_swept() {
         leave(folder, &["corpus", "run-1", "run.img"]);
     }
     let tools = vec![tool("cp", "cp -R {source} {target}")];
-    let (results, heard) =
+    let (results, events) =
         session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
     assert_eq!(results.unwrap().cases[0].runs.len(), 2);
     assert!(names(work.path()).is_empty(), "{:?}", names(work.path()));
-    assert!(heard.iter().any(|event| event.contains("removed what an earlier run left")));
+    assert!(events.iter().any(|event| event.contains("removed what an earlier run left")));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn a_folder_with_something_in_it_is_refused_and_left_alone() {
     assert!(matches!(&trouble, Trouble::ForeignFolder { path, found }
         if *path == precious && *found == expected));
     assert!(trouble.to_string().contains("\"thesis\" (and 1 more)"), "{trouble}");
-    assert!(trouble.hint().unwrap().contains("move away what is in it"));
+    assert!(trouble.hint().unwrap().contains("or move away what is in it"));
     assert_eq!(names(&precious), ["thesis", "zoo"]);
     assert_eq!(names(work.path()), ["precious"]);
-    // A marker that is not ours does not help.
+    // A marker of another process is not accepted.
     fs::write(precious.join(MARKER), "hello").unwrap();
     assert!(matches!(refusal(&precious, work.path()), Trouble::ForeignFolder { .. }));
     // One of a process that still runs is respected.
@@ -114,13 +114,13 @@ fn what_was_put_beside_the_leavings_of_a_killed_run_stays_and_so_do_they() {
         let trouble = refusal(&scratch, work.path());
         assert!(matches!(&trouble, Trouble::ForeignFolder { found, .. } if *found == [name]));
         assert_eq!(names(&scratch), before);
-        // The same where the next run only passes by.
+        // The same if the next run only sweeps the directory.
         let stale = work.path().join(NAME);
         fs::rename(&scratch, &stale).unwrap();
         let swept = sweep_one(work.path()).unwrap();
         assert!(matches!(swept.trouble, Some(Trouble::ForeignFolder { .. })), "{swept:?}");
         assert_eq!(names(&stale), before);
-        // The way out: it is moved away.
+        // The user resolves it by moving the file away.
         fs::remove_file(stale.join(name)).unwrap();
         assert!(sweep_one(work.path()).unwrap().trouble.is_none());
         assert!(names(work.path()).is_empty());
@@ -140,7 +140,8 @@ fn a_run_that_goes_on_in_another_container_is_known_by_its_lock() {
     assert!(sweep_one(work.path()).unwrap().trouble.is_none());
 }
 
-/// Makes a folder in which everything must stay, and what would be removed from it.
+/// Creates a directory in which everything must stay, and the files that a wrong sweep would
+/// remove.
 fn victim(base: &Path) -> PathBuf {
     let victim = base.join("victim");
     fs::create_dir_all(victim.join("sub")).unwrap();
@@ -266,7 +267,7 @@ fn a_loop_device_that_a_killed_run_left_is_detached_and_no_other() {
     let folder = work.path().join(NAME);
     leave(&folder, &["run.img", "template.img"]);
     let (ours, other) = (folder.join("run.img"), work.path().join("other"));
-    // An image with a second name may be somebody's in use.
+    // An image with a second name may be in use by another process.
     fs::hard_link(folder.join("template.img"), &other).unwrap();
     let attached: Vec<_> = [&ours, &other]
         .into_iter()
@@ -309,8 +310,8 @@ fn root_is_warned_where_others_may_rename_the_folders_above() {
         std::os::unix::fs::chown(&above, Some(owner), None).unwrap();
         let tools = vec![tool("cp", "cp -R {source} {target}")];
         let ground = folder_ground(&above.join("scratch"));
-        let (_, heard) = session(&options(SMALL, ground, tools, work.path()), None);
-        let warned = heard.iter().any(|event| event.contains("may rename a folder above"));
+        let (_, events) = session(&options(SMALL, ground, tools, work.path()), None);
+        let warned = events.iter().any(|event| event.contains("may rename a folder above"));
         assert_eq!(warned, expected, "{mode:o} {owner}");
     }
 }

@@ -1,4 +1,4 @@
-//! Real runs in folders, which need no rights.
+//! Real runs in directories, which need no privileges.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn who_copies_wrongly_is_flagged_and_never_ranked() {
         tool("missing", "/no/such/program {source} {target}"),
     ];
     let scratch = work.path().join("scratch");
-    let (results, heard) =
+    let (results, events) =
         session(&options(SMALL, folder_ground(&scratch), tools, work.path()), None);
     let results = results.unwrap();
     let case = &results.cases[0];
@@ -34,7 +34,7 @@ fn who_copies_wrongly_is_flagged_and_never_ranked() {
     assert_eq!(*fault("exits"), Fault::Exit { status: 3, stderr: "no luck".to_owned() });
     assert!(matches!(fault("missing"), Fault::NotStarted(_)));
     assert_eq!(case.runs_of("cp").count(), 2);
-    assert!(heard.iter().any(|event| event.contains("distort")), "a folder is warned of loudly");
+    assert!(events.iter().any(|event| event.contains("distort")), "a folder is warned of loudly");
     assert!(names(work.path()).is_empty(), "everything is gone");
     let run = &case.runs_of("cp").next().unwrap().measured;
     assert!(run.wall_s > 0.0 && run.max_rss_bytes > 0);
@@ -53,7 +53,10 @@ fn a_deletion_that_leaves_something_is_flagged() {
         session(&options(scenario, folder_ground(&scratch), tools, work.path()), None);
     let case = &results.unwrap().cases[0];
     assert_eq!(case.runs_of("rm").count(), 2);
-    assert_eq!(case.fault_of("half").unwrap().fault, Fault::Wrong("something is left".to_owned()));
+    assert_eq!(
+        case.fault_of("half").unwrap().fault,
+        Fault::Wrong("the target still exists".to_owned())
+    );
 }
 
 #[test]
@@ -80,7 +83,8 @@ fn cold_files_are_cold_or_said_to_be_warm() {
     for run in &case.runs {
         match run.measured.cache.source_before {
             Some(0) => {}
-            // tmpfs cannot be cooled, and somebody may have the pages mapped.
+            // tmpfs cannot be dropped from the cache, and another process may have the pages
+            // mapped.
             Some(_) => {
                 assert!(case.ground.warnings.iter().any(|text| text.contains("partly warm")));
             }
@@ -113,8 +117,8 @@ fn a_command_that_hangs_is_ended_by_an_interrupt_and_by_the_limit() {
     let start = Instant::now();
     let hang = options(SMALL, folder_ground(&scratch), tools(), work.path());
     // The third event is the run itself: case, preparing, run.
-    let (results, heard) = session(&hang, Some(3));
-    assert!(heard[2].starts_with("Run"), "{heard:?}");
+    let (results, events) = session(&hang, Some(3));
+    assert!(events[2].starts_with("Run"), "{events:?}");
     assert!(results.unwrap().interrupted);
     let mut limited = options(SMALL, folder_ground(&scratch), tools(), work.path());
     limited.run_limit = Duration::from_millis(300);
@@ -141,9 +145,9 @@ fn too_little_room_is_noticed_before_anything_is_written() {
     let work = tempfile::tempdir().unwrap();
     let scratch = work.path().join("scratch");
     let tools = vec![tool("cp", "cp {source} {target}")];
-    let (results, heard) =
+    let (results, events) =
         session(&options("huge:size=1T", folder_ground(&scratch), tools, work.path()), None);
     let case = &results.unwrap().cases[0];
-    assert!(case.trouble.as_ref().unwrap().contains("are needed"), "{:?} {heard:?}", case.trouble);
+    assert!(case.trouble.as_ref().unwrap().contains("are needed"), "{:?} {events:?}", case.trouble);
     assert!(names(work.path()).is_empty());
 }

@@ -20,7 +20,7 @@ fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
     for name in ["report.html", "results.json"] {
         std::os::unix::fs::symlink(&precious, out.join(name)).unwrap();
     }
-    // What may be there under a name that somebody could guess.
+    // A file of a guessable name may exist.
     let guessed = format!(".haul-bench-{}", std::process::id());
     std::os::unix::fs::symlink(&precious, out.join(&guessed)).unwrap();
     prepare_report(&out).unwrap();

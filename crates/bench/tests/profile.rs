@@ -1,4 +1,4 @@
-//! Profiles advise only what was shown.
+//! Profiles contain only significant results.
 
 use haul_bench::{Case, Results, Run, Tool, Variation, profiles, write_profile};
 

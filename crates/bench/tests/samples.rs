@@ -1,4 +1,4 @@
-//! Results that were never measured, for tests of what is made of results.
+//! Synthetic results for tests of the output formats.
 
 use haul_bench::{
     CacheState, CacheUse, Calls, Case, DeviceUse, Environment, FORMAT, Fault, GroundFacts,
@@ -56,7 +56,7 @@ fn of_series(name: &str, value: u64) -> Tool {
     Tool { variation: Some(variation), ..tool(name, "dd if={source} of={target}") }
 }
 
-/// A case with a winner, a loser, a series, and somebody who failed.
+/// A case with a fastest tool, a slower one, a series, and one that failed.
 pub(crate) fn case() -> Case {
     let scenario = parse_scenario("huge:size=64M", Scale::Quick, 1).unwrap();
     let mut all = runs("cp", &[0.40, 0.41, 0.39, 0.40, 0.40]);

@@ -10,7 +10,7 @@ use haul_bench::{
 
 use crate::support::tool;
 
-/// Remembers what it was told, and fails where it is told to.
+/// A mock that records its calls, and fails at a chosen one.
 #[derive(Default)]
 struct Mock<'a> {
     log: Vec<String>,
@@ -58,7 +58,7 @@ impl Runner for Mock<'_> {
 
     fn finish(&mut self) -> Result<()> {
         self.log.push("finish".to_owned());
-        if self.trouble_in_finish { Err(Trouble::Unfit("something is left")) } else { Ok(()) }
+        if self.trouble_in_finish { Err(Trouble::Unfit("the target still exists")) } else { Ok(()) }
     }
 }
 
@@ -137,7 +137,7 @@ fn trouble_ends_the_case_and_the_ground_is_taken_away() {
     assert_eq!(mock.log, ["prepare", "finish"]);
     let mut mock = Mock { trouble_in_finish: true, ..Mock::default() };
     let case = run_with(&mut mock, ROUNDS, 3, &never);
-    assert!(matches!(case.trouble, Some(Trouble::Unfit("something is left"))));
+    assert!(matches!(case.trouble, Some(Trouble::Unfit("the target still exists"))));
     assert_eq!(case.runs.len(), 16);
 }
 

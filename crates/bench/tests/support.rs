@@ -23,7 +23,7 @@ pub(crate) fn ignored(needs: &str) {
     writeln!(seen, "ignored: {name} needs {needs}").unwrap();
 }
 
-/// A scratch folder.
+/// A scratch directory.
 pub(crate) fn folder_ground(path: &Path) -> GroundSpec {
     GroundSpec::Folder { path: path.to_owned(), cold: ColdMeans::Advise }
 }
@@ -53,17 +53,17 @@ pub(crate) fn options(
     }
 }
 
-/// Hears everything, and asks to stop at the n-th event if told so.
-pub(crate) struct Ear<'a> {
-    pub(crate) heard: Vec<String>,
+/// Records all events, and interrupts at the n-th event if requested.
+pub(crate) struct Recorder<'a> {
+    pub(crate) events: Vec<String>,
     pub(crate) stop_at: Option<usize>,
     pub(crate) interrupt: &'a AtomicBool,
 }
 
-impl Monitor for Ear<'_> {
+impl Monitor for Recorder<'_> {
     fn event(&mut self, event: Event<'_>) {
-        self.heard.push(format!("{event:?}"));
-        if self.stop_at == Some(self.heard.len()) {
+        self.events.push(format!("{event:?}"));
+        if self.stop_at == Some(self.events.len()) {
             self.interrupt.store(true, Ordering::Relaxed);
         }
     }
@@ -75,13 +75,13 @@ pub(crate) fn session(
     stop_at: Option<usize>,
 ) -> (Result<Results, Trouble>, Vec<String>) {
     let interrupt = AtomicBool::new(false);
-    let mut ear = Ear { heard: Vec::new(), stop_at, interrupt: &interrupt };
-    let mut services = Services { monitor: &mut ear, interrupt: &interrupt, counter: None };
+    let mut recorder = Recorder { events: Vec::new(), stop_at, interrupt: &interrupt };
+    let mut services = Services { monitor: &mut recorder, interrupt: &interrupt, counter: None };
     let results = run(options, &mut services);
-    (results, ear.heard)
+    (results, recorder.events)
 }
 
-/// Returns the names in a folder, in order.
+/// Returns the names in a directory, in order.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

@@ -36,8 +36,8 @@ fn the_table_is_what_it_was() {
     assert!(!columns.is_empty());
     for note in [
         "note: a <warning> & more",
-        "note: Runs lie apart from the others; was the machine busy? all of them.",
-        "note: The times scatter; take more rounds before believing them: dd-4K.",
+        "note: Some runs are outliers; was the machine busy? all of them.",
+        "note: The times vary widely; run more rounds for reliable results: dd-4K.",
         "note: <evil> \"&\" tool: run by sh -c",
         "`true` takes 350 µs",
         "note: Times end with the command",
@@ -76,7 +76,7 @@ fn a_draw_is_called_a_draw() {
     let text = render::text(&results);
     assert!(
         text.contains(
-            "Nobody leads: cp (400 ms) and haul (400 ms) are level, and 5 rounds cannot tell them \
+            "No tool leads: cp (400 ms) and haul (400 ms) are level, and 5 rounds cannot tell them \
              apart."
         ),
         "{text}"
@@ -115,17 +115,17 @@ fn a_lead_is_claimed_only_against_every_other_tool() {
         (&[CP, NEAR], "near is fastest here at 250 ms; 0.62 (0.60 to 0.67) of cp's time"),
         (
             &[CP, FAST, NEAR, WILD],
-            "Nobody leads: fast (200 ms) and wild (300 ms) are level, and 5 rounds cannot tell them \
+            "No tool leads: fast (200 ms) and wild (300 ms) are level, and 5 rounds cannot tell them \
              apart; fast takes 0.50 (0.47 to 0.51) of cp's time",
         ),
         (
             &[CP, WILD],
-            "Nobody leads: wild (300 ms) and cp (400 ms) are level, and 5 rounds cannot tell them \
+            "No tool leads: wild (300 ms) and cp (400 ms) are level, and 5 rounds cannot tell them \
              apart.",
         ),
         (
             &[("cp", &[0.4]), ("a", &[0.1]), ("b", &[0.2])],
-            "Nobody leads: a (100 ms), b (200 ms) and cp (400 ms) are level, and 1 round cannot tell \
+            "No tool leads: a (100 ms), b (200 ms) and cp (400 ms) are level, and 1 round cannot tell \
              them apart.",
         ),
         (&[("cp", &[0.2; 5]), ("b", &[0.3; 5])], "cp is fastest here at 200 ms; b follows at 1.50"),
@@ -159,11 +159,11 @@ fn the_final_sync_counts_where_it_is_to() {
 }
 
 #[test]
-fn nobody_wins_where_all_fail() {
+fn no_tool_wins_if_all_fail() {
     let mut results = results();
     results.cases[0].runs.clear();
     results.interrupted = true;
     let text = render::text(&results);
     assert!(text.contains("nothing to rank"), "{text}");
-    assert!(text.ends_with("what was measured until then.\n"));
+    assert!(text.ends_with("the measurements up to that point.\n"));
 }

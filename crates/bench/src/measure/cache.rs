@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::walk::each_file;
 use crate::trouble::{Result, Trouble};
 
-/// How much is read at once to warm a file; what stays in a level 2 cache.
+/// Read size for warming a file; it fits the level 2 cache.
 const READ_BYTES: usize = 256 << 10;
 
-/// What a run left in the page cache, in pages; `None` where the kernel cannot tell.
+/// Page cache use of a run, in pages; `None` if the kernel does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheUse {
     /// Pages of the source that were cached before the run.
@@ -30,11 +30,11 @@ pub struct CacheUse {
 }
 
 /// Reads everything at or below `root`, so that it is in the page cache, and returns how many of
-/// its pages then are; `None` where the kernel cannot tell.
+/// its pages then are; `None` if the kernel does not report it.
 ///
 /// # Errors
 ///
-/// Something cannot be read, or somebody asked to stop.
+/// A file cannot be read, or the session was interrupted.
 pub(crate) fn preread(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     let mut pages = Some(0);
     let mut buffer = vec![0; READ_BYTES];
@@ -47,12 +47,12 @@ pub(crate) fn preread(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>
 }
 
 /// Drops the files at or below `root` from the page cache, which any user may do, and returns how
-/// many of their pages are cached all the same; `None` where the kernel cannot tell. Names and
-/// inodes stay cached.
+/// many of their pages are still cached; `None` if the kernel does not report it. Names and inodes
+/// stay cached.
 ///
 /// # Errors
 ///
-/// Something cannot be opened, or somebody asked to stop.
+/// A file cannot be opened, or the session was interrupted.
 pub(crate) fn evict(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     each_file(root, interrupt, &mut |path, file| {
         // Dirty pages are not dropped.
@@ -62,8 +62,8 @@ pub(crate) fn evict(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> 
     cached_pages(root, interrupt)
 }
 
-/// Drops all clean pages, names and inodes of the whole machine. Needs root, and everybody on the
-/// machine feels it: only where that was asked for.
+/// Drops all clean pages, names and inodes of the whole machine. Needs root and slows down all
+/// users of the machine, so it is done only on request.
 ///
 /// # Errors
 ///
@@ -74,7 +74,8 @@ pub(crate) fn drop_caches() -> Result<()> {
     fs::write(path, "3").map_err(Trouble::file("write to", path))
 }
 
-/// Counts the cached pages of everything at or below `root`; `None` where the kernel cannot tell.
+/// Counts the cached pages of all files at or below `root`; `None` if the kernel does not report
+/// it.
 pub(crate) fn cached_pages(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     let mut pages = Some(0);
     each_file(root, interrupt, &mut |_, file| {

@@ -13,10 +13,10 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::watch::Watch;
 use crate::tool::Command;
 
-/// How much of what a command says on standard error is kept: enough for its first complaints.
+/// How many bytes of a command's standard error are kept: enough for its first messages.
 const STDERR_BYTES: u64 = 2_000;
 
-/// What ends a command from outside.
+/// Conditions that end a command early.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// After this long it is killed.
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
 /// Why a command did not end by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Somebody asked the benchmark to stop.
+    /// The benchmark was interrupted.
     Interrupted,
     /// It took too long.
     TimedOut,
@@ -35,18 +35,18 @@ pub(crate) enum Cut {
 /// A command that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
-    /// From just before it was started until the kernel told that it had ended.
+    /// Time from just before the start until the kernel reported the end.
     pub(crate) wall: Duration,
-    /// What of its peak memory is ours, and cannot be told from its own.
+    /// Memory of this process that its peak includes.
     pub(crate) floor_bytes: u64,
-    /// What it used.
+    /// Its resource usage.
     pub(crate) usage: ChildUsage,
-    /// The beginning of what it said on standard error.
+    /// The beginning of its standard error.
     pub(crate) stderr: String,
 }
 
-/// Runs a command to its end, in a process group of its own, with nothing on its standard input and
-/// nobody reading its standard output. `watch` kills it when it must not go on.
+/// Runs a command to its end, in a process group of its own, with empty standard input and
+/// discarded standard output. `watch` kills it if it must end early.
 ///
 /// # Errors
 ///
@@ -67,7 +67,8 @@ pub(crate) fn execute(command: &Command, watch: &Watch) -> std::io::Result<Execu
     let child = builder.spawn()?;
     let pid = child.id();
     watch.began(pid);
-    // Waiting without reaping keeps the process id ours, so that the watch cannot kill a stranger.
+    // Waiting without reaping keeps the process id reserved, so that the watch cannot kill another
+    // process.
     let ended = wait_unreaped(pid);
     let wall = start.elapsed();
     watch.ended();
@@ -76,11 +77,11 @@ pub(crate) fn execute(command: &Command, watch: &Watch) -> std::io::Result<Execu
     Ok(Execution { wall, floor_bytes, usage, stderr: stderr.map(beginning).unwrap_or_default() })
 }
 
-/// Returns our own peak memory, cut down to what is in use now. The kernel counts the peak of who
-/// starts a process as that process's, until it has used more (`setmax_mm_hiwater_rss` in
-/// `fs/exec.c`), so a small tool seems as large as we are.
+/// Returns the peak memory of this process, after resetting it to the current use. The kernel
+/// includes the peak of the parent in that of a new process (`setmax_mm_hiwater_rss` in
+/// `fs/exec.c`), so a small tool appears as large as this process.
 fn own_peak_bytes() -> u64 {
-    // 5 resets the peak: proc_pid_clear_refs(5). Where it is not allowed, the floor is higher.
+    // 5 resets the peak: proc_pid_clear_refs(5). If that is not allowed, the lower bound is higher.
     let _reset = fs::write("/proc/self/clear_refs", "5");
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -100,8 +101,8 @@ fn wait_unreaped(pid: u32) -> std::io::Result<()> {
     }
 }
 
-/// Makes a file in memory, since a pipe would need somebody who reads it; `None` where the kernel
-/// has none.
+/// Creates a file in memory, because a pipe would need a reader; `None` if the kernel does not
+/// support it.
 fn memory_file() -> std::io::Result<Option<File>> {
     match rustix::fs::memfd_create("stderr", MemfdFlags::CLOEXEC) {
         Ok(fd) => Ok(Some(File::from(fd))),
@@ -112,19 +113,19 @@ fn memory_file() -> std::io::Result<Option<File>> {
 
 fn beginning(mut file: File) -> String {
     let mut bytes = Vec::new();
-    // What a tool said only explains its exit status; without it there still is the status.
+    // The output only explains the exit status, so it may be missing.
     let _read =
         file.seek(SeekFrom::Start(0)).and_then(|_| file.take(STDERR_BYTES).read_to_end(&mut bytes));
     plain(&String::from_utf8_lossy(&bytes))
 }
 
-/// Takes control sequences out of what a tool said: it will be shown on somebody's terminal.
+/// Removes control sequences from a tool's output, because it is shown on a terminal.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
-            // A sequence goes on to its first letter.
+            // A sequence ends with its first letter.
             let _sequence = characters.find(char::is_ascii_alphabetic);
         } else if character == '\n' || !character.is_control() {
             shown.push(character);

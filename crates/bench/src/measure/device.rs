@@ -1,4 +1,4 @@
-//! What the block device does, as iostat would tell it:
+//! Activity of the block device, as in iostat:
 //! <https://docs.kernel.org/block/stat.html>, <https://docs.kernel.org/admin-guide/iostats.html>
 
 use std::fs;
@@ -30,7 +30,7 @@ struct Counters {
     queue_ms: u64,
 }
 
-/// What a device did during a run and its final sync.
+/// Activity of a device during a run and its final sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Read requests.
@@ -48,7 +48,7 @@ pub struct DeviceUse {
     pub queue_s: f64,
 }
 
-/// What a device did within about a tenth of a second.
+/// Activity of a device within about a tenth of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Seconds from the start of the run to the end of this sample.
@@ -91,7 +91,7 @@ impl Device {
     }
 }
 
-/// What was seen of a device.
+/// Measurement of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     start: Option<(Instant, Counters)>,
@@ -100,7 +100,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Remembers where the counters stand.
+    /// Starts a measurement with the current counters.
     pub(crate) fn begin(&mut self, device: Option<&Device>) {
         self.start = device.and_then(Device::counters).map(|counters| (Instant::now(), counters));
         self.last = self.start;
@@ -135,7 +135,7 @@ impl Recording {
         self.last = Some((time, now));
     }
 
-    /// Returns what the device did from the beginning until now, and the samples.
+    /// Returns the activity of the device since the start, and the samples.
     pub(crate) fn finish(mut self, device: Option<&Device>) -> (Option<DeviceUse>, Vec<Sample>) {
         self.look(device);
         let now = device.and_then(Device::counters);

@@ -1,4 +1,4 @@
-//! An unrelated file that somebody else uses: how much of it does a run push out of memory?
+//! An unrelated file in use: measures how much of it a run evicts from the page cache.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use haul_sys::memory::cachestat;
 use crate::stats::Random;
 use crate::trouble::{Result, Trouble};
 
-/// The size: large enough to be noticed among what a run evicts, small enough for any machine.
+/// The size: large enough for a run to evict parts of it, small enough for any machine.
 const HOT_BYTES: u64 = 32 << 20;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -23,7 +23,7 @@ pub(crate) struct HotFile {
 }
 
 impl HotFile {
-    /// Fills an empty file, which is shown by a path.
+    /// Fills an empty file; `path` is for messages.
     ///
     /// # Errors
     ///
@@ -35,13 +35,13 @@ impl HotFile {
         for _ in 0..HOT_BYTES / CHUNK_BYTES as u64 {
             file.write_all(&chunk).map_err(Trouble::file("write", path))?;
         }
-        // A dirty page cannot be evicted; the file would seem to be safe.
+        // A dirty page cannot be evicted, so the file would never lose pages.
         fsync(&file).map_err(Trouble::call("sync", path))?;
         Ok(HotFile { file })
     }
 
-    /// Uses the file twice, which makes the kernel take it for worth keeping, and returns how many
-    /// of its pages are cached; `None` where the kernel cannot tell.
+    /// Reads the file twice, which makes the kernel treat it as active, and returns how many of its
+    /// pages are cached; `None` if the kernel does not report it.
     pub(crate) fn use_it(&self) -> Option<u64> {
         let mut buffer = vec![0; CHUNK_BYTES];
         for _ in 0..2 {

@@ -1,10 +1,10 @@
-//! What the kernel tells of the whole machine: pressure.
+//! Pressure on the whole machine, as the kernel reports it.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// How long tasks stood still for want of something, in seconds, during a run:
+/// How long tasks waited for a resource, in seconds, during a run:
 /// <https://docs.kernel.org/accounting/psi.html>
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
@@ -14,15 +14,14 @@ pub struct Stall {
     pub full_s: f64,
 }
 
-/// The pressure on the machine during a run. Everything that runs on it is in there, not the tool
-/// alone.
+/// The pressure on the machine during a run. It includes all processes, not the tool alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// For want of a processor.
+    /// Waiting for a processor.
     pub cpu: Stall,
-    /// For want of I/O.
+    /// Waiting for I/O.
     pub io: Stall,
-    /// For want of memory.
+    /// Waiting for memory.
     pub memory: Stall,
 }
 
@@ -50,7 +49,7 @@ fn stall(what: &str) -> Option<Stall> {
     parse_stall(&fs::read_to_string(format!("/proc/pressure/{what}")).ok()?)
 }
 
-/// Reads the totals, which are in microseconds, out of a pressure file.
+/// Parses the totals of a pressure file, which are in microseconds.
 fn parse_stall(text: &str) -> Option<Stall> {
     let total = |kind: &str| {
         let line = text.lines().find(|line| line.starts_with(kind))?;

@@ -1,4 +1,4 @@
-//! What is observed of a run: the child, the device, the page cache, everybody else.
+//! Measurements of a run: the child, the device, the page cache, and the rest of the machine.
 
 mod cache;
 mod child;

@@ -1,5 +1,4 @@
-//! Goes through a tree and opens its regular files: what warming, cooling and counting pages have
-//! in common.
+//! Walks a tree and opens its regular files, for warming, cooling and counting pages.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -41,7 +40,7 @@ pub(super) fn each_file(
 }
 
 fn open_and(path: &Path, visit: &mut dyn FnMut(&Path, &File) -> Result<()>) -> Result<()> {
-    // What a tool has put in a file's place must not be waited for.
+    // Opening must not block on a FIFO that a tool has created in place of a file.
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).unwrap_or(0);
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);

@@ -1,5 +1,5 @@
-//! A thread beside the command: looks at the device ten times a second, and ends the command when
-//! somebody asked to stop or it takes too long.
+//! A thread that samples the device ten times a second, and kills the command if the session is
+//! interrupted or the command takes too long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::child::{Cut, Limits};
 use super::device::{Device, Recording};
 
-/// How often the device is looked at: what iostat people call a tenth of a second, and short
-/// enough for a copy that takes one.
+/// Sampling interval: short enough for a copy that takes one second.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
-/// What the command's thread and the watching thread share.
+/// State that the command's thread and the watching thread share.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Mutex<State>,
@@ -31,7 +30,7 @@ struct State {
 }
 
 impl Watch {
-    /// Returns one that has seen nothing yet.
+    /// Returns a watch without samples.
     pub(crate) fn new() -> Watch {
         Watch { state: Mutex::new(State::default()), changed: Condvar::new() }
     }
@@ -66,22 +65,22 @@ impl Watch {
         });
     }
 
-    /// Tells that a command was started.
+    /// Records that a command was started.
     pub(crate) fn began(&self, pid: u32) {
         self.lock().child = Some(pid);
     }
 
-    /// Tells that the command has ended; it will not be killed from here on.
+    /// Records that the command has ended, so that it is not killed any more.
     pub(crate) fn ended(&self) {
         self.lock().child = None;
     }
 
-    /// Says whether a command was to be ended.
+    /// Returns whether the command must end early, and why.
     pub(crate) fn cut(&self) -> Option<Cut> {
         self.lock().cut
     }
 
-    /// Ends the watching thread and returns what it saw.
+    /// Ends the watching thread and returns its samples.
     pub(crate) fn stop(&self) -> Recording {
         let mut state = self.lock();
         state.over = true;
@@ -94,7 +93,7 @@ impl Watch {
     }
 }
 
-/// Ends the group that the command leads; it may have ended by itself, which is no failure.
+/// Kills the process group of the command; it is not an error if it has already ended.
 fn kill(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _gone = kill_process_group(pid, Signal::KILL);

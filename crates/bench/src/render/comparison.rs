@@ -23,31 +23,31 @@ pub struct Change {
     pub new_s: f64,
     /// After in relation to before.
     pub ratio: f64,
-    /// Where that lies; `None` if either has fewer than five runs.
+    /// Its confidence interval; `None` if either has fewer than five runs.
     pub interval: Option<Interval>,
 }
 
 impl Change {
-    /// Says whether the interval leaves 1 out.
+    /// Returns whether the interval excludes 1.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.interval.is_some_and(|interval| !interval.contains(1.0))
     }
 }
 
-/// What two results have in common, and what they do not.
+/// Comparison of two results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Tools that were ranked in both.
     pub changes: Vec<Change>,
-    /// What a reader must know: other machines, other conditions, what is missing.
+    /// Notes on other machines, other conditions and missing tools.
     pub notes: Vec<String>,
 }
 
-/// Says that two results have no tool in common that was ranked in the same case.
+/// Error: the two results have no tool in common that was ranked in the same case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unrelated {
-    /// What each side has that the other has not, and what else differs.
+    /// Tools that only one side has, and other differences.
     pub notes: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl std::error::Error for Unrelated {}
 ///
 /// # Errors
 ///
-/// There is nothing that could be compared.
+/// The results have nothing in common.
 pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Unrelated> {
     let comparison = changes(old, new);
     if comparison.changes.is_empty() {

@@ -1,6 +1,6 @@
-//! The report: one file that brings everything along, for screens of any size, light and dark.
+//! The report: one self-contained file, for screens of any size, light and dark.
 //!
-//! It is HTML that is also well-formed XML, so that a test can hold it to that.
+//! It is HTML that is also well-formed XML, so that a test can parse it.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,8 @@ pub fn html(results: &Results) -> String {
     page += "<h1>What is fastest here</h1>\n";
     page += &environment(results);
     if results.interrupted {
-        page += "<p class=\"warn\">Interrupted: this is what was measured until then.</p>\n";
+        page +=
+            "<p class=\"warn\">Interrupted: this shows the measurements up to that point.</p>\n";
     }
     if results.cases.len() > 1 {
         page += &contents(results);
@@ -70,7 +71,7 @@ fn definitions(pairs: &[(&str, String)]) -> String {
     list + "</dl>\n"
 }
 
-/// Says what was done to memory before each run, and whether the machine made it necessary.
+/// Returns what was done to memory before each run, and whether the machine made it necessary.
 fn memory_before(page_reporting: bool) -> String {
     let done = "as much memory as the run takes (three times the data, at most half of what is \
                 available) was used and freed, for every tool alike";
@@ -167,7 +168,7 @@ fn starts(case: &Case) -> String {
     }
 }
 
-/// The columns: heading, and what a row shows in it.
+/// The columns: heading, and the cell of a row.
 type Column = (&'static str, fn(&Row) -> String);
 
 const COLUMNS: &[Column] = &[
@@ -187,7 +188,7 @@ const COLUMNS: &[Column] = &[
 fn table(summary: &CaseSummary, ranking: Ranking) -> String {
     let shown: Vec<&Column> = COLUMNS
         .iter()
-        // The command's own time stands there already if tools are ranked by it.
+        // The first column already shows the command's own time if tools are ranked by it.
         .filter(|(head, _)| *head != "command" || ranking != Ranking::Command)
         .filter(|(_, show)| summary.rows.iter().any(|row| row.is_ranked() && !show(row).is_empty()))
         .collect();
@@ -226,7 +227,7 @@ fn plots(results: &Results, case: &Case, summary: &CaseSummary) -> String {
     if text.is_empty() { text } else { format!("<div class=\"plots\">\n{text}</div>\n") }
 }
 
-/// Draws all plots of a case that have something to show, each with its caption.
+/// Draws all plots of a case that have data, each with its caption.
 pub(super) fn all_plots(
     results: &Results,
     case: &Case,
@@ -257,7 +258,7 @@ fn method(results: &Results) -> String {
         "<section>\n<h2>How this was measured</h2>\n<p>Commands are black boxes: each was started on a \
          fresh copy of the same ground, once a round, in random order. Times are medians; intervals \
          are 95 % bootstrap intervals; ratios are made within a round, so that what drifts between \
-         rounds stays out of them. Where an interval contains 1, no difference was shown. The first \
+         rounds stays out of them. If an interval contains 1, the difference is not significant. The first \
          result of each tool was compared with its source byte by byte; a tool that failed is never \
          ranked.{}</p>\n</section>\n",
         overhead.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! From results to what people read: pure functions, which print nothing.
+//! Output formats of results: pure functions, which print nothing.
 
 mod comparison;
 mod html;

@@ -1,4 +1,4 @@
-//! What the runs of a case amount to: the same figures for every format.
+//! Summary of the runs of a case: the same figures for every format.
 
 use super::verdict::verdict;
 use crate::session::{Case, Fault, Measurement, Ranking, Results, Run};
@@ -18,7 +18,7 @@ pub struct Row {
     pub times_s: Vec<f64>,
     /// Their median; 0 if there are none.
     pub time_s: f64,
-    /// Where that median lies.
+    /// The confidence interval of the median.
     pub time_interval: Option<Interval>,
     /// Times in relation to the baseline's of the same round.
     pub ratio: Option<Ratio>,
@@ -34,30 +34,31 @@ pub struct Row {
     pub system_s: f64,
     /// The largest peak of memory.
     pub max_rss_bytes: u64,
-    /// Whether that is the benchmark's own, so that the tool's is not known but for being less.
+    /// Whether that is the benchmark's own memory, so that it is only an upper bound for the
+    /// tool's.
     pub memory_is_bound: bool,
     /// Median bytes written at the device.
     pub written_bytes: Option<u64>,
     /// Median pages that the run added to the page cache: of source and target, as they are after.
     pub cached_pages: Option<u64>,
-    /// Median pages of the hot file that were pushed out.
+    /// Median pages of the hot file that were evicted.
     pub hot_evicted: Option<u64>,
     /// Median dirty bytes when the command ended.
     pub dirty_bytes: Option<u64>,
-    /// Median seconds in which at least one task of the machine stood still for I/O.
+    /// Median seconds in which at least one task of the machine waited for I/O.
     pub io_stall_s: Option<f64>,
     /// System calls, where they were counted.
     pub calls: Option<u64>,
-    /// How many times lie apart from the others.
+    /// Number of outliers.
     pub outliers: usize,
 }
 
 /// A case's table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseSummary {
-    /// What the case is, in one line.
+    /// Description of the case, in one line.
     pub title: String,
-    /// What was copied or deleted, in one line.
+    /// Description of the corpus, in one line.
     pub corpus: String,
     /// The baseline.
     pub baseline: String,
@@ -65,12 +66,12 @@ pub struct CaseSummary {
     pub rows: Vec<Row>,
     /// The outcome in one sentence.
     pub verdict: String,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl Row {
-    /// Says whether the tool may be compared with others.
+    /// Returns whether the tool is ranked.
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         self.fault.is_none() && !self.times_s.is_empty()
@@ -171,7 +172,7 @@ pub(super) fn relation(
     paired_ratio(&pairs, seed)
 }
 
-/// Shows a ratio with its interval: `0.57 (0.55 to 0.60)`.
+/// Formats a ratio with its interval: `0.57 (0.55 to 0.60)`.
 pub(super) fn with_interval(ratio: &Ratio) -> String {
     match ratio.interval {
         Some(interval) => format!(
@@ -207,7 +208,7 @@ fn notes(results: &Results, case: &Case, rows: &[Row]) -> Vec<String> {
     };
     let apart = named(&|row| row.outliers > 0);
     if !apart.is_empty() {
-        notes.push(format!("Runs lie apart from the others; was the machine busy? {apart}."));
+        notes.push(format!("Some runs are outliers; was the machine busy? {apart}."));
     }
     let scattered = named(&|row| {
         row.time_interval
@@ -215,7 +216,7 @@ fn notes(results: &Results, case: &Case, rows: &[Row]) -> Vec<String> {
     });
     if !scattered.is_empty() {
         notes.push(format!(
-            "The times scatter; take more rounds before believing them: {scattered}."
+            "The times vary widely; run more rounds for reliable results: {scattered}."
         ));
     }
     let shells: Vec<&str> = case

@@ -5,8 +5,7 @@ use crate::session::Results;
 use crate::stats::Interval;
 use crate::units;
 
-/// Returns all tables, each with its verdict; what is to be noted of all of them stands once, at the
-/// end.
+/// Returns all tables, each with its verdict; notes common to all of them appear once, at the end.
 #[must_use]
 pub fn text(results: &Results) -> String {
     let mut text = String::new();
@@ -22,19 +21,19 @@ pub fn text(results: &Results) -> String {
         text += &format!("note: {note}\n");
     }
     if results.interrupted {
-        text += "Interrupted: what is shown is what was measured until then.\n";
+        text += "Interrupted: this shows the measurements up to that point.\n";
     }
     text
 }
 
-/// Returns the notes that all of several cases have.
+/// Returns the notes that all cases have in common.
 fn common_notes(summaries: &[CaseSummary]) -> Vec<String> {
     let Some((first, others @ [_, ..])) = summaries.split_first() else { return Vec::new() };
     let is_common = |note: &&String| others.iter().all(|other| other.notes.contains(note));
     first.notes.iter().filter(is_common).cloned().collect()
 }
 
-/// The columns: heading, and what a row shows in it.
+/// The columns: heading, and the cell of a row.
 type Column = (&'static str, fn(&Row) -> String);
 
 const COLUMNS: &[Column] = &[
@@ -48,7 +47,7 @@ const COLUMNS: &[Column] = &[
     ("calls", |row| row.calls.map(units::count).unwrap_or_default()),
 ];
 
-/// Shows the peak memory, or that it is less than can be told.
+/// Formats the peak memory, or its upper bound.
 pub(super) fn memory(row: &Row) -> String {
     let sign = if row.memory_is_bound { "≤ " } else { "" };
     format!("{sign}{}", units::bytes(row.max_rss_bytes))
@@ -93,10 +92,10 @@ fn case_text(summary: &CaseSummary) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How much of a fault a table shows; the page and the figures have all of it.
+/// Maximum length of a fault in a table; the report and `results.json` have all of it.
 const FAULT_LETTERS: usize = 160;
 
-/// Cuts a text in the middle: what was done stands at its beginning, why it failed at its end.
+/// Shortens a text in the middle: its beginning names the action, its end the cause.
 fn cut(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= FAULT_LETTERS {

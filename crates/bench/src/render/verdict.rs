@@ -1,7 +1,7 @@
 //! The outcome of a case in one sentence.
 //!
-//! A lead is claimed only if it is shown against every other tool. Where it is not, the tools that
-//! could not be told from the fastest one are named as level.
+//! A tool leads only if it is significantly faster than every other tool. Otherwise the tools
+//! without a significant difference to the fastest one are named as level.
 
 use super::summary::{Row, relation, with_interval};
 use crate::session::{Case, Measurement, Results};
@@ -11,12 +11,12 @@ use crate::units;
 /// How many tools a sentence names.
 const NAMED_MAX: usize = 5;
 
-/// Says who is fastest and by how much, or that nobody is. `rows` are in order: the fastest first,
-/// those that are not ranked last.
+/// Returns a sentence that names the fastest tool and its lead, or says that there is none. `rows`
+/// are sorted: the fastest first, unranked ones last.
 pub(super) fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
     let ranked: Vec<&Row> = rows.iter().filter(|row| row.is_ranked()).collect();
     let Some((first, others)) = ranked.split_first() else {
-        return "No tool did what was asked; there is nothing to rank.".to_owned();
+        return "No tool produced a correct result; there is nothing to rank.".to_owned();
     };
     let (name, time) = (name_of(case, first), units::seconds(first.time_s));
     let Some(second) = others.first() else {
@@ -45,10 +45,10 @@ pub(super) fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
     let rounds = shared.map(|ratio| ratio.map_or(0, |ratio| ratio.rounds)).min().unwrap_or(0);
     let times = if rounds == 1 { "round" } else { "rounds" };
     let mut text = format!(
-        "Nobody leads: {} are level, and {rounds} {times} cannot tell them apart",
+        "No tool leads: {} are level, and {rounds} {times} cannot tell them apart",
         listed(case, &level)
     );
-    // In relation to one that is level, there is nothing to say of the first.
+    // If the baseline is level with the first, the comparison would not be significant.
     if !level.iter().any(|row| row.tool == case.baseline) {
         text += &to_baseline(case, first, &format!("{} takes ", first.tool));
     }

@@ -1,4 +1,4 @@
-//! The folder of a report: page, figures, plots.
+//! The directory of a report: page, results, plots.
 
 use std::path::Path;
 
@@ -9,21 +9,22 @@ use crate::publish::Publisher;
 use crate::session::Results;
 use crate::trouble::{Result, Trouble};
 
-/// Makes sure that a report can be written into a folder, which is made if it is not there.
+/// Checks that a report can be written into a directory, which is created if it does not exist.
 ///
 /// # Errors
 ///
-/// The folder cannot be made, or no file in it.
+/// The directory or a file in it cannot be created.
 pub fn prepare_report(folder: &Path) -> Result<()> {
     Publisher::new(folder)?.probe()
 }
 
-/// Writes `report.html`, `results.json` and the plots as SVG into a folder, which is made if it is
-/// not there. Files of the same names are replaced; symbolic links too, and are not followed.
+/// Writes `report.html`, `results.json` and the plots as SVG into a directory, which is created if
+/// it does not exist. Files and symbolic links of the same names are replaced; links are not
+/// followed.
 ///
 /// # Errors
 ///
-/// Something cannot be written.
+/// A file cannot be written.
 pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
     let report = Publisher::new(folder)?;
     let json = results
@@ -41,7 +42,7 @@ pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
     report.write("report.html", &html(results))
 }
 
-/// Makes a name of words: letters and digits of the first few, joined by dashes.
+/// Returns a file name from a title: letters and digits of the first words, joined by dashes.
 fn file_name(text: &str) -> String {
     let letters: String = text
         .chars()

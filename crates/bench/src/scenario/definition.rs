@@ -1,4 +1,4 @@
-//! What a scenario is: the work, and the recipe of the tree that it is done to.
+//! Definition of a scenario: the work, and the recipe of the tree.
 
 use std::fmt;
 
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 
 use super::SCENARIOS;
 
-/// What a tool has to do.
+/// The work of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Copy the directory `{source}` so that it is then also at `{target}`, where nothing was.
+    /// Copy the directory `{source}` to `{target}`, which does not exist.
     CopyTree,
-    /// Copy the file `{source}` to `{target}`, where nothing was.
+    /// Copy the file `{source}` to `{target}`, which does not exist.
     CopyFile,
     /// Delete the directory `{target}` with everything in it.
     Delete,
 }
 
-/// How much there is to do.
+/// The amount of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Enough to see differences, in seconds.
+    /// Small: shows differences within seconds.
     Quick,
-    /// What the speed claims of this project are made of.
+    /// Full: the basis of this project's speed claims.
     Full,
 }
 
-/// A scenario as it stands in the table.
+/// A scenario of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// Its name.
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// A description in one line.
     pub about: &'static str,
-    /// What is to be done.
+    /// The work.
     pub work: Work,
     /// The tree for a quick run; see [`haul_manifest::parse_recipe`].
     pub quick: &'static str,
@@ -51,15 +51,15 @@ pub struct Definition {
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// What is to be done.
+    /// The work.
     pub work: Work,
-    /// What it is done to.
+    /// The recipe of the tree.
     pub recipe: Recipe,
     /// How often the command is started within one run.
     pub repeats: u32,
 }
 
-/// Counts what a recipe makes.
+/// Size of the tree of a recipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Entries below the root.
@@ -70,12 +70,12 @@ pub struct Volume {
     pub block_bytes: u64,
 }
 
-/// Says why the text of a scenario cannot be read.
+/// The error of a scenario that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
-    /// There is no such scenario.
+    /// The scenario is unknown.
     Unknown(String),
-    /// What is after the colon is wrong.
+    /// The part after the colon is wrong.
     Recipe(ParseError),
 }
 
@@ -93,8 +93,8 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Reads a scenario: its name, and after a colon whatever of its recipe is to be different, such as
-/// `huge:size=4G` or `nested-small:files=1000,dirs=10`.
+/// Parses a scenario: its name, and after a colon changes to its recipe, such as `huge:size=4G` or
+/// `nested-small:files=1000,dirs=10`.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ impl Definition {
     }
 }
 
-/// Replaces values of a recipe's text, and adds those that it does not have.
+/// Replaces or adds values in a recipe's text.
 fn change(text: &str, changes: &str) -> String {
     let (shape, keys) = text.split_once(':').unwrap_or((text, ""));
     let key = |pair: &str| pair.split_once('=').map_or(pair, |(key, _)| key).to_owned();
@@ -143,7 +143,7 @@ fn change(text: &str, changes: &str) -> String {
 }
 
 impl Scenario {
-    /// Counts what the recipe makes, without making it.
+    /// Counts the entries and bytes of the recipe, without creating them.
     #[must_use]
     pub fn volume(&self) -> Volume {
         let mut volume = Volume::default();

@@ -1,4 +1,5 @@
-//! `delete-flat`: the cost of removing an entry, where the order of inodes and one lock decide.
+//! `delete-flat`: the cost of removing an entry, which depends on the order of inodes and on one
+//! lock.
 
 use super::{Definition, Work};
 

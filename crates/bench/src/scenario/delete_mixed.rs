@@ -1,4 +1,4 @@
-//! `delete-mixed`: removing large files truncates them, which is work of its own.
+//! `delete-mixed`: removing large files includes truncating them.
 
 use super::{Definition, Work};
 

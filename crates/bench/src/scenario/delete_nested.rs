@@ -1,4 +1,4 @@
-//! `delete-nested`: the cost of removing an entry, where directories can be worked on side by side.
+//! `delete-nested`: the cost of removing an entry, where directories can be processed in parallel.
 
 use super::{Definition, Work};
 

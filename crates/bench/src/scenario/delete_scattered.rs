@@ -1,5 +1,5 @@
-//! `delete-scattered`: large files among small ones, where the memory of the large ones is given up
-//! while the small ones go on.
+//! `delete-scattered`: large files among small ones, where removing the large ones overlaps with
+//! removing the small ones.
 
 use super::{Definition, Work};
 

@@ -1,4 +1,5 @@
-//! `flat-small`: the cost of an entry, where the kernel's lock on the one directory is in the way.
+//! `flat-small`: the cost of an entry, where the kernel's lock on the one directory limits
+//! parallelism.
 
 use super::{Definition, Work};
 

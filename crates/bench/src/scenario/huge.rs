@@ -1,4 +1,4 @@
-//! `huge`: the cost of a byte, where only ranges of the one file can be copied side by side.
+//! `huge`: the cost of a byte, where only ranges of the one file can be copied in parallel.
 
 use super::{Definition, Work};
 

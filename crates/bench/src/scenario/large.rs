@@ -1,4 +1,4 @@
-//! `large`: the cost of a byte, where files can be copied side by side.
+//! `large`: the cost of a byte, where files can be copied in parallel.
 
 use super::{Definition, Work};
 

@@ -15,8 +15,8 @@ mod startup;
 
 pub use definition::{Definition, Scale, Scenario, ScenarioError, Volume, Work, parse_scenario};
 
-/// The scenarios, in the order in which they are listed and run: the many small files first, since
-/// they settle most arguments.
+/// The scenarios, in the order in which they are listed and run: the many small files first,
+/// because they differ most between tools.
 pub const SCENARIOS: &[Definition] = &[
     nested_small::DEFINITION,
     flat_small::DEFINITION,

@@ -1,4 +1,4 @@
-//! `nested-small`: the cost of an entry, where directories can be worked on side by side.
+//! `nested-small`: the cost of an entry, where directories can be processed in parallel.
 
 use super::{Definition, Work};
 

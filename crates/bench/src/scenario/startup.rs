@@ -1,4 +1,4 @@
-//! `startup`: scripts copy one small file at a time, thousands of times.
+//! `startup`: the cost of starting a tool, as in scripts that copy thousands of files one by one.
 
 use super::{Definition, Work};
 

@@ -1,7 +1,7 @@
-//! The seam for counting system calls: whoever can trace plugs in here.
+//! Interface to a tracer for counting system calls.
 //!
-//! Counting disturbs what is counted, so it is done in one run of its own for each tool, which is
-//! not timed. Without a counter the column stays empty; nothing is estimated.
+//! Counting slows the tool down, so each tool has one separate run for it, which is not timed.
+//! Without a counter the column stays empty; nothing is estimated.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ pub struct Calls {
 
 /// Runs a command to its end and counts its system calls.
 pub trait CallCounter: Send {
-    /// Runs `command` and returns the counts, or why they cannot be had.
+    /// Runs `command` and returns the counts.
     ///
     /// # Errors
     ///
-    /// The command cannot be traced; the text says why.
+    /// The command cannot be traced; the text gives the reason.
     fn count(&mut self, command: &Command) -> Result<Calls, String>;
 }

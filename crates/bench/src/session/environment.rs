@@ -1,4 +1,4 @@
-//! On what machine something was measured: without it, a figure is an anecdote.
+//! The machine of a measurement.
 
 use std::fs;
 use std::path::Path;
@@ -24,13 +24,13 @@ pub struct Environment {
     pub time_s: u64,
     /// Whether root measured.
     pub root: bool,
-    /// Whether the machine gives memory that is free back to a host, and gets it back page by page.
+    /// Whether the machine returns free memory to a host (free page reporting).
     #[serde(default)]
     pub page_reporting: bool,
 }
 
 impl Environment {
-    /// Looks at the machine that this runs on.
+    /// Returns the description of this machine.
     #[must_use]
     pub fn gather() -> Environment {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -48,7 +48,7 @@ impl Environment {
         }
     }
 
-    /// Returns the name and release of the kernel that this runs on: `Linux 6.18.5 x86_64`.
+    /// Returns the name and release of the running kernel: `Linux 6.18.5 x86_64`.
     #[must_use]
     pub fn kernel_now() -> String {
         let uname = rustix::system::uname();
@@ -65,7 +65,8 @@ impl Environment {
     }
 }
 
-/// Returns what of a kernel's name its behaviour follows from: `Linux 6.18` of `Linux 6.18.5-2 x86_64`.
+/// Returns the part of a kernel's name that determines its behaviour: `Linux 6.18` of `Linux
+/// 6.18.5-2 x86_64`.
 #[must_use]
 pub fn kernel_series(kernel: &str) -> String {
     let mut words = kernel.split_whitespace();

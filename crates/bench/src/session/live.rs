@@ -1,4 +1,4 @@
-//! Runs tools for real.
+//! Runs tools as processes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use super::calls::{CallCounter, Calls};
 use super::options::{CacheState, CaseSpec};
 use super::results::{Fault, Measurement};
 use super::runner::{Attempt, Check, Runner};
-use crate::ground::{Ground, GroundFacts, Site};
 use crate::measure::{
     CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, execute, preread, pressure,
     touch_memory,
@@ -21,17 +20,18 @@ use crate::measure::{
 use crate::scenario::Work;
 use crate::tool::Tool;
 use crate::trouble::{Result, Trouble};
+use crate::workspace::{GroundFacts, Site, Workspace};
 
 /// Runs the tools of one case.
 pub(super) struct LiveRunner<'a> {
-    pub(super) ground: Box<dyn Ground>,
+    pub(super) ground: Box<dyn Workspace>,
     pub(super) case: &'a CaseSpec,
     pub(super) hot: Option<&'a HotFile>,
     pub(super) run_limit: Duration,
     /// How much memory a run needs, in the page cache and where images are in memory.
     pub(super) memory_bytes: u64,
     pub(super) interrupt: &'a AtomicBool,
-    /// What else there is to warn of.
+    /// Further warnings.
     pub(super) warnings: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Runner for LiveRunner<'_> {
         self.on_fresh_ground(|_, site, _| {
             let command =
                 tool.template.command(tool.program.as_deref(), &site.source, &site.target);
-            // That the calls of one tool cannot be counted leaves its cell empty, and no more.
+            // If the calls of a tool cannot be counted, only its cell stays empty.
             Ok(counter.count(&command).ok())
         })
     }
@@ -67,7 +67,7 @@ impl Runner for LiveRunner<'_> {
 }
 
 impl LiveRunner<'_> {
-    /// Does something on fresh ground that is warm or cold, and takes the ground away again.
+    /// Runs a function on a fresh site with a warm or cold cache, and removes the site.
     fn on_fresh_ground<T>(
         &mut self,
         act: impl FnOnce(&mut Self, &Site, Option<u64>) -> Result<T>,
@@ -127,7 +127,7 @@ impl LiveRunner<'_> {
         let mut measured = Measurement::default();
         let mut touched = true;
         let fault = std::thread::scope(|scope| {
-            // Last of all: what was freed long ago may be gone.
+            // This is the last step, because the host may take back memory that was freed earlier.
             touched = touch_memory(self.memory_bytes);
             watch.start(scope, device, limits, self.interrupt);
             let before = pressure();
@@ -204,7 +204,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
-/// Waits until everything of the file system that holds a folder is on the device.
+/// Syncs the file system that holds a directory.
 fn sync(folder: &Path) -> Result<()> {
     let opened = File::open(folder).map_err(Trouble::file("open", folder))?;
     syncfs(&opened).map_err(Trouble::call("sync", folder))
@@ -240,8 +240,8 @@ fn fault_of(execution: &Execution) -> Option<Fault> {
     }
 }
 
-/// Counts the cached pages of what a tool leaves behind, which need not be what it was asked for: a
-/// tool that took the source away is judged by the comparison, and nothing is in the way of that.
+/// Counts the cached pages of the files that a tool left. Missing files are not an error here: the
+/// comparison detects a tool that removed the source.
 fn pages_after(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     match cached_pages(root, interrupt) {
         Err(Trouble::Interrupted) => Err(Trouble::Interrupted),
@@ -249,11 +249,11 @@ fn pages_after(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     }
 }
 
-/// Says what is wrong with the result of a tool, if something is.
+/// Returns the first error in the result of a tool, if any.
 fn wrong(work: Work, check: Check, source: &Path, target: &Path) -> Option<String> {
     if work == Work::Delete {
         let there = target.symlink_metadata().is_ok();
-        return there.then(|| "something is left".to_owned());
+        return there.then(|| "the target still exists".to_owned());
     }
     if check == Check::Status {
         return None;

@@ -1,4 +1,4 @@
-//! From options to results: which run comes next, and what is kept of it.
+//! A session: from options, through runs, to results.
 
 mod calls;
 mod environment;

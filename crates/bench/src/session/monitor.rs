@@ -1,34 +1,34 @@
-//! How a session tells what it is doing. The library itself prints nothing.
+//! Progress events of a session. The library itself prints nothing.
 
 use std::time::Duration;
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
     /// A case begins.
     Case {
-        /// Which one, from 1.
+        /// Its number, from 1.
         number: usize,
-        /// How many there are.
+        /// Their total number.
         count: usize,
         /// The scenario.
         scenario: &'a str,
-        /// The ground, as it was asked for.
+        /// The requested workspace.
         ground: &'a str,
         /// The state of the cache: `warm` or `cold`.
         cache: &'a str,
     },
-    /// The ground of the case is being made.
+    /// The session creates the workspace of the case.
     Preparing,
     /// A run begins.
     Run {
         /// The round, from 1; 0 while warming up.
         round: u32,
-        /// How many there are.
+        /// Their total number.
         rounds: u32,
         /// The tool.
         tool: &'a str,
-        /// How long the case will take from here, as far as can be told.
+        /// Estimated remaining time of the case.
         left: Option<Duration>,
     },
     /// The system calls of a tool are being counted.
@@ -36,25 +36,25 @@ pub enum Event<'a> {
         /// The tool.
         tool: &'a str,
     },
-    /// A tool failed and is out.
+    /// A tool failed and is excluded.
     Fault {
         /// The tool.
         tool: &'a str,
         /// Why.
         message: &'a str,
     },
-    /// Something that a reader of the figures must know.
+    /// A warning that applies to the figures.
     Warning(&'a str),
 }
 
-/// Hears what happens, on the thread of the session.
+/// Receives events, on the thread of the session.
 pub trait Monitor: Send {
-    /// Is called before each step; should return quickly, since no run is going on meanwhile, but
-    /// the time is the user's.
+    /// Called before each step. Should return quickly: no run is in progress, but the session
+    /// waits.
     fn event(&mut self, event: Event<'_>);
 }
 
-/// Hears and says nothing.
+/// A monitor that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 

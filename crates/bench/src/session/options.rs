@@ -1,19 +1,19 @@
-//! What is to be measured, and how.
+//! Options of a session.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ground::GroundSpec;
 use crate::scenario::Scenario;
 use crate::tool::Tool;
+use crate::workspace::GroundSpec;
 
 /// The state of the source's page cache when a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {
-    /// Everything was read just before.
+    /// The source was just read completely.
     Warm,
     /// Nothing of the source's data is cached.
     Cold,
@@ -30,7 +30,7 @@ impl CacheState {
     }
 }
 
-/// By which time tools are ranked. Both are always measured.
+/// The time by which tools are ranked. Both are always measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ranking {
@@ -51,7 +51,7 @@ impl Ranking {
     }
 }
 
-/// How often everything is run.
+/// Number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Rounds that are not counted.
@@ -60,36 +60,36 @@ pub struct Rounds {
     pub counted: u32,
 }
 
-/// One table of the report: one scenario on one ground in one state of the cache.
+/// One table of the report: one scenario on one workspace in one state of the cache.
 #[derive(Clone, Debug)]
 pub struct CaseSpec {
-    /// What is copied or deleted.
+    /// The scenario.
     pub scenario: Scenario,
     /// Where.
     pub ground: GroundSpec,
-    /// In which state.
+    /// The cache state.
     pub cache: CacheState,
-    /// By whom; the names are unique.
+    /// The tools; their names are unique.
     pub tools: Vec<Tool>,
-    /// The name of the tool that the others are related to; the first one if it is not there.
+    /// The name of the baseline tool; the first one if it is missing.
     pub baseline: String,
 }
 
-/// Everything that a session needs to know.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// What is measured, in this order.
+    /// The cases, in order.
     pub cases: Vec<CaseSpec>,
-    /// How often.
+    /// Number of runs.
     pub rounds: Rounds,
     /// By which time tools are ranked.
     pub ranking: Ranking,
-    /// What the order of the runs and the intervals follow from.
+    /// The seed of the order of the runs and of the intervals.
     pub seed: u64,
-    /// How long the session may take: rounds are left out when it is over, but for the first five.
+    /// How long the session may take: later rounds are skipped, except the first five.
     pub budget: Option<Duration>,
     /// How long one run may take before it counts as failed.
     pub run_limit: Duration,
-    /// A folder on a real disk, in which a file is made that others are supposed to use.
+    /// A directory on a real disk for the hot file.
     pub work: PathBuf,
 }

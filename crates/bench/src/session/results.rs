@@ -1,31 +1,31 @@
-//! What was measured: the contents of `results.json`.
+//! Results of a session: the contents of `results.json`.
 
 use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
 use super::environment::Environment;
 use super::options::{CacheState, Ranking, Rounds};
-use crate::ground::GroundFacts;
 use crate::measure::{CacheUse, DeviceUse, Pressure, Sample};
 use crate::scenario::{Scenario, Volume, Work};
 use crate::tool::Tool;
 use crate::units;
+use crate::workspace::GroundFacts;
 
 /// The version of this format; a reader refuses others.
 pub const FORMAT: u32 = 1;
 
-/// Everything that a session found.
+/// All results of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// [`FORMAT`].
     pub format: u32,
     /// The version of haul that measured.
     pub haul_version: String,
-    /// On what.
+    /// The machine.
     pub environment: Environment,
-    /// What chance followed from.
+    /// The seed of random choices.
     pub seed: u64,
-    /// How often everything was to be run.
+    /// The requested number of runs.
     pub rounds: Rounds,
     /// By which time tools are ranked.
     pub ranking: Ranking,
@@ -33,11 +33,11 @@ pub struct Results {
     pub overhead: Option<Overhead>,
     /// The tables, in the order of the options.
     pub cases: Vec<Case>,
-    /// Whether somebody asked to stop before everything was done.
+    /// Whether the session was interrupted.
     pub interrupted: bool,
 }
 
-/// What a run costs that does nothing: `true` as the tool.
+/// The cost of a run that does nothing: `true` as the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
     /// The median of its wall time in seconds, which every figure includes.
@@ -47,65 +47,65 @@ pub struct Overhead {
 /// One table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// What was copied or deleted.
+    /// The scenario.
     pub scenario: Scenario,
-    /// How much that is.
+    /// Its size.
     pub volume: Volume,
     /// Where.
     pub ground: GroundFacts,
     /// In which state of the cache.
     pub cache: CacheState,
-    /// The tool that the others are related to.
+    /// The baseline tool.
     pub baseline: String,
-    /// By whom.
+    /// The tools.
     pub tools: Vec<Tool>,
-    /// What was measured, in the order in which it was.
+    /// The measurements, in the order of the runs.
     pub runs: Vec<Run>,
     /// The tools that failed.
     pub faults: Vec<ToolFault>,
     /// The system calls of tools, where they were counted.
     pub calls: Vec<(String, Calls)>,
-    /// What stopped the case before its end.
+    /// The error that ended the case early.
     pub trouble: Option<String>,
 }
 
-/// One run that went well.
+/// One successful run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The tool's name.
     pub tool: String,
     /// The round, from 1.
     pub round: u32,
-    /// What was measured.
+    /// The measurement.
     #[serde(flatten)]
     pub measured: Measurement,
 }
 
-/// What is measured of a run. Where a scenario starts the command many times within a run, times
-/// are means over these, and memory is the peak.
+/// The measurement of a run. Where a scenario starts the command many times within a run, times are
+/// means over these, and memory is the peak.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Seconds from the start of the command to its end, by a clock that is never set.
+    /// Seconds from the start of the command to its end, by the monotonic clock.
     pub wall_s: f64,
     /// Seconds of the `syncfs` after it.
     pub sync_s: f64,
     /// Seconds of CPU in user mode.
     pub user_s: f64,
-    /// Seconds of CPU in the kernel, as far as it worked in the tool's name.
+    /// Seconds of CPU in the kernel, as far as it is accounted to the tool.
     pub system_s: f64,
     /// The peak memory of its largest process.
     pub max_rss_bytes: u64,
-    /// The benchmark's own memory, below which the kernel cannot tell the tool's.
+    /// The benchmark's own memory, which is a lower bound of the tool's reported memory.
     pub floor_rss_bytes: u64,
     /// Page faults without I/O.
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
-    /// What the device did until the end of the sync.
+    /// Activity of the device until the end of the sync.
     pub device: Option<DeviceUse>,
-    /// What it did when.
+    /// Samples over time.
     pub samples: Vec<Sample>,
-    /// What is left in the page cache.
+    /// Page cache use.
     pub cache: CacheUse,
     /// Bytes that waited to be written when the command ended.
     pub dirty_bytes: Option<u64>,
@@ -131,11 +131,11 @@ pub struct ToolFault {
     pub tool: String,
     /// The round in which it failed; 0 while warming up.
     pub round: u32,
-    /// What it did.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What a tool did wrong.
+/// The fault of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -145,19 +145,19 @@ pub enum Fault {
     Exit {
         /// The status.
         status: i32,
-        /// The beginning of what it said.
+        /// The beginning of its error output.
         stderr: String,
     },
     /// It was ended by a signal.
     Signal {
         /// The signal.
         signal: i32,
-        /// The beginning of what it said.
+        /// The beginning of its error output.
         stderr: String,
     },
     /// It took too long.
     TimedOut,
-    /// It ended well, but what it left is not what was asked for.
+    /// It exited with status 0, but its result is wrong.
     Wrong(String),
 }
 
@@ -207,7 +207,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// None in practice: everything in there can be shown.
+    /// None in practice: all values can be serialised.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
@@ -216,7 +216,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// It is none, or one of another version.
+    /// The text is invalid or has another version.
     pub fn from_json(text: &str) -> Result<Results, serde_json::Error> {
         let results: Results = serde_json::from_str(text)?;
         if results.format == FORMAT {

@@ -1,4 +1,4 @@
-//! The session: one case after the other.
+//! The session: runs one case after the other.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,41 +12,41 @@ use super::options::{BenchOptions, CaseSpec};
 use super::results::{Case, FORMAT, Overhead, Results};
 use super::runner::Runner as _;
 use super::schedule::{Plan, run_case};
-use crate::ground::{
-    Backing, FileSystem, FolderGround, Ground, GroundSpec, ImageGround, RAM, Scratch, TmpfsGround,
-    hide_mounts, sweep,
-};
 use crate::measure::{HotFile, Limits, Watch, execute};
 use crate::stats::median;
 use crate::tool::Template;
 use crate::trouble::{Result, Trouble};
+use crate::workspace::{
+    Backing, DirectoryWorkspace, FileSystem, GroundSpec, ImageWorkspace, RAM, Scratch,
+    TmpfsWorkspace, Workspace, hide_mounts, sweep,
+};
 
-/// What a cached inode and its name take, with the blocks of tables that hold them on disk.
+/// Memory of a cached inode and its name, with the cached blocks of their tables.
 const ENTRY_MEMORY_BYTES: u64 = 2 << 10;
 
-/// How often `true` is run to see what a run costs by itself.
+/// Number of runs of `true` that measure the overhead of a run.
 const OVERHEAD_RUNS: usize = 21;
 
-/// What the caller lends to a session.
+/// Services that the caller provides to a session.
 pub struct Services<'a> {
-    /// Hears what happens.
+    /// Receives events.
     pub monitor: &'a mut dyn Monitor,
-    /// When it is set, the session ends the command at hand, tidies up and returns what it has.
+    /// When it is set, the session ends the current command, cleans up and returns partial results.
     pub interrupt: &'a AtomicBool,
-    /// Counts system calls, if somebody can.
+    /// Counts system calls, if available.
     pub counter: Option<&'a mut dyn CallCounter>,
 }
 
-/// Measures everything that the options say. Takes away what it made, on every path but a kill; what
-/// a killed session left is taken away by the next one.
+/// Measures all cases of the options. Removes the files that it created, on every exit path but a
+/// kill; the next session removes those of a killed one.
 ///
-/// Trouble within one case is kept in [`Case::trouble`], and the next case goes on.
+/// An error within one case is stored in [`Case::trouble`], and the next case continues.
 ///
 /// # Errors
 ///
-/// The session could not begin, or something that it made could not be taken away.
+/// The session could not start, or a file that it created could not be removed.
 pub fn run(options: &BenchOptions, services: &mut Services<'_>) -> Result<Results> {
-    // A thread of its own, since a mount namespace is a thread's.
+    // It needs its own thread, because a mount namespace belongs to a thread.
     let joined = std::thread::scope(|scope| scope.spawn(|| on_thread(options, services)).join());
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -71,7 +71,7 @@ fn on_thread(options: &BenchOptions, services: &mut Services<'_>) -> Result<Resu
     results.and_then(|results| removed.map(|()| results))
 }
 
-/// Removes what killed runs left, and tells of it.
+/// Removes what killed runs left, and reports it.
 fn tidy(base: &Path, monitor: &mut dyn Monitor) {
     for swept in sweep(base) {
         let path = swept.path.display();
@@ -167,21 +167,21 @@ fn one_case(
     })
 }
 
-/// Returns how much memory a run takes: the target in the page cache, its image if that is in memory
-/// too, as much again because the kernel does not take just what was freed last, and what it keeps
-/// for each entry.
+/// Returns how much memory a run takes: the target in the page cache, its image if that is in
+/// memory too, the same again because the kernel does not reuse the last freed memory first, and
+/// its memory for each entry.
 fn memory_bytes(case: &CaseSpec) -> u64 {
     let volume = case.scenario.volume();
     volume.block_bytes * 3 + volume.entries * ENTRY_MEMORY_BYTES + (64 << 20)
 }
 
-fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Ground>> {
+fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Workspace>> {
     Ok(match spec {
         GroundSpec::Folder { path, cold } => {
-            Box::new(FolderGround::new(Scratch::claim(path)?, *cold))
+            Box::new(DirectoryWorkspace::new(Scratch::claim(path)?, *cold))
         }
         GroundSpec::Fresh { target: FileSystem::Tmpfs, source: None, .. } => {
-            Box::new(TmpfsGround::new(Scratch::create(Path::new(RAM))?))
+            Box::new(TmpfsWorkspace::new(Scratch::create(Path::new(RAM))?))
         }
         GroundSpec::Fresh { target: FileSystem::Tmpfs, .. }
         | GroundSpec::Fresh { source: Some(FileSystem::Tmpfs), .. } => {
@@ -196,7 +196,7 @@ fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Ground>> {
             let ram = Path::new(RAM);
             let points = Scratch::create(if ram.is_dir() { ram } else { base });
             let points = points.or_else(|trouble| scratch.remove().and(Err(trouble)))?;
-            Box::new(ImageGround::new(scratch, points, backing.clone(), *target, *source))
+            Box::new(ImageWorkspace::new(scratch, points, backing.clone(), *target, *source))
         }
     })
 }

@@ -1,12 +1,12 @@
-//! What the schedule needs of whoever runs the tools; tests put a mock in its place.
+//! The interface of the schedule to the code that runs tools; tests use a mock.
 
 use super::calls::{CallCounter, Calls};
 use super::results::{Fault, Measurement};
-use crate::ground::GroundFacts;
 use crate::tool::Tool;
 use crate::trouble::Result;
+use crate::workspace::GroundFacts;
 
-/// Whether the result of a run is compared with what it should be.
+/// How the result of a run is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Every byte, outside the timed part.
@@ -15,29 +15,29 @@ pub enum Check {
     Status,
 }
 
-/// How a run went.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub enum Attempt {
-    /// Well.
+    /// Success.
     Measured(Box<Measurement>),
     /// The tool failed.
     Failed(Fault),
 }
 
-/// Runs tools on the ground of one case. An error is trouble with the ground, not with a tool.
+/// Runs tools in the workspace of one case. An error concerns the workspace, not a tool.
 pub trait Runner {
     /// Makes what all runs start from.
     ///
     /// # Errors
     ///
-    /// It cannot be made; [`Runner::finish`] is called all the same.
+    /// It cannot be created; [`Runner::finish`] is called nevertheless.
     fn prepare(&mut self) -> Result<()>;
 
-    /// Runs a tool once on fresh ground, and takes that away again.
+    /// Runs a tool once on a fresh site, and removes the site.
     ///
     /// # Errors
     ///
-    /// There is no fresh ground to be had, or somebody asked to stop.
+    /// No fresh site can be created, or the session was interrupted.
     fn run(&mut self, tool: &Tool, check: Check) -> Result<Attempt>;
 
     /// Runs a tool once more under a counter of system calls; `None` if they cannot be counted.
@@ -47,13 +47,13 @@ pub trait Runner {
     /// As [`Runner::run`].
     fn count(&mut self, tool: &Tool, counter: &mut dyn CallCounter) -> Result<Option<Calls>>;
 
-    /// Tells what the ground is.
+    /// Returns the properties of the workspace.
     fn facts(&self) -> GroundFacts;
 
-    /// Takes everything away. Called once, on every path.
+    /// Removes everything. Called once, on every path.
     ///
     /// # Errors
     ///
-    /// Something is left.
+    /// A file could not be removed.
     fn finish(&mut self) -> Result<()>;
 }

@@ -1,8 +1,8 @@
-//! In which order tools run, and what happens to those that fail.
+//! The order in which tools run, and the handling of those that fail.
 //!
-//! In each round every tool runs once, in random order: whatever drifts (the temperature, the fill
-//! of a cache, a neighbour on the host) then meets all of them alike, and what cannot be averaged
-//! away stays out of the ratios, which are made within a round.
+//! In each round every tool runs once, in random order: drift (temperature, cache fill, other load
+//! on the host) then affects all tools alike, and slow drift does not affect the ratios, which are
+//! computed within a round.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,36 +16,36 @@ use crate::stats::{Random, VALUES_MIN};
 use crate::tool::Tool;
 use crate::trouble::{Result, Trouble};
 
-/// Rounds that are run even when the time is over: fewer have no interval.
+/// Minimum number of rounds, even after the time limit: fewer give no interval.
 const ROUNDS_MIN: u32 = VALUES_MIN as u32;
 
-/// What is to be run.
+/// The plan of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The tools.
     pub tools: &'a [Tool],
-    /// How often.
+    /// Number of runs.
     pub rounds: Rounds,
-    /// What the order follows from.
+    /// The seed of the order.
     pub seed: u64,
-    /// How long it may take.
+    /// Time limit.
     pub budget: Option<Duration>,
 }
 
-/// What came of it.
+/// The result of a plan.
 #[derive(Debug, Default)]
 pub struct CaseRuns {
-    /// What was measured.
+    /// The measurement.
     pub runs: Vec<Run>,
     /// The tools that failed.
     pub faults: Vec<ToolFault>,
     /// The system calls of tools.
     pub calls: Vec<(String, Calls)>,
-    /// What stopped everything; what was measured before holds.
+    /// The error that ended the case; earlier measurements are valid.
     pub trouble: Option<Trouble>,
 }
 
-/// Runs all rounds of one case. Whatever happens, the runner's ground is taken away at the end.
+/// Runs all rounds of one case. Always removes the runner's workspace at the end.
 pub fn run_case(
     plan: Plan<'_>,
     runner: &mut dyn Runner,
@@ -58,7 +58,7 @@ pub fn run_case(
     let done = progress.all(runner, monitor, counter);
     let finished = runner.finish();
     let mut case = progress.case;
-    // Why the runs ended matters more than that tidying up then failed too.
+    // The reason for the end takes precedence over a failure of the cleanup.
     case.trouble = done.and(finished).err();
     case
 }
@@ -168,7 +168,7 @@ impl Progress<'_> {
         self.plan.tools.iter().all(|tool| self.failed(tool))
     }
 
-    /// Says whether another round would take longer than there is time.
+    /// Returns whether another round would exceed the time limit.
     fn time_is_over(&self, round: u32) -> bool {
         let Some(budget) = self.plan.budget else { return false };
         let a_round = self.a_run().unwrap_or_default() * self.still_running();
@@ -185,7 +185,7 @@ impl Progress<'_> {
         })
     }
 
-    /// Returns how long a run takes with everything around it.
+    /// Returns the duration of a run with setup and cleanup.
     fn a_run(&self) -> Option<Duration> {
         self.start.elapsed().checked_div(self.runs_done)
     }

@@ -6,7 +6,8 @@ use super::quantile::quantile_sorted;
 use super::random::Random;
 
 /// How often the values are resampled. The ends of a 95 % interval are then the 50th smallest and
-/// largest of the resampled statistics, which settles them to about a seventh of their own spread.
+/// largest of the resampled statistics, whose sampling error is about a seventh of their own
+/// spread.
 const RESAMPLES: usize = 2_000;
 
 /// Fewer values have no interval: the median of a distribution lies between the smallest and the
@@ -23,7 +24,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Says whether `value` is inside or on an end.
+    /// Returns whether `value` is in the closed interval.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

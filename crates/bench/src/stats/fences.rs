@@ -1,17 +1,17 @@
-//! Values that lie apart from the others.
+//! Outliers.
 
 use super::quantile::quantile;
 
 /// Tukey's inner fences: one and a half interquartile ranges beyond the quartiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fences {
-    /// What is below lies apart.
+    /// Values below are outliers.
     pub low: f64,
-    /// What is above lies apart.
+    /// Values above are outliers.
     pub high: f64,
 }
 
-/// Returns the fences of the values; `None` for fewer than four, whose quartiles mean nothing.
+/// Returns the fences of the values; `None` for fewer than four, whose quartiles are meaningless.
 #[must_use]
 pub fn fences(values: &[f64]) -> Option<Fences> {
     if values.len() < 4 {
@@ -23,7 +23,7 @@ pub fn fences(values: &[f64]) -> Option<Fences> {
 }
 
 impl Fences {
-    /// Counts the values outside.
+    /// Counts the outliers.
     #[must_use]
     pub fn outside(&self, values: &[f64]) -> usize {
         values.iter().filter(|value| **value < self.low || **value > self.high).count()

@@ -1,11 +1,11 @@
-//! Whether the fastest of several is shown to be the fastest.
+//! Whether the lead of the fastest tool is significant.
 
 use super::bootstrap::Interval;
 
-/// Returns the places of those that the fastest is not shown to be faster than. `against` has, for
-/// each of the others, where the ratio of the fastest one's figure to its own lies. A lead is shown
-/// against one only if that interval leaves 1 out; without an interval nothing is shown. So the
-/// fastest one leads only where this is empty.
+/// Returns the indexes of the tools over which the lead of the fastest one is not significant.
+/// `against` has, for each other tool, the interval of the ratio of the fastest one's figure to its
+/// own. A lead is significant only if that interval excludes 1; without an interval it is not. So
+/// the fastest one leads only if the result is empty.
 #[must_use]
 pub fn level_with(against: &[Option<Interval>]) -> Vec<usize> {
     let is_behind = |interval: &Option<Interval>| interval.is_some_and(|found| found.high < 1.0);

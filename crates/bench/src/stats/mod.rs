@@ -1,6 +1,6 @@
 //! Statistics of few, skewed measurements: order statistics, resampling, ratios within a round.
 //!
-//! Times have a hard lower edge and a long tail, and there are seldom more than ten of them; so
+//! Times have a hard lower bound and a long tail, and there are rarely more than ten of them; so
 //! nothing here assumes a normal distribution, and every interval comes from resampling.
 
 mod bootstrap;

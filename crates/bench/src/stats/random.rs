@@ -1,4 +1,4 @@
-//! Chance that is the same for the same seed.
+//! Pseudorandom numbers, the same for the same seed.
 
 /// A generator of random numbers: `SplitMix64` (Steele, Lea and Flood 2014), which passes the usual
 /// batteries and needs eight bytes of state. Not for secrets.
@@ -6,7 +6,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Starts from a seed.
+    /// Returns a generator with a seed.
     #[must_use]
     pub fn new(seed: u64) -> Random {
         Random(seed)
@@ -26,7 +26,7 @@ impl Random {
         ((u128::from(self.number()) * limit as u128) >> 64) as usize
     }
 
-    /// Puts the values into random order (Fisher and Yates).
+    /// Shuffles the values (Fisher and Yates).
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for index in (1..values.len()).rev() {
             values.swap(index, self.below(index + 1));

@@ -1,7 +1,7 @@
-//! Ratios of what was measured under the same conditions.
+//! Ratios of measurements under the same conditions.
 //!
-//! Dividing two medians lets everything that changed between rounds into the ratio. Dividing within
-//! each round and taking the median of the quotients keeps it out.
+//! The ratio of two medians includes all changes between rounds. The median of the quotients within
+//! each round does not.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ pub struct Ratio {
     pub median: f64,
     /// Their geometric mean.
     pub geometric_mean: f64,
-    /// Where the median lies, as far as the rounds can tell.
+    /// The confidence interval of the median.
     pub interval: Option<Interval>,
-    /// How many rounds have both figures.
+    /// Number of rounds with both figures.
     pub rounds: usize,
 }
 
-/// Relates pairs of (figure, baseline figure), one a round. Pairs without a positive baseline are
-/// left out; `None` if nothing is left.
+/// Computes the ratio from pairs of (figure, baseline figure), one a round. Pairs without a
+/// positive baseline are ignored; `None` if none remains.
 #[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)], seed: u64) -> Option<Ratio> {
     let quotients: Vec<f64> = pairs

@@ -1,6 +1,6 @@
-//! Finds out which of the known tools are installed.
+//! Finds the installed tools of the table.
 //!
-//! The search path is given by the caller: this library reads no environment.
+//! The caller passes the search path: this library reads no environment.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,16 +17,16 @@ use crate::scenario::Work;
 pub struct Found {
     /// Its name in the table.
     pub program: &'static str,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The first line that it says of its version.
+    /// The first line of its version output.
     pub version: Option<String>,
     /// For haul: the names that `--method` takes.
     pub methods: Vec<String>,
 }
 
-/// Looks for the known programs in the directories, the first hit of each; `haul`, if given, is
-/// taken in place of what is found. Starts each that it finds, to ask for its version.
+/// Searches the directories for the known programs and takes the first match of each; `haul`, if
+/// given, replaces the match. Runs each program to get its version.
 #[must_use]
 pub fn discover(directories: &[PathBuf], haul: Option<&Path>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
@@ -46,8 +46,8 @@ pub fn discover(directories: &[PathBuf], haul: Option<&Path>) -> Vec<Found> {
     found
 }
 
-/// Asks haul for its copy methods: the words that `haul cp --list-methods` begins its lines with.
-/// Empty where it does not know the question.
+/// Runs `haul cp --list-methods` and returns the first word of each line. Empty if haul does not
+/// know the option.
 #[must_use]
 pub fn haul_methods(program: &Path) -> Vec<String> {
     let asked = Command::new(program)
@@ -67,7 +67,7 @@ pub fn haul_methods(program: &Path) -> Vec<String> {
     text.lines().filter_map(first).filter(|word| is_name(&word.as_str())).collect()
 }
 
-/// Asks a program for its version and returns the first line of the answer.
+/// Runs a program to get its version and returns the first line.
 #[must_use]
 pub fn version_of(program: &Path, argument: &str) -> Option<String> {
     let answer = Command::new(program).arg(argument).stdin(Stdio::null()).output().ok()?;
@@ -80,7 +80,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 impl Found {
-    /// Returns the tools that this program stands for in a group, for some work.
+    /// Returns the tools that use this program in a group, for some work.
     #[must_use]
     pub fn tools(&self, work: Work, group: Group) -> Vec<Tool> {
         let mut tools = Vec::new();
@@ -132,7 +132,7 @@ impl Found {
                     tool(format!("haul-j{jobs}"), format!("--jobs={jobs}"), variation)
                 })
                 .collect(),
-            // Of one file: there each request has the size that was asked for.
+            // Only for a single file, because there each request has the requested size.
             Group::Sizes if flag.is_empty() && has(SIZED_METHOD) => IO_SIZES
                 .iter()
                 .filter_map(|bytes| {
@@ -155,7 +155,7 @@ impl Found {
 
     fn tool(&self, name: &str, text: &str, variation: Option<(&str, &str, u64)>) -> Option<Tool> {
         let template = Template::parse(text).ok()?;
-        // A template for the shell names its programs by itself, and finds them as the shell does.
+        // A shell template names its programs itself, and the shell finds them.
         let program = (!template.needs_shell()).then(|| self.path.clone());
         let variation = variation.map(|(series, axis, value)| Variation {
             series: series.to_owned(),

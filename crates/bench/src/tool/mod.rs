@@ -1,4 +1,4 @@
-//! Who is measured: commands as templates, and the table of those that we know.
+//! The measured tools: commands as templates, and the table of known tools.
 
 mod discover;
 mod peers;

@@ -1,8 +1,8 @@
-//! The tools that are known, and how each is told to do the same work.
+//! The known tools, with a command of each for the same work.
 //!
-//! Each is asked for the plain thing: contents and kinds, no attributes, no hard links, so that
-//! nobody does more than another. Where a tool cannot be told so, it does more, and its row stands
-//! as it is. GNU's `cp` and `rm` come first: they are the baseline.
+//! Each copies only contents and kinds, no attributes and no hard links, so that all tools do the
+//! same work. A tool without such an option does more work; its row is not adjusted. GNU's `cp` and
+//! `rm` come first: they are the baseline.
 
 use super::types::Group;
 use crate::scenario::Work;
@@ -10,19 +10,19 @@ use crate::scenario::Work;
 /// A known tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
     /// The program that must be on the search path.
     pub program: &'static str,
-    /// The argument that makes it tell its version.
+    /// The argument that prints its version.
     pub version: &'static str,
-    /// When it takes part.
+    /// The group of comparisons that includes it.
     pub group: Group,
-    /// How it copies a tree.
+    /// Template to copy a tree.
     pub tree: Option<&'static str>,
-    /// How it copies a file.
+    /// Template to copy a file.
     pub file: Option<&'static str>,
-    /// How it deletes a tree.
+    /// Template to delete a tree.
     pub delete: Option<&'static str>,
 }
 
@@ -131,16 +131,15 @@ pub const PEERS: &[Peer] = &[
     },
 ];
 
-/// The I/O sizes of the series that `dd` and haul are run with, in bytes: from a page to the 8 MiB
-/// of 2007.
+/// The I/O sizes of the series that `dd` and haul are run with, in bytes: from a page to 8 MiB.
 pub(super) const IO_SIZES: [u64; 7] =
     [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20];
 
 /// The numbers of jobs of the series that haul is run with.
 pub(super) const HAUL_JOBS: [u64; 4] = [1, 2, 4, 8];
 
-/// The requests in flight of the series that haul's queue is run with: one to see what a queue is
-/// good for at all, and up to twice what haul takes by itself.
+/// The requests in flight of the series that haul's queue is run with: one to show the benefit of a
+/// queue, and up to twice haul's default.
 pub(super) const HAUL_DEPTHS: [u64; 5] = [1, 4, 8, 16, 32];
 
 /// The method whose requests have a size that the kernel does not choose.

@@ -1,8 +1,8 @@
 //! Command templates: words with `{source}` and `{target}` in them.
 //!
-//! A shell in between costs about a millisecond and hides the tool's own usage behind its own, so a
-//! template is split into words here and run directly; only what needs a shell gets one, and the
-//! report says so.
+//! A shell costs about a millisecond and hides the tool's resource usage, so a template is split
+//! into words here and run directly; only a template that needs a shell gets one, and the report
+//! notes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Characters that mean something to a shell where they stand outside of quotes.
+/// Characters that are special to a shell outside quotes.
 const SHELL_CHARACTERS: &str = "|&;<>()$`*?[]~#!\n";
 
 /// A command with `{source}` and `{target}` in place of paths.
@@ -28,21 +28,21 @@ enum Form {
     Shell,
 }
 
-/// A command that is ready to be run.
+/// A command with its paths filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The program and its arguments; never empty.
     pub words: Vec<OsString>,
 }
 
-/// Says why a text is no template.
+/// The error of a text that is not a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateError {
     /// There is no word in it.
     Empty,
     /// A quote is not closed, or a backslash is last.
     Unclosed,
-    /// It does not say where the target goes.
+    /// It does not contain `{target}`.
     NoTarget,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Template {
         Template::any(text)
     }
 
-    /// Reads a template that need not name a target, such as `true`.
+    /// Parses a template that may lack a target, such as `true`.
     ///
     /// # Errors
     ///
@@ -91,13 +91,13 @@ impl Template {
         &self.text
     }
 
-    /// Says whether it is run by `sh -c`.
+    /// Returns whether it is run by `sh -c`.
     #[must_use]
     pub fn needs_shell(&self) -> bool {
         self.form == Form::Shell
     }
 
-    /// Returns the program's name, as far as that is known without a shell.
+    /// Returns the program's name, if that is known without a shell.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         match &self.form {
@@ -106,7 +106,7 @@ impl Template {
         }
     }
 
-    /// Puts paths into the template, and `program` in place of its first word.
+    /// Fills in the paths, and replaces the first word by `program`.
     #[must_use]
     pub fn command(&self, program: Option<&Path>, source: &Path, target: &Path) -> Command {
         let paths = [("{source}", source), ("{target}", target)];

@@ -1,4 +1,4 @@
-//! What a tool is to the benchmark.
+//! Tools as the benchmark describes them.
 
 use std::path::PathBuf;
 
@@ -9,46 +9,46 @@ use super::template::Template;
 /// A command to be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// What it is called in tables; unique within a run.
+    /// Its name in tables; unique within a run.
     pub name: String,
     /// The command.
     pub template: Template,
-    /// Where the template's program was found, if that was looked up.
+    /// The path of the template's program, if it was searched for.
     pub program: Option<PathBuf>,
-    /// The first line that it says of its version.
+    /// The first line of its version output.
     pub version: Option<String>,
-    /// The copy method that haul was told to use, if it was.
+    /// The copy method that the command selects for haul, if any.
     pub method: Option<String>,
-    /// What was varied, if the tool is one of a series.
+    /// The varied parameter, if the tool belongs to a series.
     pub variation: Option<Variation>,
 }
 
-/// The place of a tool in a series, for plots of scaling.
+/// The position of a tool in a series, for scaling plots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variation {
-    /// What the series is of, such as `dd`.
+    /// The name of the series, such as `dd`.
     pub series: String,
-    /// What was varied, such as `I/O bytes` or `jobs`.
+    /// The varied parameter, such as `I/O bytes` or `jobs`.
     pub axis: String,
     /// Its value.
     pub value: u64,
 }
 
-/// When a known tool takes part.
+/// The group of comparisons that includes a known tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// Always, where it is installed.
+    /// Always, if it is installed.
     Usual,
-    /// Where it is named, or all are asked for.
+    /// If it is named, or all tools are requested.
     Extra,
-    /// Where haul's copy methods are asked for, each by itself.
+    /// If haul's copy methods are requested.
     Methods,
-    /// Where a series over jobs is asked for.
+    /// If a series over jobs is requested.
     Jobs,
-    /// Where a series over I/O sizes is asked for.
+    /// If a series over I/O sizes is requested.
     Sizes,
-    /// Where a series over requests in flight is asked for.
+    /// If a series over requests in flight is requested.
     Depths,
 }
 

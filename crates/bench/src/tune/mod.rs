@@ -1,4 +1,5 @@
-//! A shorter run that ends in a profile: what `haul cp` should prefer between two file systems.
+//! A shorter session that creates a profile: the preferred settings of `haul cp` between two file
+//! systems.
 
 mod profile;
 mod session;

@@ -1,7 +1,7 @@
-//! What was learned of a pair of file systems, with the evidence.
+//! Profile of a pair of file systems, with the measurements.
 //!
-//! A profile is advice, and wrong advice is worse than none: it names a method or a number of jobs
-//! only where the rounds *show* that haul does better with it than by itself.
+//! A profile names a method or a number of jobs only if the rounds show that haul is significantly
+//! faster with it than with its defaults, because a wrong setting is worse than none.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ use crate::session::{CacheState, Case, Results};
 use crate::stats::Ratio;
 use crate::tool::Tool;
 
-/// The version of profiles; a reader ignores others.
+/// The version of profiles; a reader ignores other versions.
 pub const PROFILE_VERSION: u32 = 1;
 
-/// What was learned of one pair of file systems.
+/// The profile of one pair of file systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// [`PROFILE_VERSION`].
     pub version: u32,
-    /// The version of haul that was measured.
+    /// The version of the measured haul.
     pub haul: String,
     /// The kernel.
     pub kernel: String,
@@ -35,14 +35,14 @@ pub struct Profile {
     pub mount_options: String,
     /// The target's device.
     pub device: String,
-    /// What to prefer, one for each kind of files.
+    /// The preferred settings, one for each kind of files.
     pub choices: Vec<Choice>,
 }
 
-/// What to prefer for one kind of files.
+/// The preferred settings for one kind of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The scenario that it was measured with.
+    /// The scenario of the measurement.
     pub scenario: String,
     /// The mean size of its files.
     pub file_bytes: u64,
@@ -50,24 +50,24 @@ pub struct Choice {
     pub entries: u64,
     /// The state of the cache.
     pub cache: CacheState,
-    /// The method that is shown to be faster than haul's own choice, if one is.
+    /// The method that is significantly faster than haul's default, if any.
     pub method: Option<String>,
     /// All methods that work, the fastest first.
     pub method_order: Vec<String>,
-    /// The number of jobs that is shown to be faster than haul's own choice, if one is.
+    /// The number of jobs that is significantly faster than haul's default, if any.
     pub jobs: Option<u64>,
-    /// The evidence: seconds that haul takes by itself.
+    /// Measured seconds with haul's defaults.
     pub own_time_s: f64,
-    /// The evidence: with the method, in relation to that.
+    /// Measured time with the method, relative to the defaults.
     pub method_ratio: Option<Ratio>,
-    /// The evidence: with the jobs, in relation to that.
+    /// Measured time with the jobs, relative to the defaults.
     pub jobs_ratio: Option<Ratio>,
-    /// The evidence: how many rounds.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
-/// Draws profiles from results: one for each pair of file systems on which a tool called `haul` was
-/// measured as the baseline.
+/// Computes profiles from results: one for each pair of file systems on which a tool called `haul`
+/// was measured as the baseline.
 #[must_use]
 pub fn profiles(results: &Results) -> Vec<Profile> {
     let mut profiles: Vec<Profile> = Vec::new();
@@ -134,8 +134,8 @@ fn choice(results: &Results, case: &Case) -> Option<Choice> {
     })
 }
 
-/// Several settings are tried, and one of them is always the luckiest; so it has to be shown that a
-/// setting saves at least this share of the time, not only that it saves any.
+/// Of several settings one is always the fastest by chance; so a setting must save at least this
+/// share of the time, not only a significant amount.
 const WORTH_IT: f64 = 0.05;
 
 fn is_shown_faster(ratio: &Ratio) -> bool {

@@ -1,6 +1,6 @@
-//! A profile as a file that people can read and change.
+//! A profile as an editable text file.
 //!
-//! Only the few forms of TOML that a profile needs are written here, which is less than a
+//! This writes only the few forms of TOML that a profile needs, which is less code than a
 //! dependency.
 
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Profile {
     pub fn to_toml(&self) -> String {
         let mut text = String::from(
             "# Written by `haul tune`, read by `haul cp`; remove it to have haul decide by itself.\n\
-             # A method or a number of jobs is named only where it was shown to be faster.\n",
+             # A method or a number of jobs is named only if it was significantly faster.\n",
         );
         text += &format!("version = {}\n", self.version);
         text += &format!("cores = {}\n", self.cores);
@@ -93,7 +93,7 @@ fn ratio_text(name: &str, ratio: &Ratio) -> String {
     text
 }
 
-/// Makes a basic string of TOML.
+/// Returns a basic string of TOML.
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -110,8 +110,9 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// Writes a profile into a folder, which is made if it is not there, and returns its path. A profile
-/// of the same pair is replaced in one step, so that a reader sees the old one or the new one.
+/// Writes a profile into a directory, which is created if it does not exist, and returns its path.
+/// Atomically replaces a profile of the same pair, so that a reader sees the old one or the new
+/// one.
 ///
 /// # Errors
 ///

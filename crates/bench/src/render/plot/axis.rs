@@ -1,12 +1,12 @@
-//! Axes: where the marks are, and where a value is.
+//! Axes: tick marks and positions of values.
 
-/// A scale from values to places.
+/// A scale from values to positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     kind: Kind,
     /// The values at the ends.
     values: (f64, f64),
-    /// Their places.
+    /// Their positions.
     places: (f64, f64),
 }
 
@@ -17,19 +17,19 @@ enum Kind {
 }
 
 impl Axis {
-    /// Goes linearly from 0 to `high`, or a bit beyond.
+    /// Returns a linear axis from 0 to `high`, or slightly more.
     pub(super) fn linear(high: f64, places: (f64, f64)) -> Axis {
         let high = if high > 0.0 { high * 1.04 } else { 1.0 };
         Axis { kind: Kind::Linear, values: (0.0, high), places }
     }
 
-    /// Goes logarithmically from `low` to `high`, which are positive.
+    /// Returns a logarithmic axis from `low` to `high`, which are positive.
     pub(super) fn logarithmic(low: f64, high: f64, places: (f64, f64)) -> Axis {
         let low = low.max(f64::MIN_POSITIVE);
         Axis { kind: Kind::Logarithmic, values: (low, high.max(low * 1.01)), places }
     }
 
-    /// Returns where a value is; values beyond the ends are at the ends.
+    /// Returns the position of a value; values beyond the ends are at the ends.
     pub(super) fn place(&self, value: f64) -> f64 {
         let (low, high) = self.values;
         let value = value.clamp(low, high);
@@ -60,7 +60,7 @@ impl Axis {
                 if ticks.len() < 3 {
                     ticks.extend(fine.into_iter().filter(inside));
                 }
-                // 1 is what everything is related to; the others stay where there is room.
+                // 1 is the reference and always marked; the others are kept if there is room.
                 ticks.sort_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
                 let room = (self.places.1 - self.places.0) / count.max(1) as f64 * 0.6;
                 let mut kept: Vec<f64> = Vec::new();

@@ -1,19 +1,19 @@
-//! A sheet of SVG: the few elements that plots are made of.
+//! An SVG canvas with the few elements of plots.
 
 use std::fmt::Write as _;
 
-/// The width of every plot. Narrow, so that on a phone the letters stay letters; on a wide screen
-/// plots stand side by side.
+/// The width of every plot. Narrow, so that text is readable on a phone; a wide screen shows plots
+/// side by side.
 pub(super) const WIDTH: f64 = 420.0;
 
 /// The size of letters, in the same unit.
 pub(super) const LETTER: f64 = 12.0;
 
-/// How wide a letter is on average, in the fonts that screens have.
+/// Average width of a letter in common fonts.
 const LETTER_WIDTH: f64 = 6.7;
 
-/// The colours, light and then dark, as custom properties. Contrast with the paper is above 4.5 to 1
-/// for letters and above 3 to 1 for marks.
+/// The colours, light and then dark, as custom properties. Contrast with the background is above
+/// 4.5 to 1 for text and above 3 to 1 for marks.
 pub(in crate::render) const PALETTE: &str = "\
 :root{color-scheme:light dark;--paper:#fff;--panel:#f6f7f9;--ink:#1b1f24;--muted:#5b6570;\
 --grid:#dfe3e8;--mark:#1f6feb;--soft:#1f6feb33;--other:#b35900;--base:#6e7781;--bad:#b42318;\
@@ -35,12 +35,12 @@ pub(in crate::render) const RULES: &str = "\
 .plot .base.box,.plot .base.bar{fill:none;stroke:var(--base)}.plot .base.dot{fill:var(--base)}\
 .plot .base.line{stroke:var(--base)}";
 
-/// Where a plot will be.
+/// Destination of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a page that has the colours and rules.
     Page,
-    /// In a file of its own, which brings them along.
+    /// In a file of its own, which includes them.
     File,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// Starts a plot. The title is for those who cannot see it.
+    /// Starts a plot. The title is for screen readers.
     pub(super) fn new(height: f64, title: &str) -> Canvas {
         Canvas { height, title: title.to_owned(), body: String::new() }
     }
@@ -80,7 +80,7 @@ impl Canvas {
         ));
     }
 
-    /// Draws a dot that tells its value to whoever points at it.
+    /// Draws a dot with a tooltip of its value.
     pub(super) fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64, hint: &str) {
         let hint = escape(hint);
         self.add(&format!(
@@ -113,7 +113,7 @@ impl Canvas {
     }
 }
 
-/// Returns how much room the longest of some words takes on the left of a plot, within reason.
+/// Returns the width of the longest word at the left of a plot, within bounds.
 pub(super) fn margin_for<'a>(words: impl Iterator<Item = &'a str>) -> f64 {
     let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
     (longest as f64 * LETTER_WIDTH + 10.0).clamp(40.0, WIDTH * 0.4)
@@ -129,7 +129,7 @@ pub(super) fn fit(word: &str, margin: f64) -> String {
     kept + "…"
 }
 
-/// Escapes what means something to XML, and leaves out what cannot be in it.
+/// Escapes the special characters of XML, and omits invalid ones.
 pub(in crate::render) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,4 @@
-//! What a run costs everybody else: memory that is full of copies, data that waits to be written,
-//! standing still.
+//! The cost of a run to other processes: page cache use, dirty data, stalls.
 
 use super::super::summary::{CaseSummary, Row};
 use super::canvas::{Canvas, Place, WIDTH, fit, margin_for};
@@ -9,7 +8,7 @@ const ROW: f64 = 24.0;
 const HEAD: f64 = 34.0;
 const FOOT: f64 = 8.0;
 
-/// A column: what it is called, its figure, and how that is shown.
+/// A column: its heading, its figure, and its format.
 struct Column {
     head: [&'static str; 2],
     figure: fn(&Row, u64) -> Option<f64>,
@@ -35,7 +34,7 @@ const COLUMNS: [Column; 4] = [
     Column { head: ["waiting", "for I/O"], figure: |row, _| row.io_stall_s, show: units::seconds },
 ];
 
-/// Draws the cost of each ranked tool to others; `None` if nothing of it is known.
+/// Draws the cost of each ranked tool to others; `None` if it is unknown.
 #[must_use]
 pub fn cost(summary: &CaseSummary, page_bytes: u64, place: Place) -> Option<String> {
     let rows: Vec<&Row> = summary.rows.iter().filter(|row| row.is_ranked()).collect();

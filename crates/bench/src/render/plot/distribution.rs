@@ -1,5 +1,5 @@
-//! Every single time of every tool, and the box around the middle half: a bar of means would hide
-//! what matters.
+//! Every time of every tool, and a box around the middle half: a bar of means would hide the
+//! distribution.
 
 use super::super::summary::CaseSummary;
 use super::axis::Axis;

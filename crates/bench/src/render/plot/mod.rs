@@ -1,7 +1,7 @@
 //! Plots as SVG.
 //!
-//! Written by hand rather than with a plotting crate: what is drawn are points, boxes and lines, and
-//! colours have to come from style sheets so that one picture is right on light and on dark paper,
+//! Written by hand rather than with a plotting crate: the plots consist of points, boxes and lines,
+//! and colours must come from style sheets so that one picture suits light and dark backgrounds,
 //! inside the report and on its own. A crate that writes colours into each element cannot do that.
 
 mod axis;

@@ -1,4 +1,5 @@
-//! Each tool in relation to the baseline, with the interval: where it crosses 1, nothing is shown.
+//! Each tool in relation to the baseline, with the interval: if it contains 1, no difference is
+//! shown.
 
 use super::super::summary::{CaseSummary, Row, with_interval};
 use super::axis::Axis;

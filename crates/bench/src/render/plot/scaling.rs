@@ -1,4 +1,4 @@
-//! How a series of tools goes with what was varied: the I/O size, the number of jobs.
+//! Time of a series of tools over the varied parameter: the I/O size, the number of jobs.
 
 use super::super::summary::CaseSummary;
 use super::axis::Axis;
@@ -15,11 +15,11 @@ const BOTTOM: f64 = HEIGHT - 38.0;
 /// One tool of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The value of what was varied.
+    /// The value of the parameter.
     pub value: u64,
     /// The median time in seconds.
     pub time_s: f64,
-    /// Where it lies.
+    /// Its confidence interval.
     pub interval: Option<Interval>,
 }
 
@@ -28,7 +28,7 @@ pub struct Point {
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// What was varied.
+    /// The varied parameter.
     pub axis: String,
     /// The points, at least two.
     pub points: Vec<Point>,
@@ -75,7 +75,7 @@ pub fn scaling(series: &Series, place: Place) -> String {
         canvas.line("grid", (LEFT, y.place(tick)), (WIDTH - 14.0, y.place(tick)));
         canvas.text((LEFT - 5.0, y.place(tick) + 4.0), "soft end", &units::seconds(tick));
     }
-    // Equal distances: the values are chosen by doubling, not measured.
+    // Equal distances, because the values are successive powers of two.
     let step = (WIDTH - 14.0 - LEFT) / series.points.len() as f64;
     let x = |index: usize| LEFT + (index as f64 + 0.5) * step;
     let line: Vec<(f64, f64)> = series

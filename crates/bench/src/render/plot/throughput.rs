@@ -1,4 +1,4 @@
-//! What the device did over the time of a run, two tools under each other on one scale.
+//! Activity of the device over the time of a run, for two tools on one scale.
 
 use super::super::summary::CaseSummary;
 use super::axis::Axis;
@@ -13,11 +13,11 @@ const HEAD: f64 = 30.0;
 const FOOT: f64 = 44.0;
 const LEFT: f64 = 66.0;
 
-/// Fewer samples show nothing.
+/// The minimum number of samples of a plot.
 const SAMPLES_MIN: usize = 3;
 
-/// Returns the two tools that are worth looking at: the fastest one and the baseline, or the next
-/// one if these are the same.
+/// Returns the two tools to show: the fastest one and the baseline, or the next one if these are
+/// the same.
 #[must_use]
 pub fn pair(summary: &CaseSummary) -> Option<(&str, &str)> {
     let mut ranked = summary.rows.iter().filter(|row| row.is_ranked()).map(|row| row.tool.as_str());

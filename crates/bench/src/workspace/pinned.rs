@@ -1,7 +1,7 @@
-//! A folder that is held by its descriptor: all that is done in it is done through that.
+//! A directory that stays open: all operations in it go through its descriptor.
 //!
-//! A benchmark is often run by root, in places such as `/dev/shm` and `/tmp` where anybody may make
-//! and rename things. A path can come to mean something else between two calls; a descriptor cannot.
+//! Root often runs a benchmark in places such as `/dev/shm` and `/tmp`, where every user may create
+//! and rename files. A path can refer to another file between two calls; a descriptor cannot.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
@@ -18,35 +18,35 @@ use rustix::io::Errno;
 
 use crate::trouble::{Result, Trouble};
 
-/// What nobody but the owner may do.
+/// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// A folder, the folder that it is in, and its name there.
+/// A directory, its parent directory, and its name there.
 #[derive(Debug)]
-pub(super) struct Held {
-    /// How it is shown to people and to the tools that are measured.
+pub(super) struct Pinned {
+    /// The path in messages and in the commands of the measured tools.
     path: PathBuf,
     parent: OwnedFd,
     name: CString,
     folder: OwnedFd,
 }
 
-/// Makes a name for a call.
+/// Converts a name to a C string.
 pub(super) fn c_name(name: impl Into<Vec<u8>>) -> Result<CString> {
     CString::new(name).map_err(|_| Trouble::Unfit("a name has a zero byte in it"))
 }
 
-/// Opens a folder that a person named, also through a symbolic link.
+/// Opens a directory that the user named, also through a symbolic link.
 fn open_named(path: &Path) -> Result<OwnedFd> {
     let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let name = c_name(shown.as_os_str().as_encoded_bytes())?;
     open_directory(CWD, &name, Follow::Yes).map_err(Trouble::call("open", shown))
 }
 
-impl Held {
-    /// Makes a folder that only its owner may enter; `None` if there is something of that name.
-    pub(super) fn make(path: PathBuf) -> Result<Option<Held>> {
-        // `..` and `/` are there already.
+impl Pinned {
+    /// Creates a directory that only its owner may enter; `None` if the name exists.
+    pub(super) fn make(path: PathBuf) -> Result<Option<Pinned>> {
+        // `..` and `/` always exist.
         let Some(name) = path.file_name() else { return Ok(None) };
         let name = c_name(name.as_encoded_bytes())?;
         let parent = open_named(path.parent().unwrap_or(Path::new("")))?;
@@ -56,40 +56,40 @@ impl Held {
         }
         let folder = open_directory(&parent, &name, Follow::No);
         let folder = folder.map_err(Trouble::call("open", &path))?;
-        let held = Held { path, parent, name, folder };
-        // Who may rename things in the folder around it can have exchanged it. There, the owner
-        // tells; elsewhere nothing has to, and some file systems make up owners.
-        if !held.is_own()? && !held.is_safe_from_renames()? || !held.names()?.is_empty() {
-            return Err(Trouble::Exchanged(held.path));
+        let pinned = Pinned { path, parent, name, folder };
+        // A user who may rename entries of the parent directory can have replaced it. In that case
+        // the owner is checked; otherwise no check is needed, and some file systems report false
+        // owners.
+        if !pinned.is_own()? && !pinned.is_safe_from_renames()? || !pinned.names()?.is_empty() {
+            return Err(Trouble::Exchanged(pinned.path));
         }
-        Ok(Some(held))
+        Ok(Some(pinned))
     }
 
-    /// Opens a folder by its name in another one; it may not be a symbolic link.
-    pub(super) fn open(base: &Path, name: &CStr) -> Result<Held> {
+    /// Opens a directory by its name in another one; it must not be a symbolic link.
+    pub(super) fn open(base: &Path, name: &CStr) -> Result<Pinned> {
         let path = base.join(os(name));
         let parent = open_named(base)?;
         let folder = open_directory(&parent, name, Follow::No);
         let folder = folder.map_err(Trouble::call("open", &path))?;
-        Ok(Held { path, parent, name: name.to_owned(), folder })
+        Ok(Pinned { path, parent, name: name.to_owned(), folder })
     }
 
-    /// Opens a folder that a person named.
-    pub(super) fn named(path: &Path) -> Result<Held> {
+    /// Opens a directory that the user named.
+    pub(super) fn named(path: &Path) -> Result<Pinned> {
         let real = path.canonicalize().map_err(Trouble::file("resolve", path))?;
         let name = real.file_name().map_or(b".".as_slice(), |name| name.as_encoded_bytes());
         let name = c_name(name)?;
-        let held = Held::open(real.parent().unwrap_or(&real), &name)?;
-        Ok(Held { path: path.to_owned(), ..held })
+        let pinned = Pinned::open(real.parent().unwrap_or(&real), &name)?;
+        Ok(Pinned { path: path.to_owned(), ..pinned })
     }
 
-    /// Returns the path as people and tools see it.
+    /// Returns the path for messages and tools.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns a path to the folder that leads through its descriptor, for this process and those
-    /// that it starts.
+    /// Returns a path to the directory through its descriptor, for this process and its children.
     pub(super) fn link(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.folder.as_raw_fd()))
     }
@@ -102,12 +102,12 @@ impl Held {
         fstat(&self.folder).map_err(Trouble::call("stat", &self.path))
     }
 
-    /// Says whether the folder is this user's.
+    /// Returns whether this user owns the directory.
     fn is_own(&self) -> Result<bool> {
         Ok(is_own(&self.stat()?))
     }
 
-    /// Says whether the folder is this user's alone, and no other mount's.
+    /// Returns whether only this user may enter the directory, and no file system is mounted on it.
     pub(super) fn is_private(&self) -> Result<bool> {
         let stat = self.stat()?;
         let mount = |directory: &OwnedFd| {
@@ -116,13 +116,13 @@ impl Held {
         Ok(is_own(&stat) && !others_may(&stat) && mount(&self.folder)? == mount(&self.parent)?)
     }
 
-    /// Says whether nobody else can rename what is in the folder around this one.
+    /// Returns whether no other user can rename entries of the parent directory.
     fn is_safe_from_renames(&self) -> Result<bool> {
         let around = fstat(&self.parent).map_err(Trouble::call("stat", &self.path))?;
         Ok(keeps_names(&around))
     }
 
-    /// Says whether nobody else can make the path of this folder lead elsewhere.
+    /// Returns whether no other user can redirect the path of this directory.
     pub(super) fn has_safe_path(&self) -> Result<bool> {
         let path = self.path.canonicalize().map_err(Trouble::file("resolve", &self.path))?;
         for above in path.ancestors().skip(1) {
@@ -135,7 +135,7 @@ impl Held {
         Ok(true)
     }
 
-    /// Lists what is in the folder.
+    /// Lists the entries of the directory.
     pub(super) fn names(&self) -> Result<Vec<CString>> {
         let cannot = |errno: Errno| Trouble::file("list", &self.path)(errno.into());
         let mut names = Vec::new();
@@ -149,7 +149,7 @@ impl Held {
         Ok(names)
     }
 
-    /// Fails if there is anything in the folder that is not expected there.
+    /// Fails if the directory has an unexpected entry.
     pub(super) fn refuse_others(&self, expected: impl Fn(&CStr) -> bool) -> Result<()> {
         let others = self.names()?.into_iter().filter(|name| !expected(name));
         let found: Vec<String> = others.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -159,7 +159,7 @@ impl Held {
         Err(Trouble::ForeignFolder { path: self.path.clone(), found })
     }
 
-    /// Makes a file that only its owner may open.
+    /// Creates a file that only its owner may open.
     pub(super) fn create_file(&self, name: &CStr) -> Result<File> {
         let path = self.path.join(os(name));
         let how = OpenHow { access: Access::ReadWrite, ..OpenHow::new_file(0o600) };
@@ -167,7 +167,7 @@ impl Held {
         Ok(File::from(file))
     }
 
-    /// Opens a file for reading and writing, if this user's alone is what it is.
+    /// Opens a file for reading and writing, if only this user can have access to it.
     pub(super) fn open_private_file(&self, name: &CStr) -> Option<File> {
         let how = OpenHow { access: Access::ReadWrite, ..OpenHow::READ };
         let file = openat(&self.folder, name, how).ok()?;
@@ -176,12 +176,12 @@ impl Held {
         is_private.then(|| File::from(file))
     }
 
-    /// Says whether a name is that of a file that has no other.
+    /// Returns whether a name is the only one of a regular file.
     pub(super) fn is_only_name(&self, name: &CStr) -> bool {
         statat(&self.folder, name).is_ok_and(|stat| is_only_name(&stat))
     }
 
-    /// Removes an entry and all below it; one that is not there is fine.
+    /// Removes an entry and all below it; a missing entry is not an error.
     pub(super) fn remove(&self, name: &CStr) -> Result<()> {
         match remove_entry(self.folder.as_fd(), name) {
             Err(failure) if failure.errno != Errno::NOENT.raw_os_error() => {
@@ -192,7 +192,7 @@ impl Held {
         }
     }
 
-    /// Removes the folder itself, if it is empty and its name is still its name.
+    /// Removes the directory itself, if it is empty and the name still refers to it.
     pub(super) fn remove_folder(&self) -> Result<()> {
         let named = statat(&self.parent, &self.name).map_err(Trouble::call("stat", &self.path))?;
         if !named.same_file(&self.stat()?) {
@@ -211,8 +211,8 @@ fn is_own(stat: &Stat) -> bool {
     stat.uid == rustix::process::geteuid().as_raw()
 }
 
-/// Says whether nobody else can rename what is in a folder: it is this user's or root's, and either
-/// nobody else may write in it, or everybody may rename only what is his own.
+/// Returns whether no other user can rename entries of a directory: this user or root owns it, and
+/// either no other user may write to it, or it is sticky.
 fn keeps_names(folder: &Stat) -> bool {
     let is_trusted = is_own(folder) || folder.uid == 0;
     is_trusted && (folder.permissions() & 0o022 == 0 || folder.permissions() & 0o1000 != 0)

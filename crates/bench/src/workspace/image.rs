@@ -1,4 +1,4 @@
-//! Images of file systems: made, copied, mounted.
+//! File system images: creation, copy, mount.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -16,18 +16,18 @@ use super::spec::{Backing, FileSystem};
 use crate::scenario::Volume;
 use crate::trouble::{Result, Trouble};
 
-/// The smallest image: XFS wants 300 MiB, and btrfs is cramped below a few GiB. It is sparse, and
-/// takes only what is written.
+/// The smallest image: XFS needs 300 MiB, and btrfs works poorly below a few GiB. The image is
+/// sparse.
 const IMAGE_BYTES_MIN: u64 = 4 << 30;
 
-/// What an entry takes at most besides its data: an inode and a name, twice where btrfs keeps two
+/// Maximum space of an entry besides its data: an inode and a name, twice where btrfs keeps two
 /// copies of metadata, and small files in them.
 const ENTRY_BYTES: u64 = 16 << 10;
 
 /// A chunk of copying an image.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What a file system has to hold.
+/// The required capacity of a file system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Bytes of data, in whole blocks.
@@ -37,7 +37,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Returns the room for a number of copies of a corpus.
+    /// Returns the capacity for a number of copies of a corpus.
     pub(super) fn for_copies(volume: Volume, copies: u64) -> Room {
         Room { bytes: volume.block_bytes * copies, entries: (volume.entries + 16) * copies }
     }
@@ -48,7 +48,7 @@ impl Room {
     }
 }
 
-/// Makes a sparse image with an empty file system in it.
+/// Creates a sparse image with an empty file system.
 pub(super) fn make_image(
     scratch: &mut Scratch,
     name: &str,
@@ -61,8 +61,8 @@ pub(super) fn make_image(
     drop(file);
     let shown = scratch.link(name).into_os_string();
     let arguments: Vec<std::ffi::OsString> = match kind {
-        // Inode tables and journal are initialised now: else a kernel thread does it while the
-        // first tool is measured. The image stays sparse, since mke2fs punches holes for zeros.
+        // mke2fs initialises inode tables and journal now; otherwise a kernel thread does it while
+        // the first tool is measured. The image stays sparse, since mke2fs punches holes for zeros.
         FileSystem::Ext4 => vec![
             "-q".into(),
             "-F".into(),
@@ -79,7 +79,7 @@ pub(super) fn make_image(
     helper(&format!("mkfs.{kind}"), &arguments).map(|_| ())
 }
 
-/// Copies the data segments of an image; what is a hole in it is one in the copy.
+/// Copies the data segments of an image and preserves its holes.
 pub(super) fn copy_image(
     scratch: &mut Scratch,
     source: &str,
@@ -113,7 +113,7 @@ pub(super) fn copy_image(
         }
     }
     if *backing != Backing::Ram {
-        // Else the disk would still be busy with the copy, and the cache full of it.
+        // Otherwise the disk would still be busy with the copy, and the cache full of it.
         fsync(&to).map_err(Trouble::call("sync", target))?;
         for (file, path) in [(&from, source), (&to, target)] {
             fadvise(file, 0, 0, Advice::DontNeed).map_err(Trouble::call("advise on", path))?;
@@ -122,7 +122,7 @@ pub(super) fn copy_image(
     Ok(())
 }
 
-/// Attaches an image to a loop device and mounts that. The device goes when it is unmounted.
+/// Attaches an image to a loop device and mounts it. The device is detached on unmount.
 pub(super) fn mount_image(
     image: &Path,
     (points, point): (&mut Scratch, &str),
@@ -142,7 +142,8 @@ pub(super) fn mount_image(
     )?;
     let what = Mountable { source: &device, file_system: kind.name(), access, options: c"" };
     let mounted = points.mount(point, what);
-    // Detached now, the device goes by itself with the last that uses it, whatever becomes of us.
+    // After this lazy detach the kernel frees the device with its last user, even if this process
+    // dies.
     let detached = helper("losetup", &["-d", &device]);
     mounted.and_then(|()| detached.map(|_| ()))
 }

@@ -1,38 +1,38 @@
-//! What a run writes down about its folder, so that the next one knows what it may remove.
+//! The record that a run keeps of its directory, so that the next run knows what it may remove.
 //!
-//! The marker names the process, the folder's inode and every name that the run made in it, each
-//! before it is made. It is believed only where nobody else can have written it, and about the folder
-//! that it names: a copy of a folder is not ours.
+//! The marker lists the process, the directory's inode and every name that the run creates in it,
+//! each before its creation. It is valid only if no other user can have written it, and only for
+//! the directory with that inode: a copy of a directory does not belong to the run.
 
 use std::ffi::{CStr, CString};
 use std::fs;
 
-/// The name of the marker in each of our folders.
+/// The name of the marker in each scratch directory.
 pub const MARKER: &str = ".haul-bench-scratch";
 
-/// The same, for calls.
+/// The same name as a C string.
 pub(super) const MARKER_NAME: &CStr = c".haul-bench-scratch";
 
-/// What names of folders that we choose ourselves begin with.
+/// Prefix of the directory names that a run chooses itself.
 pub(super) const PREFIX: &str = "haul-bench-";
 
-/// How such names end where they are not random: `haul-bench-PID-here`.
+/// Suffix of such names that are not random: `haul-bench-PID-here`.
 const HERE: &str = "here";
 
-/// The letters of a random end.
+/// The characters of a random suffix.
 pub(super) const RANDOM_LETTERS: usize = 8;
 
-/// The version of the text; others are not believed.
+/// The version of the format; other versions are rejected.
 const FORMAT: u64 = 2;
 
-/// The names that runs make in their folders, besides [`RUN`] and a number.
+/// The names that runs create in their directories, besides [`RUN`] and a number.
 const NAMES: [&str; 7] =
     ["corpus", "source", "target", "hot", "template.img", "empty.img", "run.img"];
 
-/// What the folder of one run begins with.
+/// Prefix of the directory of one run.
 const RUN: &str = "run-";
 
-/// Says whether a run may have chosen this name for its folder.
+/// Returns whether a run may have chosen this name for its directory.
 pub(super) fn is_folder_name(name: &str) -> bool {
     let Some((process, end)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'))
     else {
@@ -43,7 +43,7 @@ pub(super) fn is_folder_name(name: &str) -> bool {
     is_number(process) && (is_random || end == HERE)
 }
 
-/// Says whether a run may have made this name in its folder.
+/// Returns whether a run may have created this name in its directory.
 fn is_own_name(name: &str) -> bool {
     NAMES.contains(&name) || name.strip_prefix(RUN).is_some_and(is_number)
 }
@@ -52,11 +52,11 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit())
 }
 
-/// The process that a folder belongs to.
+/// The process that owns a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) pid: u32,
-    /// When it started, in ticks since the machine did: process ids come again.
+    /// Its start time, in ticks since boot, because process ids are reused.
     started: u64,
 }
 
@@ -76,8 +76,8 @@ fn started(pid: u32) -> Option<u64> {
     start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads the start from `/proc/PID/stat`; `None` for a process that has ended and whose parent has
-/// not asked for its status, which may never happen in a container.
+/// Reads the start from `/proc/PID/stat`; `None` for a process that has ended and is not reaped
+/// yet, which may never happen in a container.
 fn start_in(stat: &str) -> Option<u64> {
     // The name, in brackets, may have blanks and brackets in it; the fields after it do not.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -86,18 +86,18 @@ fn start_in(stat: &str) -> Option<u64> {
     fields.nth(18)?.parse().ok().filter(|_| !has_ended)
 }
 
-/// What a marker says.
+/// The contents of a marker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) owner: Owner,
-    /// The folder's inode.
+    /// The directory's inode.
     pub(super) inode: u64,
-    /// What the run made in it.
+    /// The names that the run created in it.
     pub(super) names: Vec<CString>,
 }
 
 impl Record {
-    /// Returns the text that a run begins with.
+    /// Returns the initial text of a marker.
     pub(super) fn first_text(owner: Owner, inode: u64) -> String {
         let Owner { pid, started } = owner;
         format!(
@@ -107,14 +107,14 @@ impl Record {
         )
     }
 
-    /// Returns the line for a name that is about to be made.
+    /// Returns the line for a name that is about to be created.
     pub(super) fn line(name: &str) -> String {
         format!("made {name}\n")
     }
 
-    /// Reads a marker; `None` if no run of this version wrote it.
+    /// Parses a marker; `None` if no run of this version wrote it.
     pub(super) fn parse(text: &str) -> Option<Record> {
-        // A line without an end is one that the kill cut off, and what it names was not made.
+        // A line without a newline was cut off by the kill, and its name was not created.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let field = |name: &str| {
             whole.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())

@@ -7,27 +7,27 @@ use haul_sys::fs::MountAccess;
 use super::mounts::mount_of;
 use super::scratch::{Mountable, Scratch};
 use super::spec::GroundFacts;
-use super::{Ground, Site};
+use super::{Site, Workspace};
 use crate::scenario::{Scenario, Work};
 use crate::trouble::{Result, Trouble};
 
-/// Mounts a tmpfs in a scratch folder.
+/// A workspace on tmpfs in a scratch directory.
 #[derive(Debug)]
-pub(crate) struct TmpfsGround {
+pub(crate) struct TmpfsWorkspace {
     scratch: Scratch,
     scenario: Option<Scenario>,
     facts: GroundFacts,
 }
 
-impl TmpfsGround {
-    /// Plans file systems in `scratch`.
-    pub(crate) fn new(scratch: Scratch) -> TmpfsGround {
+impl TmpfsWorkspace {
+    /// Returns a workspace with mount points in `scratch`.
+    pub(crate) fn new(scratch: Scratch) -> TmpfsWorkspace {
         let facts = GroundFacts { name: "tmpfs".to_owned(), ..GroundFacts::default() };
-        TmpfsGround { scratch, scenario: None, facts }
+        TmpfsWorkspace { scratch, scenario: None, facts }
     }
 }
 
-impl Ground for TmpfsGround {
+impl Workspace for TmpfsWorkspace {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
         self.scenario = Some(scenario.clone());
         Ok(())
@@ -35,7 +35,7 @@ impl Ground for TmpfsGround {
 
     fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the ground was not prepared"));
+            return Err(Trouble::Unfit("the workspace was not prepared"));
         };
         let what = Mountable {
             source: "tmpfs",
@@ -58,7 +58,7 @@ impl Ground for TmpfsGround {
                 Work::Delete => corpus.clone(),
                 Work::CopyTree | Work::CopyFile => point.join("copy"),
             },
-            source: super::folder::source_of(&scenario, corpus),
+            source: super::directory_workspace::source_of(&scenario, corpus),
             device: None,
         })
     }

@@ -10,36 +10,36 @@ use super::mounts::mount_of;
 use super::scratch::Scratch;
 use super::space::image_space;
 use super::spec::{Backing, FileSystem, GroundFacts};
-use super::{Ground, Site};
+use super::{Site, Workspace};
 use crate::measure::Device;
 use crate::scenario::{Scenario, Work};
 use crate::trouble::{Result, Trouble};
 
-/// Makes images in a scratch folder.
+/// A workspace of images in a scratch directory.
 #[derive(Debug)]
-pub(crate) struct ImageGround {
-    /// Where the images are.
+pub(crate) struct ImageWorkspace {
+    /// The directory of the images.
     scratch: Scratch,
-    /// Where they are mounted. Tools go there by path, so it is not in a folder that somebody else
-    /// may rename, as the one of the images may be.
+    /// The directory of the mount points. Tools access it by path, so no other user may rename its
+    /// parents, while that is allowed for the directory of the images.
     points: Scratch,
     backing: Backing,
     target: FileSystem,
-    /// The source's file system, if it is another one.
+    /// The source's file system, if it differs.
     source: Option<FileSystem>,
     scenario: Option<Scenario>,
     facts: GroundFacts,
 }
 
-impl ImageGround {
-    /// Plans images in `scratch`, which are mounted in `points`.
+impl ImageWorkspace {
+    /// Returns a workspace with images in `scratch` and mount points in `points`.
     pub(crate) fn new(
         scratch: Scratch,
         points: Scratch,
         backing: Backing,
         target: FileSystem,
         source: Option<FileSystem>,
-    ) -> ImageGround {
+    ) -> ImageWorkspace {
         let place = match &backing {
             Backing::Ram => "in RAM",
             Backing::Disk(_) => "on disk",
@@ -49,10 +49,10 @@ impl ImageGround {
             None => format!("{target} {place}"),
         };
         let facts = GroundFacts { name, ..GroundFacts::default() };
-        ImageGround { scratch, points, backing, target, source, scenario: None, facts }
+        ImageWorkspace { scratch, points, backing, target, source, scenario: None, facts }
     }
 
-    /// Makes a template with the corpus in it.
+    /// Creates a template image with the corpus.
     fn template(&mut self, kind: FileSystem, room: Room, scenario: &Scenario) -> Result<()> {
         make_image(&mut self.scratch, "template.img", kind, room)?;
         self.mount("template.img", "target", kind, MountAccess::ReadWrite)?;
@@ -75,7 +75,7 @@ impl ImageGround {
     }
 }
 
-impl Ground for ImageGround {
+impl Workspace for ImageWorkspace {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
         if self.source.is_some() && scenario.work == Work::Delete {
             return Err(Trouble::Unfit("a deletion takes place on one file system, not on a pair"));
@@ -99,13 +99,13 @@ impl Ground for ImageGround {
 
     fn fresh(&mut self, interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the ground was not prepared"));
+            return Err(Trouble::Unfit("the workspace was not prepared"));
         };
         let target_point = self.points.inside("target");
         let mut corpus = target_point.join("corpus");
         let mut template = "template.img";
         if let Some(source) = self.source {
-            // Mounted again for each run, so that nothing of it is cached.
+            // It is mounted again for each run, so that no part of it is cached.
             self.mount(template, "source", source, MountAccess::ReadOnly)?;
             corpus = self.points.inside("source").join("corpus");
             template = "empty.img";
@@ -132,13 +132,13 @@ impl Ground for ImageGround {
                 Work::Delete => corpus.clone(),
                 Work::CopyTree | Work::CopyFile => target_point.join("copy"),
             },
-            source: super::folder::source_of(&scenario, corpus),
+            source: super::directory_workspace::source_of(&scenario, corpus),
             device: device.and_then(|(major, minor)| Device::new(major, minor)),
         })
     }
 
     fn cool(&mut self, _site: &Site, _interrupt: &AtomicBool) -> Result<Option<u64>> {
-        // Just mounted: nothing is cached, and nobody else's cache has to suffer.
+        // It was just mounted, so nothing is cached and no cache must be dropped.
         Ok(Some(0))
     }
 
@@ -153,12 +153,12 @@ impl Ground for ImageGround {
 
     fn finish(&mut self) -> Result<()> {
         let cleared = self.clear();
-        // Removing unmounts what a failed step left.
+        // Removal also unmounts what a failed step left.
         self.points.remove().and(self.scratch.remove()).and(cleared)
     }
 }
 
-/// Names the file system and device that a path is on.
+/// Returns the names of the file system and device of a path.
 fn on(path: &Path) -> String {
     match mount_of(path) {
         Ok(Some(mount)) => format!("{} on {}", mount.file_system, mount.source.display()),

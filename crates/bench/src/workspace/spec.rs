@@ -1,4 +1,4 @@
-//! Which ground is asked for, and what it turned out to be.
+//! The requested workspace, and its actual properties.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A file system that can be made afresh.
+/// A file system that can be created for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileSystem {
@@ -43,7 +43,7 @@ impl fmt::Display for FileSystem {
     }
 }
 
-/// Says that a text names no file system.
+/// The error of a text that names no supported file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(String);
 
@@ -69,27 +69,27 @@ impl FromStr for FileSystem {
     }
 }
 
-/// What holds the images of fresh file systems.
+/// The storage of the images of fresh file systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backing {
     /// Memory: measures the kernel's work and no device.
     Ram,
-    /// A folder on a disk, past whose file system the images are read and written directly.
+    /// A directory on a disk; the images are read and written with direct I/O.
     Disk(PathBuf),
 }
 
-/// How the source is taken out of the cache, where the ground is not fresh.
+/// How the source is dropped from the cache, if the workspace is not fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColdMeans {
     /// File by file with `posix_fadvise`, checked with `cachestat`; names and inodes stay cached.
     Advise,
-    /// With `/proc/sys/vm/drop_caches`: everything, of everybody. Needs root.
+    /// With `/proc/sys/vm/drop_caches`: drops the whole cache of the machine. Needs root.
     DropCaches,
 }
 
-/// Which ground is asked for.
+/// The requested workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroundSpec {
@@ -97,26 +97,26 @@ pub enum GroundSpec {
     Fresh {
         /// The file system of the target.
         target: FileSystem,
-        /// The file system of the source, if that is to be another one.
+        /// The file system of the source, if it should differ.
         source: Option<FileSystem>,
-        /// What holds both.
+        /// The storage of both.
         backing: Backing,
     },
-    /// A fresh folder for each run, on a file system that is there already.
+    /// A fresh directory for each run, on an existing file system.
     Folder {
-        /// The scratch folder: it is not there yet, or empty, or has our marker.
+        /// The scratch directory: it does not exist yet, is empty, or has a marker of haul.
         path: PathBuf,
-        /// How to cool it.
+        /// How to drop it from the cache.
         cold: ColdMeans,
     },
 }
 
 impl GroundSpec {
-    /// Reads `ext4`, or `xfs:ext4` for a copy from XFS to ext4.
+    /// Parses `ext4`, or `xfs:ext4` for a copy from XFS to ext4.
     ///
     /// # Errors
     ///
-    /// No such file system can be made.
+    /// The file system is unknown.
     pub fn fresh(text: &str, backing: Backing) -> Result<GroundSpec, SpecError> {
         let (source, target) = match text.split_once(':') {
             Some((source, target)) => (Some(source.parse()?), target.parse()?),
@@ -126,19 +126,19 @@ impl GroundSpec {
     }
 }
 
-/// What the ground turned out to be.
+/// The actual properties of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroundFacts {
-    /// What it is called in tables, such as `ext4 in RAM`.
+    /// Its name in tables, such as `ext4 in RAM`.
     pub name: String,
-    /// The source's file system, if it is not the target's.
+    /// The source's file system, if it differs from the target's.
     pub source_file_system: Option<String>,
     /// The target's file system.
     pub file_system: String,
     /// The target's mount options.
     pub mount_options: String,
-    /// What is below: `loop device over …`, or the device's name.
+    /// The underlying storage: `loop device over …`, or the device's name.
     pub device: String,
-    /// What a reader must know before believing any figure.
+    /// Warnings that apply to all figures.
     pub warnings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! A fresh folder for each run, on whatever file system is there: what can be had without root.
+//! A fresh directory for each run on an existing file system, which needs no root.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -7,44 +7,44 @@ use super::mounts::mount_of;
 use super::scratch::Scratch;
 use super::space::{copy_bytes, folder_space};
 use super::spec::{ColdMeans, GroundFacts};
-use super::{Ground, Site};
+use super::{Site, Workspace};
 use crate::measure::{Device, cached_pages, drop_caches, evict};
 use crate::scenario::{Scenario, Work};
 use crate::trouble::{Result, Trouble};
 
-/// What distorts figures from a file system that is in use.
+/// The warning that a file system in use distorts results.
 const WARNING: &str = "Runs share one file system that was used before: freed inodes, fragments and \
     the writeback of earlier runs distort the figures (on ext4 by up to twenty times for small \
     files). Run as root with a fresh file system for figures that hold.";
 
-/// What is to be known where root runs tools by a path that is not root's.
+/// The warning for root if other users may rename a directory in the path.
 const EXPOSED: &str = "Other users may rename a folder above the scratch folder, and so lead the tools, \
     which run as root, elsewhere. Use this only where you trust them.";
 
-/// The targets of earlier runs are kept, so that no inode was just freed, as long as they take no
-/// more than this share of what was free; then they are removed.
+/// Targets of earlier runs are kept, so that no inode was just freed, until they take more than
+/// this share of the free space; then they are removed.
 const KEPT_SHARE: u64 = 4;
 
-/// Uses a scratch folder.
+/// A workspace in a scratch directory.
 #[derive(Debug)]
-pub(crate) struct FolderGround {
+pub(crate) struct DirectoryWorkspace {
     scratch: Scratch,
     cold: ColdMeans,
     scenario: Option<Scenario>,
     /// The bytes of one copy of the corpus.
     copy_bytes: u64,
-    /// The targets that are still there.
+    /// The targets that still exist.
     kept: Vec<String>,
     kept_bytes_max: u64,
     runs: u64,
     facts: GroundFacts,
 }
 
-impl FolderGround {
+impl DirectoryWorkspace {
     /// Uses `scratch`.
-    pub(crate) fn new(scratch: Scratch, cold: ColdMeans) -> FolderGround {
+    pub(crate) fn new(scratch: Scratch, cold: ColdMeans) -> DirectoryWorkspace {
         let facts = GroundFacts { warnings: vec![WARNING.to_owned()], ..GroundFacts::default() };
-        FolderGround {
+        DirectoryWorkspace {
             scratch,
             cold,
             scenario: None,
@@ -64,7 +64,7 @@ impl FolderGround {
     }
 }
 
-impl Ground for FolderGround {
+impl Workspace for DirectoryWorkspace {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
         let path = self.scratch.path();
         let volume = scenario.volume();
@@ -92,7 +92,7 @@ impl Ground for FolderGround {
 
     fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the ground was not prepared"));
+            return Err(Trouble::Unfit("the workspace was not prepared"));
         };
         if (self.kept.len() as u64 + 1) * self.copy_bytes > self.kept_bytes_max {
             self.remove_kept()?;
@@ -133,7 +133,7 @@ impl Ground for FolderGround {
     }
 
     fn clear(&mut self) -> Result<()> {
-        // Targets stay until there are too many of them.
+        // Targets stay until they take too much space.
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Ground for FolderGround {
     }
 }
 
-/// Returns what is copied: the corpus, or the one file in it.
+/// Returns the source of a copy: the corpus, or the one file in it.
 pub(super) fn source_of(scenario: &Scenario, corpus: PathBuf) -> PathBuf {
     match scenario.work {
         Work::CopyTree | Work::Delete => corpus,

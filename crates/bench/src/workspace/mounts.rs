@@ -1,4 +1,4 @@
-//! What is mounted where: <https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html>
+//! The mount table: <https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html>
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,31 +11,32 @@ use haul_sys::process::unshare_mounts;
 use super::helper::helper;
 use crate::trouble::{Result, Trouble};
 
-/// One line of the table of mounts.
+/// One line of the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Where it is mounted.
+    /// The mount point.
     pub(crate) point: PathBuf,
     /// The file system.
     pub(crate) file_system: String,
     /// The options of mount and file system.
     pub(crate) options: String,
-    /// The device, or whatever stands in its place.
+    /// The device, or the source of a mount without one.
     pub(crate) source: PathBuf,
-    /// The device's numbers, as the file system has them.
+    /// The device numbers that the file system reports.
     pub(crate) numbers: (u32, u32),
 }
 
-/// Hides what this thread mounts from everybody else. Else whoever makes a mount namespace meanwhile
-/// (a container that starts, a service, a test) gets a copy of our mounts, and holds file systems
-/// open after we unmounted them; and if we are killed, what is mounted goes with us.
+/// Hides the mounts of this thread from all other processes. Otherwise a process that creates a
+/// mount namespace in the meantime (a container, a service, a test) gets a copy of the mounts and
+/// keeps the file systems busy after they were unmounted. If this process is killed, its mounts
+/// disappear with the namespace.
 pub(crate) fn hide_mounts() -> Result<()> {
     let root = Path::new("/");
     unshare_mounts().map_err(Trouble::call("make a mount namespace at", root))?;
     helper("mount", &["--make-rprivate", "/"]).map(|_| ())
 }
 
-/// Returns all mounts that this thread sees, in the order in which they were made.
+/// Returns all mounts in the namespace of this thread, in the order of their creation.
 pub(crate) fn mounts() -> Result<Vec<Mount>> {
     let path = Path::new("/proc/thread-self/mountinfo");
     let text = fs::read(path).map_err(Trouble::file("read", path))?;
@@ -55,7 +56,7 @@ pub(crate) fn mount_of(path: &Path) -> Result<Option<Mount>> {
 ///
 /// # Errors
 ///
-/// There is no such path.
+/// The path does not exist.
 pub fn file_system_of(path: &Path) -> Result<Option<String>> {
     Ok(mount_of(path)?.map(|mount| mount.file_system))
 }
@@ -63,7 +64,7 @@ pub fn file_system_of(path: &Path) -> Result<Option<String>> {
 impl Mount {
     /// Returns the numbers of the block device below, if there is one.
     pub(crate) fn block_device(&self) -> Option<(u32, u32)> {
-        // btrfs has a number of its own that is no device; its source is one.
+        // btrfs reports a number that is not a device; its mount source is one.
         if let Ok(meta) = fs::metadata(&self.source)
             && meta.mode() & 0o170_000 == 0o060_000
         {
@@ -97,7 +98,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Undoes the octal escapes of blanks and backslashes.
+/// Decodes the octal escapes of blanks and backslashes.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::trouble::{Result, Trouble};
 
-/// Runs a program to its end and returns what it printed. It is in a process group of its own, so
-/// that a Ctrl-C which stops the benchmark does not stop the tidying up.
+/// Runs a program and returns its output. It has a process group of its own, so that a Ctrl-C that
+/// stops the benchmark does not stop the cleanup.
 pub(super) fn helper<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> Result<String> {
     let shown = || {
         let words = arguments.iter().map(|word| word.as_ref().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! How much room a scenario takes, and whether there is so much: asked before anything is made.
+//! The space that a scenario needs, checked before any file is created.
 
 use std::path::{Path, PathBuf};
 
@@ -6,33 +6,33 @@ use super::spec::{Backing, GroundSpec};
 use crate::scenario::{Scenario, Volume};
 use crate::trouble::{Result, Trouble};
 
-/// How many times the corpus has to fit where file systems are images: as a template, as a source,
-/// as a target, and in memory the latter two in the page cache of the mounted file system.
+/// How many copies of the corpus must fit if file systems are images: a template, a source, a
+/// target, and in memory the latter two again in the page cache of the mounted file system.
 const COPIES_IN_RAM: u64 = 5;
 const COPIES_ON_DISK: u64 = 3;
 
 /// The journals and tables of three file systems.
 const TABLES_BYTES: u64 = 1 << 30;
 
-/// In a folder: a source, a target, and as much again to spare.
+/// In a directory: a source, a target, and the same again as reserve.
 const COPIES_IN_FOLDER: u64 = 3;
 
-/// What an entry takes in a folder besides its data.
+/// Space of an entry in a directory besides its data.
 const ENTRY_BYTES: u64 = 4096;
 
-/// Room in a place.
+/// Space in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
     /// The place.
     pub path: PathBuf,
-    /// What is needed there at most at one time.
+    /// Maximum bytes needed there at one time.
     pub needed_bytes: u64,
-    /// What there is.
+    /// Available bytes.
     pub available_bytes: u64,
 }
 
 impl Space {
-    /// Fails if there is less than is needed.
+    /// Fails if less is available than is needed.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl Space {
     }
 }
 
-/// Returns the room that a scenario takes on a ground, and what there is.
+/// Returns the space that a scenario needs in a workspace, and the available space.
 ///
 /// # Errors
 ///
-/// The place cannot be asked.
+/// The free space cannot be read.
 pub fn space(ground: &GroundSpec, scenario: &Scenario) -> Result<Space> {
     let volume = scenario.volume();
     match ground {
@@ -65,13 +65,13 @@ pub fn space(ground: &GroundSpec, scenario: &Scenario) -> Result<Space> {
     }
 }
 
-/// Returns the nearest folder that is there already: the scratch folder itself is yet to be made.
+/// Returns the nearest existing directory: the scratch directory itself is not created yet.
 fn existing(path: &Path) -> &Path {
     let found = path.ancestors().find(|ancestor| ancestor.is_dir());
     found.unwrap_or(Path::new("."))
 }
 
-/// Returns the bytes of one copy of a corpus in a folder.
+/// Returns the bytes of one copy of a corpus in a directory.
 pub(super) fn copy_bytes(volume: Volume) -> u64 {
     volume.block_bytes + volume.entries * ENTRY_BYTES
 }
@@ -96,7 +96,8 @@ pub(super) fn image_space(path: &Path, backing: &Backing, volume: Volume) -> Res
 
 /// Returns how many bytes an ordinary user may still write.
 fn available_bytes(path: &Path) -> Result<u64> {
-    let told = rustix::fs::statvfs(path);
-    let told = told.map_err(|errno| Trouble::file("ask for the room of", path)(errno.into()))?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    let space = rustix::fs::statvfs(path);
+    let space =
+        space.map_err(|errno| Trouble::file("read the free space of", path)(errno.into()))?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
