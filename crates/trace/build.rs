@@ -1,6 +1,6 @@
-//! Compiles the eBPF program where clang is, else takes the checked-in object.
+//! Compiles the eBPF program if clang is installed; otherwise uses the checked-in object.
 //!
-//! Either way the object lands in `OUT_DIR`; `tests/object.rs` holds that the two are the same.
+//! Either way the object lands in `OUT_DIR`; `tests/object.rs` checks that the two are the same.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match compiled {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
-            // A clang without the BPF target is no reason not to build.
+            // A clang without the BPF target must not fail the build.
             let reason = String::from_utf8_lossy(&output.stderr);
             let line = reason.lines().next().unwrap_or("no reason given");
             println!("cargo::warning=clang cannot compile the eBPF program ({line})");

@@ -1,8 +1,8 @@
 // Which threads are traced, and what is known of each: who they are, and the call they are in.
 //
-// Everybody else's calls pass here too, so the first question must be cheap: each thread id has 16
-// bits in an array, which the verifier turns into a plain load. They are the number of the thread's
-// place in a second array, and 0 for everybody else.
+// The calls of all other threads pass here too, so the first test must be cheap: each thread id has
+// 16 bits in an array, which the verifier turns into a plain load. They are the number of the
+// thread's place in a second array, and 0 for all other threads.
 
 #pragma once
 

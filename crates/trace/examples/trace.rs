@@ -1,6 +1,6 @@
 //! `haul trace` without its command line, to try the library by hand:
 //! `trace [--ptrace] [--ebpf] [--files] [--json] [--svg] [--by=command] [-p PID SECONDS] COMMAND…`.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to a person")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints its output")]
 
 use std::time::Duration;
 

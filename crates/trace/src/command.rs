@@ -1,4 +1,5 @@
-//! What to run: like `std::process::Command`, but plain data that can be started held.
+//! The command to run: like `std::process::Command`, but plain data, from which a held child can be
+//! started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -10,8 +11,8 @@ use crate::TraceError;
 
 /// A command to trace.
 ///
-/// Streams, environment and directory are the caller's unless set. `SIGPIPE` and the signal mask
-/// are reset in the child, as `std::process::Command` does.
+/// Streams, environment and directory default to the caller's. `SIGPIPE` and the signal mask are
+/// reset in the child, as `std::process::Command` does.
 #[derive(Debug)]
 pub struct Command {
     program: OsString,
@@ -22,7 +23,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Describes a program without arguments; a name without a slash is searched for in `PATH`.
+    /// Returns a command without arguments; a name without a slash is searched for in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Command {
         Command {
             program: program.as_ref().to_owned(),
@@ -85,7 +86,7 @@ impl Command {
         self
     }
 
-    /// Returns the command as one line, for a title; quoted no more than needed to read it.
+    /// Returns the command as one line, for a title; quoted only where necessary.
     #[must_use]
     pub fn line(&self) -> String {
         let mut line = self.program.to_string_lossy().into_owned();
@@ -98,7 +99,7 @@ impl Command {
         line
     }
 
-    /// Makes the description that the kernel's interface needs.
+    /// Returns the spawn plan for [`haul_sys`].
     pub(crate) fn plan(&self, mark: Option<u64>) -> Result<SpawnPlan, TraceError> {
         let program = c_string(&self.program)?;
         let mut arguments = vec![program.clone()];
@@ -129,7 +130,7 @@ impl Command {
     }
 }
 
-/// Makes a C string of an argument.
+/// Converts an argument to a C string.
 fn c_string(text: &OsStr) -> Result<CString, TraceError> {
     CString::new(text.as_bytes()).map_err(|_| TraceError::NulInCommand)
 }

@@ -1,4 +1,4 @@
-//! Why there is no report.
+//! Errors of tracing.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use haul_sys::CallError;
 pub enum TraceError {
     /// The command could not be started; `ENOENT` and `EACCES` are a shell's 127 and 126.
     Spawn(CallError),
-    /// There is no such process, or it is not ours to trace.
+    /// The process does not exist, or this user may not trace it.
     Attach(CallError),
-    /// The backend that was asked for cannot run here, and why.
+    /// The requested backend cannot run here, with the reason.
     Unavailable(String),
     /// The kernel refused a call that tracing needs.
     Kernel(CallError),
@@ -20,9 +20,9 @@ pub enum TraceError {
     UnknownCall(String),
     /// An argument of the command contains a NUL byte.
     NulInCommand,
-    /// The process has as many open files as it may.
+    /// The process has reached its limit of open files.
     TooManyFiles,
-    /// A thread of the tracer's ended without an answer.
+    /// A thread of the tracer ended without a result.
     TracerDied,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for TraceError {
             TraceError::UnknownCall(name) => write!(f, "no system call is named '{name}'"),
             TraceError::NulInCommand => f.write_str("the command contains a NUL byte"),
             TraceError::TooManyFiles => f.write_str("too many open files"),
-            TraceError::TracerDied => f.write_str("the tracing thread ended without an answer"),
+            TraceError::TracerDied => f.write_str("the tracing thread ended without a result"),
         }
     }
 }

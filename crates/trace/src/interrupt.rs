@@ -1,8 +1,8 @@
-//! Being asked to stop: how the caller says so, and what becomes of the signal that asked.
+//! Interruption of a trace: how the caller requests it, and how the signal is passed on.
 //!
-//! A tracer stands between a person and a command. Whoever presses Ctrl-C means the command, and
-//! the terminal sends it the signal as well; whoever sends a signal to our process number means the
-//! command too, but it hears nothing unless we pass that on.
+//! A tracer stands between the user and a command. Ctrl-C is meant for the command, and the
+//! terminal sends the signal to both; a signal to the tracer's process id is meant for the command
+//! too, but the tracer must pass it on.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -15,42 +15,43 @@ use rustix::termios::tcgetpgrp;
 
 use crate::TraceOptions;
 
-/// How the caller says that it was asked to stop.
+/// How the caller requests an interruption.
 ///
-/// It ends the tracing of a process that was attached to, and of what a command left behind. A
-/// command that runs is waited for: what it makes of its signal is its own business.
+/// It ends the tracing of a process that was attached to, and of a command's remaining descendants.
+/// The tracer waits for a running command, which handles its signal itself.
 #[derive(Clone, Debug)]
 pub enum Interrupt {
-    /// A flag of the caller's own. The command is told nothing.
+    /// A flag of the caller. The command gets no signal.
     Flag(Arc<AtomicBool>),
     /// The flag of [`haul_sys::process::hear_stop`].
     ///
-    /// The signal is passed on to the command, unless it came from the terminal, which has sent it
-    /// to the command as well. The flag is taken back, so that the next signal is heard in its
-    /// turn rather than ending us; [`haul_sys::process::stop_signal`] goes on saying which it was.
+    /// The tracer passes the signal on to the command, unless it came from the terminal, which has
+    /// sent it to the command as well. It clears the flag, so that the next signal is handled too
+    /// and does not end this process; [`haul_sys::process::stop_signal`] still returns the signal.
     Signals(&'static AtomicBool),
 }
 
-/// Listens to the caller for the length of a trace.
-pub(crate) struct Ear<'a> {
+/// The state of interruption during a trace.
+pub(crate) struct InterruptWatch<'a> {
     interrupt: Option<&'a Interrupt>,
-    /// Kept here, since a flag may be taken back.
+    /// Kept here, because a flag may be cleared.
     was_asked: bool,
 }
 
-impl<'a> Ear<'a> {
-    pub(crate) fn new(options: &'a TraceOptions) -> Ear<'a> {
-        Ear { interrupt: options.interrupt.as_ref(), was_asked: false }
+impl<'a> InterruptWatch<'a> {
+    pub(crate) fn new(options: &'a TraceOptions) -> InterruptWatch<'a> {
+        InterruptWatch { interrupt: options.interrupt.as_ref(), was_asked: false }
     }
 
-    /// Returns whether the caller was ever asked to stop, and passes a signal on to the command,
-    /// if that still runs.
-    pub(crate) fn listen(&mut self, command: Option<&OwnedFd>) -> bool {
+    /// Returns whether the trace was interrupted, and passes a signal on to the command if it is
+    /// still running.
+    pub(crate) fn poll(&mut self, command: Option<&OwnedFd>) -> bool {
         match self.interrupt {
             None => {}
             Some(Interrupt::Flag(flag)) => self.was_asked |= flag.load(Ordering::Relaxed),
             Some(Interrupt::Signals(flag)) => {
-                // The handler sets the flag before the number; what is not there yet is next time.
+                // The handler sets the flag before the number; a missing number is read at the next
+                // call.
                 let signal = haul_sys::process::stop_signal();
                 if let (true, Some(signal)) = (flag.load(Ordering::Relaxed), signal) {
                     flag.store(false, Ordering::Relaxed);
@@ -65,20 +66,20 @@ impl<'a> Ear<'a> {
     }
 }
 
-/// Sends a signal to the command unless the terminal has: the kernel tells the whole foreground
-/// group of a key or a hang-up, while who sends us a signal with `kill` means the command as well.
+/// Sends a signal to the command unless the terminal has: the kernel signals the whole foreground
+/// group on a key or a hangup, while a signal by `kill` reaches only this process.
 fn pass_on(signal: i32, command: &OwnedFd) {
     if stop_sender() == Some(Sender::Kernel) && is_in_foreground() {
         return;
     }
     if let Some(signal) = Signal::from_named_raw(signal) {
-        // It may have ended meanwhile.
+        // It may have ended in the meantime.
         let _gone = pidfd_send_signal(command, signal);
     }
 }
 
-/// Returns whether our terminal, if we have one, sends its signals to our process group: that is
-/// the command's too, unless it went its own way.
+/// Returns whether the controlling terminal, if any, sends its signals to this process group, which
+/// is the command's too, unless the command has changed its group.
 fn is_in_foreground() -> bool {
     let terminal = File::open("/dev/tty");
     terminal.is_ok_and(|terminal| tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp()))

@@ -1,9 +1,10 @@
-//! Runs a command, or watches a process, and counts, sizes and times what it asks of the kernel.
+//! Runs a command, or observes a process, and records the counts, sizes and times of its system
+//! calls.
 //!
 //! Two backends give the same [`Report`]: a small eBPF program that adds everything up inside the
 //! kernel (root, or `CAP_BPF` and `CAP_PERFMON`), and `ptrace`, which any user may use and which
-//! slows the command manyfold. Nothing here prints, installs a signal handler or reads the
-//! environment; [`render`] makes text, JSON and pictures of a report.
+//! slows the command many times. This crate does not print, install signal handlers or read the
+//! environment; [`render`] converts a report to text, JSON and SVG.
 //!
 //! ```no_run
 //! use haul_trace::{Command, Trace, TraceOptions};
@@ -16,18 +17,18 @@
 //!
 //! # What is counted
 //!
-//! A call is counted when it returns to the program, as `strace -c` does. A call that never does
-//! (`exit_group`, or whatever a killed thread was in) is counted as unfinished. A size is what a
-//! call returned, or for `mmap`, `fallocate` and their kin the length that it asked for. Counting
+//! A call is counted when it returns to the program, as `strace -c` does. A call that does not
+//! return (`exit_group`, or the call of a killed thread) is counted as unfinished. A size is what a
+//! call returned, or for `mmap`, `fallocate` and similar calls the requested length. Counting
 //! begins with the command's own `execve`.
 //!
-//! # What cannot be seen
+//! # Limitations
 //!
-//! Calls of 32-bit programs go by the numbers of the 64-bit table. Under ptrace, io_uring shows as
-//! `io_uring_enter` alone. Reads and writes of mapped memory are no calls: they show as page
-//! faults. Files are told apart for system calls, not for io_uring operations. In a container, eBPF
-//! gives the numbers that processes have outside. Paths are those of the kernel's mounts, whatever
-//! root directory the process has.
+//! Calls of 32-bit programs are shown by the numbers of the 64-bit table. Under ptrace, io_uring is
+//! visible only as `io_uring_enter`. Reads and writes of mapped memory are not calls: they appear
+//! as page faults. Figures by file cover system calls, not io_uring operations. In a container,
+//! eBPF reports process ids of the initial namespace. Paths are those of the kernel's mounts,
+//! regardless of the root directory of the process.
 
 mod calls;
 mod command;

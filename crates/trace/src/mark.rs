@@ -1,7 +1,7 @@
-//! A number that only this run and its child know.
+//! A random number that marks the child of this run.
 
-/// Returns 64 random bits; falls back to address and time where the kernel gives none, since the
-/// mark guards against accidents and not against an enemy.
+/// Returns 64 random bits; falls back to address and time if the kernel provides none, because the
+/// mark protects against accidents, not against attacks.
 pub(crate) fn fresh() -> u64 {
     let mut bytes = [0_u8; 8];
     if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) == Ok(8) {

@@ -1,4 +1,4 @@
-//! What to observe, and for how long.
+//! Options of a trace.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::calls::{
 };
 use crate::{Interrupt, TraceError};
 
-/// Which backend observes.
+/// The backend of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// eBPF where the kernel lets us, else ptrace with a notice that says why.
+    /// eBPF if the kernel permits it, otherwise ptrace with a notice of the reason.
     #[default]
     Auto,
     /// eBPF or an error.
@@ -20,46 +20,47 @@ pub enum Backend {
     Ptrace,
 }
 
-/// Whether calls are also told apart by file.
+/// Whether calls are also recorded by file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// They are not, which is faster.
+    /// Not by file, which is faster.
     #[default]
     Ignored,
-    /// They are.
+    /// By file.
     Observed,
 }
 
-/// When the tracing of a command is over.
+/// When the tracing of a command ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
-    /// When the command and all that it started have ended, or after an interrupt.
+    /// When the command and all its descendants have ended, or after an interrupt.
     #[default]
     LastEnds,
-    /// When the command itself has ended; what it left behind runs on untraced.
+    /// When the command itself has ended; its descendants continue untraced.
     CommandEnds,
 }
 
-/// What to observe, and for how long.
+/// Options of a trace.
 ///
-/// How to add the figures up ([`crate::Grouping`]) is asked of the report, not here: the finest
-/// grain is always recorded.
+/// The report decides how to aggregate the figures ([`crate::Grouping`]): the finest grain is
+/// always recorded.
 #[derive(Clone, Debug, Default)]
 pub struct TraceOptions {
     /// The system calls to observe, and io_uring operations as `io_uring:NAME`; empty for all.
     pub filter: BTreeSet<String>,
-    /// Whether to tell files apart.
+    /// Whether to record figures by file.
     pub files: Files,
     /// Which backend to use.
     pub backend: Backend,
-    /// When the tracing of a command is over.
+    /// When the tracing of a command ends.
     pub until: Until,
-    /// The longest time to observe. A command that runs longer goes on untraced, and is waited for.
+    /// The longest time to observe. A command that runs longer continues untraced, and the tracer
+    /// waits for it.
     pub duration: Option<Duration>,
-    /// How the caller says that it was asked to stop.
+    /// How the caller requests an interruption.
     pub interrupt: Option<Interrupt>,
-    /// Called once, by the caller's own thread, when what a command left behind has been waited
-    /// for during a second: somebody may wonder.
+    /// Called once, on the caller's thread, when the tracer has waited for a command's descendants
+    /// for a second, so that the caller can explain the wait.
     pub on_wait: Option<fn()>,
 }
 

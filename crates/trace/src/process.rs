@@ -1,7 +1,7 @@
-//! What `/proc` says of a thread: name, process, faults, CPU time.
+//! Data of a thread in `/proc`: name, process, faults, CPU time.
 //!
-//! <https://man7.org/linux/man-pages/man5/proc.5.html>. Every function answers with a default for
-//! a thread that has gone, since any may at any time.
+//! <https://man7.org/linux/man-pages/man5/proc.5.html>. Every function returns a default for a
+//! thread that has ended, because a thread may end at any time.
 
 use std::fs;
 
@@ -11,12 +11,12 @@ use crate::Faults;
 /// `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Returns whether our process numbers are the kernel's own.
+/// Returns whether this process is in the initial pid namespace.
 pub(crate) fn is_first_pid_namespace() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST_PID_NAMESPACE)
 }
 
-/// Returns the highest number of threads that the kernel gives ids to.
+/// Returns the maximum number of thread ids of the kernel.
 pub(crate) fn pid_max() -> u32 {
     fs::read_to_string("/proc/sys/kernel/pid_max")
         .ok()
@@ -48,7 +48,7 @@ pub(crate) fn faults(pid: u32, tid: u32) -> Faults {
     parse_faults(&String::from_utf8_lossy(&stat)).unwrap_or_default()
 }
 
-/// Takes fields 10 and 12 of `stat`; the name before them, in parentheses, may contain anything.
+/// Parses fields 10 and 12 of `stat`; the name before them, in parentheses, may contain anything.
 fn parse_faults(stat: &str) -> Option<Faults> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(7);
@@ -65,8 +65,8 @@ pub(crate) fn cpu_ns(pid: u32, tid: u32) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns a process's CPU time so far in user mode and in the kernel, in microseconds; to the
-/// hundredth of a second that `stat` has.
+/// Returns a process's CPU time so far in user mode and in the kernel, in microseconds; with the
+/// resolution of `stat`, a hundredth of a second.
 pub(crate) fn cpu_split_us(pid: u32) -> (u64, u64) {
     let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let stat = String::from_utf8_lossy(&stat).into_owned();

@@ -1,34 +1,34 @@
-//! The way in: run or attach, with the backend that can.
+//! Entry points: run or attach, with an available backend.
 
 use std::time::{Duration, Instant};
 
 use crate::{Backend, Command, Report, TraceError, TraceOptions, ebpf, ptrace};
 
-/// Runs commands, or watches processes, and reports what they ask of the kernel.
+/// Runs commands, or observes processes, and reports their system calls.
 #[derive(Debug)]
 pub struct Trace;
 
 impl Trace {
-    /// Runs a command to its end and reports on it and everything that it started.
+    /// Runs a command to its end and reports on it and its descendants.
     ///
-    /// Blocks until the command has ended and, as [`crate::Until`] says, what it left behind. No
-    /// signal handler is installed: a caller that wants a report after Ctrl-C must not die of it.
-    /// Fails where the command cannot be started or no backend may trace it.
+    /// Blocks until the command has ended and, depending on [`crate::Until`], its descendants. It
+    /// installs no signal handler: a caller that needs a report after Ctrl-C must handle SIGINT.
+    /// Fails if the command cannot be started or no backend may trace it.
     pub fn run(command: &Command, options: &TraceOptions) -> Result<Report, TraceError> {
         choose(options, || ebpf::run(command, options), || ptrace::run(command, options))
     }
 
-    /// Observes a process and what it starts, until it ends, or the duration is over, or the
+    /// Observes a process and its descendants, until it ends, the duration has passed, or the
     /// interrupt flag is set.
     ///
-    /// Fails where there is no such process or no backend may trace it. By ptrace, a child of the
-    /// caller's own that ends meanwhile is reaped, as the kernel has it for a tracer and parent.
+    /// Fails if the process does not exist or no backend may trace it. With ptrace, a child of the
+    /// caller that ends during the trace is reaped, because its parent is also its tracer.
     pub fn attach(pid: u32, options: &TraceOptions) -> Result<Report, TraceError> {
         choose(options, || ebpf::attach(pid, options), || ptrace::attach(pid, options))
     }
 }
 
-/// Tries eBPF and then ptrace, as far as the options let it.
+/// Tries eBPF and then ptrace, as the options permit.
 fn choose(
     options: &TraceOptions,
     by_ebpf: impl FnOnce() -> Result<Report, ebpf::Failure>,
@@ -50,33 +50,33 @@ fn choose(
     Ok(report)
 }
 
-/// How long to wait for what a command left behind before saying so: the usual straggler ends
-/// within milliseconds, and a second is when a person begins to wonder.
+/// How long to wait for a command's descendants before reporting the wait: most end within
+/// milliseconds, and after a second the user needs an explanation.
 const SILENT_WAIT: Duration = Duration::from_secs(1);
 
-/// The wait for what a command left behind, about which the caller is told once.
-pub(crate) struct Patience {
+/// The wait for a command's descendants, which is reported to the caller once.
+pub(crate) struct WaitNotice {
     began: Instant,
     on_wait: Option<fn()>,
 }
 
-impl Patience {
-    /// Begins to wait.
-    pub(crate) fn new(options: &TraceOptions) -> Patience {
-        Patience { began: Instant::now(), on_wait: options.on_wait }
+impl WaitNotice {
+    /// Starts the wait.
+    pub(crate) fn new(options: &TraceOptions) -> WaitNotice {
+        WaitNotice { began: Instant::now(), on_wait: options.on_wait }
     }
 
-    /// Tells the caller, if it is time.
-    pub(crate) fn tell_in_time(&mut self) {
+    /// Reports the wait to the caller, if it is due.
+    pub(crate) fn report_if_due(&mut self) {
         if self.began.elapsed() >= SILENT_WAIT
-            && let Some(tell) = self.on_wait.take()
+            && let Some(notify) = self.on_wait.take()
         {
-            tell();
+            notify();
         }
     }
 }
 
-/// Returns a duration in nanoseconds; the 584 years that fit will do.
+/// Returns a duration in nanoseconds; saturates at 584 years.
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

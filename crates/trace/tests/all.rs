@@ -1,9 +1,9 @@
-//! The tests of haul-trace: one binary, a module for each question.
+//! The tests of haul-trace: one binary, one module for each topic.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "helpers of tests may fail as tests do; clippy exempts only functions marked #[test]"
+    reason = "test helpers may panic; clippy exempts only functions marked #[test]"
 )]
 
 mod attach;

@@ -1,4 +1,4 @@
-//! Observing a process that runs already.
+//! Observing a running process.
 
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use haul_trace::{Ending, Interrupt, Trace, TraceError};
 
 use crate::setting::{BACKENDS, by, ignored, tracee};
 
-/// Starts the program and gives it time to get where it waits.
+/// Starts the program and gives it time to reach its wait.
 fn start(arguments: &[&str]) -> Option<Child> {
     let child = std::process::Command::new(tracee()?)
         .args(arguments)
@@ -25,7 +25,7 @@ fn counts_what_it_does_from_then_on() {
     for backend in BACKENDS {
         let Some(mut child) = start(&["sleep", "1500"]) else { return };
         let report = Trace::attach(child.id(), &by(backend));
-        // The tracer has reaped it by ptrace already: the child is of the same process.
+        // The tracer has reaped it by ptrace already: it is a child of the same process.
         let _reaped = child.wait();
         let report = match report {
             Ok(report) => report,

@@ -48,7 +48,7 @@ fn of_signals_with_a_handler() {
 
 #[test]
 fn of_calls_that_a_signal_ends_with_the_process() {
-    // SIGTERM and SIGKILL: strace sees the first end the call and not the second.
+    // SIGTERM and SIGKILL: strace sees the call end with the first, but not with the second.
     agrees("paused", "15");
     agrees("paused", "9");
 }
@@ -56,7 +56,7 @@ fn of_calls_that_a_signal_ends_with_the_process() {
 #[test]
 fn of_a_shell_script() {
     let script = "for i in 1 2 3; do /bin/echo $i; done | cat | wc -l; test -e /nonexistent; true";
-    // A pipeline's processes are scheduled as they are: how often `cat` reads is not fixed.
+    // The number of reads by `cat` depends on scheduling.
     let Some(mut expected) = strace(&["sh", "-c", script]) else { return };
     for backend in BACKENDS {
         let null = std::fs::File::create("/dev/null").unwrap();
@@ -85,7 +85,7 @@ fn sizes_sum_to_the_bytes() {
         let edges: Vec<u64> =
             write.sizes.buckets().filter(|bucket| bucket.count == 1).map(|b| b.from).collect();
         assert_eq!(edges, (0..=20).map(|power| 1_u64 << power).collect::<Vec<_>>());
-        // The loader reads the C library's head besides; the last read fails.
+        // The loader also reads the head of the C library; the last read fails.
         let read = total.call("read").unwrap();
         assert_eq!(read.bytes, (1 << 21) - 1 + 832);
         assert_eq!(read.errors[&libc::EBADF], 1);

@@ -1,4 +1,4 @@
-//! How a command ends passes through, and a report comes however it does.
+//! The exit status of a command is passed through, and every ending gives a report.
 
 use std::io::{Read as _, Seek as _};
 use std::sync::Arc;
@@ -108,19 +108,19 @@ fn an_interrupt_ends_the_wait_for_what_was_left_behind() {
 
 #[test]
 fn a_long_wait_for_what_was_left_behind_is_told_once() {
-    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    static NOTIFIED: AtomicUsize = AtomicUsize::new(0);
     for backend in BACKENDS {
-        TOLD.store(0, Ordering::Relaxed);
+        NOTIFIED.store(0, Ordering::Relaxed);
         let mut options = by(backend);
         options.on_wait = Some(|| {
-            TOLD.fetch_add(1, Ordering::Relaxed);
+            NOTIFIED.fetch_add(1, Ordering::Relaxed);
         });
         if run(&shell("sleep 0.2 & exit"), &options).is_none() {
             continue;
         }
-        assert_eq!(TOLD.load(Ordering::Relaxed), 0, "{backend:?}");
+        assert_eq!(NOTIFIED.load(Ordering::Relaxed), 0, "{backend:?}");
         run(&shell("sleep 1.5 & exit"), &options).unwrap();
-        assert_eq!(TOLD.load(Ordering::Relaxed), 1, "{backend:?}");
+        assert_eq!(NOTIFIED.load(Ordering::Relaxed), 1, "{backend:?}");
     }
 }
 

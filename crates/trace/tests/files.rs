@@ -1,4 +1,4 @@
-//! Which files got which calls.
+//! Figures by file.
 
 use haul_trace::{Command, Files};
 
@@ -31,8 +31,8 @@ fn are_told_apart_by_path() {
         assert_eq!(moved(source), 3000);
         // Written through an inherited descriptor, and read through another.
         assert_eq!(moved(file("target").unwrap()), 6000);
-        // The failed open goes by the argument and the directory that it began at; so does the
-        // removal, whose argument climbs.
+        // The failed open is recorded by its argument and base directory; so is the removal, whose
+        // argument contains `..`.
         assert_eq!(file("sub/missing").unwrap().errors(), 1);
         assert!(report.files.iter().any(|file| file.calls.contains_key("unlinkat")));
     }

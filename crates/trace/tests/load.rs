@@ -1,4 +1,4 @@
-//! Nothing is lost when there is much of it.
+//! No call is lost under high load.
 
 use haul_trace::{Backend, Command};
 

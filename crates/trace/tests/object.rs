@@ -1,4 +1,4 @@
-//! The checked-in eBPF object is what its source compiles to.
+//! The checked-in eBPF object matches its source.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn is_reproduced_by_the_recorded_compiler() {
     let (Some(fresh), Some(checked_in)) =
         (disassembly(object.to_str().unwrap()), disassembly("trace.o"))
     else {
-        ignored("there is another clang than the recorded one, and no llvm-objdump");
+        ignored("clang differs from the recorded version, and there is no llvm-objdump");
         return;
     };
     assert!(fresh == checked_in, "bpf/trace.o differs, compiled by another clang than {recorded}");

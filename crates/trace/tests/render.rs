@@ -1,4 +1,4 @@
-//! What reports look like, to the letter.
+//! The exact text of reports.
 
 use haul_trace::render::{Labels, TextOptions, comparison, json, svg, text};
 use haul_trace::{

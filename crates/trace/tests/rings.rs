@@ -1,4 +1,4 @@
-//! io_uring operations are counted one by one, by opcode, whoever submits them.
+//! io_uring operations are counted one by one, by opcode, regardless of the submitter.
 
 use haul_trace::{Backend, Command, Ending};
 

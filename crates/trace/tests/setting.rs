@@ -1,4 +1,4 @@
-//! What the tests share: the program that is traced, the backends that can run, and strace.
+//! Support for the tests: the traced program, the available backends, and strace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use haul_trace::{Backend, Command, Observer, Report, Trace, TraceError, TraceOptions};
 
-/// Says that a test did not run, and why: it has not passed.
-#[expect(clippy::print_stderr, reason = "whoever reads the test's output must see it")]
+/// Reports that a test was ignored, and why.
+#[expect(clippy::print_stderr, reason = "the test's output must show it")]
 pub(crate) fn ignored(reason: &str) {
     eprintln!("ignored: {reason}");
 }
@@ -32,7 +32,7 @@ pub(crate) fn tracee() -> Option<&'static Path> {
     path.as_deref()
 }
 
-/// Runs a command with a backend; `None`, and a word, where that one cannot run here.
+/// Runs a command with a backend; reports and returns `None` if it cannot run here.
 pub(crate) fn run(command: &Command, options: &TraceOptions) -> Option<Report> {
     match Trace::run(command, options) {
         Ok(report) => Some(report),
@@ -52,7 +52,7 @@ pub(crate) fn by(backend: Backend) -> TraceOptions {
 /// Both backends.
 pub(crate) const BACKENDS: [Backend; 2] = [Backend::Ebpf, Backend::Ptrace];
 
-/// The backend that a report says it is from.
+/// The backend of a report.
 pub(crate) fn observer(backend: Backend) -> Observer {
     if backend == Backend::Ptrace { Observer::Ptrace } else { Observer::Ebpf }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 /// Returns the symbolic name of an errno, such as `ENOENT`; its number where it has none.
 ///
-/// The kernel's `ERESTART…` are seen by tracers only: the call was interrupted, and the kernel
-/// starts it again or makes it `EINTR`.
+/// Only tracers see the kernel's `ERESTART…` codes: the call was interrupted, and the kernel
+/// restarts it or converts the result to `EINTR`.
 #[must_use]
 pub fn errno_name(errno: i32) -> Cow<'static, str> {
     NAMES

@@ -1,7 +1,7 @@
-//! What is known of system calls and io_uring operations: names, and what their figures mean.
+//! Names of system calls and io_uring operations, and the meaning of their figures.
 //!
-//! Both backends count in rows, system calls by number and then io_uring operations by opcode;
-//! this module is the only one that knows what a row is called.
+//! Both backends count in rows, system calls by number and then io_uring operations by opcode; only
+//! this module maps rows to names.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -22,17 +22,17 @@ pub use errno::errno_name;
 pub(crate) use rings::OPERATIONS;
 pub(crate) use shape::{Outcome, Shape, Size, operation_shape, shape_of};
 
-/// How many rows are for system calls; the last one takes every higher number.
+/// Number of rows for system calls; the last one counts every higher number.
 pub(crate) const CALL_ROWS: usize = 512;
-/// How many rows are for io_uring operations.
+/// Number of rows for io_uring operations.
 pub(crate) const RING_ROWS: usize = 128;
-/// How many rows there are.
+/// Total number of rows.
 pub(crate) const ROWS: usize = CALL_ROWS + RING_ROWS;
 
 /// The name of a system call or of an io_uring operation.
 pub type Name = Cow<'static, str>;
 
-/// Returns the name of a row; `call_NUMBER` or `op_NUMBER` where the tables have none.
+/// Returns the name of a row; `call_NUMBER` or `op_NUMBER` if the tables have none.
 pub(crate) fn row_name(row: usize) -> Name {
     if let Some(opcode) = row.checked_sub(CALL_ROWS) {
         return OPERATIONS

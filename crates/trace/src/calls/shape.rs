@@ -1,20 +1,20 @@
-//! What the figures of a call mean: whether its result is a size, which argument is a file.
+//! The meaning of a call's figures: whether its result is a size, and which argument is a file.
 //!
-//! One table for both backends. The eBPF program gets it as numbers, so that it knows no call by
-//! name and is the same on every architecture.
+//! One table for both backends. The eBPF program gets it as numbers, so it contains no call names
+//! and is the same on every architecture.
 
-/// Where the size of a call comes from.
+/// Source of the size of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// It has none.
+    /// It has no size.
     None,
-    /// The bytes that it returned.
+    /// The returned number of bytes.
     Returned,
-    /// The length that it was asked for, in this argument.
+    /// The requested length, in this argument.
     Argument(u8),
 }
 
-/// What the figures of a call mean. Arguments count from 0.
+/// The meaning of a call's figures. Arguments count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) size: Size,
@@ -25,14 +25,14 @@ pub(crate) struct Shape {
     pub(crate) result: Outcome,
 }
 
-/// What else the value of a call says.
+/// Further meaning of the return value of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Nothing, or an errno.
+    /// No value, or an errno.
     Plain,
     /// A new file descriptor, or an errno.
     Fd,
-    /// Nothing at all: it may look like an errno and is none.
+    /// No meaning: it may look like an errno but is not.
     Infallible,
 }
 
@@ -47,7 +47,7 @@ const PLAIN: Shape = Shape {
 
 /// Moves bytes through the fd in its first argument, and returns how many.
 const TRANSFER: Shape = Shape { size: Size::Returned, fd: Some(0), ..PLAIN };
-/// Is about the fd in its first argument.
+/// Operates on the fd in its first argument.
 const ON_FD: Shape = Shape { fd: Some(0), ..PLAIN };
 /// Names a path in its first argument.
 const PATH: Shape = Shape { path: Some(0), ..PLAIN };
@@ -64,7 +64,7 @@ const fn between(first: u8, second: u8) -> Shape {
     Shape { size: Size::Returned, fd: Some(first), second_fd: Some(second), ..PLAIN }
 }
 
-/// Returns what is known of the call of that name.
+/// Returns the shape of the call with that name.
 pub(crate) fn shape_of(name: &str) -> Shape {
     match name {
         "read" | "write" | "pread64" | "pwrite64" | "readv" | "writev" | "preadv" | "pwritev"
@@ -104,7 +104,7 @@ pub(crate) fn shape_of(name: &str) -> Shape {
     }
 }
 
-/// Returns what is known of the io_uring operation of that name.
+/// Returns the shape of the io_uring operation with that name.
 pub(crate) fn operation_shape(name: &str) -> Shape {
     let size = match name {
         "read" | "readv" | "read_fixed" | "readv_fixed" | "read_multishot" | "write" | "writev"

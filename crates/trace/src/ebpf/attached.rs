@@ -1,8 +1,8 @@
-//! Observing a process that runs already.
+//! Observing a running process.
 //!
-//! Its threads are entered into the maps before the program is attached, and looked for again
-//! afterwards: from then on the program itself follows every clone, so the second look finds the
-//! ones that were started in between.
+//! The loader enters its threads into the maps before it attaches the program, and searches again
+//! afterwards: the attached program follows every clone, so the second search finds the threads
+//! that were started in between.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -16,14 +16,15 @@ use super::{Failure, LINGER_TICK, Watch};
 use crate::trace::nanoseconds;
 use crate::{Ending, Observer, Report, TraceError, TraceOptions, mark, process};
 
-/// The call of a thread that may be in one which began before us: `IN_EARLIER` of `bpf/task.h`.
+/// The call state of a thread that may be in a call which began before the trace: `IN_EARLIER` of
+/// `bpf/task.h`.
 const IN_EARLIER: u64 = 0xffff_ffff;
 
-/// Places for threads that run already: see `PLACES` and `OWN_PLACES` of `bpf/task.h`.
+/// Slots for threads that are already running: see `PLACES` and `OWN_PLACES` of `bpf/task.h`.
 const FIRST_PLACE: u32 = 32_768;
 const LAST_PLACE: u32 = 28_672;
 
-/// Observes a process until it ends, the time is over, or the flag is set.
+/// Observes a process until it ends, the time limit is reached, or the flag is set.
 pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure> {
     if !process::is_first_pid_namespace() {
         let reason = "in a container, process numbers are not the kernel's own";
@@ -47,7 +48,7 @@ pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure
     let mut watch = Watch::new(options, loaded);
     let deadline = options.duration.map(|duration| started + duration);
     while watch.live() > 0
-        && !watch.ear.listen(None)
+        && !watch.interrupts.poll(None)
         && deadline.is_none_or(|end| Instant::now() < end)
     {
         std::thread::sleep(LINGER_TICK);
@@ -69,7 +70,7 @@ pub(super) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure
     })
 }
 
-/// Enters the threads of a process that the program does not know yet.
+/// Enters the threads of a process that are not in the maps yet.
 fn enter(loaded: &mut Loaded, pid: u32, entered: &mut BTreeSet<u32>) -> Result<(), String> {
     let failed = |_| "the kernel refuses to fill an eBPF map".to_owned();
     for tid in process::threads(pid) {
@@ -108,18 +109,18 @@ fn enter(loaded: &mut Loaded, pid: u32, entered: &mut BTreeSet<u32>) -> Result<(
     Ok(())
 }
 
-/// Returns the place that the program knows a thread by; 0 for none.
+/// Returns the slot of a thread in the map; 0 for none.
 fn place(maps: &Maps, tid: u32) -> u64 {
     maps.places.get(&(tid / 4), 0).unwrap_or(0) >> (tid % 4 * 16) & 0xffff
 }
 
-/// Gives a thread its place.
+/// Stores a thread in its slot.
 fn set_place(maps: &mut Maps, tid: u32, place: u32) -> Result<(), MapError> {
     let places = maps.places.get(&(tid / 4), 0).unwrap_or(0);
     maps.places.set(tid / 4, places | u64::from(place) << (tid % 4 * 16), 0)
 }
 
-/// Makes the two words that hold a name in a unit.
+/// Packs a name into the two words of a unit.
 fn name_words(name: &str) -> [u64; 2] {
     let mut bytes = [0; 16];
     for (target, source) in bytes.iter_mut().zip(name.bytes().take(15)) {

@@ -1,10 +1,9 @@
-//! The kernel's own description of its types, read just far enough to find fields.
+//! A minimal parser of the kernel's type information (BTF) that finds field offsets.
 //!
 //! The eBPF program follows a few kernel structures whose layout differs from build to build.
 //! `/sys/kernel/btf/vmlinux` has the layout of the running kernel; finding fifteen structures in it
-//! takes milliseconds, and spares the object every trace of the compiler's own type information.
-//! Format: <https://docs.kernel.org/bpf/btf.html>. The input is checked throughout: it may be
-//! anything, and the answer is then `None`.
+//! takes milliseconds, and the object needs no type information from the compiler. Format:
+//! <https://docs.kernel.org/bpf/btf.html>. All input is checked; invalid input gives `None`.
 
 use std::collections::HashMap;
 
@@ -25,7 +24,7 @@ pub(crate) struct Btf<'a> {
     strings: &'a [u8],
     /// Where each type begins in `types`; type 0 is `void` and is not stored.
     starts: Vec<u32>,
-    /// The structures and typedefs that were asked for, by name.
+    /// The requested structures and typedefs, by name.
     named: HashMap<&'a [u8], Vec<u32>>,
 }
 
@@ -38,7 +37,7 @@ struct Header {
     /// Bit 31: members have bit-field offsets.
     flagged: bool,
     target: u32,
-    /// Where the kind's own data begin.
+    /// Offset of the data of this kind.
     data: usize,
 }
 
@@ -47,9 +46,9 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl<'a> Btf<'a> {
-    /// Indexes the bytes; `None` if they are no BTF of this machine's byte order.
+    /// Indexes the bytes; `None` if they are not BTF in this machine's byte order.
     ///
-    /// Only what is `wanted` is entered by name: there are 100,000 types, and we ask for fifteen.
+    /// Only `wanted` names are indexed: there are 100,000 types, of which fifteen are needed.
     pub(crate) fn parse(bytes: &'a [u8], wanted: &[&str]) -> Option<Btf<'a>> {
         if bytes.get(..3)? != [&0xeb9f_u16.to_ne_bytes()[..], &[1]].concat() {
             return None;
@@ -115,8 +114,8 @@ impl<'a> Btf<'a> {
         None
     }
 
-    /// Returns the offset in bytes of a field such as `se.sum_exec_runtime`; anonymous structures
-    /// and unions are looked through.
+    /// Returns the offset in bytes of a field such as `se.sum_exec_runtime`; the search includes
+    /// anonymous structures and unions.
     pub(crate) fn offset(&self, structure: &str, path: &str) -> Option<u32> {
         let candidates = self.named.get(structure.as_bytes())?;
         candidates.iter().find_map(|id| {
@@ -125,7 +124,8 @@ impl<'a> Btf<'a> {
             for field in path.split('.') {
                 let (here, target) = self.member(header, field.as_bytes(), MOST_NESTED)?;
                 offset = offset.checked_add(here)?;
-                // Only the last field may be no structure, and then nothing asks for its members.
+                // Only the last field may have a type other than a structure, and its members are
+                // not needed.
                 header = self.resolved(target)?;
             }
             Some(offset)
@@ -155,8 +155,8 @@ impl<'a> Btf<'a> {
         None
     }
 
-    /// Returns the name of the structure that an argument of a tracepoint points to; the empty
-    /// name where it points to something else. `None` without such a tracepoint or argument.
+    /// Returns the name of the structure that an argument of a tracepoint points to; the empty name
+    /// if it points to another type. `None` without such a tracepoint or argument.
     pub(crate) fn tracepoint_argument(&self, tracepoint: &str, index: usize) -> Option<&'a [u8]> {
         let typedef = format!("btf_trace_{tracepoint}");
         let pointer = self.resolved(*self.named.get(typedef.as_bytes())?.first()?)?;
@@ -175,8 +175,8 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// Returns how many bytes follow the header of a type; `None` for a kind that is not known, since
-/// nothing behind it can be found then.
+/// Returns the number of bytes after the header of a type; `None` for an unknown kind, because the
+/// next type cannot be found then.
 fn data_bytes(kind: u32, length: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,

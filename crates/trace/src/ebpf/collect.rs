@@ -1,4 +1,4 @@
-//! Reads the maps: what each unit did, what was done to each file, and what had no room.
+//! Reads the maps: the figures of each unit and of each file, and the overflow counters.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,10 +8,10 @@ use crate::calls::{ROWS, row_name};
 use crate::report::merged;
 use crate::{FileUse, Tallies, Unit, process};
 
-/// Units of processes that were attached to get numbers from here on; the program counts from 1.
+/// First unit number for processes attached to; the program counts from 1.
 pub(super) const FIRST_ATTACHED: u32 = 1 << 30;
-/// Once as many cells have been used, those of ended units are given back while the command runs:
-/// a quarter of what there is (`bpf/tally.h`), so that there is time before the rest is used.
+/// Number of used cells above which the cells of ended units are freed while the command runs: a
+/// quarter of all (`bpf/tally.h`), which leaves time before the rest is used.
 const CROWDED_CELLS: u64 = 4_096;
 
 /// The indices of `enum counter` in `bpf/tally.h` that are read or set here.
@@ -37,7 +37,7 @@ impl Maps {
     }
 }
 
-/// What was read so far.
+/// The data read so far.
 #[derive(Default)]
 pub(super) struct Collected {
     units: BTreeMap<u32, Unit>,
@@ -45,7 +45,7 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    /// Takes ended units out of the maps, if so many cells are used that room may run out.
+    /// Removes ended units from the maps, if the cells may run out.
     pub(super) fn drain_if_crowded(&mut self, maps: &mut Maps) {
         if maps.counter(Counter::LastCell) < CROWDED_CELLS {
             return;
@@ -55,7 +55,7 @@ impl Collected {
         }
     }
 
-    /// Reads a unit and what it did, and deletes both.
+    /// Reads a unit and its tallies, and deletes both.
     fn take_unit(&mut self, maps: &mut Maps, id: u32) {
         let Ok(words) = maps.units.get(&id, 0) else { return };
         let facts = decode::unit(&words);
@@ -63,7 +63,7 @@ impl Collected {
         for row in &facts.rows {
             let Ok(cell) = maps.cell_of.get(&tally_key(id, *row), 0) else { continue };
             let _gone = maps.cell_of.remove(&tally_key(id, *row));
-            // Only an empty cell may be used again.
+            // Only an empty cell may be reused.
             if maps.cells.set(cell, [0; TALLY_WORDS], 0).is_ok() {
                 let _full = maps.free_cells.push(cell, 0);
             }
@@ -73,14 +73,15 @@ impl Collected {
     }
 
     fn insert(&mut self, id: u32, facts: &UnitFacts, unit: Unit) {
-        // Before its exec a child is not the command yet: `execvp` may try several directories.
+        // Before its exec a child does not run the command yet: `execvp` may try several
+        // directories.
         let is_prelude = facts.parent == 0 && id < FIRST_ATTACHED;
         if !is_prelude {
             self.units.insert(id, unit);
         }
     }
 
-    /// Reads everything that is left, and adds the errors.
+    /// Reads all remaining data, and adds the errors.
     pub(super) fn finish(mut self, maps: &Maps) -> Vec<Unit> {
         for entry in maps.units.iter() {
             let Ok((id, words)) = entry else { continue };
@@ -119,7 +120,7 @@ fn read_unit(maps: &Maps, id: u32, facts: &UnitFacts) -> Unit {
         let now = process::faults(facts.pid, facts.tid);
         (now, process::cpu_ns(facts.pid, facts.tid))
     } else {
-        // In a container the same number is somebody else's.
+        // In a container the same number identifies another process.
         facts.before
     };
     let before = facts.before;
@@ -144,7 +145,7 @@ fn read_unit(maps: &Maps, id: u32, facts: &UnitFacts) -> Unit {
     unit
 }
 
-/// Reads what had no room of its own.
+/// Reads the shared overflow tallies.
 fn read_shared(maps: &Maps) -> Tallies {
     let mut tallies = Tallies::default();
     if maps.counter(Counter::SharedCalls) == 0 {
@@ -160,7 +161,7 @@ fn read_shared(maps: &Maps) -> Tallies {
     tallies
 }
 
-/// Reads what was done to each file.
+/// Reads the figures of each file.
 pub(super) fn files(maps: &Maps) -> Vec<FileUse> {
     let names: HashMap<u32, FileName> =
         maps.names.iter().flatten().map(|(id, value)| (id, decode::file_name(&value))).collect();
@@ -184,7 +185,8 @@ fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
             if argument.starts_with('/') {
                 return argument.clone();
             }
-            // A directory is always whole, and numbered before what lies below it.
+            // A directory's path is always complete, and its number is lower than those of the
+            // entries below it.
             match names.get(directory) {
                 Some(FileName::Whole(base)) if base == "/" => format!("/{argument}"),
                 Some(FileName::Whole(base)) => format!("{base}/{argument}"),
@@ -194,19 +196,23 @@ fn path(names: &HashMap<u32, FileName>, id: u32) -> String {
     }
 }
 
-/// Tells what the tables had no room for.
+/// Returns notices of table overflows.
 pub(super) fn overflows(maps: &Maps) -> Vec<String> {
-    let told: [(Counter, &str); 8] = [
+    let notices: [(Counter, &str); 8] = [
         (Counter::LostThreads, "threads were not observed: the table of threads was full"),
         (Counter::LostUnits, "threads' calls were added up together: the table was full"),
-        (Counter::SharedCalls, "calls are in the total but not told apart: the table was full"),
+        (Counter::SharedCalls, "calls are only in the total: the table was full"),
         (Counter::LostErrors, "failures have no errno: the table of errors was full"),
-        (Counter::LostFiles, "times a file was not told apart: the table of files was full"),
+        (
+            Counter::LostFiles,
+            "times a file was not recorded separately: the table of files was full",
+        ),
         (Counter::LostFileRows, "calls on files are in no file's figures: the table was full"),
-        (Counter::ExtraCompletions, "completions of multishot io_uring operations came besides"),
+        (Counter::ExtraCompletions, "completions of multishot io_uring operations were additional"),
         (Counter::LostOperations, "io_uring operations have no latency: the table was full"),
     ];
-    told.iter()
+    notices
+        .iter()
         .filter_map(|(counter, text)| match maps.counter(*counter) {
             0 => None,
             count => Some(format!("{count} {text}")),

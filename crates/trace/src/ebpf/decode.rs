@@ -1,7 +1,7 @@
-//! From the words of the eBPF program's maps to a report's figures.
+//! Decodes the words of the eBPF program's maps to a report's figures.
 //!
-//! Pure functions of plain arrays: what the kernel hands over is not trusted to make sense, and
-//! the fuzz tests below hold that nothing here panics whatever it is.
+//! Pure functions of plain arrays. The input is not trusted, and the fuzz tests below check that no
+//! input causes a panic.
 
 use crate::calls::{CALL_ROWS, ROWS, row_name};
 use crate::{Faults, Tallies, Tally};
@@ -27,7 +27,7 @@ fn word(words: &[u64], index: usize) -> u64 {
     words.get(index).copied().unwrap_or(0)
 }
 
-/// Decodes a tally; the errors are in a map of their own.
+/// Decodes a tally; the errors are in a separate map.
 pub(super) fn tally(words: &TallyWords) -> Tally {
     let mut tally = Tally {
         count: word(words, 0),
@@ -97,7 +97,7 @@ pub(super) fn low(word: u64) -> u32 {
     u32::try_from(word & 0xffff_ffff).unwrap_or(0)
 }
 
-/// The key of an error: whose, of which row, which.
+/// The key of an error: unit, row and errno.
 pub(super) fn error_key(key: u64) -> (u32, usize, i32) {
     let row = usize::from(u16::try_from(key >> 16 & 0xffff).unwrap_or(u16::MAX));
     (high(key), row, i32::try_from(key & 0xffff).unwrap_or(0))
@@ -112,7 +112,7 @@ pub(super) fn slot(tallies: &mut Tallies, row: usize) -> &mut Tally {
 /// A file's name as the program stored it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FileName {
-    /// A path from the root, or what stands for one.
+    /// A path from the root, or a name in place of one.
     Whole(String),
     /// An argument that begins at the directory with this number (0 for the root).
     Below(u32, String),
@@ -153,7 +153,7 @@ pub(super) fn file_name(value: &NameValue) -> FileName {
     })
 }
 
-/// Decodes a file's tally. Which errnos the failures had is not kept by file.
+/// Decodes a file's tally. The errnos of failures are not recorded by file.
 pub(super) fn file_tally(words: &FileWords) -> Tally {
     let mut tally = Tally {
         count: word(words, 0),

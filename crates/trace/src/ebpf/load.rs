@@ -1,8 +1,8 @@
 //! Loads the eBPF program into the kernel and attaches it.
 //!
-//! Raw tracepoints go by name and need no tracefs; the fields that the program follows come from
-//! the kernel's BTF. Whatever is missing is a reason in words, because it decides between this
-//! backend and ptrace and a person will want to know.
+//! Raw tracepoints are attached by name and need no tracefs; the fields that the program follows
+//! come from the kernel's BTF. A missing feature is reported as text, because it makes the tracer
+//! fall back to ptrace, and the report shows the reason.
 
 use aya::maps::{Array, HashMap, Map, MapData, Queue};
 use aya::programs::RawTracePoint;
@@ -17,7 +17,7 @@ use crate::{Files, process};
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/trace.o"));
 
 /// Function and tracepoint of the programs that must be attached, in this order: the ends of
-/// threads and calls before their beginnings, so that none is left over.
+/// threads and calls before their beginnings, so that no call is left pending.
 const CORE: &[(&str, &str)] = &[
     ("forks", "sched_process_fork"),
     ("executes", "sched_process_exec"),
@@ -25,7 +25,7 @@ const CORE: &[(&str, &str)] = &[
     ("call_ends", "sys_exit"),
     ("call_begins", "sys_enter"),
 ];
-/// The same with files told apart: `files_end` must see a call before `call_ends` forgets it.
+/// The same list for tracing by file: `files_end` must run before `call_ends` drops the call.
 const CORE_WITH_FILES: &[(&str, &str)] = &[
     ("forks", "sched_process_fork"),
     ("executes", "sched_process_exec"),
@@ -35,7 +35,7 @@ const CORE_WITH_FILES: &[(&str, &str)] = &[
     ("call_begins", "sys_enter"),
     ("files_begin", "sys_enter"),
 ];
-/// Programs for io_uring; a kernel without it goes without them.
+/// Programs for io_uring; they are omitted on a kernel without it.
 const RING: &[(&str, &str)] = &[
     ("submits", "io_uring_submit_req"),
     ("completes", "io_uring_complete"),
@@ -45,7 +45,7 @@ const RING: &[(&str, &str)] = &[
 /// A value of the map of threads: `struct task` of `bpf/task.h`.
 pub(super) type TaskWords = [u64; 10];
 
-/// The maps that we read or fill, once the program is loaded.
+/// The maps that this crate reads or fills after loading the program.
 pub(super) struct Maps {
     pub(super) cells: Array<MapData, TallyWords>,
     pub(super) free_cells: Queue<MapData, u32>,
@@ -62,7 +62,7 @@ pub(super) struct Maps {
     pub(super) file_tallies: HashMap<MapData, u64, FileWords>,
 }
 
-/// What the program is to do.
+/// Configuration of the program.
 pub(super) struct Setup<'a> {
     pub(super) shapes: &'a [u32; ROWS],
     pub(super) files: Files,
@@ -78,7 +78,7 @@ pub(super) struct Loaded {
     has_opcodes: bool,
 }
 
-/// Loads the program; nothing is observed before [`Loaded::attach`].
+/// Loads the program; it observes nothing before [`Loaded::attach`].
 pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
     let bytes = std::fs::read("/sys/kernel/btf/vmlinux")
         .map_err(|_| "the kernel has no type information (BTF)".to_owned())?;
@@ -89,14 +89,14 @@ pub(super) fn load(setup: &Setup<'_>) -> Result<Loaded, String> {
     let mut files = setup.files;
     if files == Files::Observed && layout.features & FEATURE_FILES == 0 {
         files = Files::Ignored;
-        notices.push("this kernel's files cannot be told apart by eBPF".into());
+        notices.push("this kernel's files cannot be identified by eBPF".into());
     }
     let mark_call = u32::try_from(libc::SYS_prctl).unwrap_or(u32::MAX);
     // 16 bits for each thread id, four to an entry.
     let entries = process::pid_max().saturating_add(1).max(64).div_ceil(4);
     let mut loader = EbpfLoader::new();
     if files == Files::Ignored {
-        // Never loaded then; and their tables take next to no room.
+        // These programs are not loaded then, so their maps get a minimal size.
         for map in ["FILES", "PATHS", "NAMES", "FILE_TALLIES"] {
             loader.map_max_entries(map, 1);
         }
@@ -138,7 +138,7 @@ fn map<M: TryFrom<Map>>(ebpf: &mut Ebpf, name: &str) -> Result<M, String> {
 }
 
 impl Loaded {
-    /// Attaches the programs; from then on threads that are marked as traced are observed.
+    /// Attaches the programs; from then on they observe the threads that are marked as traced.
     pub(super) fn attach(&mut self) -> Result<(), String> {
         let core = if self.files == Files::Observed { CORE_WITH_FILES } else { CORE };
         for (function, tracepoint) in core {
@@ -170,17 +170,17 @@ impl Loaded {
         }
     }
 
-    /// Stops observing and leaves the maps to be read.
+    /// Stops observing; the maps stay readable.
     pub(super) fn detach(mut self) -> (Maps, Vec<String>) {
         self.ebpf = None;
         (self.maps, self.notices)
     }
 }
 
-/// What most people meet, in words that help.
-const NOT_ALLOWED: &str = "only root, or who has CAP_BPF and CAP_PERFMON, may load eBPF programs";
+/// The message for the most frequent error.
+const NOT_ALLOWED: &str = "loading eBPF programs needs root, or CAP_BPF and CAP_PERFMON";
 
-/// Puts the first line of each cause behind what went wrong; a verifier's log is no reason.
+/// Appends the first line of each cause to the message; omits a verifier's log.
 fn reason(what: &str, error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = what.to_owned();
     let mut cause = Some(error);

@@ -15,20 +15,20 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use self::collect::{Collected, Counter};
 use self::load::{Loaded, Maps, Setup};
-use crate::interrupt::Ear;
-use crate::trace::{Patience, nanoseconds};
+use crate::interrupt::InterruptWatch;
+use crate::trace::{WaitNotice, nanoseconds};
 use crate::{Command, Ending, Files, Observer, Report, TraceError, TraceOptions, Until, mark};
 
-/// How often to look at flags and tables while the command runs.
+/// Polling interval of flags and tables while the command runs.
 const TICK: Duration = Duration::from_millis(50);
-/// How often to look whether the last of what a command left behind has ended.
+/// Polling interval for the end of the command's remaining descendants.
 const LINGER_TICK: Duration = Duration::from_millis(5);
 
-/// Why this backend gave no report.
+/// Why this backend produced no report.
 pub(crate) enum Failure {
     /// It cannot run here; ptrace may.
     Unavailable(String),
-    /// The command or the process is at fault; ptrace would fare no better.
+    /// The command or the process is the cause; ptrace would fail too.
     Other(TraceError),
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, F
     })
 }
 
-/// Observes a process and what it starts.
+/// Observes a process and its descendants.
 pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure> {
     attached::attach(pid, options)
 }
 
-/// Makes an ending of the last wait.
+/// Converts the last wait to an ending.
 fn ending(waited: &Waited) -> Ending {
     match waited.change {
         Change::Ended(Ended::Exited(code)) => Ending::Exited(code),
@@ -78,31 +78,31 @@ fn ending(waited: &Waited) -> Ending {
     }
 }
 
-/// What was observed.
+/// The observations.
 struct Seen {
     units: Vec<crate::Unit>,
     files: Vec<crate::FileUse>,
     notices: Vec<String>,
 }
 
-/// An observation under way.
+/// An observation in progress.
 struct Watch<'a> {
     options: &'a TraceOptions,
-    /// Taken when observing is over, which may be before the command is.
+    /// Taken when the observation ends, which may be before the command does.
     loaded: Option<Loaded>,
     collected: Collected,
-    ear: Ear<'a>,
-    /// There once observing is over.
+    interrupts: InterruptWatch<'a>,
+    /// Set when the observation has ended.
     seen: Option<Seen>,
 }
 
 impl<'a> Watch<'a> {
     fn new(options: &'a TraceOptions, loaded: Loaded) -> Watch<'a> {
-        let (collected, ear) = (Collected::default(), Ear::new(options));
-        Watch { options, loaded: Some(loaded), collected, ear, seen: None }
+        let (collected, interrupts) = (Collected::default(), InterruptWatch::new(options));
+        Watch { options, loaded: Some(loaded), collected, interrupts, seen: None }
     }
 
-    /// Lets the command go, waits for it, and then for what it left behind.
+    /// Releases the command, waits for it, and then for its remaining descendants.
     fn wait_for(&mut self, child: HeldChild) -> Result<(Waited, u64), TraceError> {
         let tid = child.tid;
         let started = Instant::now();
@@ -122,7 +122,7 @@ impl<'a> Watch<'a> {
                 self.stop_observing();
             }
             self.tick();
-            self.ear.listen(pidfd.as_ref());
+            self.interrupts.poll(pidfd.as_ref());
             match &pidfd {
                 Some(pidfd) if left.is_zero() => sleep_until_ready(pidfd, TICK),
                 Some(pidfd) => sleep_until_ready(pidfd, left.min(TICK)),
@@ -134,9 +134,10 @@ impl<'a> Watch<'a> {
         Ok((waited, wall_ns))
     }
 
-    /// Detaches and reads everything, if that is not done yet.
+    /// Detaches and reads all data, if that is not done yet.
     ///
-    /// At a deadline the command goes on, but what `/proc` says of its threads is to be read now.
+    /// At a deadline the command continues, but the data of its threads in `/proc` must be read
+    /// now.
     fn stop_observing(&mut self) {
         let Some(loaded) = self.loaded.take() else { return };
         let (maps, mut notices): (Maps, _) = loaded.detach();
@@ -155,38 +156,38 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits for descendants that outlive the command, unless told otherwise.
+    /// Waits for descendants that outlive the command, if the options say so.
     fn linger(&mut self, deadline: Option<Instant>) {
-        let mut patience = Patience::new(self.options);
+        let mut wait_notice = WaitNotice::new(self.options);
         while self.options.until == Until::LastEnds
             && self.live() > 0
-            && !self.ear.listen(None)
+            && !self.interrupts.poll(None)
             && deadline.is_none_or(|end| Instant::now() < end)
         {
             std::thread::sleep(LINGER_TICK);
             self.tick();
-            patience.tell_in_time();
+            wait_notice.report_if_due();
         }
     }
 
-    /// Returns how many observed threads there are.
+    /// Returns the number of observed threads.
     fn live(&self) -> u64 {
         self.loaded.as_ref().map_or(0, |loaded| loaded.maps.counter(Counter::Live))
     }
 
-    /// Returns what was observed.
+    /// Returns the observations.
     fn finish(mut self) -> Result<Seen, TraceError> {
         self.stop_observing();
         self.seen.ok_or(TraceError::TracerDied)
     }
 }
 
-/// Sleeps until a pidfd says that its process has ended, at most `longest`.
+/// Sleeps until a pidfd reports that its process has ended, at most `longest`.
 fn sleep_until_ready(pidfd: &rustix::fd::OwnedFd, longest: Duration) {
     let timeout = Timespec {
         tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: longest.subsec_nanos().into(),
     };
-    // Interrupted or not, the caller looks at the process next.
+    // Interrupted or not, the caller checks the process next.
     let _woken = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout));
 }

@@ -1,4 +1,4 @@
-//! Which kernel fields the eBPF program follows, and what it can do with those that are there.
+//! The kernel fields that the eBPF program reads, and the features that the available ones allow.
 
 use super::btf::Btf;
 
@@ -36,7 +36,7 @@ pub(super) const FIELDS: [(&str, &str); 30] = [
     ("mount", "mnt_mountpoint"),
 ];
 
-/// What to follow a thread to its children with: nothing works without these.
+/// The fields for following threads to their children: all are required.
 const NEEDED: std::ops::Range<usize> = 0..2;
 const USAGE: std::ops::Range<usize> = 2..5;
 const KILLED: std::ops::Range<usize> = 5..9;
@@ -50,17 +50,17 @@ const FEATURE_KILLED: u32 = 4;
 const FEATURE_CQE_POINTER: u32 = 8;
 pub(super) const FEATURE_OPCODE: u32 = 16;
 
-/// Where the running kernel has its fields, and what follows.
+/// The field offsets of the running kernel, and the resulting features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) offsets: [u32; FIELDS.len()],
     pub(super) features: u32,
 }
 
-/// The tracepoint whose arguments tell how completions are passed.
+/// The tracepoint whose arguments show how completions are passed.
 const COMPLETION: &str = "io_uring_complete";
 
-/// Parses the kernel's BTF for what [`layout`] asks of it.
+/// Parses the kernel's BTF for [`layout`].
 pub(super) fn parse(bytes: &[u8]) -> Option<Btf<'_>> {
     let mut wanted: Vec<&str> = FIELDS.iter().map(|(structure, _)| *structure).collect();
     wanted.dedup();
@@ -68,7 +68,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Btf<'_>> {
     Btf::parse(bytes, &wanted)
 }
 
-/// Looks the fields up; the error is a reason for a person.
+/// Looks up the fields; the error is text for the user.
 pub(super) fn layout(btf: &Btf<'_>) -> Result<Layout, String> {
     let found = FIELDS.map(|(structure, field)| btf.offset(structure, field));
     let all = |range: std::ops::Range<usize>| {
@@ -88,17 +88,18 @@ pub(super) fn layout(btf: &Btf<'_>) -> Result<Layout, String> {
             features |= feature;
         }
     }
-    // Since Linux 6.10 the tracepoint passes the completion by address; before, its parts.
+    // Since Linux 6.10 the tracepoint passes the completion by address; before, by its parts.
     if btf.tracepoint_argument(COMPLETION, 2) == Some(b"io_uring_cqe") {
         features |= FEATURE_CQE_POINTER;
     }
     Ok(Layout { offsets: found.map(Option::unwrap_or_default), features })
 }
 
-/// Where `struct pt_regs` has the six arguments of a call; eight words, for the mask in the program.
+/// Offsets in `struct pt_regs` of the six arguments of a call; eight words, for the mask in the
+/// program.
 #[cfg(target_arch = "x86_64")]
 pub(super) const ARGUMENTS: [u32; 8] = [112, 104, 96, 56, 72, 64, 0, 0];
-/// Where it has the number of the call, which survives the call itself.
+/// Offset of the number of the call, which the call does not overwrite.
 #[cfg(target_arch = "x86_64")]
 pub(super) const CALL_NUMBER: u32 = 120;
 

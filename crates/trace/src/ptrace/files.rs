@@ -1,4 +1,4 @@
-//! Which file a call of a stopped tracee is about, by asking `/proc`.
+//! The file of a stopped tracee's call, found through `/proc`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,12 +11,12 @@ use crate::{FileUse, Tally};
 
 /// The longest path that the kernel takes, with its NUL (`PATH_MAX`).
 const MOST_PATH_BYTES: usize = 4096;
-/// The smallest page: reads of strings never cross into a page that may not be there.
+/// The smallest page: reads of strings never cross into a page that may not be mapped.
 const PAGE_BYTES: u64 = 4096;
-/// As many paths as are told apart; a bound on memory, the same as that of the eBPF tables.
+/// Maximum number of distinct paths; bounds memory as the eBPF tables do.
 const MOST_FILES: usize = 65_536;
 
-/// What is known of a call's files while it runs.
+/// The files of a call in progress.
 #[derive(Default)]
 pub(super) struct OpenCall {
     first: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct FileTable {
     uses: HashMap<String, BTreeMap<usize, Tally>>,
 }
 
-/// What a call that returned did to its files.
+/// Result of a call for its files.
 pub(super) struct Done {
     pub(super) row: usize,
     pub(super) shape: Shape,
@@ -40,7 +40,7 @@ pub(super) struct Done {
 }
 
 impl OpenCall {
-    /// Looks the files up before the call, since `close` forgets them.
+    /// Looks up the files before the call, because `close` drops them.
     pub(super) fn look(tid: Tid, shape: &Shape, arguments: &[u64; 6]) -> OpenCall {
         let argument =
             |index: Option<u8>| index.and_then(|index| arguments.get(usize::from(index)).copied());
@@ -93,7 +93,7 @@ fn path_of_fd(tid: Tid, fd: i32) -> Option<String> {
     Some(path.strip_suffix(" (deleted)").map(str::to_owned).unwrap_or(path))
 }
 
-/// Reads a path argument, and puts the directory that it begins at before it.
+/// Reads a path argument, and prepends the directory that it is relative to.
 fn path_argument(tid: Tid, address: u64, directory: Option<i32>) -> Option<String> {
     let base = |fd: Option<i32>| match fd {
         Some(fd) if fd >= 0 => path_of_fd(tid, fd),

@@ -1,7 +1,7 @@
 //! The ptrace backend: two stops for each call, for any user and any kernel since 5.3.
 //!
-//! A tracer is a thread, not a process, so a thread of its own does all of it; the caller's thread
-//! watches the flag and the clock and rings when the tracer is to let go.
+//! A tracer is a thread, not a process, so a separate thread does all tracing; the caller's thread
+//! watches the flag and the clock, and wakes the tracer when it should detach.
 
 mod files;
 mod tracer;
@@ -18,19 +18,19 @@ use haul_sys::{Call, CallError, Errno};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use self::tracer::{Goal, Tracer};
-use crate::interrupt::Ear;
-use crate::trace::{Patience, nanoseconds};
+use crate::interrupt::InterruptWatch;
+use crate::trace::{WaitNotice, nanoseconds};
 use crate::{Command, Ending, Observer, Report, TraceError, TraceOptions, process};
 
-/// How often to look at the flag and the clock.
+/// Polling interval of the flag and the clock.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What every report of this backend says.
+/// The notice in every report of this backend.
 const SLOW: &str = "ptrace stops the command twice for each call (about 8 µs, where a short call \
                     takes 0.1 µs): counts and sizes are exact, times are mostly those stops";
 const NO_RING: &str = "ptrace does not see io_uring operations, only io_uring_enter";
 
-/// What the tracing thread found.
+/// Result of the tracing thread.
 struct Found {
     ending: Ending,
     wall_ns: u64,
@@ -39,10 +39,10 @@ struct Found {
     files: Vec<crate::FileUse>,
 }
 
-/// What the tracing thread tells the caller's thread while it works.
+/// Progress that the tracing thread shares with the caller's thread.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The command, if that is what is traced, to send it signals.
+    /// The command, if one is traced, for sending it signals.
     command: OnceLock<OwnedFd>,
     /// Set when the command has ended.
     command_ended: AtomicBool,
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, T
         let seized = tracer.seize(&[child.tid]);
         let started = Instant::now();
         if let Err(error) = seized {
-            // Dropping the child ends it at its gate.
+            // Dropping the child ends it before it runs the command.
             let tid = child.tid;
             drop(child);
             let _reaped = haul_sys::ptrace::wait(haul_sys::ptrace::Wait::One(tid));
@@ -82,7 +82,7 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, T
     Ok(report(command.line(), found))
 }
 
-/// Observes a process and what it starts.
+/// Observes a process and its descendants.
 pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, TraceError> {
     let shapes = options.shapes()?;
     let gone = || TraceError::Attach(CallError::new(Call::Ptrace, Errno::SRCH));
@@ -93,7 +93,7 @@ pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, TraceEr
         let mut tracer = Tracer::new(options, &shapes, goal);
         let started = Instant::now();
         let before = process::cpu_split_us(pid);
-        // Twice: a thread may start another before it is seized itself.
+        // Twice: a thread may start another one before it is seized.
         for _ in 0..2 {
             let threads: Vec<i32> =
                 process::threads(pid).into_iter().filter_map(|tid| tid.try_into().ok()).collect();
@@ -162,8 +162,8 @@ fn watch(
 ) -> Result<Found, TraceError> {
     let mut waker = waker.recv().ok();
     let deadline = options.duration.map(|duration| Instant::now() + duration);
-    let mut ear = Ear::new(options);
-    let mut patience = None;
+    let mut interrupts = InterruptWatch::new(options);
+    let mut wait_notice = None;
     loop {
         match done.recv_timeout(TICK) {
             Ok(result) => return result,
@@ -175,9 +175,9 @@ fn watch(
             true => None,
             false => progress.command.get(),
         };
-        let was_asked = ear.listen(running);
+        let was_asked = interrupts.poll(running);
         if running.is_none() && progress.command.get().is_some() {
-            patience.get_or_insert_with(|| Patience::new(options)).tell_in_time();
+            wait_notice.get_or_insert_with(|| WaitNotice::new(options)).report_if_due();
         }
         if is_over || was_asked && running.is_none() {
             // Wakes the tracer once: it sees that the wake child has ended.

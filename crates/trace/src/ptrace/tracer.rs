@@ -1,4 +1,4 @@
-//! The loop of a tracer: wait for a stop, note what it says, let the thread go on.
+//! The loop of a tracer: wait for a stop, record it, resume the thread.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +17,14 @@ use crate::calls::{CALL_ROWS, Outcome, ROWS, Shape, Size, row_name, shape_of};
 use crate::trace::nanoseconds;
 use crate::{Ending, Files, TraceError, TraceOptions, Unit, Until};
 
-/// What is traced and how the tracer learns that it is to stop.
+/// The traced process, and how the tracer learns that it should stop.
 pub(super) struct Goal<'a> {
     /// The command's process, or the one attached to.
     pub(super) root: Tid,
-    /// Whether the root is our child, whose end we wait for in any case.
+    /// Whether the root is a child of this process, so that the tracer waits for its end in any
+    /// case.
     pub(super) is_ours: bool,
-    /// The child whose end says: let go.
+    /// The wake child, whose end asks the tracer to detach.
     pub(super) waker_tid: Tid,
     /// Set when the root has ended.
     pub(super) root_ended: &'a AtomicBool,
@@ -40,7 +41,8 @@ pub(super) struct Tracer<'a> {
     finished: Vec<Unit>,
     files: FileTable,
     clock: Instant,
-    /// Whether the command's own `execve` has worked; what is before it is not the command's.
+    /// Whether the command's own `execve` has succeeded; earlier calls do not belong to the
+    /// command.
     has_begun: bool,
     is_leaving: bool,
     root_end: Option<(Instant, Waited)>,
@@ -69,7 +71,7 @@ impl<'a> Tracer<'a> {
 
     /// Seizes threads that are not seized yet and starts watching their calls.
     ///
-    /// One that has gone meanwhile is no failure, as long as another could be had.
+    /// A thread that has ended is not an error, if at least one could be seized.
     pub(super) fn seize(&mut self, threads: &[Tid]) -> Result<(), CallError> {
         let mut failure = None;
         for tid in threads {
@@ -98,7 +100,7 @@ impl<'a> Tracer<'a> {
         nanoseconds(self.clock.elapsed())
     }
 
-    /// Follows all stops until everybody has ended or was let go.
+    /// Handles all stops until every tracee has ended or was detached.
     pub(super) fn trace(&mut self) -> Result<(), TraceError> {
         while !self.is_over() {
             let Some(waited) = wait(Wait::Any).map_err(TraceError::Kernel)? else { continue };
@@ -115,11 +117,11 @@ impl<'a> Tracer<'a> {
         self.tracees.is_empty() && (!self.goal.is_ours || self.root_end.is_some())
     }
 
-    /// Asks everybody to stop, to be let go at that stop.
+    /// Interrupts every tracee, to detach from it at that stop.
     fn leave(&mut self) {
         self.is_leaving = true;
         for tid in self.tracees.keys() {
-            // One that has gone says so by itself.
+            // For a tracee that has ended, its end is reported.
             let _gone = interrupt(*tid);
         }
     }
@@ -168,10 +170,10 @@ impl<'a> Tracer<'a> {
         self.tracees.entry(tid).or_insert_with(|| Tracee::new(tid, now));
     }
 
-    /// Lets a stopped thread go on, or go altogether.
+    /// Resumes a stopped thread, or detaches from it.
     fn go_on(&mut self, tid: Tid, signal: i32) {
         if !self.is_leaving {
-            // ESRCH: killed meanwhile, and its end comes next.
+            // ESRCH: it was killed, and its end is reported next.
             let _gone = resume(tid, Resume::ToCall(signal));
             return;
         }
@@ -206,11 +208,12 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// An `execve` worked: all other threads are gone, and the caller has the first one's number.
+    /// Handles a successful `execve`: all other threads have ended, and the caller has the id of
+    /// the first one.
     fn executed(&mut self, tid: Tid) {
         let former = event_message(tid).ok().and_then(|id| id.try_into().ok()).unwrap_or(tid);
         if former != tid {
-            // The first thread's own end is not told where another took over its number.
+            // The kernel does not report the first thread's end if another one took over its id.
             self.retire(tid, Usage::Noted);
         }
         let Some(mut old) = self.tracees.remove(&former) else { return };
@@ -275,7 +278,7 @@ impl<'a> Tracer<'a> {
         nanoseconds(end.saturating_duration_since(started))
     }
 
-    /// Returns what was found.
+    /// Returns the result.
     pub(super) fn found(mut self, wall_ns: u64) -> Found {
         let left: BTreeSet<Tid> = self.tracees.keys().copied().collect();
         for tid in left {
@@ -298,7 +301,7 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// Whether faults and CPU time are still to be read.
+/// Whether faults and CPU time must still be read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Usage {
     Noted,

@@ -1,4 +1,4 @@
-//! What each observed thread has done so far, and its unfinished call.
+//! The figures of each observed thread so far, and its pending call.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use super::files::OpenCall;
 use crate::calls::row_name;
 use crate::{Faults, Tallies, Tally, Unit, process};
 
-/// A call that a thread is in.
+/// The pending call of a thread.
 pub(super) struct Pending {
     pub(super) row: usize,
     pub(super) length: u64,
@@ -28,7 +28,8 @@ pub(super) struct Tracee {
 }
 
 impl Tracee {
-    /// Begins with what the kernel knows of the thread; nothing it did before counts.
+    /// Starts a unit with the kernel's current counters of the thread; earlier activity is not
+    /// counted.
     pub(super) fn new(tid: Tid, start_ns: u64) -> Tracee {
         let tid = tid.unsigned_abs();
         let pid = process::process_of(tid).unwrap_or(tid);
@@ -55,7 +56,7 @@ impl Tracee {
         }
     }
 
-    /// Notes faults and CPU time while the kernel still knows the thread.
+    /// Reads faults and CPU time while the thread still exists.
     pub(super) fn note_usage(&mut self) {
         let (pid, tid) = (self.pid, self.unit.tid);
         let faults = process::faults(pid, tid);

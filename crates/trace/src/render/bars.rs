@@ -3,13 +3,13 @@
 use super::table::columns;
 use crate::report::{Histogram, to_float};
 
-/// The widest bar, in characters: leaves room for edge and count within 72 columns.
+/// The widest bar, in characters: leaves space for edge and count within 72 columns.
 const BAR_WIDTH: u64 = 40;
 
-/// As many empty buckets in a row are drawn; more become one line with dots.
+/// Maximum number of consecutive empty buckets; more are drawn as one line with dots.
 const MOST_EMPTY: usize = 3;
 
-/// Draws a bar for its share of the highest; anything above nothing shows.
+/// Draws a bar for its share of the highest; any value above zero is visible.
 pub(super) fn bar(count: u64, highest: u64, width: u64) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     if count == 0 || highest == 0 {
@@ -29,7 +29,7 @@ pub(super) fn bar(count: u64, highest: u64, width: u64) -> String {
     text
 }
 
-/// Returns the part of a histogram from its lowest to its highest bucket with any, with edges.
+/// Returns the part of a histogram from its lowest to its highest non-empty bucket, with edges.
 pub(super) fn lines(histogram: &Histogram, edge: fn(u64) -> String) -> Vec<(String, u64)> {
     histogram
         .buckets()

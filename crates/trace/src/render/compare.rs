@@ -1,4 +1,4 @@
-//! Two reports side by side: what differs comes first.
+//! Two reports side by side, with the differences first.
 
 use super::bars::bar;
 use super::escape::escaped;
@@ -8,13 +8,13 @@ use crate::report::{Difference, Histogram, Report, differences, to_float};
 
 /// The widest bar of a pair.
 const BAR_WIDTH: u64 = 20;
-/// For how many calls to draw sizes side by side.
+/// Number of calls whose sizes are drawn side by side.
 const MOST_HISTOGRAMS: usize = 8;
 
-/// How to write a figure.
+/// Format of a figure.
 type Write = fn(u64) -> String;
 
-/// What to call the two sides.
+/// Labels of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Labels<'a> {
     /// The first report.
@@ -29,7 +29,7 @@ impl Default for Labels<'_> {
     }
 }
 
-/// Makes the text of a comparison; every line ends with a newline.
+/// Returns the text of a comparison; every line ends with a newline.
 #[must_use]
 pub fn comparison(first: &Report, second: &Report, labels: &Labels<'_>) -> String {
     let mut text = format!(
@@ -58,7 +58,7 @@ pub fn comparison(first: &Report, second: &Report, labels: &Labels<'_>) -> Strin
     text
 }
 
-/// A ratio to two digits; nothing where there is none.
+/// Formats a ratio with two decimals; empty if there is none.
 fn ratio(first: u64, second: u64) -> String {
     if first == 0 || second == 0 {
         return String::new();

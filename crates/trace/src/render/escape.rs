@@ -1,4 +1,4 @@
-//! Names made harmless: a file may be called whatever its owner likes, escape sequences included.
+//! Escaping of names, because a file name may contain terminal escape sequences.
 
 use std::fmt::Write as _;
 

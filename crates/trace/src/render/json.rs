@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::report::{Group, Grouping, Report, Tallies};
 
-/// The layout of the document; raised whenever a field changes its meaning or goes.
+/// The layout of the document; increased whenever a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -16,7 +16,8 @@ struct Document<'a> {
     groups: Vec<Group>,
 }
 
-/// Makes a JSON document on one line: the report with its finest grain (`units`), the total, and the groups.
+/// Returns a JSON document on one line: the report with its finest grain (`units`), the total, and
+/// the groups.
 #[must_use]
 pub fn json(report: &Report, grouping: Grouping) -> String {
     let document = Document {
@@ -25,6 +26,6 @@ pub fn json(report: &Report, grouping: Grouping) -> String {
         total: report.total(),
         groups: report.groups(grouping),
     };
-    // Strings, numbers and maps with string or integer keys: there is nothing that could fail.
+    // Strings, numbers and maps with string or integer keys: serialisation cannot fail.
     serde_json::to_string(&document).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Reports as text, JSON and pictures: pure functions from a [`crate::Report`] to a `String`.
+//! Reports as text, JSON and SVG: pure functions from a [`crate::Report`] to a `String`.
 
 mod bars;
 mod compare;

@@ -1,8 +1,8 @@
-//! Figures for people: three digits and a unit.
+//! Formats of figures: three digits and a unit.
 
 use crate::report::to_float;
 
-/// Writes a count with its thousands apart.
+/// Formats a count with separators of thousands.
 pub(super) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -15,7 +15,7 @@ pub(super) fn count(value: u64) -> String {
     text
 }
 
-/// Writes a number of bytes in binary units.
+/// Formats a number of bytes in binary units.
 pub(super) fn bytes(value: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let power = (value.max(1).ilog2() / 10) as usize;
@@ -27,7 +27,7 @@ pub(super) fn bytes(value: u64) -> String {
     format!("{} {unit}", three_digits(scaled))
 }
 
-/// Writes nanoseconds in the unit that fits.
+/// Formats nanoseconds in a suitable unit.
 pub(super) fn time(ns: u64) -> String {
     let scaled = to_float(ns);
     if ns < 1_000 {
@@ -51,7 +51,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// Writes the lower edge of a bucket of sizes: exact, since it is 0 or a power of two.
+/// Formats the lower edge of a bucket of sizes: exact, since it is 0 or a power of two.
 pub(super) fn size_edge(from: u64) -> String {
     let mut value = from;
     for unit in ["", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"] {
@@ -63,7 +63,7 @@ pub(super) fn size_edge(from: u64) -> String {
     from.to_string()
 }
 
-/// Writes the lower edge of a bucket of latencies.
+/// Formats the lower edge of a bucket of latencies.
 pub(super) fn time_edge(from: u64) -> String {
     time(from)
 }

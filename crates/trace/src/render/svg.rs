@@ -1,4 +1,4 @@
-//! The histograms of a report as a picture: sizes on the left, latencies on the right.
+//! The histograms of a report as an SVG picture: sizes on the left, latencies on the right.
 
 use super::bars::lines;
 use super::escape::xml;
@@ -10,10 +10,10 @@ const PANEL: usize = 440;
 const LABEL: usize = 70;
 const BAR: usize = 270;
 
-/// As many groups as a picture has room for; the text has them all.
+/// Maximum number of groups in a picture; the text has them all.
 const MOST_GROUPS: usize = 24;
 
-/// Makes an SVG picture of each group's histograms, the calls with most time first; several
+/// Returns an SVG picture of each group's histograms, the calls with most time first; several
 /// reports one below the other.
 #[must_use]
 pub fn svg(reports: &[&Report], grouping: Grouping) -> String {
@@ -32,7 +32,7 @@ pub fn svg(reports: &[&Report], grouping: Grouping) -> String {
     )
 }
 
-/// Draws a report from a height on, and returns where it ends.
+/// Draws a report at a vertical position, and returns its lower end.
 fn draw(body: &mut String, mut top: usize, report: &Report, grouping: Grouping) -> usize {
     place(body, (10, top), "title", &report.title);
     for group in report.groups(grouping).iter().take(MOST_GROUPS) {

@@ -1,6 +1,6 @@
-//! Columns that line up: all to the right but the last.
+//! Aligned columns: all but the last are right-aligned.
 
-/// Sets rows in columns, two spaces apart, each line indented; the last column is not padded.
+/// Formats rows in columns, two spaces apart, each line indented; the last column is not padded.
 pub(super) fn columns(rows: &[Vec<String>], indent: &str) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {

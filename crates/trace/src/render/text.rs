@@ -6,15 +6,15 @@ use super::{bars, escape::escaped};
 use crate::report::{Ending, FileUse, Group, Grouping, Observer, Report, Tally};
 use crate::{Name, errno_name};
 
-/// What to show.
+/// Options of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// How to add up.
+    /// The aggregation.
     pub grouping: Grouping,
-    /// For how many calls of each group to draw histograms: those with most time. Sizes are drawn
-    /// for every call that has any. One call alone is not drawn: the table says it all.
+    /// Number of calls of each group with histograms: those with most time. Sizes are drawn for
+    /// every call that has any. A call with a count of 1 is not drawn: the table shows the same.
     pub latency_histograms: usize,
-    /// How many files to list.
+    /// Number of files to list.
     pub most_files: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for TextOptions {
     }
 }
 
-/// Makes the text of a report; every line ends with a newline.
+/// Returns the text of a report; every line ends with a newline.
 #[must_use]
 pub fn text(report: &Report, options: &TextOptions) -> String {
     let mut text = head(report);
@@ -47,7 +47,7 @@ pub fn text(report: &Report, options: &TextOptions) -> String {
     text
 }
 
-/// Says what was traced, how it ended, and how far to trust the figures.
+/// Formats the title, the ending and the notices.
 fn head(report: &Report) -> String {
     let ending = match report.ending {
         Ending::Exited(code) => format!("exit status {code}"),
@@ -118,7 +118,7 @@ fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()
 }
 
-/// A figure, or nothing where it is zero: what stands out should matter.
+/// Formats a figure; empty if it is zero, so that the others stand out.
 fn or_blank(value: u64, write: fn(u64) -> String) -> String {
     if value == 0 { String::new() } else { write(value) }
 }
@@ -127,14 +127,14 @@ fn or_blank(value: u64, write: fn(u64) -> String) -> String {
 fn errors(tally: &Tally) -> String {
     let mut sorted: Vec<(&i32, &u64)> = tally.errors.iter().collect();
     sorted.sort_by_key(|(errno, count)| (std::cmp::Reverse(**count), **errno));
-    let told: Vec<String> = sorted
+    let names: Vec<String> = sorted
         .into_iter()
         .map(|(errno, times)| match errno {
             0 => format!("{} failed", count(*times)),
             _ => format!("{} {}", count(*times), errno_name(*errno)),
         })
         .collect();
-    told.join(", ")
+    names.join(", ")
 }
 
 fn calls_table(calls: &[(&Name, &Tally)], what: &str) -> String {

@@ -1,4 +1,4 @@
-//! Two reports side by side, what differs most first.
+//! Two reports side by side, the largest differences first.
 
 use super::{Report, Tally};
 use crate::calls::Name;
@@ -15,13 +15,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns how much the counts differ.
+    /// Returns the difference of the counts.
     #[must_use]
     pub fn count_gap(&self) -> u64 {
         self.first.count.abs_diff(self.second.count)
     }
 
-    /// Returns how much the time differs, in nanoseconds.
+    /// Returns the difference of the times, in nanoseconds.
     #[must_use]
     pub fn time_gap_ns(&self) -> u64 {
         self.first.total_ns.abs_diff(self.second.total_ns)
@@ -30,8 +30,8 @@ impl Difference {
 
 /// Pairs the system calls and then the io_uring operations of two reports.
 ///
-/// Calls that differ in count or bytes come first, by how much time lies between them; the calls
-/// that differ in time alone follow.
+/// Calls that differ in count or bytes come first, by the difference in time; the calls that differ
+/// only in time follow.
 #[must_use]
 pub fn differences(first: &Report, second: &Report) -> Vec<Difference> {
     let (first, second) = (first.total(), second.total());

@@ -1,4 +1,4 @@
-//! What was done to one file.
+//! The figures of one file.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::calls::Name;
 /// The calls on one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileUse {
-    /// The path as the kernel knows it, from the root of its mounts; `pipe:[N]` and the like for
-    /// what has none; the path of the argument where a call named one and no file was opened.
-    /// Bytes that are no UTF-8 are replaced.
+    /// The kernel's path, from the root of its mounts; `pipe:[N]` or similar for a file without a
+    /// path; the path of the argument if a call named one and opened no file. Invalid UTF-8 is
+    /// replaced.
     pub path: String,
-    /// The calls by name. Latency histograms are not kept by file.
+    /// The calls by name. Latency histograms are not recorded by file.
     pub calls: BTreeMap<Name, Tally>,
 }
 
 impl FileUse {
-    /// Returns how many calls there were.
+    /// Returns the number of calls.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.calls.values().map(|tally| tally.count).sum()
     }
 
-    /// Returns how many bytes the calls moved or asked for.
+    /// Returns the bytes that the calls moved or requested.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.calls.values().fold(0, |sum, tally| sum.saturating_add(tally.bytes))
     }
 
-    /// Returns how many calls failed.
+    /// Returns the number of failed calls.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.calls.values().map(Tally::failed).sum()

@@ -1,10 +1,10 @@
-//! Units added up: by process, by command, by thread, or all together.
+//! Aggregation of units: by process, by command, by thread, or in total.
 
 use serde::Serialize;
 
 use super::{Faults, Tallies, Unit};
 
-/// What to add up.
+/// The aggregation of units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grouping {
@@ -13,18 +13,18 @@ pub enum Grouping {
     Process,
     /// All processes that ran a program of one name, from its exec on.
     Command,
-    /// Each thread for itself.
+    /// Each thread separately.
     Thread,
     /// Everything.
     Total,
 }
 
-/// The figures of some units together.
+/// The aggregated figures of some units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// What the units have in common, such as `dd (pid 71)`.
+    /// The common attributes of the units, such as `dd (pid 71)`.
     pub label: String,
-    /// How many units: threads, times the programs that each executed.
+    /// Number of units: threads, times the programs that each executed.
     pub units: usize,
     /// CPU time, in nanoseconds.
     pub cpu_ns: u64,
@@ -34,7 +34,7 @@ pub struct Group {
     pub tallies: Tallies,
 }
 
-/// Adds units up, in order of their beginning.
+/// Aggregates units, in order of their start.
 pub(super) fn groups(units: &[Unit], grouping: Grouping) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut index_of = std::collections::HashMap::new();
@@ -45,7 +45,8 @@ pub(super) fn groups(units: &[Unit], grouping: Grouping) -> Vec<Group> {
             groups.len() - 1
         });
         let Some(group) = groups.get_mut(index) else { continue };
-        // The last program gives a process its name: a shell's child is what it became.
+        // The last program gives a process its name: a shell's child is named after the program
+        // that it executed.
         group.label = label(unit, grouping);
         group.units += 1;
         group.cpu_ns += unit.cpu_ns;
@@ -55,7 +56,7 @@ pub(super) fn groups(units: &[Unit], grouping: Grouping) -> Vec<Group> {
     groups
 }
 
-/// What units must share to be added up.
+/// The key by which units are aggregated.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key<'a> {
     Number(u32),
@@ -74,7 +75,7 @@ fn key(unit: &Unit, grouping: Grouping) -> Key<'_> {
 
 fn label(unit: &Unit, grouping: Grouping) -> String {
     if unit.command.is_empty() && unit.pid == 0 {
-        return "(not told apart)".into();
+        return "(not recorded separately)".into();
     }
     match grouping {
         Grouping::Process => format!("{} (pid {})", unit.command, unit.pid),

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// How many values lie in each power of two.
+/// Number of values in each power of two.
 ///
-/// The lowest bucket is for 0, every other for the values from its power of two up to the next;
-/// the highest that the observer has takes all above it too.
+/// The lowest bucket is for 0, every other for the values from its power of two up to the next; the
+/// highest bucket also counts all larger values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "Vec<Bucket>")]
 pub struct Histogram {
@@ -13,12 +13,12 @@ pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// A bucket as JSON has it.
+/// The JSON form of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bucket {
     /// The lowest value of the bucket.
     pub from: u64,
-    /// How many values lie in it.
+    /// Number of its values.
     pub count: u64,
 }
 
@@ -59,13 +59,13 @@ impl Histogram {
         }
     }
 
-    /// Returns how many values were counted.
+    /// Returns the number of values counted.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Returns the buckets from 0 to the highest that has any, empty ones included.
+    /// Returns the buckets from 0 to the highest non-empty one.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().map(|(index, count)| Bucket {
             from: index.checked_sub(1).map_or(0, |power| 1 << power),
@@ -89,7 +89,7 @@ impl Histogram {
     }
 }
 
-/// A count as a float, which is exact as far as any figure of a report has digits.
+/// Converts a count to a float, with more precision than a report shows.
 #[expect(clippy::cast_precision_loss, reason = "shares and bar lengths need a few digits")]
 pub(crate) fn to_float(count: u64) -> f64 {
     count as f64

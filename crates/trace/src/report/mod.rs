@@ -1,4 +1,4 @@
-//! What a trace found, as plain data: nothing here asks the kernel, and nothing prints.
+//! The result of a trace, as plain data: no function here calls the kernel or prints.
 
 mod difference;
 mod file;
@@ -18,11 +18,11 @@ pub use unit::{Faults, Unit};
 
 use serde::Serialize;
 
-/// Which part of the kernel did the observing.
+/// The mechanism of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observer {
-    /// A program in the kernel: latencies are real, and the command runs at nearly full speed.
+    /// A program in the kernel: latencies are accurate, and the command runs at nearly full speed.
     Ebpf,
     /// Two stops for each call: counts and sizes are exact, latencies are mostly those stops.
     Ptrace,
@@ -36,12 +36,12 @@ pub enum Ending {
     Exited(i32),
     /// By this signal.
     Signaled(i32),
-    /// It was attached to, and how it ends is for its parent to know.
+    /// It was attached to; only its parent learns how it ends.
     Unknown,
 }
 
 impl Ending {
-    /// Returns what a shell makes of it: the status, 128 and the signal, or 0.
+    /// Returns the exit status as in a shell: the status, 128 plus the signal, or 0.
     #[must_use]
     pub fn shell_code(self) -> i32 {
         match self {
@@ -52,33 +52,33 @@ impl Ending {
     }
 }
 
-/// Everything that a trace found.
+/// All results of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// What was traced: the command with its arguments, or `pid N`.
     pub title: String,
-    /// Who observed.
+    /// The mechanism of observation.
     pub observer: Observer,
     /// How the command ended.
     pub ending: Ending,
-    /// From letting the command go (or attaching) to its end (or detaching), in nanoseconds.
+    /// Time from the start of the command (or attaching) to its end (or detaching), in nanoseconds.
     pub wall_ns: u64,
     /// CPU time in user mode of the command and the children that it waited for, in microseconds.
-    /// Under ptrace it includes the stops. Of a process that was attached to and ended, 0: only its
-    /// parent is told.
+    /// Under ptrace it includes the stops. 0 for a process that was attached to and has ended: only
+    /// its parent learns it.
     pub user_us: u64,
     /// CPU time in the kernel, likewise.
     pub system_us: u64,
-    /// What each thread did, one unit for each program that it executed; in order of beginning.
+    /// The figures of each thread, one unit for each program that it executed; in order of start.
     pub units: Vec<Unit>,
-    /// What was done to each file, if that was asked for; in order of bytes, most first.
+    /// The figures of each file, if requested; in order of bytes, most first.
     pub files: Vec<FileUse>,
-    /// What the reader must know to trust the figures: a fallback and its reason, a full table.
+    /// Notices that limit the figures: a fallback and its reason, a full table.
     pub notices: Vec<String>,
 }
 
 impl Report {
-    /// Adds up everything.
+    /// Returns the total.
     #[must_use]
     pub fn total(&self) -> Tallies {
         let mut total = Tallies::default();
@@ -88,7 +88,7 @@ impl Report {
         total
     }
 
-    /// Adds up by process, command, thread or all together; in order of beginning.
+    /// Aggregates by process, command, thread or in total; in order of start.
     #[must_use]
     pub fn groups(&self, grouping: Grouping) -> Vec<Group> {
         group::groups(&self.units, grouping)
@@ -100,7 +100,7 @@ impl Report {
         self.units.iter().fold(Faults::default(), |sum, unit| sum + unit.faults)
     }
 
-    /// Returns how many processes took part.
+    /// Returns the number of processes.
     #[must_use]
     pub fn processes(&self) -> usize {
         let mut pids: Vec<u32> = self.units.iter().map(|unit| unit.pid).collect();

@@ -10,21 +10,21 @@ use crate::calls::Name;
 /// The figures of one system call or io_uring operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// How many returned to the program, successfully or not. This is what `strace -c` counts. For
-    /// an io_uring operation, how many were submitted.
+    /// Number of calls that returned to the program, successfully or not. This is what `strace -c`
+    /// counts. For an io_uring operation, the number submitted.
     pub count: u64,
-    /// How many never returned: `exit_group`, and whatever a thread was in when it was killed.
+    /// Number of calls that did not return: `exit_group`, and the calls of killed threads.
     pub unfinished: u64,
-    /// How many failed, by errno.
+    /// Number of failures, by errno.
     pub errors: BTreeMap<i32, u64>,
     /// From entering to leaving the kernel (or from submission to completion), summed up, in
     /// nanoseconds. Waiting is included.
     pub total_ns: u64,
-    /// The longest, in nanoseconds.
+    /// The longest time, in nanoseconds.
     pub longest_ns: u64,
-    /// Bytes that moved; for `mmap`, `fallocate` and the like the length that was asked for.
+    /// Bytes that moved; for `mmap`, `fallocate` and similar calls the requested length.
     pub bytes: u64,
-    /// How many io_uring operations were handed to a kernel thread.
+    /// Number of io_uring operations that a kernel thread performed.
     pub punted: u64,
     /// Latencies in nanoseconds.
     pub latencies: Histogram,
@@ -63,7 +63,7 @@ impl Tally {
         self.sizes.add(&other.sizes);
     }
 
-    /// Returns how many failed.
+    /// Returns the number of failures.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.errors.values().sum()
@@ -96,25 +96,25 @@ impl Tallies {
         }
     }
 
-    /// Returns how often a system call returned.
+    /// Returns the number of times that a system call returned.
     #[must_use]
     pub fn count(&self, call: &str) -> u64 {
         self.calls.get(call).map_or(0, |tally| tally.count)
     }
 
-    /// Returns how many bytes a system call moved.
+    /// Returns the bytes that a system call moved.
     #[must_use]
     pub fn bytes(&self, call: &str) -> u64 {
         self.calls.get(call).map_or(0, |tally| tally.bytes)
     }
 
-    /// Returns how many system calls returned, all together.
+    /// Returns the total number of system calls that returned.
     #[must_use]
     pub fn all_counts(&self) -> u64 {
         self.calls.values().map(|tally| tally.count).sum()
     }
 
-    /// Returns how many system calls failed, all together.
+    /// Returns the total number of system calls that failed.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.calls.values().map(Tally::failed).sum()

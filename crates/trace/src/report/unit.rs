@@ -23,17 +23,17 @@ impl Add for Faults {
     }
 }
 
-/// What one thread did while it ran one program.
+/// The figures of one thread while it ran one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unit {
     /// The process (the kernel's thread group).
     pub pid: u32,
     /// The thread; the process's own number for its first one.
     pub tid: u32,
-    /// The name that the kernel has for the program: up to 15 bytes, not necessarily a path's.
-    /// The empty name is that of the unit for what the tables had no room to tell apart.
+    /// The name that the kernel has for the program: up to 15 bytes, not necessarily a path's. The
+    /// empty name marks the shared unit for calls beyond the capacity of the tables.
     pub command: String,
-    /// When it began, in nanoseconds of the monotonic clock.
+    /// Start time, in nanoseconds of the monotonic clock.
     pub start_ns: u64,
     /// CPU time, in nanoseconds.
     pub cpu_ns: u64,

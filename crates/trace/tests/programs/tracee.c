@@ -1,4 +1,4 @@
-// What a tracer has to cope with, each way by its name on the command line; deterministic in its
+// Cases for a tracer, each selected by its name on the command line; deterministic in its
 // calls, so that any two tracers must agree on the counts.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ static int thread(void *argument)
 	return 0;
 }
 
-// Raw clones: joining by futex would take a number of calls that nobody can tell.
+// Raw clones: joining by futex would take an unpredictable number of calls.
 static int threads(int many)
 {
 	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
