@@ -234,7 +234,7 @@ fn a_link_in_a_folder_that_was_left_is_removed_and_not_followed() {
 }
 
 #[test]
-fn what_somebody_mounted_in_a_folder_that_was_left_stays_mounted_and_whole() {
+fn a_foreign_mount_in_a_stale_folder_stays_mounted() {
     if !is_root() {
         return;
     }

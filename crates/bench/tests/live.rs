@@ -10,7 +10,7 @@ use crate::support::{folder_ground, ignored, names, options, session, tool};
 const SMALL: &str = "nested-small:files=40,dirs=4";
 
 #[test]
-fn who_copies_wrongly_is_flagged_and_never_ranked() {
+fn a_tool_with_a_wrong_result_is_flagged_and_never_ranked() {
     let work = tempfile::tempdir().unwrap();
     let tools = vec![
         tool("cp", "cp -R {source} {target}"),

@@ -70,7 +70,7 @@ fn bits_flip_on_the_way() {
 }
 
 #[test]
-fn writes_and_syncs_are_lost_or_told_late() {
+fn writes_and_syncs_are_lost_or_reported_late() {
     let Some(place) = place() else { return };
     filled(&place, 10);
     let rules = ["write:a@1=lose", "fsync@1=lose", "fsync@2=EIO", "flush@1=EDQUOT"];

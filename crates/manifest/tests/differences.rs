@@ -333,7 +333,7 @@ fn more_blocks() -> Outcome {
 }
 
 #[test]
-fn the_attributes_of_the_roots_count_unless_told() -> Outcome {
+fn the_attributes_of_the_roots_are_compared_by_default() -> Outcome {
     let scratch = Scratch::twins(&items())?;
     fs::set_permissions(scratch.b(), fs::Permissions::from_mode(0o700))?;
     scratch.expect_only("", &What::Mode { a: 0o755, b: 0o700 });

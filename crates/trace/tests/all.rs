@@ -14,4 +14,4 @@ mod load;
 mod object;
 mod render;
 mod rings;
-mod setting;
+mod support;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use haul_trace::{Ending, Interrupt, Trace, TraceError};
 
-use crate::setting::{BACKENDS, by, ignored, tracee};
+use crate::support::{BACKENDS, by, ignored, tracee};
 
 /// Starts the program and gives it time to reach its wait.
 fn start(arguments: &[&str]) -> Option<Child> {
@@ -78,7 +78,7 @@ fn an_interrupt_ends_it_and_leaves_the_process_alone() {
 }
 
 #[test]
-fn nobody_is_an_error() {
+fn waiting_without_children_is_an_error() {
     for backend in BACKENDS {
         // Above any pid_max.
         match Trace::attach(1 << 23, &by(backend)) {

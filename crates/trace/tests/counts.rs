@@ -2,7 +2,7 @@
 
 use haul_trace::{Backend, Command, Grouping};
 
-use crate::setting::{BACKENDS, by, counts, observer, run, strace, tracee};
+use crate::support::{BACKENDS, by, counts, observer, run, strace, tracee};
 
 /// Compares both backends with strace.
 fn agrees(way: &str, times: &str) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use haul_trace::{Backend, Command, Ending, Interrupt, Trace, TraceError, Until};
 
-use crate::setting::{BACKENDS, by, observer, run, tracee};
+use crate::support::{BACKENDS, by, observer, run, tracee};
 
 fn shell(script: &str) -> Command {
     Command::new("sh").arguments(["-c", script])
@@ -66,7 +66,7 @@ fn a_command_that_is_none_is_an_error() {
                 Err(TraceError::Spawn(error)) => {
                     assert_eq!(error.errno.raw_os_error(), errno);
                 }
-                Err(TraceError::Unavailable(reason)) => crate::setting::ignored(&reason),
+                Err(TraceError::Unavailable(reason)) => crate::support::ignored(&reason),
                 other => panic!("{other:?}"),
             }
         }
@@ -107,7 +107,7 @@ fn an_interrupt_ends_the_wait_for_what_was_left_behind() {
 }
 
 #[test]
-fn a_long_wait_for_what_was_left_behind_is_told_once() {
+fn a_long_wait_for_descendants_is_reported_once() {
     static NOTIFIED: AtomicUsize = AtomicUsize::new(0);
     for backend in BACKENDS {
         NOTIFIED.store(0, Ordering::Relaxed);
@@ -141,7 +141,7 @@ fn after_its_time_a_command_goes_on_untraced() {
 }
 
 #[test]
-fn without_a_choice_there_is_a_report_whoever_we_are() {
+fn the_default_backend_always_gives_a_report() {
     let Some(report) = run(&Command::new("true"), &by(Backend::Auto)) else { return };
     assert_eq!(report.total().count("execve"), 1);
     let is_fallback = report.observer == observer(Backend::Ptrace);

@@ -2,10 +2,10 @@
 
 use haul_trace::{Command, Files};
 
-use crate::setting::{BACKENDS, by, run};
+use crate::support::{BACKENDS, by, run};
 
 #[test]
-fn are_told_apart_by_path() {
+fn files_are_recorded_by_path() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     std::fs::create_dir(root.join("sub")).unwrap();

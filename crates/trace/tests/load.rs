@@ -2,7 +2,7 @@
 
 use haul_trace::{Backend, Command};
 
-use crate::setting::{by, run, tracee};
+use crate::support::{by, run, tracee};
 
 #[test]
 fn four_processes_at_full_speed() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::setting::ignored;
+use crate::support::ignored;
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");

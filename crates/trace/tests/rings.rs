@@ -2,7 +2,7 @@
 
 use haul_trace::{Backend, Command, Ending};
 
-use crate::setting::{by, ignored, run, tracee};
+use crate::support::{by, ignored, run, tracee};
 
 fn counts_what_was_submitted(way: &str) {
     let Some(tracee) = tracee() else { return };

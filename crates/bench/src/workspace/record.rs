@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_ended_is_gone() {
+    fn a_process_that_has_ended_has_no_start_time() {
         let rest = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 21";
         assert_eq!(start_in(&format!("12 (odd) S name) S {rest}")), Some(777));
         assert_eq!(start_in(&format!("12 (haul) Z {rest}")), None);

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_somebody_elses_work() {
+    fn slow_work_does_not_delay_other_requests() {
         if processors() < 2 {
             println!("ignored: one processor does one thing at a time");
             return;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_there_is_room_for_are_on_their_way() {
+    fn requests_in_flight_are_limited() {
         let delay_queue = DelayQueue::new(1).unwrap();
         let (sender, done) = channel();
         let (go, wait) = channel();

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn xattrs_are_matched_by_name_and_told_from_acls() {
+    fn xattrs_are_matched_by_name_and_distinguished_from_acls() {
         let a = [xattr("system.posix_acl_access", "1"), xattr("user.a", "1"), xattr("user.c", "1")];
         let b = [xattr("user.a", "2"), xattr("user.b", "1"), xattr("user.c", "1")];
         let labels = |options: &CompareOptions| -> Vec<String> {

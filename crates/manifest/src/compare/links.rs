@@ -34,7 +34,7 @@ pub(super) struct LinkPairs {
 
 /// Relation of a pair of entries to the pairs before it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Met {
+pub(super) enum Relation {
     /// Neither inode was visited before.
     Never,
     /// The same two inodes were visited before as a pair, so nothing is left to compare.
@@ -44,23 +44,23 @@ pub(super) enum Met {
 }
 
 impl LinkPairs {
-    pub(super) fn meet(&mut self, path: &[u8], a: &Attributes, b: &Attributes) -> Met {
+    pub(super) fn meet(&mut self, path: &[u8], a: &Attributes, b: &Attributes) -> Relation {
         if a.nlink < 2 && b.nlink < 2 {
-            return Met::Never;
+            return Relation::Never;
         }
         let first_a = self.a.get(&a.id);
         let first_b = self.b.get(&b.id);
         let (paired_a, paired_b) =
             (first_a.map(|first| first.partner), first_b.map(|first| first.partner));
         if paired_a == Some(b.id) && paired_b == Some(a.id) {
-            return Met::Together;
+            return Relation::Together;
         }
         let kept = (path.len() <= KEPT_PATH_BYTES_MAX).then(|| RawText::from(path));
         let relation = if paired_a.is_some() || paired_b.is_some() {
             let linked_to = |first: Option<&First>| first.map_or(LinkedTo::None, First::linked_to);
-            Met::Apart(What::LinkGroup { a: linked_to(first_a), b: linked_to(first_b) })
+            Relation::Apart(What::LinkGroup { a: linked_to(first_a), b: linked_to(first_b) })
         } else {
-            Met::Never
+            Relation::Never
         };
         // An inode that was visited before keeps its first name and partner.
         self.a.entry(a.id).or_insert(First { path: kept.clone(), partner: b.id });

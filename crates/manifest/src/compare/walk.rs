@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::attributes::{allocates_more, judge_attributes, judge_blocks, judge_xattrs};
 use super::content::{Buffers, compare_content, open_pair};
 use super::difference::What;
-use super::links::{LinkPairs, Met};
+use super::links::{LinkPairs, Relation};
 use super::{
     Aspect, CompareOptions, Comparison, Difference, Finding, RootAttributes, Side, Summary,
 };
@@ -260,12 +260,12 @@ impl Walk<'_> {
         }
         if a.kind != Kind::Directory {
             match self.links.meet(&self.path, a, b) {
-                Met::Never => {}
-                Met::Together => return Flow::Continue(Some(a.kind)),
-                Met::Apart(what) if self.options.aspects.contains(Aspect::Links) => {
+                Relation::Never => {}
+                Relation::Together => return Flow::Continue(Some(a.kind)),
+                Relation::Apart(what) if self.options.aspects.contains(Aspect::Links) => {
                     self.differ(what)?;
                 }
-                Met::Apart(_) => {}
+                Relation::Apart(_) => {}
             }
         }
         let is_root = self.path.is_empty();

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_made_up() {
+    fn missing_values_are_not_invented() {
         assert_eq!(field("MemTotal: 9 kB\n", "MemAvailable:"), None);
         assert_eq!(unwritten("Dirty:  3 kB\n"), None);
     }

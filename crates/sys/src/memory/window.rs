@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_told_to_who_looks() {
+    fn missing_pages_are_reported() {
         let mut source = file("vanishing-source");
         source.write_all(&[7; 64 << 10]).unwrap();
         let mut window = Window::new(64 << 10).unwrap();

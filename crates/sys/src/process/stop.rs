@@ -16,7 +16,7 @@ static WHEN: AtomicI64 = AtomicI64::new(0);
 /// A signal within this time of the first one is the same request: timeout(1) signals its child and
 /// then the child's group, and a service manager sends `SIGHUP` right after `SIGTERM`. A user does
 /// not press a key twice so fast.
-const SAME_WISH_MS: i64 = 200;
+const SAME_REQUEST_MS: i64 = 200;
 
 /// Sender of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ extern "C" fn on_signal(
     if STOP.swap(true, Ordering::Relaxed) {
         // Until the time is stored, use the current time.
         let first = WHEN.load(Ordering::Relaxed);
-        if first != 0 && now_ms() - first > SAME_WISH_MS {
+        if first != 0 && now_ms() - first > SAME_REQUEST_MS {
             die_by(signal);
         }
         return;
