@@ -1,8 +1,8 @@
 //! GNU coreutils' own tests, run against our binary.
 //!
-//! "Drop-in" means what scripts rely on, and GNU's suite is the best list of that there is. It is
-//! neither ours nor part of this repository: the source comes from Debian, and the runner lies
-//! beside the checkout. Where either cannot be had, that is said and not passed over.
+//! "Drop-in" means what scripts rely on, and GNU's suite is the best list of that. Its source is not
+//! part of this repository: apt fetches it from Debian. The runner is, in `xtask/gnu`. Where the suite
+//! cannot run, the count of tests includes it as ignored, with the reason.
 
 mod cli;
 mod expected;

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The areas that are ours to pass, as far as the binary has the applet.
 const AREAS: [&str; 9] = ["cp", "rm", "mv", "dd", "cat", "tee", "split", "cksum", "md5sum"];
 
+/// The program that runs the suite, a script in Python.
+const RUNNER: &str = "xtask/gnu/gnu-tests";
+
 /// The exit status by which the runner says that it could not run.
 const NOT_RUN: i32 = 2;
 
@@ -28,7 +31,6 @@ pub(super) enum As {
 /// Everything that a run of the suite needs, present.
 pub(super) struct Suite<'a> {
     workspace: &'a Workspace,
-    runner: PathBuf,
     tree: PathBuf,
     pub(super) applets: Vec<String>,
     run_as: As,
@@ -37,13 +39,12 @@ pub(super) struct Suite<'a> {
 impl<'a> Suite<'a> {
     /// Fails, with the reason, where the suite cannot be had. The binary must have been built.
     pub(super) fn provide(workspace: &'a Workspace, run_as: As) -> Result<Self> {
-        let runner = runner(workspace)?;
         let applets = output(command(workspace.release_binary()).arg("--list-applets"))?;
         let applets: Vec<_> = applets.split_whitespace().map(str::to_owned).collect();
         if applets.is_empty() {
             return Err(Error::new("`haul --list-applets` lists none"));
         }
-        Ok(Self { workspace, runner, tree: tree::provide_for_all(workspace)?, applets, run_as })
+        Ok(Self { workspace, tree: tree::provide_for_all(workspace)?, applets, run_as })
     }
 
     fn dir(&self) -> PathBuf {
@@ -122,7 +123,8 @@ impl<'a> Suite<'a> {
 
     fn run(&self, tools: &Path, out: &Path, options: &[&OsStr], areas: &[&str]) -> Result<()> {
         fs::create_dir_all(self.dir()).context("create", self.dir().display())?;
-        let mut runner = command(&self.runner);
+        let mut runner = command("python3");
+        runner.arg(self.workspace.root.join(RUNNER));
         runner.env("COREUTILS_BUILD", &self.tree).arg("--out").arg(out).args(options);
         if self.run_as == As::User {
             runner.args(["--as", "user"]);
@@ -133,7 +135,7 @@ impl<'a> Suite<'a> {
             // One is only the runner's word for tests that did not pass.
             Some(0 | 1) if out.exists() => Ok(()),
             Some(NOT_RUN) => Err(Error::new(format!("the suite could not run: {last}"))),
-            _ => Err(Error::new(format!("{} failed ({status})", self.runner.display()))),
+            _ => Err(Error::new(format!("{RUNNER} failed ({status})"))),
         }
     }
 }
@@ -144,19 +146,6 @@ fn area_of(test: &str) -> &str {
     within.unwrap_or_else(|| test.split('/').next().unwrap_or(test))
 }
 
-/// The runner of the suite, which is no part of this repository.
-fn runner(workspace: &Workspace) -> Result<PathBuf> {
-    let runner = match std::env::var_os("HAUL_GNU_TESTS") {
-        Some(named) => PathBuf::from(named),
-        None => workspace.root.join("../shared/tools/gnu-tests"),
-    };
-    if runner.is_file() {
-        return Ok(runner);
-    }
-    Err(Error::new(format!("there is no suite runner at {}", runner.display()))
-        .hint("set HAUL_GNU_TESTS to it"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +154,22 @@ mod tests {
     fn a_test_is_compared_in_its_area() {
         assert_eq!(area_of("cp/acl.sh"), "cp");
         assert_eq!(area_of("misc/usage_vs_getopt.sh[mv]"), "mv");
+    }
+
+    #[test]
+    fn the_runner_is_part_of_the_repository_and_says_when_it_cannot_run() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let runner = root.join(RUNNER);
+        assert!(runner.is_file());
+        if crate::command::which("python3").is_none() {
+            println!("ignored: the runner of GNU's suite: python3 is missing");
+            return;
+        }
+        let mut runner_without_tree = command("python3");
+        runner_without_tree.arg(&runner).arg("/nowhere").env_remove("COREUTILS_BUILD");
+        let mut lines = Vec::new();
+        let status = stream(&mut runner_without_tree, |line| lines.push(line.to_owned())).unwrap();
+        assert_eq!(status.code(), Some(NOT_RUN));
+        assert!(lines.iter().any(|line| line.contains("set COREUTILS_BUILD")), "{lines:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::environment::Environment;
 use super::options::{Extent, Options};
 use super::tally::Tally;
-use super::tools;
+use super::tools::{self, Untested};
 use crate::command::{cargo, run, stream};
 use crate::error::{Error, Result};
 use crate::workspace::{Workspace, env_is_on};
@@ -31,10 +31,9 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
     let workspace = Workspace::find()?;
     let ci = env_is_on("CI");
     for untested in tools::provide()? {
-        if ci {
-            tally.fail(&untested);
-        } else {
-            tally.ignore(&untested);
+        match untested {
+            Untested::Packaged(line) if ci => tally.fail(&line),
+            Untested::Packaged(line) | Untested::NoPackage(line) => tally.ignore(&line),
         }
     }
     lint::stages(&workspace, tally)?;

@@ -2,7 +2,7 @@
 //!
 //! Root on a Debian machine gets what is missing installed, so that CI needs no set-up of its own.
 
-use crate::command::{command, stream, which};
+use crate::command::{command, output, stream, which};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use rustix::process::geteuid;
@@ -12,6 +12,15 @@ struct Tool {
     program: &'static str,
     package: &'static str,
     without: &'static str,
+}
+
+/// A program that is missing: which tests cannot run and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Untested {
+    /// The machine's releases have a package of it, so CI has to have it.
+    Packaged(String),
+    /// No source of apt has the package.
+    NoPackage(String),
 }
 
 const TOOLS: &[Tool] = &[
@@ -31,10 +40,20 @@ const TOOLS: &[Tool] = &[
     Tool { program: "bsdtar", package: "libarchive-tools", without: "a pipe with bsdtar" },
     Tool { program: "pv", package: "pv", without: "a pipe with pv" },
     Tool { program: "mbuffer", package: "mbuffer", without: "a pipe with mbuffer" },
+    Tool { program: "b3sum", package: "b3sum", without: "comparisons with b3sum" },
+    Tool { program: "xxhsum", package: "xxhash", without: "comparisons with xxhsum" },
+    Tool {
+        program: "python3",
+        package: "python3",
+        without: "GNU's suite and some helpers of tests",
+    },
 ];
 
-/// Installs what is missing, as root; returns one line for each thing that goes untested.
-pub(super) fn provide() -> Result<Vec<String>> {
+/// Programs that only some releases of Debian have a package of.
+const RECENT: [&str; 2] = ["b3sum", "xxhash"];
+
+/// Installs what is missing, as root; returns one entry for each thing that goes untested.
+pub(super) fn provide() -> Result<Vec<Untested>> {
     let missing = || TOOLS.iter().filter(|tool| which(tool.program).is_none());
     let packages: Vec<_> = missing().map(|tool| tool.package).collect();
     let outcome = match install(&packages) {
@@ -49,9 +68,21 @@ pub(super) fn provide() -> Result<Vec<String>> {
         || "it is not in its package".to_owned(),
         |error| error.to_string().replace("\n  ", "; "),
     );
-    Ok(missing()
-        .map(|tool| format!("{}: {} is missing, {cause}", tool.without, tool.program))
-        .collect())
+    Ok(missing().map(|tool| untested(tool, &cause, is_packaged)).collect())
+}
+
+fn untested(tool: &Tool, cause: &str, is_packaged: fn(&str) -> bool) -> Untested {
+    let Tool { program, package, without } = tool;
+    if RECENT.contains(package) && !is_packaged(package) {
+        let cause = format!("no package source of this machine has {package}");
+        return Untested::NoPackage(format!("{without}: {program} is missing, {cause}"));
+    }
+    Untested::Packaged(format!("{without}: {program} is missing, {cause}"))
+}
+
+/// Whether one of apt's sources has the package.
+fn is_packaged(package: &str) -> bool {
+    output(command("apt-cache").args(["show", package])).is_ok()
 }
 
 /// Installs Debian packages, if any.
@@ -78,4 +109,26 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(format!("apt-get cannot install {}", packages.join(" "))).hint(wish))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_recent_program_without_a_package_is_excused() {
+        let of = |program| TOOLS.iter().find(|tool| tool.program == program).unwrap();
+        let line = "comparisons with b3sum: b3sum is missing, ";
+        assert_eq!(
+            untested(of("b3sum"), "why", |_| false),
+            Untested::NoPackage(format!("{line}no package source of this machine has b3sum"))
+        );
+        assert_eq!(
+            untested(of("b3sum"), "why", |_| true),
+            Untested::Packaged(format!("{line}why"))
+        );
+        for tool in TOOLS.iter().filter(|tool| !RECENT.contains(&tool.package)) {
+            assert!(matches!(untested(tool, "why", |_| false), Untested::Packaged(_)));
+        }
+    }
 }

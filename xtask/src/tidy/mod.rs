@@ -12,6 +12,7 @@ mod file_length;
 mod first_line;
 mod front_pages;
 mod library_calls;
+mod named_documents;
 mod named_paths;
 mod silenced;
 mod tree;
@@ -30,6 +31,7 @@ pub(crate) const CHECKS: &[Check] = &[
     file_length::CHECK,
     first_line::CHECK,
     named_paths::CHECK,
+    named_documents::CHECK,
     front_pages::CHECK,
 ];
 

@@ -70,12 +70,14 @@ impl Tree {
         self.texts.get(path).map(String::as_str)
     }
 
+    /// All files that have a text, with it.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
     /// All Rust files, with their text.
     pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.texts
-            .iter()
-            .filter(|(path, _)| path.ends_with(".rs"))
-            .map(|(path, text)| (path.as_str(), text.as_str()))
+        self.texts().filter(|(path, _)| path.ends_with(".rs"))
     }
 
     /// Whether there is a file or folder of that path.

@@ -1,6 +1,6 @@
 //! What a file system likes when it is deleted from, as data.
 //!
-//! Measured with 100,000 files in one directory on fresh images (shared/FACTS.md and the CHANGELOG):
+//! Measured with 100,000 files in one directory on fresh images:
 //! ext4 keeps inodes in tables on disk, in which deletion in the order of numbers walks forwards,
 //! while its directories are in the order of hashes. On XFS and btrfs that order changes nothing, and
 //! a second deleter in one directory costs half as much again, for it only waits for the lock.
