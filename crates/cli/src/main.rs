@@ -14,6 +14,7 @@ mod profile;
 mod progress;
 mod report;
 mod sizes;
+mod standard;
 mod sum_file;
 
 use std::ffi::OsString;

@@ -13,6 +13,7 @@ mod boundaries;
 mod cache;
 mod changing;
 mod close_output;
+mod closed_input;
 mod compare;
 mod containers;
 mod data;

@@ -14,6 +14,7 @@ use haul_io::stream::{
 };
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
+use haul_sys::process::Standard;
 
 use super::cp_help::options;
 use super::data_options::size_or_zero;
@@ -26,6 +27,7 @@ use crate::getopt::Takes::Required;
 use crate::getopt::{Opt, Origin, Usage, own};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::standard::demand;
 
 const PROGRAM: &str = "haul read";
 
@@ -109,6 +111,10 @@ impl From<PassError> for Failed {
 }
 
 fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
+    if let Err(error) = demand(Standard::Output) {
+        output.error(&format!("standard output: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
     let stdout = std::io::stdout();
     widen_pipe(&stdout, PIPE_BYTES);
     let tally = Tally::new(None);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use haul_io::fan::{Failed, Fan, Then};
 use haul_sys::fs::{Kind, fstat};
-use haul_sys::process::{Ignorable, ignore};
+use haul_sys::process::{Ignorable, Standard, ignore};
 use haul_sys::{Errno, errno_text};
 
 use super::common::{print_and_end, usage_error};
@@ -16,6 +16,7 @@ use super::cp_help::{options, version};
 use crate::escape::quote_if_needed;
 use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, opt, parse};
 use crate::output::{Output, describe};
+use crate::standard::demand;
 
 const PROGRAM: &str = "tee";
 
@@ -158,6 +159,11 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
         ignore(Ignorable::BrokenPipe);
     }
     let mut run = Run { output, on_error: settings.on_error, ok: true };
+    // Before a file is emptied for what cannot come.
+    if let Err(error) = demand(Standard::Input) {
+        output.error(&format!("read error: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
     let Some(files) = open(&mut run, settings) else { return ExitCode::FAILURE };
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let mut names: Vec<&[u8]> = vec![b"standard output"];

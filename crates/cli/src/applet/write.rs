@@ -15,6 +15,7 @@ use haul_io::stream::{
 };
 use haul_sys::data::{seek_tell, widen_pipe};
 use haul_sys::fs::{Kind, duplicate, fstat};
+use haul_sys::process::Standard;
 
 use super::cp_help::options;
 use super::data_options::{size, size_or_zero};
@@ -25,6 +26,7 @@ use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, own};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::standard::demand;
 use crate::sum_file::line;
 
 const PROGRAM: &str = "haul write";
@@ -162,6 +164,11 @@ fn help(all: &[Opt<Id>]) -> String {
 
 fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
+    // Before a file is emptied for what cannot come.
+    if let Err(error) = demand(Standard::Input) {
+        output.error(&format!("standard input: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
     let mut files = Vec::new();
     for name in names {
         match open(name, wanted.atomic) {

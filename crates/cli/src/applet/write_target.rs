@@ -13,9 +13,11 @@ use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, open_directory,
     openat, statat, statat_follow,
 };
+use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
 
 use super::stream_options::refuse_own_output;
+use crate::standard::demand;
 
 /// Links that are followed to a file, as many as the kernel follows; see path_resolution(7).
 const MAX_LINKS: u32 = 40;
@@ -37,6 +39,7 @@ enum How {
 pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
     let kind = if name == "-" {
         refuse_own_output(std::io::stdin().as_fd())?;
+        demand(Standard::Output).map_err(|error| error.text())?;
         let stdout = duplicate(std::io::stdout()).map_err(|error| error.text())?;
         How::There(Arc::new(stdout), Place::Position)
     } else if atomic {

@@ -1,9 +1,11 @@
 //! Process state at start, which the standard library changes before `main`.
 //!
 //! The standard library opens `/dev/null` in place of closed standard descriptors, so that no file
-//! opened later becomes standard output by accident; but a write to a closed descriptor must still
-//! be an error. It also ignores `SIGPIPE`, which the parent should decide. So this module reads
-//! both before.
+//! opened later becomes standard output by accident. But then a closed input reads as an empty one,
+//! and writes to a closed output succeed. So this module opens `/dev/null` before the library does:
+//! for writing only as standard input, and for reading only as standard output. Reads and writes then
+//! fail with `EBADF`, as on a closed descriptor, also in the programs that we start. The library also
+//! ignores `SIGPIPE`, which the parent should decide; so this module reads that before, too.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -24,6 +26,21 @@ pub enum Standard {
     Error,
 }
 
+/// Keeps the number of a closed descriptor taken, by a file that refuses what the number is for.
+fn stand_in(fd: i32) {
+    let access = match fd {
+        0 => libc::O_WRONLY,
+        1 => libc::O_RDONLY,
+        // Nobody can be told of a failure to write there.
+        _ => return,
+    };
+    // SAFETY: the name ends in a NUL. The lowest free number is the one that is closed; where there is
+    // no such device, the number stays free, and the standard library ends the process.
+    unsafe {
+        libc::open(c"/dev/null".as_ptr(), access);
+    }
+}
+
 extern "C" fn look() {
     for fd in 0..3 {
         // SAFETY: asking for the flags of a descriptor touches no memory; nothing of the standard
@@ -31,6 +48,7 @@ extern "C" fn look() {
         let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
         if !is_open {
             CLOSED.fetch_or(1 << fd, Ordering::Relaxed);
+            stand_in(fd);
         }
     }
     // SAFETY: zeros are a valid value of this plain structure, which the kernel fills in.

@@ -15,7 +15,7 @@ use haul_sys::errno_text;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
 };
-use haul_sys::process::{die_by, hear_asked, hear_interrupt};
+use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
 
 use self::operands::{Request, Wrong};
 use self::report::Teller;
@@ -26,6 +26,7 @@ use crate::escape::quote;
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, Usage, Word, parse};
 use crate::output::Output;
+use crate::standard::demand;
 
 const PROGRAM: &str = "dd";
 
@@ -136,6 +137,8 @@ fn open_input(request: &Request) -> Result<Side, String> {
             opened(name, how)?
         }
         None => {
+            demand(Standard::Input)
+                .map_err(|error| format!("error reading 'standard input': {}", error.text()))?;
             let fd = duplicate(std::io::stdin()).map_err(|error| flags_failed("input", error))?;
             set_flags(&fd, flags, "input")?;
             fd
@@ -178,6 +181,8 @@ fn set_flags(fd: impl AsFd, flags: OFlags, which: &str) -> Result<(), String> {
 /// Opens the output; `false` beside it when it could not be cut to where it is to begin.
 fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), String> {
     let Some(name) = &request.output else {
+        demand(Standard::Output)
+            .map_err(|error| format!("error writing 'standard output': {}", error.text()))?;
         let fd = duplicate(std::io::stdout()).map_err(|error| flags_failed("output", error))?;
         set_flags(&fd, request.oflags.open, "output")?;
         return Ok((side(fd, request, request.oflags.nocache), true));

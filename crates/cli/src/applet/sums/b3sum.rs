@@ -1,11 +1,9 @@
 //! `b3sum`: the command line of BLAKE3's reference program, and its check files.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -25,6 +23,7 @@ use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
+use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
 const PROGRAM: &str = "b3sum";
@@ -284,16 +283,12 @@ impl Settings {
     /// Verifies what a check file lists; returns how much of it is not well, or `None` if there is
     /// no such file.
     fn check_file(&self, output: &Output, hashing: &Hashing, name: &[u8]) -> Option<u64> {
-        let source: Box<dyn Read + Send> = if name == b"-" {
-            Box::new(std::io::stdin())
-        } else {
-            match File::open(Path::new(OsStr::from_bytes(name))) {
-                Ok(file) => Box::new(file),
-                Err(error) => {
-                    let shown = crate::escape::quote_if_needed(name);
-                    output.error(&format!("{shown}: {}", describe(&error)));
-                    return None;
-                }
+        let source = match opened(name) {
+            Ok(file) => file,
+            Err(error) => {
+                let shown = crate::escape::quote_if_needed(name);
+                output.error(&format!("{shown}: {}", describe(&error)));
+                return None;
             }
         };
         let blake3 = Algorithm::find("blake3");
@@ -353,7 +348,7 @@ fn number(id: Id, word: &OsStr) -> Result<u64, Usage> {
 
 fn read_key() -> Result<[u8; 32], Usage> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().take(33).read_to_end(&mut bytes);
+    let read = crate::standard::input().and_then(|file| file.take(33).read_to_end(&mut bytes));
     read.map_err(|error| Usage(format!("cannot read the key: {}", describe(&error))))?;
     <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| {
         Usage(format!("expected 32 key bytes from standard input, found {}", bytes.len()))

@@ -1,11 +1,8 @@
 //! Verifying files against a check file: lines are read in order, files hashed by several workers,
 //! and what came of them told in the order of the lines.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use haul_io::digest::{Turn, in_order};
 use haul_sys::{Errno, errno_text};
@@ -16,6 +13,7 @@ use super::lines::{Line, Reader};
 use super::settings::{Loudness, Settings};
 use crate::escape::quote_if_needed;
 use crate::output::{Output, describe};
+use crate::standard::opened;
 
 /// How much of what was counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,15 +41,11 @@ enum Verdict {
 /// Verifies what a check file lists; tells whether all is well.
 pub(super) fn check(output: &Output, settings: &Settings, hashing: &Hashing, name: &[u8]) -> bool {
     let is_stdin = name == b"-";
-    let source: Box<dyn Read + Send> = if is_stdin {
-        Box::new(std::io::stdin())
-    } else {
-        match File::open(Path::new(std::ffi::OsStr::from_bytes(name))) {
-            Ok(file) => Box::new(file),
-            Err(error) => {
-                complain(output, name, &describe(&error));
-                return false;
-            }
+    let source = match opened(name) {
+        Ok(file) => file,
+        Err(error) => {
+            complain(output, name, &describe(&error));
+            return false;
         }
     };
     let shown_name = if is_stdin { b"standard input".as_slice() } else { name };
@@ -59,7 +53,7 @@ pub(super) fn check(output: &Output, settings: &Settings, hashing: &Hashing, nam
     let base64 =
         matches!(settings.program, super::options::Program::Cksum | super::options::Program::Own);
     let reader = Reader::new(tags, untagged, base64, settings.algorithm.tag);
-    let mut jobs = Jobs { reader, lines: BufReader::new(source), number: 0, is_stdin };
+    let mut jobs = Jobs { reader, lines: BufReader::new(Box::new(source)), number: 0, is_stdin };
     let mut run = Run { output, settings, name: shown_name, tally: Tally::default(), read: true };
     let work = |job, turn: &Turn<'_>| match job {
         Job::Malformed { number, tag } => Verdict::Malformed { number, tag },

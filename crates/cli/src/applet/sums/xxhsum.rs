@@ -1,11 +1,9 @@
 //! `xxhsum`: the command line of xxHash's own program, and its check files.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use haul_io::Cache;
@@ -23,6 +21,7 @@ use crate::applet::data_options;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::output::{Output, describe};
+use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
 const PROGRAM: &str = "xxhsum";
@@ -210,15 +209,11 @@ impl Settings {
 
     fn check_file(&self, output: &Output, hashing: &Hashing, name: &[u8]) -> bool {
         let shown_name = crate::escape::quote_if_needed(name);
-        let source: Box<dyn Read + Send> = if name == b"-" {
-            Box::new(std::io::stdin())
-        } else {
-            match File::open(Path::new(OsStr::from_bytes(name))) {
-                Ok(file) => Box::new(file),
-                Err(error) => {
-                    output.error(&format!("{shown_name}: {}", describe(&error)));
-                    return false;
-                }
+        let source = match opened(name) {
+            Ok(file) => file,
+            Err(error) => {
+                output.error(&format!("{shown_name}: {}", describe(&error)));
+                return false;
             }
         };
         let mut lines = Lines::new();

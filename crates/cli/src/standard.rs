@@ -1,0 +1,34 @@
+//! Standard input and output, where data comes from or goes to them.
+//!
+//! What stands in for a closed one refuses to be read or written (`haul_sys::process::was_closed`). The
+//! standard library's own reader takes that refusal for the end of the data, so data is not read
+//! through it; and whoever would change a file first asks first.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use haul_sys::Errno;
+use haul_sys::process::{Standard, was_closed};
+
+/// Fails where the descriptor was closed when the process began.
+pub(crate) fn demand(which: Standard) -> haul_sys::Result<()> {
+    if was_closed(which) {
+        return Err(haul_sys::CallError::new(haul_sys::Call::Fcntl, Errno::BADF));
+    }
+    Ok(())
+}
+
+/// Returns standard input as a file whose every failure is told.
+pub(crate) fn input() -> io::Result<File> {
+    demand(Standard::Input).map_err(|error| io::Error::from(error.errno))?;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Opens the file of this name for reading; `-` is standard input.
+pub(crate) fn opened(name: &[u8]) -> io::Result<File> {
+    if name == b"-" { input() } else { File::open(Path::new(OsStr::from_bytes(name))) }
+}
