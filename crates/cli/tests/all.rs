@@ -33,6 +33,7 @@ mod leases;
 mod limits;
 mod links;
 mod lint;
+mod list_places;
 mod messages;
 mod mv;
 mod mv_crash;

@@ -18,6 +18,7 @@ use super::cp_profile;
 use super::cp_retry;
 use super::cp_values::{ARCHIVE, make, no_preserve, preserve, reflink, sparse, usual};
 use super::data_options::{self, DataId};
+use super::list_place;
 use super::trust_options;
 use crate::getopt::{Usage, Word, parse};
 use crate::output::Output;
@@ -87,6 +88,16 @@ fn begin(
     operands: &[OsString],
 ) -> Result<ExitCode, Trouble> {
     let request = request(settings, operands)?;
+    let trust = &settings.trust;
+    for (option, name) in [
+        ("--errors", &settings.errors),
+        ("--sum-file", &trust.sum_file),
+        ("--journal", &trust.journal),
+    ] {
+        if let Some(name) = name {
+            list_place::refuse_made((option, name), &request).map_err(Trouble::Plain)?;
+        }
+    }
     list_errors(output, settings, (&cp_retry::options(arguments), sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {

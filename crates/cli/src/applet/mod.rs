@@ -22,6 +22,7 @@ mod dd;
 #[cfg(test)]
 mod fuzz;
 mod install_links;
+mod list_place;
 mod mv;
 mod mv_help;
 mod mv_options;

@@ -11,6 +11,7 @@ use haul_engine::request::{Borders, Order, Recursion, Resources};
 
 use super::common::{self, ProgressWhen, Trouble, usage_error};
 use super::cp_help::version;
+use super::list_place;
 use super::rm_help::help;
 use super::rm_options::{Id, OPTIONS, PRESUME_INPUT_TTY};
 use crate::escape::{quote, quote_if_needed, quote_word};
@@ -62,7 +63,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Command::Print(text)) => common::print_and_end(&output, &text),
         Ok(Command::Remove(settings, operands)) => {
             if let Some(file) = &settings.errors
-                && let Err(text) = output.list_in(file, (arguments, &operands))
+                && let Err(text) = list_place::refuse_removed(("--errors", file), &operands)
+                    .and_then(|()| output.list_in(file, (arguments, &operands)))
             {
                 output.error(&text);
                 return ExitCode::FAILURE;

@@ -34,7 +34,7 @@ pub(super) struct Trust {
     /// Whether a journal is kept, and an earlier run's gone on with.
     pub(super) resume: bool,
     /// Where it is.
-    journal: Option<OsString>,
+    pub(super) journal: Option<OsString>,
 }
 
 impl Trust {
