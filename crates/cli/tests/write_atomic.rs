@@ -173,3 +173,24 @@ fn names_that_lead_to_no_place_for_a_file_are_refused() -> Outcome {
     assert_eq!(entries(scratch.path())?.len(), 4);
     Ok(())
 }
+
+#[test]
+fn a_file_that_may_not_be_written_to_is_not_replaced() -> Outcome {
+    if !is_root()? {
+        return Ok(());
+    }
+    let scratch = Scratch::public()?;
+    for (owner, bits) in [(USER, 0o444), (0, 0o640), (0, 0o644)] {
+        let old = scratch.write("old", "old")?;
+        chown(scratch.path(), Some(USER), None)?;
+        chown(&old, Some(owner), Some(owner))?;
+        fs::set_permissions(&old, fs::Permissions::from_mode(bits))?;
+        let done = write(&scratch, &["old"]).by_user().run()?;
+        assert_eq!(done.code(), Some(1), "{done:?}");
+        assert!(done.errors().contains("Permission denied"), "{done:?}");
+        assert_eq!((fs::read(&old)?, entries(scratch.path())?.len()), (b"old".to_vec(), 1));
+        fs::remove_file(&old)?;
+    }
+    write(&scratch, &["new"]).by_user().succeed()?;
+    Ok(())
+}

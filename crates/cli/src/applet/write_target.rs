@@ -10,8 +10,8 @@ use haul_io::inherit::Lost;
 use haul_io::stream::{Durable, End, Place, Staged, Target};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
-    Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, open_directory,
-    openat, statat, statat_follow,
+    Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, may_write_at,
+    open_directory, openat, statat, statat_follow,
 };
 use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
@@ -129,6 +129,10 @@ fn open_staged(name: &OsStr) -> Result<How, String> {
     if !is_the_same {
         // Another process changes the name, or a link like those of /proc does not tell the path.
         return Err(errno_text(Errno::STALE));
+    }
+    // A file that could not be written to is not replaced either: its bits were meant so.
+    if found.is_some() {
+        may_write_at(&directory, &file_name).map_err(|error| error.text())?;
     }
     let staged = Staged::begin(directory, file_name).map_err(|error| error.text())?;
     Ok(How::Later(Box::new(staged)))
