@@ -465,3 +465,28 @@ fn what_a_killed_write_leaves_is_cleaned_and_what_one_at_work_holds_is_not() -> 
     assert_eq!(clean()?.text(), "");
     Ok(())
 }
+
+#[test]
+fn one_signal_ends_a_write_to_a_full_pipe() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("big", vec![7; 8 << 20])?;
+    let line = format!(
+        "mkfifo p; exec 3<>p; '{}' write - < big > p & pid=$!
+        for turn in $(seq 1000); do
+            grep -q pipe_write /proc/$pid/task/*/wchan 2>&- && break; sleep 0.02
+        done
+        [ $turn = 1000 ] && {{ kill -9 $pid; exit 98; }}
+        kill -TERM $pid
+        for turn in $(seq 1000); do kill -0 $pid 2>&- || break; sleep 0.02; done
+        [ $turn = 1000 ] && {{ kill -9 $pid; exit 99; }}
+        wait $pid",
+        haul().display()
+    );
+    let done = shell(scratch.path(), &line)?;
+    let code = done.status.code();
+    if code == Some(98) {
+        return ignored("a kernel that tells what a process waits for");
+    }
+    assert!(code.is_some_and(|code| code != 0 && code != 99), "{done:?}");
+    Ok(())
+}

@@ -282,7 +282,13 @@ pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<
     let mut left = bytes;
     while !left.is_empty() {
         match again_while(|| !stop.load(Ordering::Relaxed), || write(fd, left)) {
-            Ok(count) => left = left.get(count..).unwrap_or(&[]),
+            Ok(count) => {
+                left = left.get(count..).unwrap_or(&[]);
+                // Broken off by the signal, with a short count and no error.
+                if !left.is_empty() && stop.load(Ordering::Relaxed) {
+                    return Err(Trouble::Stopped);
+                }
+            }
             Err(_) if stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
             Err(error) if error.errno == Errno::AGAIN => wait_for(fd, Ready::ToWrite)?,
             Err(error) => return Err(Trouble::Call(error)),

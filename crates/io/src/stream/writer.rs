@@ -424,7 +424,12 @@ impl Writer {
             let trouble = match again_while(is_wanted, || write(&lane.target.file, left)) {
                 Ok(count) => {
                     left = left.get(count..).unwrap_or(&[]);
-                    continue;
+                    // A signal that breaks off a write which has begun leaves a short count, and no
+                    // error: the next one would wait for a reader again.
+                    if left.is_empty() || is_wanted() {
+                        continue;
+                    }
+                    Trouble::Stopped
                 }
                 Err(_) if self.plan.stop.load(Ordering::Relaxed) => Trouble::Stopped,
                 Err(error) if error.errno == Errno::AGAIN => {
