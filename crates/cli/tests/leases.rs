@@ -3,8 +3,9 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::support::run::cp;
+use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
+use super::support::shell::demand;
 use super::support::{Outcome, has, ignored};
 
 /// Holds a lease on the file that is its argument, tells when it is to be given up, and gives it up
@@ -83,6 +84,28 @@ fn a_lease_on_source_or_target_is_waited_for() -> Outcome {
         let done = running.wait()?;
         assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{held} {words:?}");
         assert_eq!(std::fs::read(scratch.at("t/a"))?, b"new", "{held} {words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_lease_is_waited_for_by_who_compares() -> Outcome {
+    if !has("python3")? {
+        return Ok(());
+    }
+    for words in [["compare", "s", "t"], ["verify", "s", "--against=t"]] {
+        let scratch = Scratch::new()?;
+        scratch.write("s/a", "same")?;
+        demand(scratch.path(), "cp -a s t")?;
+        let mut holder = Holder::of(&scratch, "s/a")?;
+        if holder.line()? != "held" {
+            return ignored("a file system with leases");
+        }
+        let running = Call::of(haul()).words(words).in_dir(scratch.path()).start()?;
+        assert_eq!(holder.line()?, "asked", "{words:?}");
+        holder.give_up()?;
+        let done = running.wait()?;
+        assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{words:?}");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, fstatfs, openat, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, fstatfs, open, openat, statx};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -163,11 +163,24 @@ impl Node {
             Kind::Regular => OFlags::NONBLOCK,
             _ => return Err((Action::Open, Errno::OPNOTSUPP)),
         };
-        let fd = open_reading(place, kind).during(Action::Open)?;
+        let fd = open_reading(place, kind)
+            .or_else(|errno| match errno {
+                // Another process holds a lease (fcntl(2)), which the kernel has asked it to give up.
+                // The pinned inode is a regular file and stays one, so that a call may block until
+                // then; the name could have become a FIFO meanwhile.
+                Errno::AGAIN => self.reopen(),
+                _ => Err(errno),
+            })
+            .during(Action::Open)?;
         if Attributes::of(&fd)?.id != self.attributes.id {
             return Err((Action::Open, Errno::STALE));
         }
         Ok(fd)
+    }
+
+    /// Opens the pinned inode for reading, by no name that could mean another.
+    fn reopen(&self) -> rustix::io::Result<OwnedFd> {
+        retry(|| open(self.proc_path(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
     }
 }
 
