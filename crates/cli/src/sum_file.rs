@@ -137,8 +137,8 @@ fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Finds out which algorithm the digests of a file are of: from the file's name, else from their
-/// length where only one algorithm has it.
+/// Finds out which algorithm the digests of a file are of: from the file's name, unless they have
+/// a length that it cannot have; else from their length where only one algorithm has it.
 pub(crate) fn guess(file_name: &[u8], digest_bytes: usize) -> Option<&'static Algorithm> {
     const NAMES: &[(&str, &str)] = &[
         ("sha512", "sha512"),
@@ -158,7 +158,8 @@ pub(crate) fn guess(file_name: &[u8], digest_bytes: usize) -> Option<&'static Al
     ];
     let name = String::from_utf8_lossy(file_name).to_ascii_lowercase();
     let by_name = NAMES.iter().find(|(part, _)| name.contains(part));
-    by_name.and_then(|(_, name)| Algorithm::find(name)).or_else(|| {
+    let named = by_name.and_then(|(_, name)| Algorithm::find(name));
+    named.filter(|algorithm| algorithm.start_with(digest_bytes).is_some()).or_else(|| {
         let mut fitting =
             haul_io::digest::TABLE.iter().filter(|algorithm| algorithm.bytes == digest_bytes);
         fitting.next().filter(|_| fitting.next().is_none())
@@ -205,6 +206,9 @@ mod tests {
         assert_eq!(name("tree.b3", 32), Some("blake3"));
         assert_eq!(name("sums", 20), Some("sha1"));
         assert_eq!(name("sums", 32), None);
+        assert_eq!(name("sha256-and-more", 64), None);
+        assert_eq!(name("md5sums", 20), Some("sha1"));
+        assert_eq!(name("tree.b2", 32), Some("blake2b"));
     }
 
     proptest! {
