@@ -176,7 +176,7 @@ fn help() -> String {
     format!(
         "Usage: {PROGRAM} [OPTION]... A B\n\
          Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
-         ASPECTS is a comma-separated list of {}.\n\n\
+         Separate ASPECTS by commas; there are {}.\n\n\
          The exit status is 0 if nothing differs, 1 if something does, 2 in case of trouble.\n",
         options(OPTIONS, Origin::Gnu),
         names()

@@ -11,15 +11,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, OpenHow, Stat, Time, fstat, open_beneath, openat, readlinkat, statat};
+use haul_sys::{Call, CallError, Errno};
 
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::moment;
 use crate::remove::Candidate;
-use crate::walk::path::split;
+use crate::walk::path::{split, trimmed};
 
 /// Bytes that are compared at once: they stay in a processor's own cache.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
+
+/// Bytes of a path that are opened at once: the kernel takes 4,095 (`PATH_MAX`), and a name has 255.
+const PATH_BYTES: usize = 2048;
 
 /// What was copied by this run.
 pub(super) struct Copied {
@@ -104,9 +108,7 @@ impl Approval<'_> {
             Some([self.copies.get(source)?, rest].concat())
         })?;
         let (parent, name) = split(&path);
-        let parent = if parent.is_empty() { b"." } else { parent };
-        let parent = open_beneath(self.directory, &CString::new(parent).ok()?).ok()?;
-        Some((parent, CString::new(name).ok()?))
+        Some((open_parent(self.directory, parent).ok()?, CString::new(name).ok()?))
     }
 
     /// Returns whether something of the same kind and size is where the copy has to be.
@@ -177,6 +179,22 @@ impl Approval<'_> {
     }
 }
 
+/// Opens the directory that a path of any length leads to, without following any link.
+fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
+    let mut left = trimmed(path);
+    let mut parent = open_beneath(directory, c".")?;
+    while !left.is_empty() {
+        let most = left.get(..PATH_BYTES).unwrap_or(left);
+        let cut =
+            if most.len() == left.len() { None } else { most.iter().rposition(|b| *b == b'/') };
+        let (step, rest) = left.split_at(cut.unwrap_or(left.len()));
+        let step = CString::new(step).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))?;
+        parent = open_beneath(&parent, &step)?;
+        left = rest.get(1..).unwrap_or(&[]);
+    }
+    Ok(parent)
+}
+
 /// Compares the bytes of two open files from their beginning to the end of both.
 pub(super) fn same_bytes(
     one: impl AsFd,
@@ -194,5 +212,37 @@ pub(super) fn same_bytes(
             return Ok(true);
         }
         offset += length as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_parent_is_opened_however_long_its_path_is_and_never_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = haul_sys::fs::open_directory(
+            haul_sys::fs::CWD,
+            &CString::new(folder.path().as_os_str().as_encoded_bytes()).unwrap(),
+            haul_sys::fs::Follow::No,
+        )
+        .unwrap();
+        let name = CString::new("n".repeat(250)).unwrap();
+        let mut directory = top.try_clone().unwrap();
+        let mut path = Vec::new();
+        for _ in 0..20 {
+            haul_sys::fs::mkdirat(&directory, &name, 0o700).unwrap();
+            let follow = haul_sys::fs::Follow::No;
+            directory = haul_sys::fs::open_directory(&directory, &name, follow).unwrap();
+            path.extend_from_slice(name.to_bytes());
+            path.push(b'/');
+        }
+        let found = open_parent(top.as_fd(), &path).unwrap();
+        assert!(fstat(&found).unwrap().same_file(&fstat(&directory).unwrap()));
+        assert!(open_parent(top.as_fd(), b"").is_ok());
+        symlink(folder.path().join("n".repeat(250)), folder.path().join("link")).unwrap();
+        assert_eq!(open_parent(top.as_fd(), b"link/").unwrap_err().errno, Errno::LOOP);
     }
 }
