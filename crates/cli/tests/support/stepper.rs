@@ -4,7 +4,7 @@
 //! of a command in one sequence, and the command stands still while the change is made. Nothing depends on
 //! time, so with one worker the n-th call is the same in every run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -159,7 +159,11 @@ impl Tracer<'_> {
     /// the command has ended.
     fn trace(&mut self, after: &mut dyn FnMut(Stop) -> Outcome) -> Outcome<Ended> {
         let (mut ended, mut failed) = (None, Ok(()));
-        loop {
+        // This thread may have other children, such as the watcher of a FUSE mount, so the end of the
+        // traced ones is counted: those that were seen, and those that were announced.
+        let mut alive = HashSet::from([self.root.as_raw_nonzero().get()]);
+        let mut announced = 0_usize;
+        while ended.is_none() || !alive.is_empty() || announced > 0 {
             let waited = match wait(Wait::Any) {
                 Ok(Some(waited)) => waited,
                 Ok(None) => continue,
@@ -167,6 +171,12 @@ impl Tracer<'_> {
                 Err(error) => return Err(error.text().into()),
             };
             let Waited { tid, change, .. } = waited;
+            if matches!(change, Change::Ended(_)) {
+                alive.remove(&tid);
+            } else if alive.insert(tid) {
+                announced = announced.saturating_sub(1);
+            }
+            announced += usize::from(matches!(change, Change::Event(Event::Clone, _)));
             let how = match change {
                 Change::Ended(how) => {
                     if tid == self.root.as_raw_nonzero().get() {
