@@ -114,6 +114,10 @@ fn check_files_are_interchangeable_with_the_originals() -> Outcome {
         };
         let ours = call(true).words(options).words(names).succeed()?;
         let theirs = call(false).words(options).words(names).run()?;
+        if theirs.code() != Some(0) && is_older {
+            ignored(&format!("a {program} that takes {options:?}"))?;
+            continue;
+        }
         assert_eq!(ours.text(), theirs.text(), "{program} {options:?}");
         for checks in [true, false] {
             scratch.write("sums", &ours.stdout)?;
