@@ -114,6 +114,10 @@ fn links_of_several_operands_are_kept_in_gnus_words() -> Outcome {
     let done = cp(["-P", "a/1", "b/1", "t"]).in_dir(scratch.path()).run()?;
     assert_eq!(done.errors(), "cp: will not overwrite just-created 't/1' with 'b/1'\n");
     assert_eq!(fs::read_link(scratch.at("t/1"))?.to_str(), Some("one"));
+    symlink("nowhere", scratch.at("a/2"))?;
+    scratch.write("b/2", "bytes")?;
+    let done = cp(["-dR", "a/2", "b/2", "t"]).in_dir(scratch.path()).run()?;
+    assert_eq!(done.errors(), "cp: will not copy 'b/2' through just-created symlink 't/2'\n");
     fs::create_dir(scratch.at("here"))?;
     let done = cp(["-s", "../a/f", "../b/f", "."]).in_dir(scratch.at("here")).run()?;
     assert_eq!(done.errors(), "cp: will not overwrite just-created './f' with '../b/f'\n");

@@ -106,7 +106,12 @@ pub(super) fn stand_taken(
     }
     let takes_the_name = matches!(
         decision.action,
-        Action::Overwrite | Action::Replace | Action::BackUp | Action::Create
+        Action::Overwrite
+            | Action::Replace
+            | Action::BackUp
+            | Action::Create
+            // A link that another operand has just made, and that leads nowhere.
+            | Action::Refuse(What::DanglingTarget)
     );
     if takes_the_name
         && entry.is_operand()
