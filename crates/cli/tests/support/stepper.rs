@@ -10,18 +10,20 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use haul_sys::Errno;
 use haul_sys::ptrace::{
-    Change, Ended, Event, Follow, Resume, SyscallStop, Tid, Wait, Waited, read_memory, resume,
-    seize, spawn_held, syscall_info, wait,
+    Change, Ended, Event, Follow, Resume, SyscallStop, Tid, Wait, Waited, event_message,
+    read_memory, resume, seize, spawn_held, syscall_info, wait,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::run::{Call, Done};
 use super::{Outcome, ignored};
@@ -70,6 +72,15 @@ pub(crate) fn run(
     marks: &[&str],
     after: &mut dyn FnMut(Stop) -> Outcome,
 ) -> Outcome<Stepped> {
+    run_within(HANG, call, marks, after)
+}
+
+fn run_within(
+    hang: Duration,
+    call: &Call,
+    marks: &[&str],
+    after: &mut dyn FnMut(Stop) -> Outcome,
+) -> Outcome<Stepped> {
     let (stdout, stderr) = (memory()?, memory()?);
     let streams = [
         Some(input(call.given())?),
@@ -78,12 +89,13 @@ pub(crate) fn run(
     ];
     let child = spawn_held(&call.plan(streams)?).map_err(|error| error.text())?;
     let root = Pid::from_raw(child.tid).ok_or("a child without a number")?;
-    let watchdog = Watchdog::new(root)?;
+    let threads = Arc::new(Mutex::new(Threads::of(child.tid)));
+    let watchdog = Watchdog::new(Arc::clone(&threads), hang);
     seize(child.tid, Follow::Children).map_err(|error| error.text())?;
     // A program that cannot be executed ends with a status of its own.
     let opened = child.open();
     let mut tracer =
-        Tracer { root, marks, entered: HashMap::new(), calls: Vec::new(), begun: None };
+        Tracer { root, marks, threads, entered: HashMap::new(), calls: Vec::new(), begun: None };
     let ended = tracer.trace(after);
     let hung = watchdog.dismiss();
     drop(opened);
@@ -117,37 +129,101 @@ fn input(bytes: &[u8]) -> Outcome<OwnedFd> {
     Ok(reader)
 }
 
-/// Kills a run that hangs. It waits for stops that never come, so the thread that steps cannot.
+/// Ends a run that hangs. The thread that steps waits for a stop that never comes, so it cannot.
 struct Watchdog {
     over: Sender<()>,
     thread: JoinHandle<bool>,
 }
 
 impl Watchdog {
-    fn new(pid: Pid) -> Outcome<Watchdog> {
-        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+    fn new(threads: Arc<Mutex<Threads>>, hang: Duration) -> Watchdog {
         let (over, ended) = channel::<()>();
         let thread = std::thread::spawn(move || {
-            let hangs = ended.recv_timeout(HANG) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+            let hangs = ended.recv_timeout(hang) == Err(RecvTimeoutError::Timeout);
             if hangs {
-                // One that has just ended needs nothing any more.
-                let _killed = pidfd_send_signal(&pidfd, Signal::KILL);
+                locked(&threads).end();
             }
             hangs
         });
-        Ok(Watchdog { over, thread })
+        Watchdog { over, thread }
     }
 
-    /// Says whether the run had to be killed.
+    /// Stops watching, and says whether the run had to be ended.
     fn dismiss(self) -> bool {
         drop(self.over);
         self.thread.join().unwrap_or(true)
     }
 }
 
+fn locked(threads: &Mutex<Threads>) -> std::sync::MutexGuard<'_, Threads> {
+    threads.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The traced threads. The tracing thread may have other children, such as the watcher of a FUSE mount, so
+/// it cannot wait until there are none left.
+struct Threads {
+    alive: HashSet<Tid>,
+    /// New ones that their parent has announced and that have not stopped yet.
+    announced: HashSet<Tid>,
+    /// New ones that stopped before their parent announced them.
+    early: HashSet<Tid>,
+    /// All of them have to end.
+    is_over: bool,
+}
+
+impl Threads {
+    fn of(root: Tid) -> Threads {
+        let alive = HashSet::from([root]);
+        Threads { alive, announced: HashSet::new(), early: HashSet::new(), is_over: false }
+    }
+
+    fn are_gone(&self) -> bool {
+        self.alive.is_empty() && self.announced.is_empty()
+    }
+
+    /// Takes note of what a wait reported.
+    fn note(&mut self, tid: Tid, change: Change) {
+        let is_new = !self.alive.contains(&tid);
+        if is_new && !self.announced.remove(&tid) {
+            self.early.insert(tid);
+        }
+        if matches!(change, Change::Ended(_)) {
+            self.alive.remove(&tid);
+        } else {
+            self.alive.insert(tid);
+            if self.is_over {
+                kill(tid);
+            }
+        }
+        if matches!(change, Change::Event(Event::Clone, _)) {
+            // One that was killed has no message any more, and what it started stops by itself.
+            let child = event_message(tid).ok().and_then(|message| Tid::try_from(message).ok());
+            if let Some(child) = child
+                && !self.early.remove(&child)
+            {
+                self.announced.insert(child);
+            }
+        }
+    }
+
+    /// Ends all that are alive, and those that are still to come.
+    fn end(&mut self) {
+        self.is_over = true;
+        self.alive.iter().copied().for_each(kill);
+    }
+}
+
+fn kill(tid: Tid) {
+    if let Some(pid) = Pid::from_raw(tid) {
+        // One that has just ended needs nothing any more.
+        let _killed = kill_process(pid, Signal::KILL);
+    }
+}
+
 struct Tracer<'a> {
     root: Pid,
     marks: &'a [&'a str],
+    threads: Arc<Mutex<Threads>>,
     /// The call that each thread is in.
     entered: HashMap<Tid, u64>,
     calls: Vec<u64>,
@@ -159,11 +235,7 @@ impl Tracer<'_> {
     /// the command has ended.
     fn trace(&mut self, after: &mut dyn FnMut(Stop) -> Outcome) -> Outcome<Ended> {
         let (mut ended, mut failed) = (None, Ok(()));
-        // This thread may have other children, such as the watcher of a FUSE mount, so the end of the
-        // traced ones is counted: those that were seen, and those that were announced.
-        let mut alive = HashSet::from([self.root.as_raw_nonzero().get()]);
-        let mut announced = 0_usize;
-        while ended.is_none() || !alive.is_empty() || announced > 0 {
+        while ended.is_none() || !locked(&self.threads).are_gone() {
             let waited = match wait(Wait::Any) {
                 Ok(Some(waited)) => waited,
                 Ok(None) => continue,
@@ -171,12 +243,7 @@ impl Tracer<'_> {
                 Err(error) => return Err(error.text().into()),
             };
             let Waited { tid, change, .. } = waited;
-            if matches!(change, Change::Ended(_)) {
-                alive.remove(&tid);
-            } else if alive.insert(tid) {
-                announced = announced.saturating_sub(1);
-            }
-            announced += usize::from(matches!(change, Change::Event(Event::Clone, _)));
+            locked(&self.threads).note(tid, change);
             let how = match change {
                 Change::Ended(how) => {
                     if tid == self.root.as_raw_nonzero().get() {
@@ -228,5 +295,40 @@ impl Tracer<'_> {
         let Ok(count) = read_memory(tid, address, &mut bytes) else { return false };
         let mut text = bytes.get(..count).unwrap_or_default().split(|byte| *byte == 0);
         text.next().is_some_and(|text| self.marks.iter().any(|mark| mark.as_bytes() == text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_hangs_ends_with_all_that_it_started() -> Outcome {
+        if !is_usable()? {
+            return Ok(());
+        }
+        for line in ["sleep 1000 & sleep 1000", "sleep 1000 &", "(sleep 1000; sleep 1000) | cat"] {
+            let call = Call::of("sh").words(["-c", line]);
+            let stepped = run_within(Duration::from_millis(300), &call, &[], &mut |_| Ok(()))?;
+            assert!(stepped.hung, "{line}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn all_that_a_run_starts_is_followed_to_its_end() -> Outcome {
+        if !is_usable()? {
+            return Ok(());
+        }
+        // Another child of this thread must not keep it.
+        let mut other = std::process::Command::new("sleep").arg("1000").spawn()?;
+        let line = "for i in 1 2 3; do (echo $i &) & done; wait";
+        let stepped = run(&Call::of("sh").words(["-c", line]), &[], &mut |_| Ok(()));
+        other.kill()?;
+        other.wait()?;
+        let stepped = stepped?;
+        assert!(!stepped.hung);
+        assert_eq!(stepped.done.stdout.len(), 6);
+        Ok(())
     }
 }

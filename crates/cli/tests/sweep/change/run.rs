@@ -197,7 +197,10 @@ pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Ou
     let Some(two) = Two::new()? else { return Ok(()) };
     let case = named(name)?;
     let stage = Stage::new(two, case, Some(impostor));
-    let Some(swept) = step_through(&stage, &changes(case))? else { return Ok(()) };
+    let mut changes = changes(case);
+    // cp waits for a writer if a file that it has looked at is a FIFO when it opens it.
+    changes.retain(|change| change.how != Alteration::BecomesFifo);
+    let Some(swept) = step_through(&stage, &changes)? else { return Ok(()) };
     let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));
     assert!(is_found, "{impostor}: {} changes, {:?}", swept.changes, swept.wrong);
     Ok(())
