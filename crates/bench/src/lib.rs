@@ -21,6 +21,7 @@
     reason = "figures of measurements are far below 2^52, and those cut to integers are positive"
 )]
 
+mod error;
 mod measure;
 mod publish;
 pub mod render;
@@ -28,11 +29,11 @@ mod scenario;
 mod session;
 pub mod stats;
 mod tool;
-mod trouble;
 mod tune;
 pub mod units;
 mod workspace;
 
+pub use error::{Error, Result};
 pub use measure::{CacheUse, DeviceUse, Pressure, Sample, Stall};
 pub use scenario::{
     Definition, SCENARIOS, Scale, Scenario, ScenarioError, Volume, Work, parse_scenario,
@@ -46,7 +47,6 @@ pub use tool::{
     Command, Found, Group, PEERS, Peer, Template, TemplateError, Tool, Variation, discover,
     haul_methods, version_of,
 };
-pub use trouble::{Result, Trouble};
 pub use tune::{
     Choice, PROFILE_VERSION, Profile, TUNE_SCENARIOS, TuneOptions, profile_file_name, profiles,
     tune, tune_session, write_profile,

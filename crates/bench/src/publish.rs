@@ -15,7 +15,7 @@ use haul_sys::fs::{
 };
 use haul_sys::process::random;
 
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// A directory for output files.
 #[derive(Debug)]
@@ -25,16 +25,15 @@ pub(crate) struct Publisher {
 }
 
 fn call_name(name: &[u8]) -> Result<CString> {
-    CString::new(name).map_err(|_| Trouble::Unfit("a name has a zero byte in it"))
+    CString::new(name).map_err(|_| Error::Unfit("a name has a zero byte in it"))
 }
 
 impl Publisher {
     /// Opens a directory, which is created if it does not exist.
     pub(crate) fn new(path: &Path) -> Result<Publisher> {
-        std::fs::create_dir_all(path).map_err(Trouble::file("create", path))?;
+        std::fs::create_dir_all(path).map_err(Error::file("create", path))?;
         let name = call_name(path.as_os_str().as_encoded_bytes())?;
-        let folder =
-            open_directory(CWD, &name, Follow::Yes).map_err(Trouble::call("open", path))?;
+        let folder = open_directory(CWD, &name, Follow::Yes).map_err(Error::call("open", path))?;
         Ok(Publisher { path: path.to_owned(), folder })
     }
 
@@ -49,13 +48,13 @@ impl Publisher {
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path.join(name);
         let (temporary, mut file) = self.new_file()?;
-        let written = file.write_all(text.as_bytes()).map_err(Trouble::file("write", &path));
+        let written = file.write_all(text.as_bytes()).map_err(Error::file("write", &path));
         let done = written
-            .and_then(|()| fsync(&file).map_err(Trouble::call("sync", &path)))
+            .and_then(|()| fsync(&file).map_err(Error::call("sync", &path)))
             .and_then(|()| {
                 let (folder, name) = (&self.folder, call_name(name.as_bytes())?);
                 renameat(folder, &temporary, folder, &name, RenameMode::Replace)
-                    .map_err(Trouble::call("replace", &path))
+                    .map_err(Error::call("replace", &path))
             });
         if done.is_err() {
             // The first failure is the one to report.
@@ -65,14 +64,14 @@ impl Publisher {
     }
 
     fn new_file(&self) -> Result<(CString, File)> {
-        let number = random::<8>().map_err(Trouble::call("find a name in", &self.path))?;
+        let number = random::<8>().map_err(Error::call("find a name in", &self.path))?;
         let name = format!(".haul-bench-{:016x}", u64::from_ne_bytes(number));
         let name = call_name(name.as_bytes())?;
         let made = openat(&self.folder, &name, OpenHow::new_file(0o666));
-        Ok((name, File::from(made.map_err(Trouble::call("write in", &self.path))?)))
+        Ok((name, File::from(made.map_err(Error::call("write in", &self.path))?)))
     }
 
     fn remove(&self, name: &CStr) -> Result<()> {
-        unlinkat(&self.folder, name).map_err(Trouble::call("remove a file in", &self.path))
+        unlinkat(&self.folder, name).map_err(Error::call("remove a file in", &self.path))
     }
 }

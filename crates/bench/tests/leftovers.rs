@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use haul_bench::{MARKER, Swept, Trouble, sweep};
+use haul_bench::{Error, MARKER, Swept, sweep};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 use crate::support::{folder_ground, ignored, names, options, session, tool};
@@ -49,7 +49,7 @@ fn sweep_one(base: &Path) -> Option<Swept> {
 }
 
 /// Runs a session on a directory, and returns the error.
-fn refusal(folder: &Path, work: &Path) -> Trouble {
+fn refusal(folder: &Path, work: &Path) -> Error {
     let tools = vec![tool("cp", "cp -R {source} {target}")];
     session(&options(SMALL, folder_ground(folder), tools, work), None).0.unwrap_err()
 }
@@ -86,7 +86,7 @@ fn a_folder_with_something_in_it_is_refused_and_left_alone() {
     fs::write(precious.join("zoo"), "years of work").unwrap();
     let trouble = refusal(&precious, work.path());
     let expected = ["thesis", "zoo"].map(str::to_owned);
-    assert!(matches!(&trouble, Trouble::ForeignFolder { path, found }
+    assert!(matches!(&trouble, Error::ForeignFolder { path, found }
         if *path == precious && *found == expected));
     assert!(trouble.to_string().contains("\"thesis\" (and 1 more)"), "{trouble}");
     assert!(trouble.hint().unwrap().contains("or move away what is in it"));
@@ -94,12 +94,12 @@ fn a_folder_with_something_in_it_is_refused_and_left_alone() {
     assert_eq!(names(work.path()), ["precious"]);
     // A marker of another process is not accepted.
     fs::write(precious.join(MARKER), "hello").unwrap();
-    assert!(matches!(refusal(&precious, work.path()), Trouble::ForeignFolder { .. }));
+    assert!(matches!(refusal(&precious, work.path()), Error::ForeignFolder { .. }));
     // One of a process that still runs is respected.
     let stat = fs::read_to_string("/proc/1/stat").unwrap();
     let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
     mark(&precious, &format!("pid 1\nstarted {started}\n"), &[]);
-    assert!(matches!(refusal(&precious, work.path()), Trouble::BusyFolder { pid: 1, .. }));
+    assert!(matches!(refusal(&precious, work.path()), Error::BusyFolder { pid: 1, .. }));
     assert_eq!(names(&precious), [MARKER, "thesis", "zoo"]);
 }
 
@@ -112,13 +112,13 @@ fn what_was_put_beside_the_leavings_of_a_killed_run_stays_and_so_do_they() {
         fs::write(scratch.join(name), "years of work").unwrap();
         let before = names(&scratch);
         let trouble = refusal(&scratch, work.path());
-        assert!(matches!(&trouble, Trouble::ForeignFolder { found, .. } if *found == [name]));
+        assert!(matches!(&trouble, Error::ForeignFolder { found, .. } if *found == [name]));
         assert_eq!(names(&scratch), before);
         // The same if the next run only sweeps the directory.
         let stale = work.path().join(NAME);
         fs::rename(&scratch, &stale).unwrap();
         let swept = sweep_one(work.path()).unwrap();
-        assert!(matches!(swept.trouble, Some(Trouble::ForeignFolder { .. })), "{swept:?}");
+        assert!(matches!(swept.trouble, Some(Error::ForeignFolder { .. })), "{swept:?}");
         assert_eq!(names(&stale), before);
         // The user resolves it by moving the file away.
         fs::remove_file(stale.join(name)).unwrap();

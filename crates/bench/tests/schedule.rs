@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haul_bench::{
-    Attempt, CallCounter, Calls, CaseRuns, Check, Fault, GroundFacts, Measurement, Plan, Quiet,
-    Result, Rounds, Runner, Tool, Trouble, run_case,
+    Attempt, CallCounter, Calls, CaseRuns, Check, Error, Fault, GroundFacts, Measurement, Plan,
+    Quiet, Result, Rounds, Runner, Tool, run_case,
 };
 
 use crate::support::tool;
@@ -25,7 +25,7 @@ struct Mock<'a> {
 impl Runner for Mock<'_> {
     fn prepare(&mut self) -> Result<()> {
         self.log.push("prepare".to_owned());
-        if self.trouble_in_prepare { Err(Trouble::Unfit("no ground")) } else { Ok(()) }
+        if self.trouble_in_prepare { Err(Error::Unfit("no ground")) } else { Ok(()) }
     }
 
     fn run(&mut self, tool: &Tool, check: Check) -> Result<Attempt> {
@@ -39,7 +39,7 @@ impl Runner for Mock<'_> {
             interrupt.store(true, Ordering::Relaxed);
         }
         if self.trouble_at == Some(count) {
-            return Err(Trouble::Unfit("the ground is gone"));
+            return Err(Error::Unfit("the ground is gone"));
         }
         if self.fails == Some(tool.name.as_str()) {
             return Ok(Attempt::Failed(Fault::Wrong("half of it".to_owned())));
@@ -58,7 +58,7 @@ impl Runner for Mock<'_> {
 
     fn finish(&mut self) -> Result<()> {
         self.log.push("finish".to_owned());
-        if self.trouble_in_finish { Err(Trouble::Unfit("the target still exists")) } else { Ok(()) }
+        if self.trouble_in_finish { Err(Error::Unfit("the target still exists")) } else { Ok(()) }
     }
 }
 
@@ -127,7 +127,7 @@ fn trouble_ends_the_case_and_the_ground_is_taken_away() {
     for at in [1, 4, 7, 20] {
         let mut mock = Mock { trouble_at: Some(at), ..Mock::default() };
         let case = run_with(&mut mock, ROUNDS, 3, &never);
-        assert!(matches!(case.trouble, Some(Trouble::Unfit("the ground is gone"))));
+        assert!(matches!(case.trouble, Some(Error::Unfit("the ground is gone"))));
         assert_eq!(mock.log.len(), at + 2);
         assert_eq!(mock.log.last().unwrap(), "finish");
         assert_eq!(case.runs.len(), (at - 1).saturating_sub(4), "what was measured is kept");
@@ -137,7 +137,7 @@ fn trouble_ends_the_case_and_the_ground_is_taken_away() {
     assert_eq!(mock.log, ["prepare", "finish"]);
     let mut mock = Mock { trouble_in_finish: true, ..Mock::default() };
     let case = run_with(&mut mock, ROUNDS, 3, &never);
-    assert!(matches!(case.trouble, Some(Trouble::Unfit("the target still exists"))));
+    assert!(matches!(case.trouble, Some(Error::Unfit("the target still exists"))));
     assert_eq!(case.runs.len(), 16);
 }
 
@@ -148,7 +148,7 @@ fn an_interrupt_at_any_run_ends_the_case_tidily() {
         let mut mock = Mock { interrupt_at: Some((at, &interrupt)), ..Mock::default() };
         let case = run_with(&mut mock, ROUNDS, 3, &interrupt);
         if at < 20 {
-            assert!(matches!(case.trouble, Some(Trouble::Interrupted)), "{at}");
+            assert!(matches!(case.trouble, Some(Error::Interrupted)), "{at}");
         }
         assert_eq!(mock.log.last().unwrap(), "finish");
         assert_eq!(mock.log.len(), at + 2, "nothing more was run");
@@ -156,7 +156,7 @@ fn an_interrupt_at_any_run_ends_the_case_tidily() {
     let interrupt = AtomicBool::new(true);
     let mut mock = Mock::default();
     let case = run_with(&mut mock, ROUNDS, 3, &interrupt);
-    assert!(matches!(case.trouble, Some(Trouble::Interrupted)));
+    assert!(matches!(case.trouble, Some(Error::Interrupted)));
     assert_eq!(mock.log, ["finish"]);
 }
 

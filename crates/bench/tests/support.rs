@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haul_bench::{
-    BenchOptions, CacheState, CaseSpec, ColdMeans, Event, GroundSpec, Monitor, Ranking, Results,
-    Rounds, Scale, Services, Template, Tool, Trouble, parse_scenario, run,
+    BenchOptions, CacheState, CaseSpec, ColdMeans, Error, Event, GroundSpec, Monitor, Ranking,
+    Results, Rounds, Scale, Services, Template, Tool, parse_scenario, run,
 };
 
 /// Makes a tool.
@@ -73,7 +73,7 @@ impl Monitor for Recorder<'_> {
 pub(crate) fn session(
     options: &BenchOptions,
     stop_at: Option<usize>,
-) -> (Result<Results, Trouble>, Vec<String>) {
+) -> (Result<Results, Error>, Vec<String>) {
     let interrupt = AtomicBool::new(false);
     let mut recorder = Recorder { events: Vec::new(), stop_at, interrupt: &interrupt };
     let mut services = Services { monitor: &mut recorder, interrupt: &interrupt, counter: None };

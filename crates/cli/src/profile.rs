@@ -280,7 +280,7 @@ mod tests {
         let text = text(
             "[[choice]]\nfile_bytes = 1048576\nmethod = \"splice\"\n\
              method_order = [\"splice\", \"mmap-write\", \"read-write\"]\n\
-             [choice.evidence]\nrounds = 5\n\
+             [choice.verified_from]\nrounds = 5\n\
              [[choice]]\nfile_bytes = 1024\njobs = 2\n",
         );
         let profile = parse(&text).unwrap();

@@ -15,7 +15,7 @@ fn dd<'w>(words: impl IntoIterator<Item = &'w str>, scratch: &Scratch) -> Call {
 }
 
 /// Returns how many bytes a report says were copied.
-fn told_bytes(done: &Done) -> Outcome<usize> {
+fn reported_bytes(done: &Done) -> Outcome<usize> {
     let line = done.errors().lines().find(|line| line.contains(" copied, ")).map(str::to_owned);
     let line = line.ok_or_else(|| format!("no report: {done:?}"))?;
     Ok(line.split(' ').next().unwrap_or_default().parse()?)
@@ -50,7 +50,7 @@ fn small_records_are_gathered_into_a_large_block_in_linear_time() -> Outcome {
     let scratch = Scratch::new()?;
     let words = ["if=/dev/zero", "of=/dev/null", "ibs=512", "obs=64M", "count=262144"];
     let done = dd(words, &scratch).run()?;
-    assert_eq!((done.code(), told_bytes(&done)?), (Some(0), 128 << 20), "{done:?}");
+    assert_eq!((done.code(), reported_bytes(&done)?), (Some(0), 128 << 20), "{done:?}");
     assert!(done.errors().contains("\n2+0 records out"), "{done:?}");
     Ok(())
 }
@@ -87,7 +87,7 @@ fn nothing_is_written_behind_what_is_told() -> Outcome {
             let done = strace.of_file(&a).wrap(call).run()?;
             let what = format!("{options:?} {when}: {done:?}");
             assert_eq!(done.code(), Some(1), "{what}");
-            let told = told_bytes(&done)?;
+            let told = reported_bytes(&done)?;
             let held = fs::read(scratch.at("o"))?;
             assert!(held[..told] == new[..told], "{what}: other bytes");
             assert!(held[told..] == old[told..], "{what}: more was written");

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use haul_sys::fs::{CWD, fstat, statat};
 
+use crate::apply::commit_group::{CommitGroup, secure_names, settle_all};
 use crate::apply::hardlink::LinkMap;
-use crate::apply::held::{Group, secure_names, settle_all};
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, What};
 use crate::facts::Pairs;
@@ -120,7 +120,7 @@ pub(crate) fn copy_planned(
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
         several_names: Mutex::new(()),
-        group: Group::default(),
+        group: CommitGroup::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
         told_of_cache: AtomicBool::new(false),
         journal: records.journal,

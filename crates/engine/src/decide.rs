@@ -6,10 +6,10 @@
 use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
-use crate::moment::is_older;
 use crate::request::{
     BackupKind, Consent, Existing, Force, Links, Make, ModePolicy, Policy, TargetLinks,
 };
+use crate::timestamp_precision::is_older;
 
 /// What is known of a name that is taken already.
 #[derive(Clone, Copy, Debug)]

@@ -13,9 +13,7 @@ mod decide;
 pub mod error;
 mod facts;
 mod journal;
-pub mod leftover;
 mod metadata;
-mod moment;
 pub mod monitor;
 mod plan;
 pub mod preflight;
@@ -25,6 +23,8 @@ pub mod remove;
 pub mod request;
 mod run;
 mod schedule;
+pub mod stale;
+mod timestamp_precision;
 mod walk;
 mod worker;
 

@@ -232,7 +232,7 @@ pub enum Appearance {
 
 /// What is done about a target that is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prove {
+pub enum Verify {
     /// It is not read again.
     No,
     /// If it is not what was read of the source, that is a failure (`--verify`).
@@ -256,7 +256,7 @@ pub struct Hashing {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
     /// Whether targets are read again.
-    pub prove: Prove,
+    pub verify: Verify,
     /// Whether digests are told.
     pub whole: WholeDigest,
 }
@@ -345,8 +345,8 @@ impl Policy {
 
     /// Tells what is done about targets once they are written.
     #[must_use]
-    pub fn prove(&self) -> Prove {
-        self.hashing.map_or(Prove::No, |hashing| hashing.prove)
+    pub fn verify(&self) -> Verify {
+        self.hashing.map_or(Verify::No, |hashing| hashing.verify)
     }
 
     /// Tells whether each name is on stable storage before the run ends.

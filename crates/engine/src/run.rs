@@ -6,19 +6,19 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haul_io::witness::{Remember, Witness};
+use haul_io::block_digests::{BlockDigests, Remember};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, fstat};
 
+use crate::apply::commit_group::CommitGroup;
 use crate::apply::hardlink::{LinkMap, Name};
-use crate::apply::held::Group;
 use crate::apply::shared::SharedFile;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
 use crate::journal::{Journal, Place, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
-use crate::request::{Make, Order, Policy, Prove};
+use crate::request::{Make, Order, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::schedule::pool::{Offer, Pool};
 use crate::walk::handles::Cache;
@@ -91,7 +91,7 @@ pub(crate) struct Run<'r> {
     /// Held while a file is overwritten that can be reached by another name, too.
     pub(crate) several_names: Mutex<()>,
     /// Files that are held until they are secured together.
-    pub(crate) group: Group,
+    pub(crate) group: CommitGroup,
     /// Whether files without names can be made, as far as anybody knows.
     pub(crate) unnamed_files: AtomicBool,
     /// Whether it was told already that a comparison was with the page cache.
@@ -246,14 +246,15 @@ impl Run<'_> {
 
     /// Tells whether targets are read again once they are written.
     pub(crate) fn reads_targets(&self) -> bool {
-        self.policy.prove() != Prove::No
+        self.policy.verify() != Verify::No
     }
 
     /// Makes who remembers a file's bytes, if the policy wants that.
-    pub(crate) fn witness(&self) -> Option<Arc<Witness>> {
+    pub(crate) fn digests(&self) -> Option<Arc<BlockDigests>> {
         let hashing = self.policy.hashing.filter(|_| self.policy.make == Make::Copy)?;
-        let remember = if hashing.prove == Prove::No { Remember::Whole } else { Remember::Pieces };
-        Some(Arc::new(Witness::new(hashing.algorithm, remember)))
+        let remember =
+            if hashing.verify == Verify::No { Remember::Whole } else { Remember::Pieces };
+        Some(Arc::new(BlockDigests::new(hashing.algorithm, remember)))
     }
 
     /// Reports a failure of the target as a whole.

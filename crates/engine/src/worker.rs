@@ -16,7 +16,7 @@ use crate::run::{Joinable, Run};
 use crate::schedule::budget::WAITING_BATCH;
 use crate::schedule::finish::release;
 use crate::schedule::meter::Meter;
-use crate::schedule::pool::{Hunger, Work};
+use crate::schedule::pool::{Demand, Work};
 use crate::walk::handles::Handles;
 use crate::walk::node::{Node, Origin};
 use crate::walk::reader::{Drawn, Names, Reader};
@@ -34,13 +34,13 @@ const STACK_BYTES: usize = 256 << 10;
 /// by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59 on XFS).
 const DIRECTORY_WORKERS: usize = 2;
 
-/// The same where they mostly wait. A new file then takes about six trips, of which making the name
+/// The same where they mostly wait. A new file then takes about six latency, of which making the name
 /// takes two that no other worker of this directory can make meanwhile, so that three would do;
 /// somebody has to find the next files, too.
 const DIRECTORY_WAITING_WORKERS: usize = 6;
 
 /// A batch is done in this time, or the next is smaller: long enough for 32 small files on a disk of
-/// this machine, and a few trips to another.
+/// this machine, and a few latency to another.
 const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// What waits on a worker's stack.
@@ -246,7 +246,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
 
     fn draw_batches(&mut self, task: &Arc<Task>, names: &mut Names, batch: &mut Batch) -> Left {
         let mut first_child = self.stack.len();
-        let far = task.node.pair.is_far();
+        let far = task.node.pair.is_remote();
         self.batch_entries = if far { 1 } else { self.most_entries() };
         self.watch_out(far);
         loop {
@@ -335,16 +335,16 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             return 0;
         }
         let before = self.stack.len();
-        match self.run.pool.hunger() {
-            Hunger::None => return 0,
-            Hunger::Idle => {}
-            Hunger::Unstarted => self.start_for(before / 2),
+        match self.run.pool.demand() {
+            Demand::None => return 0,
+            Demand::Idle => {}
+            Demand::Unstarted => self.start_for(before / 2),
         }
         if self.is_waiting {
             task.room.store(DIRECTORY_WAITING_WORKERS, Ordering::Relaxed);
         }
         if before > 1 {
-            self.run.pool.give(&mut self.stack);
+            self.run.pool.donate(&mut self.stack);
         } else if !task.is_full() {
             self.run.pool.offer(&Joinable::Directory(Arc::clone(task)));
         }
@@ -355,7 +355,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     fn start_for(&self, jobs: usize) {
         let count = if self.is_waiting { jobs.max(1) } else { 1 };
         for _ in 0..count {
-            if self.run.pool.hunger() == Hunger::Unstarted {
+            if self.run.pool.demand() == Demand::Unstarted {
                 self.start();
             }
         }
@@ -399,7 +399,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     pub(crate) fn company_for_ranges(&mut self) {
         self.grow_if_waiting(1);
         // One more after each range: by then it is known that there is more than one to move.
-        if self.run.pool.hunger() == Hunger::Unstarted {
+        if self.run.pool.demand() == Demand::Unstarted {
             self.start_for(self.run.budget.waiting_workers);
         }
     }

@@ -45,8 +45,8 @@ pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result
             return Ok(Moved { bytes: total, line: LINE, detection, ..Moved::default() });
         }
         let mut left = buffer.get(..filled).unwrap_or(&[]);
-        if let Some(witness) = job.witness {
-            witness.book(total, left, filled as u64, witness.look(left));
+        if let Some(digests) = job.digests {
+            digests.record(total, left, filled as u64, digests.hash(left));
         }
         while !left.is_empty() {
             let written = retrying(&watch, || write(job.target, left))?;

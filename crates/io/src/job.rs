@@ -5,11 +5,11 @@ use std::os::fd::BorrowedFd;
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{Kind, Stat, fstat};
 
+use crate::block_digests::BlockDigests;
 use crate::ladder::DataError;
 use crate::method::retrying;
-use crate::quirk::SizeTold;
+use crate::quirk::ReportedSize;
 use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
-use crate::witness::Witness;
 use crate::{DataPolicy, Pair, Tell, Watch};
 
 /// What happened to a source while its bytes were read, as far as `fstat` shows, and that description.
@@ -44,7 +44,7 @@ pub struct FileJob<'a> {
     /// The run's policy.
     pub policy: &'a DataPolicy,
     /// Who is to see the bytes, if anybody.
-    pub witness: Option<&'a Witness>,
+    pub digests: Option<&'a BlockDigests>,
 }
 
 impl<'a> FileJob<'a> {
@@ -82,7 +82,7 @@ impl<'a> FileJob<'a> {
 
     /// Returns whether a source whose size is only claimed gives bytes behind that.
     pub(crate) fn has_more(&self, watch: &Watch<'_>) -> Result<bool, DataError> {
-        if self.pair.source.size_told != SizeTold::Claimed {
+        if self.pair.source.reported_size != ReportedSize::Claimed {
             return Ok(false);
         }
         let mut byte = [0];

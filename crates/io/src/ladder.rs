@@ -195,7 +195,7 @@ fn move_by(
 
 /// Tells whether somebody is to see the bytes and the method does not show them.
 fn is_blind(method: &dyn Method, job: &RangeJob<'_>) -> bool {
-    job.want.witness.is_some() && !method.shows_bytes()
+    job.want.digests.is_some() && !method.shows_bytes()
 }
 
 fn note(job: &RangeJob<'_>, line: usize, cause: CallError) {

@@ -4,10 +4,10 @@
 //! the executor chooses when ([`transfer`], drawn from by as many workers as there are). No trees
 //! and no paths here: descriptors come in, counts and (call, errno) go out.
 
+pub mod block_digests;
 pub mod cache;
 pub mod digest;
 pub mod errno;
-pub mod fan;
 pub mod fully;
 pub mod hidden;
 mod in_order;
@@ -20,7 +20,6 @@ pub mod pace;
 mod pair;
 mod passage;
 mod policy;
-pub mod proof;
 mod pump;
 pub mod quirk;
 pub mod recheck;
@@ -32,8 +31,9 @@ mod shape;
 pub mod sides;
 pub mod split;
 pub mod stream;
+pub mod tee;
 pub mod transfer;
-pub mod witness;
+pub mod verification;
 mod worth;
 
 pub use in_order::move_to_end;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use crate::quirk::{Quirk, Trips};
+use crate::quirk::{Latency, Quirk};
 use crate::sides::Which;
 
 /// One pair of devices. Lives for a run and is shared by its workers.
@@ -20,7 +20,7 @@ pub struct Pair {
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
     uncached_refused: [AtomicBool; 2],
-    /// Whether `copy_file_range` has proved to be done by the server.
+    /// Whether `copy_file_range` has verified to be done by the server.
     offloads: AtomicBool,
     /// Workers that are finding that out.
     trials: AtomicU32,
@@ -53,8 +53,8 @@ impl Pair {
 
     /// Tells whether bytes or names of either side are somewhere else, a trip away.
     #[must_use]
-    pub fn is_far(&self) -> bool {
-        self.source.trips == Trips::Far || self.target.trips == Trips::Far
+    pub fn is_remote(&self) -> bool {
+        self.source.latency == Latency::Remote || self.target.latency == Latency::Remote
     }
 
     /// Tells whether a range that was copied by `copy_file_range` has shown that the server does it.

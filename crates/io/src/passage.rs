@@ -15,9 +15,9 @@ use haul_sys::{CallError, Errno};
 
 use crate::Watch;
 use crate::method::retrying;
-use crate::proof::{Evidence, Suspect};
 use crate::quirk::DirectIo;
 use crate::residency::{Asked, absent, cached_bytes};
+use crate::verification::{Unverified, VerifiedFrom};
 
 /// What speaks for storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +40,20 @@ pub(crate) struct Passage {
 impl Passage {
     /// Makes sure that reading asks the storage, as far as that is possible. Blocks for one read at
     /// most.
-    pub(crate) fn prepare(suspect: &Suspect<'_>, watch: &Watch<'_>) -> Result<Passage, CallError> {
-        let is_real = suspect.quirk.direct_io == DirectIo::Real;
+    pub(crate) fn prepare(
+        unverified: &Unverified<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<Passage, CallError> {
+        let is_real = unverified.quirk.direct_io == DirectIo::Real;
         // Emptied first, for the question whether direct reads are real needs room in the cache.
-        let is_dropped = is_real && fadvise(suspect.fd, 0, 0, Advice::DontNeed).is_ok();
-        let asked = Asked { fd: suspect.fd, quirk: suspect.quirk };
-        let is_empty = is_dropped && cached_bytes(asked, 0, suspect.bytes) == Some(0);
-        let is_direct = is_real && suspect.bytes > 0 && set_way(suspect.fd, Way::Direct).is_ok();
-        let grounds = if suspect.bytes == 0 || is_empty {
+        let is_dropped = is_real && fadvise(unverified.fd, 0, 0, Advice::DontNeed).is_ok();
+        let asked = Asked { fd: unverified.fd, quirk: unverified.quirk };
+        let is_empty = is_dropped && cached_bytes(asked, 0, unverified.bytes) == Some(0);
+        let is_direct =
+            is_real && unverified.bytes > 0 && set_way(unverified.fd, Way::Direct).is_ok();
+        let grounds = if unverified.bytes == 0 || is_empty {
             Grounds::EmptyCache
-        } else if is_direct && passes_by(suspect, asked, watch)? {
+        } else if is_direct && passes_by(unverified, asked, watch)? {
             Grounds::Direct
         } else {
             Grounds::None
@@ -58,11 +62,13 @@ impl Passage {
     }
 
     /// Returns where the bytes came from that were read so far.
-    pub(crate) fn evidence(&self) -> Evidence {
+    pub(crate) fn verified_from(&self) -> VerifiedFrom {
         match self.grounds {
-            Grounds::EmptyCache => Evidence::Storage,
-            Grounds::Direct if !self.has_fallen_back.load(Ordering::Relaxed) => Evidence::Storage,
-            Grounds::Direct | Grounds::None => Evidence::Cache,
+            Grounds::EmptyCache => VerifiedFrom::Storage,
+            Grounds::Direct if !self.has_fallen_back.load(Ordering::Relaxed) => {
+                VerifiedFrom::Storage
+            }
+            Grounds::Direct | Grounds::None => VerifiedFrom::Cache,
         }
     }
 
@@ -88,14 +94,14 @@ impl Passage {
 
 /// Tells whether a direct read of a page that is not cached leaves it so.
 fn passes_by(
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     asked: Asked<'_>,
     watch: &Watch<'_>,
 ) -> Result<bool, CallError> {
     let page = page_bytes();
-    let Some(range) = absent(asked, suspect.bytes).into_iter().next() else { return Ok(false) };
+    let Some(range) = absent(asked, unverified.bytes).into_iter().next() else { return Ok(false) };
     let mut buffer = AlignedBuffer::new(usize::try_from(page).unwrap_or(1 << 16))?;
-    match retrying(watch, || pread(suspect.fd, &mut buffer, range.start)) {
+    match retrying(watch, || pread(unverified.fd, &mut buffer, range.start)) {
         Ok(0) => Ok(false),
         Ok(_) => Ok(cached_bytes(asked, range.start, page) == Some(0)),
         Err(error) if error.errno == Errno::INVAL => Ok(false),
@@ -125,15 +131,15 @@ mod tests {
         }
         let (stop, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
         let watch = Watch { stop: &stop, bytes: &bytes, pace: None };
-        for (grounds, evidence) in
-            [(Grounds::Direct, Evidence::Cache), (Grounds::EmptyCache, Evidence::Storage)]
+        for (grounds, verified_from) in
+            [(Grounds::Direct, VerifiedFrom::Cache), (Grounds::EmptyCache, VerifiedFrom::Storage)]
         {
             set_way(&file, Way::Direct).unwrap();
             let passage = Passage { grounds, has_fallen_back: AtomicBool::new(false) };
             assert_eq!(passage.read_at(file.as_fd(), &mut buffer, 0, &watch), Ok(4096));
-            assert_eq!(passage.evidence(), Evidence::Storage);
+            assert_eq!(passage.verified_from(), VerifiedFrom::Storage);
             assert_eq!(passage.read_at(file.as_fd(), &mut buffer, 1, &watch), Ok(4096));
-            assert_eq!(passage.evidence(), evidence);
+            assert_eq!(passage.verified_from(), verified_from);
         }
     }
 }

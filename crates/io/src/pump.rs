@@ -46,10 +46,10 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
             Err(error) => return ended(written, error),
         };
         let seen = room.get(..filled).unwrap_or(&[]);
-        let look = job.want.witness.map(|witness| (witness, witness.look(seen)));
+        let look = job.want.digests.map(|digests| (digests, digests.hash(seen)));
         let (arrived, trouble) = put(job, room, filled, offset);
-        if let Some((witness, look)) = look {
-            witness.book(offset, room.get(..filled).unwrap_or(&[]), arrived, look);
+        if let Some((digests, look)) = look {
+            digests.record(offset, room.get(..filled).unwrap_or(&[]), arrived, look);
         }
         offset += arrived;
         if let Some(cause) = trouble {

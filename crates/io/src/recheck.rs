@@ -11,31 +11,31 @@ use haul_sys::data::{Allocate, Way, fallocate, ftruncate, set_way};
 use haul_sys::memory::AlignedBuffer;
 
 use crate::Watch;
+use crate::block_digests::Piece;
 use crate::ladder::DataError;
 use crate::passage::Passage;
-use crate::proof::{Suspect, UNIT_BYTES};
-use crate::witness::Piece;
+use crate::verification::{UNIT_BYTES, Unverified};
 
 /// The largest piece that is looked at: as large as a request can be.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Returns the pieces of a file, in rising order, that are as they were recorded. The suspect's
-/// witness says by which algorithm. Blocks until they are read or the run is stopped.
+/// Returns the pieces of a file, in rising order, that are as they were recorded. The file's
+/// digests says by which algorithm. Blocks until they are read or the run is stopped.
 pub fn recheck(
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     mut pieces: Vec<Piece>,
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
     pieces.sort_unstable_by_key(|piece| piece.offset);
-    let passage = Passage::prepare(suspect, watch)?;
-    let kept = keep_true((suspect, &passage), &pieces, watch);
+    let passage = Passage::prepare(unverified, watch)?;
+    let kept = keep_true((unverified, &passage), &pieces, watch);
     // The descriptor goes on as it was: what comes next writes through the cache.
-    set_way(suspect.fd, Way::Cached)?;
+    set_way(unverified.fd, Way::Cached)?;
     kept
 }
 
 fn keep_true(
-    (suspect, passage): (&Suspect<'_>, &Passage),
+    (unverified, passage): (&Unverified<'_>, &Passage),
     pieces: &[Piece],
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
@@ -49,8 +49,8 @@ fn keep_true(
         let fits = piece.bytes > 0
             && piece.bytes <= MOST_BYTES
             && piece.offset >= begin
-            && piece.offset + piece.bytes <= suspect.bytes;
-        if fits && is_true((suspect, passage), piece, &mut buffer, watch)? {
+            && piece.offset + piece.bytes <= unverified.bytes;
+        if fits && is_true((unverified, passage), piece, &mut buffer, watch)? {
             kept.push(*piece);
         }
     }
@@ -58,7 +58,7 @@ fn keep_true(
 }
 
 fn is_true(
-    (suspect, passage): (&Suspect<'_>, &Passage),
+    (unverified, passage): (&Unverified<'_>, &Passage),
     piece: &Piece,
     buffer: &mut AlignedBuffer,
     watch: &Watch<'_>,
@@ -71,32 +71,32 @@ fn is_true(
     let mut filled = 0;
     while filled < bytes {
         let space = buffer.get_mut(filled..room).unwrap_or(&mut []);
-        match passage.read_at(suspect.fd, space, piece.offset + filled as u64, watch)? {
+        match passage.read_at(unverified.fd, space, piece.offset + filled as u64, watch)? {
             0 => return Ok(false),
             count => filled += count,
         }
     }
-    let mut digest = suspect.witness.algorithm.start();
+    let mut digest = unverified.digests.algorithm.start();
     digest.update(buffer.get(..bytes).unwrap_or(&[]));
     Ok(piece.is(digest))
 }
 
 /// Takes everything out of a file but these pieces, which come in rising order; where a file system
 /// makes no holes, also those behind the first gap. Returns the ranges that are left.
-pub fn strip(suspect: &Suspect<'_>, pieces: &[Piece]) -> Result<Vec<Range<u64>>, DataError> {
+pub fn strip(unverified: &Unverified<'_>, pieces: &[Piece]) -> Result<Vec<Range<u64>>, DataError> {
     let mut ranges = joined(pieces);
     let mut end = 0;
     let mut whole = ranges.len();
     for (index, range) in ranges.iter().enumerate() {
         let gap = range.start - end;
-        if gap > 0 && fallocate(suspect.fd, end, gap, Allocate::PunchHole).is_err() {
+        if gap > 0 && fallocate(unverified.fd, end, gap, Allocate::PunchHole).is_err() {
             whole = index;
             break;
         }
         end = range.end;
     }
     ranges.truncate(whole);
-    ftruncate(suspect.fd, end)?;
+    ftruncate(unverified.fd, end)?;
     Ok(ranges)
 }
 

@@ -5,7 +5,7 @@ use haul_sys::fs::{Kind, Stat};
 
 use crate::job::FileJob;
 use crate::method::Zeros;
-use crate::quirk::{HolesTold, SizeTold};
+use crate::quirk::{HoleMap, ReportedSize};
 use crate::segment::Map;
 use crate::{Quirk, Sparse};
 
@@ -23,7 +23,7 @@ impl Shape {
 
 pub(crate) fn shape(job: &FileJob<'_>) -> Shape {
     let holes = job.stat.may_have_holes();
-    let trusted = job.pair.source.holes_told == HolesTold::Trusted;
+    let trusted = job.pair.source.hole_map == HoleMap::Trusted;
     match job.policy.sparse {
         Sparse::Never => Shape::DENSE,
         Sparse::Always => {
@@ -38,15 +38,14 @@ pub(crate) fn shape(job: &FileJob<'_>) -> Shape {
 /// Tells whether bytes have to be read and written in order: only reading to the end shows how
 /// much there is, or the target has no offsets, or keeps what is not written to (a device).
 pub(crate) fn is_a_stream(job: &FileJob<'_>) -> bool {
-    is_surely_a_stream(job)
-        || (job.stat.size == 0 && job.pair.source.holes_told == HolesTold::Doubted)
+    is_surely_a_stream(job) || (job.stat.size == 0 && job.pair.source.hole_map == HoleMap::Doubted)
 }
 
 /// The same, but for an empty file that may well be just that.
 pub(crate) fn is_surely_a_stream(job: &FileJob<'_>) -> bool {
     job.stat.kind() != Kind::Regular
         || job.target_kind != Kind::Regular
-        || job.pair.source.size_told == SizeTold::Guessed
+        || job.pair.source.reported_size == ReportedSize::Guessed
 }
 
 /// Tells whether the size that was told may never have been the number of bytes.
@@ -58,6 +57,6 @@ pub(crate) fn may_be_a_guess(job: &FileJob<'_>) -> bool {
 /// size is a guess. A file that has blocks and ends before its size has lost something, whatever its
 /// times say: FUSE takes a short answer for the end.
 pub(crate) fn may_be_made_up(stat: &Stat, quirk: &Quirk) -> bool {
-    let is_made_up = stat.blocks == 0 && quirk.holes_told == HolesTold::Doubted;
-    quirk.size_told == SizeTold::Guessed || is_made_up
+    let is_made_up = stat.blocks == 0 && quirk.hole_map == HoleMap::Doubted;
+    quirk.reported_size == ReportedSize::Guessed || is_made_up
 }

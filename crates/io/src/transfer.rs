@@ -24,7 +24,7 @@ use crate::method::{
     AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros,
     retrying,
 };
-use crate::quirk::{CachedWrites, Preallocate, Trips, UNKNOWN};
+use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Why};
 use crate::residency::Cached;
@@ -199,7 +199,7 @@ impl Transfer {
     /// nobody looked they may: some file systems fill what lies before a length with zeros.
     fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Several
-            && job.pair.target.trips == Trips::Far
+            && job.pair.target.latency == Latency::Remote
             && job.pair.target != &UNKNOWN
             && self.shape == Shape::DENSE
             && job.stat.size > 0
@@ -212,7 +212,7 @@ impl Transfer {
         let want = self.want(job, true);
         self.sharing == Sharing::Sole
             && !job.pair.is_refused(REFLINK_LINE)
-            && job.witness.is_none()
+            && job.digests.is_none()
             && matches!(job.policy.choice, Choice::Auto | Choice::Only(REFLINK_LINE))
             && LADDER.first().is_some_and(|method| method.fits(job.pair, &want) == Fit::Yes)
     }
@@ -224,7 +224,7 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
         let Some(reflink) = LADDER.first() else { return Ok(()) };
-        if job.witness.is_some() && job.policy.reflink != Reflink::Always {
+        if job.digests.is_some() && job.policy.reflink != Reflink::Always {
             // Shared blocks show nobody their bytes.
             return Ok(());
         }
@@ -271,7 +271,7 @@ impl Transfer {
             zeros: self.shape.zeros,
             way: self.keeper.caching.way,
             sides: &self.keeper.sides,
-            witness: job.witness,
+            digests: job.digests,
             notes: self.told.as_ref().map(|told| &told.notes),
         }
     }
@@ -412,10 +412,10 @@ impl Transfer {
 
     /// Cuts what did not arrive in whole at its first gap, and gives reserved space back: a target
     /// that was there before stays, and is to hold nothing but a beginning of the source. What a
-    /// witness remembers may be gone on from, gaps and all.
+    /// digests remembers may be gone on from, gaps and all.
     fn cut(&self, job: &FileJob<'_>, watch: &Watch<'_>) {
         let gap = self.lock().gap;
-        let is_whole = job.target_kind == Kind::Regular && job.witness.is_none();
+        let is_whole = job.target_kind == Kind::Regular && job.digests.is_none();
         let cut = gap.filter(|_| is_whole);
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
         if let Some(gap) = cut.filter(is_longer) {
@@ -429,7 +429,7 @@ impl Transfer {
         let request = job.policy.request_bytes(0) as u64;
         match self.sharing {
             // A draw costs nothing next to a trip, and small ones go round among many.
-            Sharing::Several if job.pair.is_far() => request.max(FAR_REQUEST_BYTES as u64),
+            Sharing::Several if job.pair.is_remote() => request.max(FAR_REQUEST_BYTES as u64),
             Sharing::Several => DRAW_BYTES.max(request),
             Sharing::Sole if self.keeper.drops_behind() => WINDOW_BYTES.max(request),
             Sharing::Sole => u64::MAX,

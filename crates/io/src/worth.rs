@@ -1,12 +1,12 @@
 //! What a file is worth: one worker among others, a worker of its own, or several.
 
+use crate::block_digests::BlockDigests;
 use crate::cache::caching;
 use crate::job::FileJob;
 use crate::method::{FAR_REQUEST_BYTES, LADDER, REFLINK_LINE, Several, Zeros, ring_serves};
 use crate::quirk::CachedWrites;
 use crate::shape::{is_a_stream, shape};
 use crate::sides::Way;
-use crate::witness::Witness;
 use crate::{Choice, Reflink};
 
 /// From this size on a file may be worth several workers, or one of its own: at 3 GB/s it takes two
@@ -38,8 +38,8 @@ pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
 pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
     /// Two requests to somewhere else take longer than anything else about a file.
     const WORTH_BYTES_FAR: u64 = 2 * FAR_REQUEST_BYTES as u64;
-    let needs_order = job.witness.is_some_and(Witness::needs_order);
-    let worth = if job.pair.is_far() { WORTH_BYTES_FAR } else { WORTH_BYTES };
+    let needs_order = job.digests.is_some_and(BlockDigests::needs_order);
+    let worth = if job.pair.is_remote() { WORTH_BYTES_FAR } else { WORTH_BYTES };
     if job.stat.size < worth || is_a_stream(job) || needs_order {
         return false;
     }

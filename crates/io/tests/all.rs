@@ -6,7 +6,7 @@
 
 mod attempts;
 mod data;
-mod pour;
+mod direct_splice;
 mod proving;
 mod shared;
 mod support;

@@ -31,7 +31,7 @@ fn attempt(
         zeros,
         way,
         sides: &sides,
-        witness: None,
+        digests: None,
         notes: None,
     };
     let desk = Desk::default();
@@ -245,7 +245,7 @@ fn a_stop_is_heard() -> Outcome {
             zeros: Zeros::Write,
             way,
             sides: &sides,
-            witness: None,
+            digests: None,
             notes: None,
         };
         let job = RangeJob {

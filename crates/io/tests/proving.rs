@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::Watch;
+use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::digest::Algorithm;
-use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, source_bytes};
 use haul_io::quirk::of_magic;
-use haul_io::witness::{Piece, Remember, Witness};
+use haul_io::verification::{Unverified, Verification, VerifiedFrom, Whole, source_bytes, verify};
 use haul_sys::fs::{fstat, fstatfs};
 
 use super::support::{Outcome, Place, ignored, places};
@@ -45,22 +45,22 @@ fn make(place: &Place, attribute: &str) -> Outcome<Option<File>> {
     Ok(Some(file))
 }
 
-fn witness() -> Result<Witness, String> {
+fn digests() -> Result<BlockDigests, String> {
     let algorithm = Algorithm::find("blake3").ok_or("no blake3")?;
-    let witness = Witness::new(algorithm, Remember::Pieces);
+    let digests = BlockDigests::new(algorithm, Remember::Pieces);
     let mut digest = algorithm.start();
     digest.update(&bytes());
-    witness.learn(&[Piece::new(0, BYTES as u64, &digest.finish())]);
-    Ok(witness)
+    digests.learn(&[Piece::new(0, BYTES as u64, &digest.finish())]);
+    Ok(digests)
 }
 
-fn proved(file: &File, size: u64) -> Outcome<Proof> {
+fn verified(file: &File, size: u64) -> Outcome<Verification> {
     let (stop, moved) = (AtomicBool::new(false), AtomicU64::new(0));
     let watch = Watch { stop: &stop, bytes: &moved, pace: None };
     let quirk = of_magic(fstatfs(file).map_err(text)?.magic);
-    let witness = witness()?;
-    let suspect = Suspect { fd: file.as_fd(), quirk, bytes: size, witness: &witness };
-    prove(&suspect, Whole::Taken, &watch).map_err(|error| format!("{error:?}").into())
+    let digests = digests()?;
+    let unverified = Unverified { fd: file.as_fd(), quirk, bytes: size, digests: &digests };
+    verify(&unverified, Whole::Taken, &watch).map_err(|error| format!("{error:?}").into())
 }
 
 /// Returns how many bytes this thread has had read from storage.
@@ -84,13 +84,16 @@ fn what_is_said_to_come_from_storage_was_read_from_it() -> Outcome {
         for attribute in ["", pretended] {
             let Some(file) = make(&place, attribute)? else { continue };
             let before = read_from_storage();
-            let proof = proved(&file, BYTES as u64)?;
+            let verification = verified(&file, BYTES as u64)?;
             let was_read = read_from_storage() > before;
-            let what = format!("{} {attribute}: {:?}", place.name, proof.evidence);
-            assert!(proof.differing.is_empty(), "{what}");
-            assert!(was_read || proof.evidence == Evidence::Cache, "{what}, and nothing was read");
+            let what = format!("{} {attribute}: {:?}", place.name, verification.verified_from);
+            assert!(verification.differing.is_empty(), "{what}");
+            assert!(
+                was_read || verification.verified_from == VerifiedFrom::Cache,
+                "{what}, and nothing was read"
+            );
             let is_plain = attribute.is_empty() && !place.name.starts_with("tmpfs");
-            assert!(!is_plain || proof.evidence == Evidence::Storage, "{what}");
+            assert!(!is_plain || verification.verified_from == VerifiedFrom::Storage, "{what}");
         }
     }
     Ok(())
@@ -103,7 +106,12 @@ fn a_cache_that_cannot_be_emptied_is_told() -> Outcome {
         // Pages that somebody has mapped stay.
         let mut window = haul_sys::memory::Window::new(BYTES).map_err(text)?;
         window.show(file.as_fd(), 0, BYTES).map_err(text)?;
-        assert_eq!(proved(&file, BYTES as u64)?.evidence, Evidence::Cache, "{}", place.name);
+        assert_eq!(
+            verified(&file, BYTES as u64)?.verified_from,
+            VerifiedFrom::Cache,
+            "{}",
+            place.name
+        );
     }
     Ok(())
 }
@@ -114,13 +122,13 @@ fn the_size_that_is_proved_is_the_sources() -> Outcome {
         let Some(file) = make(&place, "")? else { continue };
         let quirk = of_magic(fstatfs(&file).map_err(text)?.magic);
         let source = fstat(&file).map_err(text)?;
-        let size = source_bytes(&source, quirk, &witness()?);
+        let size = source_bytes(&source, quirk, &digests()?);
         assert_eq!(size, BYTES as u64, "{}", place.name);
         for other in [size - 1, size / 2, size + 1, size + 70_000] {
             file.set_len(other)?;
             file.sync_all()?;
-            let proof = proved(&file, size)?;
-            assert!(!proof.differing.is_empty(), "{} {other}", place.name);
+            let verification = verified(&file, size)?;
+            assert!(!verification.differing.is_empty(), "{} {other}", place.name);
         }
     }
     Ok(())

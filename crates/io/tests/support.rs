@@ -165,7 +165,7 @@ pub(crate) fn job<'a>(
         target_kind: Kind::Regular,
         pair,
         policy,
-        witness: None,
+        digests: None,
     }
 }
 

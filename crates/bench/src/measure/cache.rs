@@ -11,7 +11,7 @@ use haul_sys::memory::cachestat;
 use serde::{Deserialize, Serialize};
 
 use super::walk::each_file;
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// Read size for warming a file; it fits the level 2 cache.
 const READ_BYTES: usize = 256 << 10;
@@ -39,7 +39,7 @@ pub(crate) fn preread(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>
     let mut pages = Some(0);
     let mut buffer = vec![0; READ_BYTES];
     each_file(root, interrupt, &mut |path, mut file| {
-        while file.read(&mut buffer).map_err(Trouble::file("read", path))? > 0 {}
+        while file.read(&mut buffer).map_err(Error::file("read", path))? > 0 {}
         pages = pages.and_then(|sum: u64| Some(sum + cachestat(file, 0, 0).ok()?.cached));
         Ok(())
     })?;
@@ -56,8 +56,8 @@ pub(crate) fn preread(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>
 pub(crate) fn evict(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     each_file(root, interrupt, &mut |path, file| {
         // Dirty pages are not dropped.
-        fsync(file).map_err(Trouble::call("sync", path))?;
-        fadvise(file, 0, 0, Advice::DontNeed).map_err(Trouble::call("drop from the cache", path))
+        fsync(file).map_err(Error::call("sync", path))?;
+        fadvise(file, 0, 0, Advice::DontNeed).map_err(Error::call("drop from the cache", path))
     })?;
     cached_pages(root, interrupt)
 }
@@ -71,7 +71,7 @@ pub(crate) fn evict(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> 
 pub(crate) fn drop_caches() -> Result<()> {
     rustix::fs::sync();
     let path = Path::new("/proc/sys/vm/drop_caches");
-    fs::write(path, "3").map_err(Trouble::file("write to", path))
+    fs::write(path, "3").map_err(Error::file("write to", path))
 }
 
 /// Counts the cached pages of all files at or below `root`; `None` if the kernel does not report

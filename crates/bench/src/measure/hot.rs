@@ -8,8 +8,8 @@ use std::path::Path;
 use haul_sys::fs::fsync;
 use haul_sys::memory::cachestat;
 
+use crate::error::{Error, Result};
 use crate::stats::Random;
-use crate::trouble::{Result, Trouble};
 
 /// The size: large enough for a run to evict parts of it, small enough for any machine.
 const HOT_BYTES: u64 = 32 << 20;
@@ -33,10 +33,10 @@ impl HotFile {
         let chunk: Vec<u8> =
             (0..CHUNK_BYTES / 8).flat_map(|_| random.number().to_le_bytes()).collect();
         for _ in 0..HOT_BYTES / CHUNK_BYTES as u64 {
-            file.write_all(&chunk).map_err(Trouble::file("write", path))?;
+            file.write_all(&chunk).map_err(Error::file("write", path))?;
         }
         // A dirty page cannot be evicted, so the file would never lose pages.
-        fsync(&file).map_err(Trouble::call("sync", path))?;
+        fsync(&file).map_err(Error::call("sync", path))?;
         Ok(HotFile { file })
     }
 

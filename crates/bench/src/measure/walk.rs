@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// Calls `visit` for each regular file at or below `root`, opened for reading, in the order of the
 /// directories. Follows no symbolic link.
@@ -15,7 +15,7 @@ pub(super) fn each_file(
     visit: &mut dyn FnMut(&Path, &File) -> Result<()>,
 ) -> Result<()> {
     let mut waiting: Vec<PathBuf> = Vec::new();
-    let meta = fs::symlink_metadata(root).map_err(Trouble::file("stat", root))?;
+    let meta = fs::symlink_metadata(root).map_err(Error::file("stat", root))?;
     if meta.is_dir() {
         waiting.push(root.to_owned());
     } else if meta.is_file() {
@@ -23,12 +23,12 @@ pub(super) fn each_file(
     }
     while let Some(directory) = waiting.pop() {
         if interrupt.load(Ordering::Relaxed) {
-            return Err(Trouble::Interrupted);
+            return Err(Error::Interrupted);
         }
-        let entries = fs::read_dir(&directory).map_err(Trouble::file("list", &directory))?;
+        let entries = fs::read_dir(&directory).map_err(Error::file("list", &directory))?;
         for entry in entries {
-            let entry = entry.map_err(Trouble::file("list", &directory))?;
-            let kind = entry.file_type().map_err(Trouble::file("stat", &directory))?;
+            let entry = entry.map_err(Error::file("list", &directory))?;
+            let kind = entry.file_type().map_err(Error::file("stat", &directory))?;
             if kind.is_dir() {
                 waiting.push(entry.path());
             } else if kind.is_file() {
@@ -44,6 +44,6 @@ fn open_and(path: &Path, visit: &mut dyn FnMut(&Path, &File) -> Result<()>) -> R
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).unwrap_or(0);
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = opened.map_err(Trouble::file("open", path))?;
+    let file = opened.map_err(Error::file("open", path))?;
     visit(path, &file)
 }

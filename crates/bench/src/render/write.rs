@@ -5,9 +5,9 @@ use std::path::Path;
 use super::html::{all_plots, html};
 use super::plot::Place;
 use super::summary::summarise;
+use crate::error::{Error, Result};
 use crate::publish::Publisher;
 use crate::session::Results;
-use crate::trouble::{Result, Trouble};
 
 /// Checks that a report can be written into a directory, which is created if it does not exist.
 ///
@@ -29,7 +29,7 @@ pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
     let report = Publisher::new(folder)?;
     let json = results
         .to_json()
-        .map_err(|error| Trouble::file("write", &folder.join("results.json"))(error.into()))?;
+        .map_err(|error| Error::file("write", &folder.join("results.json"))(error.into()))?;
     report.write("results.json", &json)?;
     for (index, case) in results.cases.iter().enumerate() {
         let summary = summarise(results, case);

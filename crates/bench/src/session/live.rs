@@ -13,13 +13,13 @@ use super::calls::{CallCounter, Calls};
 use super::options::{CacheState, CaseSpec};
 use super::results::{Fault, Measurement};
 use super::runner::{Attempt, Check, Runner};
+use crate::error::{Error, Result};
 use crate::measure::{
     CacheUse, Cut, Execution, HotFile, Limits, Watch, cached_pages, execute, preread, pressure,
     touch_memory,
 };
 use crate::scenario::Work;
 use crate::tool::Tool;
-use crate::trouble::{Result, Trouble};
 use crate::workspace::{GroundFacts, Site, Workspace};
 
 /// Runs the tools of one case.
@@ -162,7 +162,7 @@ impl LiveRunner<'_> {
             );
         }
         match watch.cut() {
-            Some(Cut::Interrupted) => return Err(Trouble::Interrupted),
+            Some(Cut::Interrupted) => return Err(Error::Interrupted),
             Some(Cut::TimedOut) => return Ok(Attempt::Failed(Fault::TimedOut)),
             None => {}
         }
@@ -206,8 +206,8 @@ fn parent(path: &Path) -> &Path {
 
 /// Syncs the file system that holds a directory.
 fn sync(folder: &Path) -> Result<()> {
-    let opened = File::open(folder).map_err(Trouble::file("open", folder))?;
-    syncfs(&opened).map_err(Trouble::call("sync", folder))
+    let opened = File::open(folder).map_err(Error::file("open", folder))?;
+    syncfs(&opened).map_err(Error::call("sync", folder))
 }
 
 fn add(measured: &mut Measurement, execution: &Execution) {
@@ -244,7 +244,7 @@ fn fault_of(execution: &Execution) -> Option<Fault> {
 /// comparison detects a tool that removed the source.
 fn pages_after(root: &Path, interrupt: &AtomicBool) -> Result<Option<u64>> {
     match cached_pages(root, interrupt) {
-        Err(Trouble::Interrupted) => Err(Trouble::Interrupted),
+        Err(Error::Interrupted) => Err(Error::Interrupted),
         counted => Ok(counted.ok().flatten()),
     }
 }

@@ -12,10 +12,10 @@ use super::options::{BenchOptions, CaseSpec};
 use super::results::{Case, FORMAT, Overhead, Results};
 use super::runner::Runner as _;
 use super::schedule::{Plan, run_case};
+use crate::error::{Error, Result};
 use crate::measure::{HotFile, Limits, Watch, execute};
 use crate::stats::median;
 use crate::tool::Template;
-use crate::trouble::{Result, Trouble};
 use crate::workspace::{
     Backing, DirectoryWorkspace, FileSystem, GroundSpec, ImageWorkspace, RAM, Scratch,
     TmpfsWorkspace, Workspace, hide_mounts, sweep,
@@ -185,7 +185,7 @@ fn make_ground(spec: &GroundSpec) -> Result<Box<dyn Workspace>> {
         }
         GroundSpec::Fresh { target: FileSystem::Tmpfs, .. }
         | GroundSpec::Fresh { source: Some(FileSystem::Tmpfs), .. } => {
-            return Err(Trouble::Unfit("tmpfs cannot be one of a pair of file systems"));
+            return Err(Error::Unfit("tmpfs cannot be one of a pair of file systems"));
         }
         GroundSpec::Fresh { target, source, backing } => {
             let base = match backing {
@@ -224,7 +224,7 @@ fn overhead(interrupt: &AtomicBool) -> Result<Option<Overhead>> {
         executions
     });
     if interrupt.load(Ordering::Relaxed) {
-        return Err(Trouble::Interrupted);
+        return Err(Error::Interrupted);
     }
     let walls: Vec<f64> =
         executions.iter().map(|run: &crate::measure::Execution| run.wall.as_secs_f64()).collect();

@@ -2,8 +2,8 @@
 
 use super::calls::{CallCounter, Calls};
 use super::results::{Fault, Measurement};
+use crate::error::Result;
 use crate::tool::Tool;
-use crate::trouble::Result;
 use crate::workspace::GroundFacts;
 
 /// How the result of a run is checked.

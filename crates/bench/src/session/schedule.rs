@@ -12,9 +12,9 @@ use super::monitor::{Event, Monitor};
 use super::options::Rounds;
 use super::results::{Run, ToolFault};
 use super::runner::{Attempt, Check, Runner};
+use crate::error::{Error, Result};
 use crate::stats::{Random, VALUES_MIN};
 use crate::tool::Tool;
-use crate::trouble::{Result, Trouble};
 
 /// Minimum number of rounds, even after the time limit: fewer give no interval.
 const ROUNDS_MIN: u32 = VALUES_MIN as u32;
@@ -42,7 +42,7 @@ pub struct CaseRuns {
     /// The system calls of tools.
     pub calls: Vec<(String, Calls)>,
     /// The error that ended the case; earlier measurements are valid.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Error>,
 }
 
 /// Runs all rounds of one case. Always removes the runner's workspace at the end.
@@ -157,7 +157,7 @@ impl Progress<'_> {
     }
 
     fn go_on(&self) -> Result<()> {
-        if self.interrupt.load(Ordering::Relaxed) { Err(Trouble::Interrupted) } else { Ok(()) }
+        if self.interrupt.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     fn failed(&self, tool: &Tool) -> bool {

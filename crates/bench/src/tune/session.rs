@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::profile::{Profile, profiles};
+use crate::error::{Error, Result};
 use crate::scenario::{Scenario, Work};
 use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
 use crate::stats::VALUES_MIN;
 use crate::tool::{Found, Group, Template, Tool};
-use crate::trouble::{Result, Trouble};
 use crate::workspace::GroundSpec;
 
 /// The default scenarios of a tuning session: one kind of files for each decision that haul takes
@@ -75,7 +75,7 @@ pub fn tune_session(options: &TuneOptions) -> Result<BenchOptions> {
     let mut cases = Vec::new();
     for scenario in &options.scenarios {
         if scenario.work == Work::Delete {
-            return Err(Trouble::Unfit("a profile has no settings for deletion"));
+            return Err(Error::Unfit("a profile has no settings for deletion"));
         }
         let mut tools = options.haul.tools(scenario.work, Group::Usual);
         for series in [Group::Methods, Group::Jobs] {

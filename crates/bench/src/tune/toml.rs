@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::{Choice, Profile};
+use crate::error::Result;
 use crate::publish::Publisher;
 use crate::stats::Ratio;
-use crate::trouble::Result;
 
 /// Returns the name of the profile's file for a pair of file systems: `xfs--ext4.toml`.
 #[must_use]

@@ -8,9 +8,9 @@ use super::scratch::Scratch;
 use super::space::{copy_bytes, folder_space};
 use super::spec::{ColdMeans, GroundFacts};
 use super::{Site, Workspace};
+use crate::error::{Error, Result};
 use crate::measure::{Device, cached_pages, drop_caches, evict};
 use crate::scenario::{Scenario, Work};
-use crate::trouble::{Result, Trouble};
 
 /// The warning that a file system in use distorts results.
 const WARNING: &str = "Runs share one file system that was used before: freed inodes, fragments and \
@@ -84,7 +84,7 @@ impl Workspace for DirectoryWorkspace {
         if scenario.work != Work::Delete {
             self.scratch.record("corpus")?;
             let made = scenario.recipe.generate(&self.scratch.link("corpus"));
-            made.map_err(Trouble::corpus(&self.scratch.inside("corpus")))?;
+            made.map_err(Error::corpus(&self.scratch.inside("corpus")))?;
         }
         self.scenario = Some(scenario.clone());
         Ok(())
@@ -92,7 +92,7 @@ impl Workspace for DirectoryWorkspace {
 
     fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the workspace was not prepared"));
+            return Err(Error::Unfit("the workspace was not prepared"));
         };
         if (self.kept.len() as u64 + 1) * self.copy_bytes > self.kept_bytes_max {
             self.remove_kept()?;
@@ -108,7 +108,7 @@ impl Workspace for DirectoryWorkspace {
             Work::Delete => {
                 let tree = folder.join("corpus");
                 let through = self.scratch.link(&name).join("corpus");
-                scenario.recipe.generate(&through).map_err(Trouble::corpus(&tree))?;
+                scenario.recipe.generate(&through).map_err(Error::corpus(&tree))?;
                 (tree.clone(), tree)
             }
             Work::CopyTree | Work::CopyFile => {

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use super::helper::helper;
 use super::scratch::{Mountable, Scratch};
 use super::spec::{Backing, FileSystem};
+use crate::error::{Error, Result};
 use crate::scenario::Volume;
-use crate::trouble::{Result, Trouble};
 
 /// The smallest image: XFS needs 300 MiB, and btrfs works poorly below a few GiB. The image is
 /// sparse.
@@ -57,7 +57,7 @@ pub(super) fn make_image(
 ) -> Result<()> {
     let file = scratch.create_file(name)?;
     let extended = file.set_len(room.image_bytes());
-    extended.map_err(Trouble::file("extend", &scratch.inside(name)))?;
+    extended.map_err(Error::file("extend", &scratch.inside(name)))?;
     drop(file);
     let shown = scratch.link(name).into_os_string();
     let arguments: Vec<std::ffi::OsString> = match kind {
@@ -74,7 +74,7 @@ pub(super) fn make_image(
         ],
         FileSystem::Xfs => vec!["-q".into(), "-f".into(), shown],
         FileSystem::Btrfs => vec!["-q".into(), "-f".into(), shown],
-        FileSystem::Tmpfs => return Err(Trouble::Unfit("tmpfs has no image")),
+        FileSystem::Tmpfs => return Err(Error::Unfit("tmpfs has no image")),
     };
     helper(&format!("mkfs.{kind}"), &arguments).map(|_| ())
 }
@@ -89,34 +89,34 @@ pub(super) fn copy_image(
     let to = scratch.create_file(target)?;
     let (link, source, target) =
         (scratch.link(source), &scratch.inside(source), &scratch.inside(target));
-    let mut from = File::open(link).map_err(Trouble::file("open", source))?;
-    let size = from.metadata().map_err(Trouble::file("stat", source))?.len();
-    to.set_len(size).map_err(Trouble::file("extend", target))?;
+    let mut from = File::open(link).map_err(Error::file("open", source))?;
+    let size = from.metadata().map_err(Error::file("stat", source))?.len();
+    to.set_len(size).map_err(Error::file("extend", target))?;
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut at = 0;
     while at < size {
         let start = match rustix::fs::seek(&from, Seek::Data(at)) {
             Ok(start) => start,
             Err(Errno::NXIO) => break,
-            Err(errno) => return Err(Trouble::file("find data in", source)(errno.into())),
+            Err(errno) => return Err(Error::file("find data in", source)(errno.into())),
         };
         let end = rustix::fs::seek(&from, Seek::Hole(start))
-            .map_err(|errno| Trouble::file("find holes in", source)(errno.into()))?;
-        from.seek(SeekFrom::Start(start)).map_err(Trouble::file("read", source))?;
+            .map_err(|errno| Error::file("find holes in", source)(errno.into()))?;
+        from.seek(SeekFrom::Start(start)).map_err(Error::file("read", source))?;
         at = start;
         while at < end {
             let wanted = usize::try_from(end - at).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let chunk = buffer.get_mut(..wanted).unwrap_or_default();
-            from.read_exact(chunk).map_err(Trouble::file("read", source))?;
-            to.write_all_at(chunk, at).map_err(Trouble::file("write", target))?;
+            from.read_exact(chunk).map_err(Error::file("read", source))?;
+            to.write_all_at(chunk, at).map_err(Error::file("write", target))?;
             at += wanted as u64;
         }
     }
     if *backing != Backing::Ram {
         // Otherwise the disk would still be busy with the copy, and the cache full of it.
-        fsync(&to).map_err(Trouble::call("sync", target))?;
+        fsync(&to).map_err(Error::call("sync", target))?;
         for (file, path) in [(&from, source), (&to, target)] {
-            fadvise(file, 0, 0, Advice::DontNeed).map_err(Trouble::call("advise on", path))?;
+            fadvise(file, 0, 0, Advice::DontNeed).map_err(Error::call("advise on", path))?;
         }
     }
     Ok(())

@@ -11,9 +11,9 @@ use super::scratch::Scratch;
 use super::space::image_space;
 use super::spec::{Backing, FileSystem, GroundFacts};
 use super::{Site, Workspace};
+use crate::error::{Error, Result};
 use crate::measure::Device;
 use crate::scenario::{Scenario, Work};
-use crate::trouble::{Result, Trouble};
 
 /// A workspace of images in a scratch directory.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl ImageWorkspace {
         self.mount("template.img", "target", kind, MountAccess::ReadWrite)?;
         let root = self.points.inside("target").join("corpus");
         let through = self.points.link("target").join("corpus");
-        let generated = scenario.recipe.generate(&through).map_err(Trouble::corpus(&root));
+        let generated = scenario.recipe.generate(&through).map_err(Error::corpus(&root));
         self.points.unmount_all()?;
         generated.map(|_| ())
     }
@@ -78,7 +78,7 @@ impl ImageWorkspace {
 impl Workspace for ImageWorkspace {
     fn prepare(&mut self, scenario: &Scenario, _interrupt: &AtomicBool) -> Result<()> {
         if self.source.is_some() && scenario.work == Work::Delete {
-            return Err(Trouble::Unfit("a deletion takes place on one file system, not on a pair"));
+            return Err(Error::Unfit("a deletion takes place on one file system, not on a pair"));
         }
         let volume = scenario.volume();
         image_space(self.scratch.path(), &self.backing, volume)?.require()?;
@@ -99,7 +99,7 @@ impl Workspace for ImageWorkspace {
 
     fn fresh(&mut self, interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the workspace was not prepared"));
+            return Err(Error::Unfit("the workspace was not prepared"));
         };
         let target_point = self.points.inside("target");
         let mut corpus = target_point.join("corpus");
@@ -112,7 +112,7 @@ impl Workspace for ImageWorkspace {
         }
         copy_image(&mut self.scratch, template, "run.img", &self.backing)?;
         if interrupt.load(Ordering::Relaxed) {
-            return Err(Trouble::Interrupted);
+            return Err(Error::Interrupted);
         }
         self.mount("run.img", "target", self.target, MountAccess::ReadWrite)?;
         let mount = mount_of(&target_point)?;

@@ -33,9 +33,9 @@ pub use sweep::{Swept, sweep};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::error::Result;
 use crate::measure::Device;
 use crate::scenario::Scenario;
-use crate::trouble::Result;
 
 /// The directory of a file system in memory.
 pub(crate) const RAM: &str = "/dev/shm";

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use haul_sys::process::unshare_mounts;
 
 use super::helper::helper;
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// One line of the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +32,20 @@ pub(crate) struct Mount {
 /// disappear with the namespace.
 pub(crate) fn hide_mounts() -> Result<()> {
     let root = Path::new("/");
-    unshare_mounts().map_err(Trouble::call("make a mount namespace at", root))?;
+    unshare_mounts().map_err(Error::call("make a mount namespace at", root))?;
     helper("mount", &["--make-rprivate", "/"]).map(|_| ())
 }
 
 /// Returns all mounts in the namespace of this thread, in the order of their creation.
 pub(crate) fn mounts() -> Result<Vec<Mount>> {
     let path = Path::new("/proc/thread-self/mountinfo");
-    let text = fs::read(path).map_err(Trouble::file("read", path))?;
+    let text = fs::read(path).map_err(Error::file("read", path))?;
     Ok(text.split(|byte| *byte == b'\n').filter_map(parse_line).collect())
 }
 
 /// Returns the mount that a path is on.
 pub(crate) fn mount_of(path: &Path) -> Result<Option<Mount>> {
-    let path = path.canonicalize().map_err(Trouble::file("resolve", path))?;
+    let path = path.canonicalize().map_err(Error::file("resolve", path))?;
     // Of two mounts on one point the later one hides the earlier one, and `max_by_key` returns the
     // last of equals.
     let over = mounts()?.into_iter().filter(|mount| path.starts_with(&mount.point));

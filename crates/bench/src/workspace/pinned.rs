@@ -16,7 +16,7 @@ use haul_sys::fs::{
 };
 use rustix::io::Errno;
 
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
@@ -33,14 +33,14 @@ pub(super) struct Pinned {
 
 /// Converts a name to a C string.
 pub(super) fn c_name(name: impl Into<Vec<u8>>) -> Result<CString> {
-    CString::new(name).map_err(|_| Trouble::Unfit("a name has a zero byte in it"))
+    CString::new(name).map_err(|_| Error::Unfit("a name has a zero byte in it"))
 }
 
 /// Opens a directory that the user named, also through a symbolic link.
 fn open_named(path: &Path) -> Result<OwnedFd> {
     let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let name = c_name(shown.as_os_str().as_encoded_bytes())?;
-    open_directory(CWD, &name, Follow::Yes).map_err(Trouble::call("open", shown))
+    open_directory(CWD, &name, Follow::Yes).map_err(Error::call("open", shown))
 }
 
 impl Pinned {
@@ -52,16 +52,16 @@ impl Pinned {
         let parent = open_named(path.parent().unwrap_or(Path::new("")))?;
         match mkdirat(&parent, &name, 0o700) {
             Err(error) if error.errno == Errno::EXIST => return Ok(None),
-            made => made.map_err(Trouble::call("create", &path))?,
+            made => made.map_err(Error::call("create", &path))?,
         }
         let folder = open_directory(&parent, &name, Follow::No);
-        let folder = folder.map_err(Trouble::call("open", &path))?;
+        let folder = folder.map_err(Error::call("open", &path))?;
         let pinned = Pinned { path, parent, name, folder };
         // A user who may rename entries of the parent directory can have replaced it. In that case
         // the owner is checked; otherwise no check is needed, and some file systems report false
         // owners.
         if !pinned.is_own()? && !pinned.is_safe_from_renames()? || !pinned.names()?.is_empty() {
-            return Err(Trouble::Exchanged(pinned.path));
+            return Err(Error::Exchanged(pinned.path));
         }
         Ok(Some(pinned))
     }
@@ -71,13 +71,13 @@ impl Pinned {
         let path = base.join(os(name));
         let parent = open_named(base)?;
         let folder = open_directory(&parent, name, Follow::No);
-        let folder = folder.map_err(Trouble::call("open", &path))?;
+        let folder = folder.map_err(Error::call("open", &path))?;
         Ok(Pinned { path, parent, name: name.to_owned(), folder })
     }
 
     /// Opens a directory that the user named.
     pub(super) fn named(path: &Path) -> Result<Pinned> {
-        let real = path.canonicalize().map_err(Trouble::file("resolve", path))?;
+        let real = path.canonicalize().map_err(Error::file("resolve", path))?;
         let name = real.file_name().map_or(b".".as_slice(), |name| name.as_encoded_bytes());
         let name = c_name(name)?;
         let pinned = Pinned::open(real.parent().unwrap_or(&real), &name)?;
@@ -99,7 +99,7 @@ impl Pinned {
     }
 
     pub(super) fn stat(&self) -> Result<Stat> {
-        fstat(&self.folder).map_err(Trouble::call("stat", &self.path))
+        fstat(&self.folder).map_err(Error::call("stat", &self.path))
     }
 
     /// Returns whether this user owns the directory.
@@ -110,24 +110,23 @@ impl Pinned {
     /// Returns whether only this user may enter the directory, and no file system is mounted on it.
     pub(super) fn is_private(&self) -> Result<bool> {
         let stat = self.stat()?;
-        let mount = |directory: &OwnedFd| {
-            mount_id(directory, c"").map_err(Trouble::call("stat", &self.path))
-        };
+        let mount =
+            |directory: &OwnedFd| mount_id(directory, c"").map_err(Error::call("stat", &self.path));
         Ok(is_own(&stat) && !others_may(&stat) && mount(&self.folder)? == mount(&self.parent)?)
     }
 
     /// Returns whether no other user can rename entries of the parent directory.
     fn is_safe_from_renames(&self) -> Result<bool> {
-        let around = fstat(&self.parent).map_err(Trouble::call("stat", &self.path))?;
+        let around = fstat(&self.parent).map_err(Error::call("stat", &self.path))?;
         Ok(keeps_names(&around))
     }
 
     /// Returns whether no other user can redirect the path of this directory.
     pub(super) fn has_safe_path(&self) -> Result<bool> {
-        let path = self.path.canonicalize().map_err(Trouble::file("resolve", &self.path))?;
+        let path = self.path.canonicalize().map_err(Error::file("resolve", &self.path))?;
         for above in path.ancestors().skip(1) {
             let name = c_name(above.as_os_str().as_encoded_bytes())?;
-            let stat = statat(CWD, &name).map_err(Trouble::call("stat", above))?;
+            let stat = statat(CWD, &name).map_err(Error::call("stat", above))?;
             if !keeps_names(&stat) {
                 return Ok(false);
             }
@@ -137,10 +136,10 @@ impl Pinned {
 
     /// Lists the entries of the directory.
     pub(super) fn names(&self) -> Result<Vec<CString>> {
-        let cannot = |errno: Errno| Trouble::file("list", &self.path)(errno.into());
+        let cannot = |errno: Errno| Error::file("list", &self.path)(errno.into());
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.folder).map_err(cannot)? {
-            let entry = entry.map_err(|errno| Trouble::file("list", &self.path)(errno.into()))?;
+            let entry = entry.map_err(|errno| Error::file("list", &self.path)(errno.into()))?;
             if entry.file_name() != c"." && entry.file_name() != c".." {
                 names.push(entry.file_name().to_owned());
             }
@@ -156,14 +155,14 @@ impl Pinned {
         if found.is_empty() {
             return Ok(());
         }
-        Err(Trouble::ForeignFolder { path: self.path.clone(), found })
+        Err(Error::ForeignFolder { path: self.path.clone(), found })
     }
 
     /// Creates a file that only its owner may open.
     pub(super) fn create_file(&self, name: &CStr) -> Result<File> {
         let path = self.path.join(os(name));
         let how = OpenHow { access: Access::ReadWrite, ..OpenHow::new_file(0o600) };
-        let file = openat(&self.folder, name, how).map_err(Trouble::call("create", &path))?;
+        let file = openat(&self.folder, name, how).map_err(Error::call("create", &path))?;
         Ok(File::from(file))
     }
 
@@ -186,7 +185,7 @@ impl Pinned {
         match remove_entry(self.folder.as_fd(), name) {
             Err(failure) if failure.errno != Errno::NOENT.raw_os_error() => {
                 let path = self.path.join(os(name));
-                Err(Trouble::corpus(&path)(failure))
+                Err(Error::corpus(&path)(failure))
             }
             _ => Ok(()),
         }
@@ -194,11 +193,11 @@ impl Pinned {
 
     /// Removes the directory itself, if it is empty and the name still refers to it.
     pub(super) fn remove_folder(&self) -> Result<()> {
-        let named = statat(&self.parent, &self.name).map_err(Trouble::call("stat", &self.path))?;
+        let named = statat(&self.parent, &self.name).map_err(Error::call("stat", &self.path))?;
         if !named.same_file(&self.stat()?) {
-            return Err(Trouble::Exchanged(self.path.clone()));
+            return Err(Error::Exchanged(self.path.clone()));
         }
-        rmdirat(&self.parent, &self.name).map_err(Trouble::call("remove", &self.path))
+        rmdirat(&self.parent, &self.name).map_err(Error::call("remove", &self.path))
     }
 }
 

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::pinned::{Pinned, c_name};
 use super::record::{MARKER_NAME, Owner, PREFIX, RANDOM_LETTERS, Record};
 use super::sweep::{Found, empty, examine, own_folders, sweep};
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// A file system that is briefly busy (an indexer, a late close) is free after a fraction of a
 /// second; a longer wait would not help.
@@ -53,12 +53,12 @@ pub(super) struct Mountable<'a> {
 impl Scratch {
     /// Creates a directory with a new name in `base`.
     pub(crate) fn create(base: &Path) -> Result<Scratch> {
-        let number = random::<4>().map_err(Trouble::call("find a name in", base))?;
+        let number = random::<4>().map_err(Error::call("find a name in", base))?;
         let (process, end) = (std::process::id(), u32::from_ne_bytes(number));
         let path = base.join(format!("{PREFIX}{process}-{end:0RANDOM_LETTERS$x}"));
         match Pinned::make(path.clone())? {
             Some(pinned) => Scratch::mark(pinned),
-            None => Err(Trouble::file("create", &path)(Errno::EXIST.into())),
+            None => Err(Error::file("create", &path)(Errno::EXIST.into())),
         }
     }
 
@@ -70,13 +70,13 @@ impl Scratch {
         }
         match examine(Pinned::named(path)?)? {
             Found::Stale(stale) => return Scratch::mark(stale.empty()?),
-            Found::Busy { pid } => return Err(Trouble::BusyFolder { path: path.to_owned(), pid }),
+            Found::Busy { pid } => return Err(Error::BusyFolder { path: path.to_owned(), pid }),
             Found::Foreign => {}
         }
         let _removed = sweep(path);
         for (path, found) in own_folders(path) {
             if let Found::Busy { pid } = found {
-                return Err(Trouble::BusyFolder { path, pid });
+                return Err(Error::BusyFolder { path, pid });
             }
         }
         Pinned::named(path)?.refuse_others(|_| false)?;
@@ -90,7 +90,7 @@ impl Scratch {
         let mut marker = pinned.create_file(MARKER_NAME)?;
         // On file systems without locks, the process id shows that the directory is in use.
         let _locked = try_lock(&marker);
-        marker.write_all(text.as_bytes()).map_err(Trouble::file("write", &path))?;
+        marker.write_all(text.as_bytes()).map_err(Error::file("write", &path))?;
         Ok(Scratch { pinned, marker, names: Vec::new(), mounts: Vec::new(), removed: false })
     }
 
@@ -121,7 +121,7 @@ impl Scratch {
         if !self.names.contains(&call_name) {
             let line = Record::line(name);
             let written = self.marker.write_all(line.as_bytes());
-            written.map_err(Trouble::file("write", &self.inside(super::MARKER)))?;
+            written.map_err(Error::file("write", &self.inside(super::MARKER)))?;
             self.names.push(call_name.clone());
         }
         Ok(call_name)
@@ -144,7 +144,7 @@ impl Scratch {
     pub(super) fn make_folder(&mut self, name: &str) -> Result<()> {
         let call_name = self.record(name)?;
         let made = mkdirat(self.pinned.folder(), &call_name, 0o700);
-        made.map_err(Trouble::call("create", &self.inside(name)))
+        made.map_err(Error::call("create", &self.inside(name)))
     }
 
     /// Removes an entry and everything below it; a missing entry is not an error.
@@ -156,15 +156,15 @@ impl Scratch {
     pub(super) fn mount(&mut self, point: &str, what: Mountable<'_>) -> Result<()> {
         let path = self.inside(point);
         match self.make_folder(point) {
-            Err(Trouble::Call { error, .. }) if error.errno == Errno::EXIST => {}
+            Err(Error::Call { error, .. }) if error.errno == Errno::EXIST => {}
             made => made?,
         }
         let (name, folder) = (c_name(point)?, self.pinned.folder());
-        let on = open_directory(folder, &name, Follow::No).map_err(Trouble::call("open", &path))?;
+        let on = open_directory(folder, &name, Follow::No).map_err(Error::call("open", &path))?;
         let (source, file_system) = (c_name(what.source)?, c_name(what.file_system)?);
         mount_on(&on, &source, &file_system, what.access, what.options)
-            .map_err(Trouble::call("mount something on", &path))?;
-        let id = mount_id(folder, &name).map_err(Trouble::call("stat", &path));
+            .map_err(Error::call("mount something on", &path))?;
+        let id = mount_id(folder, &name).map_err(Error::call("stat", &path));
         // It is recorded even if its mount id is unknown, so that it is unmounted in any case.
         self.mounts.push((name, id.as_ref().ok().copied().flatten()));
         id.map(|_| ())
@@ -174,9 +174,9 @@ impl Scratch {
     pub(super) fn unmount_all(&mut self) -> Result<()> {
         while let Some((name, id)) = self.mounts.last() {
             let path = self.inside(&name.to_string_lossy());
-            let now = mount_id(self.pinned.folder(), name).map_err(Trouble::call("stat", &path))?;
+            let now = mount_id(self.pinned.folder(), name).map_err(Error::call("stat", &path))?;
             if id.is_some() && now != *id {
-                return Err(Trouble::Exchanged(path));
+                return Err(Error::Exchanged(path));
             }
             let mut last = unmount_at(self.pinned.folder(), name);
             for _ in 1..UNMOUNT_TRIES {
@@ -186,7 +186,7 @@ impl Scratch {
                 std::thread::sleep(UNMOUNT_WAIT);
                 last = unmount_at(self.pinned.folder(), name);
             }
-            last.map_err(Trouble::call("unmount", &path))?;
+            last.map_err(Error::call("unmount", &path))?;
             self.mounts.pop();
         }
         Ok(())

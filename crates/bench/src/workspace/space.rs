@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::spec::{Backing, GroundSpec};
+use crate::error::{Error, Result};
 use crate::scenario::{Scenario, Volume};
-use crate::trouble::{Result, Trouble};
 
 /// How many copies of the corpus must fit if file systems are images: a template, a source, a
 /// target, and in memory the latter two again in the page cache of the mounted file system.
@@ -36,11 +36,11 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// [`Trouble::NoSpace`].
+    /// [`Error::NoSpace`].
     pub fn require(self) -> Result<()> {
         let Space { path, needed_bytes, available_bytes } = self;
         if needed_bytes > available_bytes {
-            return Err(Trouble::NoSpace { path, needed_bytes, available_bytes });
+            return Err(Error::NoSpace { path, needed_bytes, available_bytes });
         }
         Ok(())
     }
@@ -97,7 +97,6 @@ pub(super) fn image_space(path: &Path, backing: &Backing, volume: Volume) -> Res
 /// Returns how many bytes an ordinary user may still write.
 fn available_bytes(path: &Path) -> Result<u64> {
     let space = rustix::fs::statvfs(path);
-    let space =
-        space.map_err(|errno| Trouble::file("read the free space of", path)(errno.into()))?;
+    let space = space.map_err(|errno| Error::file("read the free space of", path)(errno.into()))?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }

@@ -15,7 +15,7 @@ use haul_sys::fs::try_lock;
 use super::helper::helper;
 use super::pinned::Pinned;
 use super::record::{MARKER_NAME, Record, is_folder_name};
-use crate::trouble::{Result, Trouble};
+use crate::error::{Error, Result};
 
 /// A marker takes a line for each run of one case, and no case has a million.
 const MARKER_BYTES_MAX: u64 = 16 << 20;
@@ -104,7 +104,7 @@ pub struct Swept {
     /// The directory.
     pub path: PathBuf,
     /// Why it could not be removed, if it still exists.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Error>,
 }
 
 /// Removes the directories that this user's killed runs left in `base`, and returns them. A

@@ -8,8 +8,8 @@ use super::mounts::mount_of;
 use super::scratch::{Mountable, Scratch};
 use super::spec::GroundFacts;
 use super::{Site, Workspace};
+use crate::error::{Error, Result};
 use crate::scenario::{Scenario, Work};
-use crate::trouble::{Result, Trouble};
 
 /// A workspace on tmpfs in a scratch directory.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Workspace for TmpfsWorkspace {
 
     fn fresh(&mut self, _interrupt: &AtomicBool) -> Result<Site> {
         let Some(scenario) = self.scenario.clone() else {
-            return Err(Trouble::Unfit("the workspace was not prepared"));
+            return Err(Error::Unfit("the workspace was not prepared"));
         };
         let what = Mountable {
             source: "tmpfs",
@@ -52,7 +52,7 @@ impl Workspace for TmpfsWorkspace {
         }
         let corpus = point.join("corpus");
         let through = self.scratch.link("target").join("corpus");
-        scenario.recipe.generate(&through).map_err(Trouble::corpus(&corpus))?;
+        scenario.recipe.generate(&through).map_err(Error::corpus(&corpus))?;
         Ok(Site {
             target: match scenario.work {
                 Work::Delete => corpus.clone(),
@@ -64,7 +64,7 @@ impl Workspace for TmpfsWorkspace {
     }
 
     fn cool(&mut self, _site: &Site, _interrupt: &AtomicBool) -> Result<Option<u64>> {
-        Err(Trouble::Unfit("tmpfs is never cold: it is the page cache"))
+        Err(Error::Unfit("tmpfs is never cold: it is the page cache"))
     }
 
     fn facts(&self) -> GroundFacts {

@@ -6,9 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use haul_bench::{
-    BenchOptions, Found, Results, Services, Trouble, discover, render, run as measure,
-};
+use haul_bench::{BenchOptions, Error, Found, Results, Services, discover, render, run as measure};
 use haul_sys::process::{die_by, hear_stop, stop_signal};
 
 use super::bench_calls::Tracer;
@@ -125,7 +123,7 @@ pub(super) fn end(output: &Output, done: haul_bench::Result<bool>) -> ExitCode {
     if complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn tell(output: &Output, trouble: &Trouble) {
+fn tell(output: &Output, trouble: &Error) {
     output.error(&trouble.to_string());
     if let Some(hint) = trouble.hint() {
         output.error(&format!("hint: {hint}"));

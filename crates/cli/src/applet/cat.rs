@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_io::fully::again;
-use haul_io::stream::{NEVER, Passing, PipePages, Side, Trouble, pass, write_all};
+use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
 use haul_sys::process::{Standard, was_closed};
@@ -237,6 +237,6 @@ fn format_all(
         shown.clear();
         formatter.feed(buffer.get(..filled).unwrap_or(&[]), &mut shown);
         write_all(target, &shown, &NEVER)
-            .map_err(|trouble: Trouble| Failed::Output(trouble.to_string()))?;
+            .map_err(|trouble: StreamError| Failed::Output(trouble.to_string()))?;
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use haul_engine::leftover::{AGE_SECONDS, Deed, Found, Moves, clean};
+use haul_engine::stale::{AGE_SECONDS, Found, Mode, Moves, clean};
 
 use super::common::{print_and_end, usage_error};
 use crate::escape::quote;
@@ -78,12 +78,12 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(words) => words,
         Err(usage) => return usage_error(&output, &usage),
     };
-    let (mut deed, mut moves) = (Deed::Remove, Moves::Keep);
+    let (mut mode, mut moves) = (Mode::Remove, Moves::Keep);
     let (mut age_seconds, mut directories) = (AGE_SECONDS, Vec::new());
     for word in words {
         match word {
             Word::Operand(operand) => directories.push(operand),
-            Word::Option { id: Id::DryRun, .. } => deed = Deed::Tell,
+            Word::Option { id: Id::DryRun, .. } => mode = Mode::Tell,
             Word::Option { id: Id::Moves, .. } => moves = Moves::GiveUp,
             Word::Option { id: Id::OlderThan, value } => {
                 let word = value.unwrap_or_default();
@@ -103,24 +103,24 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     if directories.is_empty() {
         return usage_error(&output, &Usage("missing directory operand".to_owned()));
     }
-    sweep(&output, &directories, (deed, moves, age_seconds))
+    sweep(&output, &directories, (mode, moves, age_seconds))
 }
 
 fn sweep(
     output: &Output,
     directories: &[OsString],
-    (deed, moves, age): (Deed, Moves, i64),
+    (mode, moves, age): (Mode, Moves, i64),
 ) -> ExitCode {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age);
     let mut failed = false;
     for directory in directories {
         let Ok(directory) = CString::new(directory.as_bytes()) else { continue };
-        clean(&directory, latest, (deed, moves), &mut |path, found| {
+        clean(&directory, latest, (mode, moves), &mut |path, found| {
             let shown = quote(path);
-            match (found, deed) {
-                (Found::Leftover, Deed::Remove) => output.line(&format!("removed {shown}")),
-                (Found::Leftover, Deed::Tell) => output.line(&format!("would remove {shown}")),
+            match (found, mode) {
+                (Found::Leftover, Mode::Remove) => output.line(&format!("removed {shown}")),
+                (Found::Leftover, Mode::Tell) => output.line(&format!("would remove {shown}")),
                 (Found::InUse, _) => {
                     output.line(&format!("left {shown}: in use, or younger than {age} seconds"));
                 }

@@ -110,29 +110,29 @@ pub(crate) fn default_jobs() -> usize {
 }
 
 /// Why nothing is done.
-pub(crate) enum Trouble {
+pub(crate) enum CommandError {
     /// The command line makes no sense, and the help says what would.
     Usage(Usage),
     /// It makes sense, and cannot be done.
     Plain(String),
 }
 
-impl From<Usage> for Trouble {
-    fn from(usage: Usage) -> Trouble {
-        Trouble::Usage(usage)
+impl From<Usage> for CommandError {
+    fn from(usage: Usage) -> CommandError {
+        CommandError::Usage(usage)
     }
 }
 
 /// Refuses a command line that makes no sense.
-pub(crate) fn usage<T>(text: String) -> Result<T, Trouble> {
-    Err(Trouble::Usage(Usage(text)))
+pub(crate) fn usage<T>(text: String) -> Result<T, CommandError> {
+    Err(CommandError::Usage(Usage(text)))
 }
 
 /// Ends an applet that does nothing.
-pub(crate) fn refused(output: &Output, trouble: &Trouble) -> ExitCode {
+pub(crate) fn refused(output: &Output, trouble: &CommandError) -> ExitCode {
     match trouble {
-        Trouble::Usage(usage) => usage_error(output, usage),
-        Trouble::Plain(text) => {
+        CommandError::Usage(usage) => usage_error(output, usage),
+        CommandError::Plain(text) => {
             output.error(text);
             ExitCode::FAILURE
         }

@@ -38,7 +38,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
-/// Trouble, as with cmp and diff: 1 means that they differ.
+/// CommandError, as with cmp and diff: 1 means that they differ.
 const TROUBLE: u8 = 2;
 
 struct Settings {

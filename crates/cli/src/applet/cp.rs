@@ -11,7 +11,7 @@ use haul_engine::request::{
 };
 use haul_io::{Reflink, Sparse};
 
-use super::common::{self, Dash, ProgressWhen, Trouble, usage, usage_error};
+use super::common::{self, CommandError, Dash, ProgressWhen, usage, usage_error};
 use super::cp_help;
 use super::cp_options::{Id, OPTIONS};
 use super::cp_profile;
@@ -86,7 +86,7 @@ fn begin(
     output: &Output,
     (settings, arguments): (&Settings, &[OsString]),
     operands: &[OsString],
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, CommandError> {
     let request = request(settings, operands)?;
     let trust = &settings.trust;
     for (option, name) in [
@@ -95,7 +95,7 @@ fn begin(
         ("--journal", &trust.journal),
     ] {
         if let Some(name) = name {
-            list_place::refuse_made((option, name), &request).map_err(Trouble::Plain)?;
+            list_place::refuse_made((option, name), &request).map_err(CommandError::Plain)?;
         }
     }
     list_errors(output, settings, (&cp_retry::options(arguments), sources(settings, operands)))?;
@@ -120,9 +120,9 @@ fn begin(
 fn sum_file(
     trust: &trust_options::Trust,
     operands: &[OsString],
-) -> Result<Option<SumFile>, Trouble> {
+) -> Result<Option<SumFile>, CommandError> {
     let Some(name) = &trust.sum_file else { return Ok(None) };
-    SumFile::create(name, trust.algorithm(), operands).map(Some).map_err(Trouble::Plain)
+    SumFile::create(name, trust.algorithm(), operands).map(Some).map_err(CommandError::Plain)
 }
 
 /// Copies again what a list says, with the options of that run and those given now.
@@ -131,23 +131,23 @@ fn retry(
     (given, arguments): (&Settings, &[OsString]),
     file: &OsStr,
     operands: &[OsString],
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, CommandError> {
     if let Some(extra) = operands.first() {
         return usage(format!("extra operand {}", crate::escape::quote(extra.as_bytes())));
     }
     if given.trust.resume {
         return usage("--retry-failed cannot be combined with --resume".to_owned());
     }
-    let reading = cp_retry::list(file).map_err(Trouble::Plain)?;
+    let reading = cp_retry::list(file).map_err(CommandError::Plain)?;
     let mut words = reading.arguments.clone();
     words.extend(cp_retry::options(arguments));
-    let Command::Copy(settings, _) = read(&words).map_err(Trouble::Usage)? else {
-        return Err(Trouble::Plain("the list asks for nothing to be copied".to_owned()));
+    let Command::Copy(settings, _) = read(&words).map_err(CommandError::Usage)? else {
+        return Err(CommandError::Plain("the list asks for nothing to be copied".to_owned()));
     };
     if settings.dry_run || settings.preflight || given.dry_run || given.preflight {
         return usage("--retry-failed cannot be combined with --dry-run or --preflight".to_owned());
     }
-    let retry = cp_retry::plan(file, &reading, &settings.policy).map_err(Trouble::Plain)?;
+    let retry = cp_retry::plan(file, &reading, &settings.policy).map_err(CommandError::Plain)?;
     let sources: Vec<OsString> =
         reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
     list_errors(output, given, (&words, &sources))?;
@@ -186,10 +186,10 @@ fn list_errors(
     output: &Output,
     settings: &Settings,
     words: (&[OsString], &[OsString]),
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     match &settings.errors {
         None => Ok(()),
-        Some(file) => output.list_in(file, words).map_err(Trouble::Plain),
+        Some(file) => output.list_in(file, words).map_err(CommandError::Plain),
     }
 }
 
@@ -198,7 +198,7 @@ fn list_errors(
 pub(super) fn refusal(arguments: &[OsString]) -> Option<String> {
     match read(arguments) {
         Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
-            Err(Trouble::Usage(Usage(text)) | Trouble::Plain(text)) => Some(text),
+            Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Some(text),
             Ok(_) => None,
         },
         Ok(Command::Print(_)) => None,
@@ -440,15 +440,15 @@ impl Settings {
 }
 
 /// Turns settings and operands into a request.
-fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Trouble> {
+fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, CommandError> {
     let quote = |name: &OsStr| crate::escape::quote(name.as_bytes());
     if settings.requires_context && !common::has_selinux() {
-        return Err(Trouble::Plain(
+        return Err(CommandError::Plain(
             "cannot preserve security context without an SELinux-enabled kernel".to_owned(),
         ));
     }
     if settings.as_name && settings.into.is_some() {
-        return Err(Trouble::Plain(
+        return Err(CommandError::Plain(
             "cannot combine --target-directory (-t) and --no-target-directory (-T)".to_owned(),
         ));
     }
@@ -476,11 +476,11 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
     Ok(Request {
         sources,
         target: CString::new(target.as_bytes())
-            .map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))?,
+            .map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))?,
         form,
         policy,
         resources,
-        resume: settings.trust.request().map_err(Trouble::Plain)?,
+        resume: settings.trust.request().map_err(CommandError::Plain)?,
     })
 }
 
@@ -496,13 +496,13 @@ fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
     (policy, Resources { jobs, waiting_jobs, descriptors })
 }
 
-fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, Trouble> {
+fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> {
     let mut bytes = name.as_bytes();
     while settings.strip_slashes && bytes.len() > 1 && bytes.ends_with(b"/") {
         bytes = bytes.get(..bytes.len() - 1).unwrap_or(bytes);
     }
     // The kernel hands no argument with a NUL to a program; a caller's own list might.
-    CString::new(bytes).map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))
+    CString::new(bytes).map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))
 }
 
 /// How much is told; tells what there was to say about the command line.

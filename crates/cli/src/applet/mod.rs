@@ -27,7 +27,7 @@ mod mv;
 mod mv_help;
 mod mv_options;
 mod read;
-mod read_pour;
+mod read_direct_splice;
 mod rm;
 mod rm_help;
 mod rm_options;

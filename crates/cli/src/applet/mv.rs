@@ -5,10 +5,10 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_engine::relocate::{Across, Deed, Policy, Request, Unasked};
+use haul_engine::relocate::{Across, Mode, Policy, Request, Unasked};
 use haul_engine::request::{Existing, Order, Resources, TargetForm};
 
-use super::common::{self, ProgressWhen, Trouble, usage};
+use super::common::{self, CommandError, ProgressWhen, usage};
 use super::cp_help::version;
 use super::mv_help::help;
 use super::mv_options::{Id, OPTIONS};
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     begun.unwrap_or_else(|trouble| common::refused(&output, &trouble))
 }
 
-fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
+fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     let mut settings = Settings {
         policy: Policy {
             privileged: haul_sys::process::identity().uid == 0,
@@ -98,7 +98,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
 }
 
 impl Settings {
-    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Trouble> {
+    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), CommandError> {
         let policy = &mut self.policy;
         match id {
             Id::Backup => {
@@ -112,7 +112,7 @@ impl Settings {
             }
             // Without SELinux there is nothing to set, and GNU mv does not say so.
             Id::Context if common::has_selinux() => {
-                return Err(Trouble::Plain(
+                return Err(CommandError::Plain(
                     "setting an SELinux context is not supported; move without -Z and use \
                      restorecon"
                         .to_owned(),
@@ -122,7 +122,7 @@ impl Settings {
                 self.how.debug = true;
                 self.how.verbose = true;
             }
-            Id::Exchange => policy.deed = Deed::Exchange,
+            Id::Exchange => policy.mode = Mode::Exchange,
             Id::Force => self.clobber = Clobber::Yes,
             Id::Interactive => self.clobber = Clobber::Ask,
             Id::NoClobber => self.clobber = Clobber::No,
@@ -130,7 +130,9 @@ impl Settings {
             Id::NoTargetDirectory => self.as_name = true,
             Id::StripSlashes => self.strip_slashes = true,
             Id::TargetDirectory if self.into.is_some() => {
-                return Err(Trouble::Plain("multiple target directories specified".to_owned()));
+                return Err(CommandError::Plain(
+                    "multiple target directories specified".to_owned(),
+                ));
             }
             Id::TargetDirectory => self.into = value,
             Id::Update => policy.existing = common::update(value.as_deref())?,
@@ -146,7 +148,7 @@ impl Settings {
     }
 
     /// Settles what depends on several options together, after the operands are known to be right.
-    fn policy(&self) -> Result<Policy, Trouble> {
+    fn policy(&self) -> Result<Policy, CommandError> {
         let mut policy = self.policy.clone();
         if self.clobber == Clobber::No {
             policy.existing = Existing::Keep;
@@ -158,8 +160,8 @@ impl Settings {
         };
         if self.wants_backup {
             let keeps = matches!(policy.existing, Existing::Keep | Existing::KeepAndFail);
-            if keeps || policy.deed == Deed::Exchange {
-                return Err(Trouble::Usage(Usage(
+            if keeps || policy.mode == Mode::Exchange {
+                return Err(CommandError::Usage(Usage(
                     "cannot combine --backup with --exchange, -n, or --update=none-fail".to_owned(),
                 )));
             }
@@ -173,12 +175,12 @@ impl Settings {
 }
 
 /// Turns settings and operands into a request.
-fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Trouble> {
+fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, CommandError> {
     let quote = |name: &OsStr| quote(name.as_bytes());
     let (target, sources, form) = match (&settings.into, operands.split_last()) {
         (_, None) => return usage("missing file operand".to_owned()),
         (Some(_), _) if settings.as_name => {
-            return Err(Trouble::Plain(
+            return Err(CommandError::Plain(
                 "cannot combine --target-directory (-t) and --no-target-directory (-T)".to_owned(),
             ));
         }
@@ -195,7 +197,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Troubl
     };
     let c_string = |bytes: &[u8]| {
         // The kernel hands no argument with a NUL to a program.
-        CString::new(bytes).map_err(|_| Trouble::Plain("a name holds a NUL byte".to_owned()))
+        CString::new(bytes).map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))
     };
     let sources = sources.iter().map(|source| {
         let mut bytes = source.as_bytes();

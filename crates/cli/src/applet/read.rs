@@ -10,7 +10,7 @@ use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
     Block, NEVER, PIPE_BYTES, PassError, Passing, PipePages, ReadPlan, Reader, Side, Source,
-    Trouble, pass, write_all,
+    StreamError, pass, write_all,
 };
 use haul_sys::data::{seek_set, widen_pipe};
 use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
@@ -18,7 +18,7 @@ use haul_sys::process::Standard;
 
 use super::cp_help::options;
 use super::data_options::size_or_zero;
-use super::read_pour::Look;
+use super::read_direct_splice::Look;
 use super::stream_options::{
     self, Settings, StreamId, Tally, files, must_be_direct, refuse_own_output, shared,
 };
@@ -177,7 +177,7 @@ impl Stream<'_> {
             skip = 0;
         }
         let reader = Reader::new(source.clone(), self.plan(&source, skip)).map_err(input)?;
-        if let Some(told) = reader.told_bytes() {
+        if let Some(told) = reader.reported_bytes() {
             self.tally.expect(told);
         }
         if let Some(error) = reader.not_direct()
@@ -192,7 +192,7 @@ impl Stream<'_> {
         if self.may_pass(&source, &reader) {
             return self.pass(&source, &reader);
         }
-        let skip = if reader.told_bytes().is_none() { skip } else { 0 };
+        let skip = if reader.reported_bytes().is_none() { skip } else { 0 };
         self.pump(reader, skip, file)
     }
 
@@ -222,7 +222,7 @@ impl Stream<'_> {
 
     /// Tells whether the bytes need not come here at all.
     fn may_pass(&self, source: &Source, reader: &Reader) -> bool {
-        let is_own = matches!(source, Source::Own(_)) && reader.told_bytes().is_some();
+        let is_own = matches!(source, Source::Own(_)) && reader.reported_bytes().is_some();
         is_own && reader.is_plain() && self.is_blind()
     }
 
@@ -246,7 +246,7 @@ impl Stream<'_> {
         let passed =
             self.tally.waiting(Side::Target, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
         if reader.is_short(self.wanted.offset.saturating_add(passed?)) {
-            return Err(Failed::Input(Trouble::Shrank.to_string()));
+            return Err(Failed::Input(StreamError::Shrank.to_string()));
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl Stream<'_> {
                     self.deliver(&block, &mut seen)?;
                 }
                 // What ends it would again, so it is done once.
-                reader.pour(stdout.as_fd(), &mut look)?;
+                reader.direct_splice(stdout.as_fd(), &mut look)?;
             }
         }
         if let (Some(digest), Some(algorithm)) = (seen.digest, self.wanted.settings.sum) {
@@ -278,7 +278,7 @@ impl Stream<'_> {
 
     fn arrival(
         &self,
-        next: impl FnOnce() -> Result<Option<Block>, Trouble>,
+        next: impl FnOnce() -> Result<Option<Block>, StreamError>,
     ) -> Result<Option<Block>, Failed> {
         let next = self.tally.waiting(Side::Source, next);
         next.map_err(|trouble| Failed::Input(trouble.to_string()))

@@ -6,10 +6,10 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_engine::remove::{Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Policy, Request};
+use haul_engine::remove::{Ask, EmptyDirectories, Guard, Missing, Mode, Policy, Request, Strategy};
 use haul_engine::request::{Borders, Order, Recursion, Resources};
 
-use super::common::{self, ProgressWhen, Trouble, usage_error};
+use super::common::{self, CommandError, ProgressWhen, usage_error};
 use super::cp_help::version;
 use super::list_place;
 use super::rm_help::help;
@@ -71,11 +71,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             }
             remove(&output, &settings, &operands)
         }
-        Err(Trouble::Plain(text)) => {
+        Err(CommandError::Plain(text)) => {
             output.error(&text);
             ExitCode::FAILURE
         }
-        Err(Trouble::Usage(usage)) => {
+        Err(CommandError::Usage(usage)) => {
             output.error(&usage.0);
             advise(&output, arguments);
             output.raw_error(&format!("Try '{PROGRAM} --help' for more information.\n"));
@@ -105,12 +105,12 @@ fn advise(output: &Output, arguments: &[OsString]) {
 #[cfg(test)]
 pub(super) fn refusal(arguments: &[OsString]) -> Option<String> {
     match read(arguments) {
-        Err(Trouble::Usage(Usage(text)) | Trouble::Plain(text)) => Some(text),
+        Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Some(text),
         Ok(_) => None,
     }
 }
 
-fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
+fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     let mut settings = Settings {
         policy: Policy { privileged: haul_sys::process::identity().uid == 0, ..Policy::PLAIN },
         interactive: Interactive::Sometimes,
@@ -132,7 +132,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Trouble> {
             Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(PROGRAM))),
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
             Word::Option { id: Id::NoPreserveRoot, .. } if is_abbreviated(arguments) => {
-                return Err(Trouble::Plain(
+                return Err(CommandError::Plain(
                     "you may not abbreviate the --no-preserve-root option".to_owned(),
                 ));
             }
@@ -150,7 +150,7 @@ fn is_abbreviated(arguments: &[OsString]) -> bool {
 }
 
 impl Settings {
-    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Trouble> {
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), CommandError> {
         let policy = &mut self.policy;
         match id {
             Id::Directory => policy.empty_directories = EmptyDirectories::Remove,
@@ -167,7 +167,7 @@ impl Settings {
                     None => {}
                     Some(all) if all == "all" => policy.mount_points = Guard::On,
                     Some(other) => {
-                        return Err(Trouble::Plain(format!(
+                        return Err(CommandError::Plain(format!(
                             "unrecognized --preserve-root argument: {}",
                             quote(other.as_bytes())
                         )));
@@ -183,8 +183,8 @@ impl Settings {
                 let value = value.map(OsStr::to_owned);
                 self.errors = Some(common::file("--errors", value, common::Dash::NoOutput)?);
             }
-            Id::HaulDryRun => policy.deed = Deed::Pretend,
-            Id::HaulGentle => policy.pace.manner = Manner::Gentle,
+            Id::HaulDryRun => policy.mode = Mode::Pretend,
+            Id::HaulGentle => policy.pace.strategy = Strategy::Gentle,
             Id::HaulJobs => self.jobs = Some(common::jobs(value)?),
             Id::HaulJson => self.how.format = Format::Json,
             Id::HaulProgress => self.how.progress = common::progress_when(value)?,
@@ -240,7 +240,7 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     }
     let recursive = policy.recursion == Recursion::Yes;
     if settings.interactive == Interactive::Once
-        && policy.deed == Deed::Remove
+        && policy.mode == Mode::Remove
         && (recursive || operands.len() > FEW)
         && !ask(output, &summary_question(operands.len(), policy.recursion))
     {

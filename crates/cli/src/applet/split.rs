@@ -12,7 +12,7 @@ use haul_io::split::{
     Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
     by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,
 };
-use haul_io::stream::Trouble;
+use haul_io::stream::StreamError;
 use haul_sys::data::{pread, seek_set};
 use haul_sys::errno_text;
 use haul_sys::fs::fstat;
@@ -472,7 +472,7 @@ fn read_at(name: &[u8], input: &Sized, buffer: &mut [u8], offset: u64) -> Result
 }
 
 fn shrank(name: &[u8]) -> Fatal {
-    Fatal::of(name, &Trouble::Shrank.to_string())
+    Fatal::of(name, &StreamError::Shrank.to_string())
 }
 
 /// Calls with the bytes of a range, until there are no more or nobody wants them.

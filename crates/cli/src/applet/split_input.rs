@@ -9,11 +9,11 @@ use std::io::Seek;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use haul_io::fan::write_whole;
 use haul_io::fully::again;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
-use haul_io::quirk::{self, SizeTold};
+use haul_io::quirk::{self, ReportedSize};
 use haul_io::split::Source;
+use haul_io::tee::write_whole;
 use haul_sys::data::{Advice, fadvise, read};
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
@@ -74,7 +74,7 @@ impl Input {
     /// Returns it as a file of known size if it is one.
     pub(super) fn sized(&self) -> Option<Sized> {
         let honest = fstatfs(&self.fd).is_ok_and(|file_system| {
-            quirk::of_magic(file_system.magic).size_told != SizeTold::Guessed
+            quirk::of_magic(file_system.magic).reported_size != ReportedSize::Guessed
         });
         if self.stat.kind() != Kind::Regular || !honest {
             return None;

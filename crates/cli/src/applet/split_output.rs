@@ -9,8 +9,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use haul_io::fan::write_whole;
 use haul_io::split::{Names, Pieces, Taken};
+use haul_io::tee::write_whole;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::{CallError, Errno};
@@ -71,32 +71,32 @@ impl Maker<'_> {
     /// Makes the next piece.
     pub(super) fn next(&mut self) -> Result<Piece, Fatal> {
         let name = self.next_name()?;
-        self.open(name).map_err(Trouble::fatal)
+        self.open(name).map_err(OutputError::fatal)
     }
 
     /// Makes the next piece, which is a file.
     pub(super) fn next_file(&mut self) -> Result<NamedFile, Fatal> {
         let name = self.next_name()?;
-        let file = self.create(&name).map_err(Trouble::fatal)?;
+        let file = self.create(&name).map_err(OutputError::fatal)?;
         Ok(NamedFile { name, file })
     }
 
     /// Opens a piece of this name.
-    pub(super) fn open(&mut self, name: Vec<u8>) -> Result<Piece, Trouble> {
+    pub(super) fn open(&mut self, name: Vec<u8>) -> Result<Piece, OutputError> {
         let to = match self.filter {
-            Some(command) => To::Filter(self.start(&name, command).map_err(Trouble::Fatal)?),
+            Some(command) => To::Filter(self.start(&name, command).map_err(OutputError::Fatal)?),
             None => To::File(self.create(&name)?),
         };
         Ok(Piece { name, to })
     }
 
     /// Makes a file, or empties it unless it is the input.
-    fn create(&mut self, name: &[u8]) -> Result<File, Trouble> {
+    fn create(&mut self, name: &[u8]) -> Result<File, OutputError> {
         if self.verbose {
             self.output.line(&format!("creating file {}", quote(name)));
         }
         let path = Path::new(OsStr::from_bytes(name));
-        let failed = |error: std::io::Error| Trouble::Open(name.to_vec(), error);
+        let failed = |error: std::io::Error| OutputError::Open(name.to_vec(), error);
         match OpenOptions::new().write(true).create_new(true).open(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             answer => return answer.map_err(failed),
@@ -108,16 +108,20 @@ impl Maker<'_> {
             .open(path)
             .map_err(failed)?;
         let stat = fstat(&file).map_err(|error| {
-            Trouble::Fatal(Fatal::new(format!("failed to stat {}: {}", quote(name), error.text())))
+            OutputError::Fatal(Fatal::new(format!(
+                "failed to stat {}: {}",
+                quote(name),
+                error.text()
+            )))
         })?;
         if stat.same_file(&self.input) {
             let text = format!("{} would overwrite input; aborting", quote(name));
-            return Err(Trouble::Fatal(Fatal::new(text)));
+            return Err(OutputError::Fatal(Fatal::new(text)));
         }
         match ftruncate(&file, 0) {
             Err(error) if stat.kind() == Kind::Regular => {
                 let why = format!("error truncating: {}", error.text());
-                Err(Trouble::Fatal(Fatal::of(name, &why)))
+                Err(OutputError::Fatal(Fatal::of(name, &why)))
             }
             _ => Ok(file),
         }
@@ -150,16 +154,16 @@ impl Maker<'_> {
 }
 
 /// Why a piece is not open.
-pub(super) enum Trouble {
+pub(super) enum OutputError {
     Open(Vec<u8>, std::io::Error),
     Fatal(Fatal),
 }
 
-impl Trouble {
+impl OutputError {
     pub(super) fn fatal(self) -> Fatal {
         match self {
-            Trouble::Open(name, error) => Fatal::of(&name, &describe(&error)),
-            Trouble::Fatal(fatal) => fatal,
+            OutputError::Open(name, error) => Fatal::of(&name, &describe(&error)),
+            OutputError::Fatal(fatal) => fatal,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use haul_io::split::{Taken, Turns};
 use haul_sys::Errno;
 
-use super::split_output::{Fatal, Maker, Piece, Trouble};
+use super::split_output::{Fatal, Maker, OutputError, Piece};
 
 /// Bytes that are gathered for all pieces together.
 const GATHERED_BYTES: u64 = 64 << 20;
@@ -142,17 +142,17 @@ impl<'m, 'a> AllPieces<'m, 'a> {
 }
 
 /// Opens a piece again. A FIFO whose reader went away when it was closed is an error, not a wait.
-fn reopen(name: Vec<u8>) -> Result<Piece, Trouble> {
+fn reopen(name: Vec<u8>) -> Result<Piece, OutputError> {
     const O_NONBLOCK: i32 = 0o4000;
     let path = Path::new(OsStr::from_bytes(&name));
     match OpenOptions::new().append(true).custom_flags(O_NONBLOCK).open(path) {
         Ok(file) => Ok(Piece::of_file(name, file)),
-        Err(error) => Err(Trouble::Open(name, error)),
+        Err(error) => Err(OutputError::Open(name, error)),
     }
 }
 
-fn is_scarcity(trouble: &Trouble) -> bool {
-    let Trouble::Open(_, error) = trouble else { return false };
+fn is_scarcity(trouble: &OutputError) -> bool {
+    let OutputError::Open(_, error) = trouble else { return false };
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 

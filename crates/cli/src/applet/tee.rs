@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::fan::{Failed, Fan, Then};
+use haul_io::tee::{Failed, Tee, Then};
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 use haul_sys::{Errno, errno_text};
@@ -173,15 +173,15 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
     let nopipe = matches!(settings.on_error, Some(OnError::WarnNoPipe | OnError::ExitNoPipe));
     let always_ready =
         fstat(&stdin).is_ok_and(|stat| matches!(stat.kind(), Kind::Regular | Kind::BlockDevice));
-    let fan = Fan { input: stdin.as_fd(), outputs, watches_readers: nopipe && !always_ready };
+    let tee = Tee { input: stdin.as_fd(), outputs, watches_readers: nopipe && !always_ready };
     let mut failed = vec![false; names.len()];
-    let ended = fan.copy(&mut |Failed { output, errno }| {
+    let ended = tee.copy(&mut |Failed { output, errno }| {
         if let Some(failed) = failed.get_mut(output) {
             *failed = true;
         }
         run.judge(names.get(output).copied().unwrap_or_default(), errno)
     });
-    drop(fan);
+    drop(tee);
     if let Err(error) = ended {
         run.output.error(&format!("read error: {}", error.text()));
         run.ok = false;

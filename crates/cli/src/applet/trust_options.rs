@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use haul_engine::request::{Appearance, Hashing, Make, Policy, Prove, Resume, WholeDigest};
+use haul_engine::request::{Appearance, Hashing, Make, Policy, Resume, Verify, WholeDigest};
 use haul_io::Reflink;
 use haul_io::digest::{Algorithm, TABLE};
 
@@ -140,17 +140,17 @@ impl Trust {
                 "{option} hashes every byte that is copied, and --reflink=always copies none"
             )));
         }
-        let prove = match (self.verify, self.repair) {
-            (false, _) => Prove::No,
-            (true, false) => Prove::Compare,
-            (true, true) => Prove::Repair,
+        let verify = match (self.verify, self.repair) {
+            (false, _) => Verify::No,
+            (true, false) => Verify::Compare,
+            (true, true) => Verify::Repair,
         };
         let whole = match self.sum_file {
             Some(_) => WholeDigest::Tell,
             None => WholeDigest::No,
         };
-        policy.hashing = Some(Hashing { algorithm: self.algorithm(), prove, whole });
-        // What is not proved gets no name.
+        policy.hashing = Some(Hashing { algorithm: self.algorithm(), verify, whole });
+        // What is not verified gets no name.
         if self.verify && policy.appearance == Appearance::Gradual {
             policy.appearance = Appearance::Whole;
         }

@@ -64,7 +64,7 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
 ];
 
-/// Trouble, as with cmp and diff: 1 means that something differs.
+/// CommandError, as with cmp and diff: 1 means that something differs.
 const TROUBLE: u8 = 2;
 
 /// Bytes of one read: they stay in the second-level cache until they are hashed.

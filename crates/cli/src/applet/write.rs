@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::Pace;
 use haul_io::digest::Digest;
 use haul_io::stream::{
-    Block, Durable, Gate, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source,
-    Trouble, WritePlan, Writer, Zeros, fill_while,
+    Block, Durable, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source, StreamError,
+    WatermarkQueue, WritePlan, Writer, Zeros, fill_while,
 };
 use haul_sys::data::{seek_tell, widen_pipe};
 use haul_sys::fs::{Kind, duplicate, fstat};
@@ -215,7 +215,7 @@ fn input_bytes() -> Option<u64> {
 
 /// How the input ended.
 struct Ended {
-    trouble: Option<Trouble>,
+    trouble: Option<StreamError>,
     digest: Option<Digest>,
     /// Bytes that came.
     bytes: u64,
@@ -258,8 +258,8 @@ impl Pump<'_> {
         &self,
         pool: &Arc<Pool>,
         is_wanted: impl Fn() -> bool,
-    ) -> Result<Option<Block>, Trouble> {
-        let Some(mut block) = pool.take(self.stop)? else { return Err(Trouble::Stopped) };
+    ) -> Result<Option<Block>, StreamError> {
+        let Some(mut block) = pool.take(self.stop)? else { return Err(StreamError::Stopped) };
         let stdin = std::io::stdin();
         self.tally.waiting(Side::Source, || {
             fill_while(stdin.as_fd(), &mut block, self.stop, is_wanted)
@@ -267,7 +267,12 @@ impl Pump<'_> {
         Ok((!block.is_empty()).then_some(block))
     }
 
-    fn put(&self, writer: &mut Writer, block: Block, pace: Option<&Pace>) -> Result<bool, Trouble> {
+    fn put(
+        &self,
+        writer: &mut Writer,
+        block: Block,
+        pace: Option<&Pace>,
+    ) -> Result<bool, StreamError> {
         let bytes = block.len() as u64;
         if let Some(digest) = &mut *self.digest() {
             digest.update(&block);
@@ -285,7 +290,7 @@ impl Pump<'_> {
         writer: &mut Writer,
         pool: &Arc<Pool>,
         pace: Option<&Pace>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StreamError> {
         let mut file = self.file(writer, pool.block_bytes());
         loop {
             let next = match &mut file {
@@ -313,7 +318,7 @@ impl Pump<'_> {
         };
         let reader = Reader::new(Source::Shared(Arc::new(stdin)), plan).ok()?;
         let is_even = reader.position().is_multiple_of(block_bytes as u64);
-        (is_even && reader.told_bytes().is_some()).then_some(reader)
+        (is_even && reader.reported_bytes().is_some()).then_some(reader)
     }
 
     /// With a buffer in between, which a thread of its own fills.
@@ -323,9 +328,9 @@ impl Pump<'_> {
         pool: &Arc<Pool>,
         pace: Option<&Pace>,
         blocks: usize,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StreamError> {
         let (low, high) = self.wanted.marks;
-        let gate = Gate::new(Marks {
+        let watermark_queue = WatermarkQueue::new(Marks {
             low: blocks.saturating_mul(low) / 100,
             high: blocks.saturating_mul(high) / 100,
             full: blocks,
@@ -333,9 +338,9 @@ impl Pump<'_> {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let ended = loop {
-                    match self.read(pool, || !gate.has_ended()) {
+                    match self.read(pool, || !watermark_queue.has_ended()) {
                         Ok(Some(block)) => {
-                            if !gate.put(block, self.stop) {
+                            if !watermark_queue.put(block, self.stop) {
                                 break Ok(());
                             }
                         }
@@ -343,10 +348,10 @@ impl Pump<'_> {
                         Err(trouble) => break Err(trouble),
                     }
                 };
-                gate.end(ended);
+                watermark_queue.end(ended);
             });
             let answer = loop {
-                match gate.take(self.stop) {
+                match watermark_queue.take(self.stop) {
                     Ok(Some(block)) => match self.put(writer, block, pace) {
                         Ok(true) => {}
                         Ok(false) => break Ok(()),
@@ -356,7 +361,7 @@ impl Pump<'_> {
                     Err(trouble) => break Err(trouble),
                 }
             };
-            gate.end(answer);
+            watermark_queue.end(answer);
             answer
         })
     }
@@ -371,7 +376,7 @@ fn report(
 ) -> ExitCode {
     let mut is_complete = true;
     if let Some(trouble) = ended.trouble
-        && trouble != Trouble::Stopped
+        && trouble != StreamError::Stopped
     {
         output.error(&format!("standard input: {trouble}"));
         is_complete = false;
@@ -417,7 +422,7 @@ fn report(
             None => file.abandon(),
             Some(trouble) => {
                 file.abandon();
-                if trouble != Trouble::Stopped {
+                if trouble != StreamError::Stopped {
                     output.error(&format!("error writing {name}: {trouble}"));
                 }
                 is_complete = false;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haul_io::inherit::Lost;
-use haul_io::stream::{Durable, End, Place, Staged, Target};
+use haul_io::stream::{AtomicFile, Durable, End, Place, Target};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, CWD, Create, Follow, Kind, OFlags, OpenHow, Stat, duplicate, fstat, may_write_at,
@@ -32,7 +32,7 @@ enum How {
     /// Standard output, or a file that is written in its place.
     There(Arc<std::os::fd::OwnedFd>, Place),
     /// A file that appears at the end.
-    Later(Box<Staged>),
+    Later(Box<AtomicFile>),
 }
 
 /// Opens a file for writing, or makes it.
@@ -134,8 +134,8 @@ fn open_staged(name: &OsStr) -> Result<How, String> {
     if found.is_some() {
         may_write_at(&directory, &file_name).map_err(|error| error.text())?;
     }
-    let staged = Staged::begin(directory, file_name).map_err(|error| error.text())?;
-    Ok(How::Later(Box::new(staged)))
+    let atomic_file = AtomicFile::begin(directory, file_name).map_err(|error| error.text())?;
+    Ok(How::Later(Box::new(atomic_file)))
 }
 
 /// Follows the symbolic links that a name may be: what they lead to is replaced, or made, and they
@@ -175,7 +175,7 @@ impl Output {
     pub(super) fn target(&self) -> Target {
         let (file, place) = match &self.kind {
             How::There(file, place) => (Arc::clone(file), *place),
-            How::Later(staged) => (Arc::clone(staged.file()), Place::Offsets),
+            How::Later(atomic_file) => (Arc::clone(atomic_file.file()), Place::Offsets),
         };
         let appends = haul_sys::fs::appends(file.as_fd()).unwrap_or(true);
         let place = if appends { Place::Position } else { place };
@@ -190,7 +190,7 @@ impl Output {
                 Some(file) => haul_sys::fs::close(file).map_err(|error| error.text()),
                 None => Ok(()),
             },
-            How::Later(staged) => {
+            How::Later(atomic_file) => {
                 let mut tell = |lost, errno| {
                     let what = match lost {
                         Lost::Owner => "the new file could not get the owner of the old one",
@@ -198,15 +198,15 @@ impl Output {
                     };
                     warn(&format!("{what}: {}", errno_text(errno)));
                 };
-                staged.publish(durable, &mut tell).map_err(|error| error.text())
+                atomic_file.publish(durable, &mut tell).map_err(|error| error.text())
             }
         }
     }
 
     /// Lets whatever was there before be.
     pub(super) fn abandon(self) {
-        if let How::Later(staged) = self.kind {
-            staged.abandon();
+        if let How::Later(atomic_file) = self.kind {
+            atomic_file.abandon();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haul_engine::monitor::{Control, Counts};
 use haul_engine::remove::{
-    Deed, Failure, Monitor, Protection, Question, Removed, Request, What, Wish,
+    Failure, Mode, Monitor, PromptReason, Protection, Question, Removed, Request, What,
 };
 use haul_sys::fs::Kind;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(crate) struct How {
 struct Reporter<'a> {
     output: &'a Output,
     how: &'a How,
-    deed: Deed,
+    mode: Mode,
     progress: &'a Progress<'a>,
 }
 
@@ -48,14 +48,14 @@ impl Monitor for Reporter<'_> {
     }
 
     fn wants_entries(&self) -> bool {
-        self.how.verbose || self.how.format == Format::Json || self.deed == Deed::Pretend
+        self.how.verbose || self.how.format == Format::Json || self.mode == Mode::Pretend
     }
 
     fn removed(&self, removed: &Removed) {
         let line = match self.how.format {
-            Format::Json => removed_json(removed, self.deed),
+            Format::Json => removed_json(removed, self.mode),
             Format::Text => {
-                let verb = if self.deed == Deed::Pretend { "would remove" } else { "removed" };
+                let verb = if self.mode == Mode::Pretend { "would remove" } else { "removed" };
                 let noun = if removed.kind == Kind::Directory { "directory " } else { "" };
                 format!("{verb} {noun}{}", quote(&removed.path))
             }
@@ -81,12 +81,12 @@ fn question_text(question: &Question) -> String {
         Protection::None => "",
         Protection::Protected => "write-protected ",
     };
-    match question.wish {
-        Wish::Descend => format!("descend into {protected}directory {path}? "),
-        Wish::TryInaccessible => {
+    match question.reason {
+        PromptReason::Descend => format!("descend into {protected}directory {path}? "),
+        PromptReason::TryInaccessible => {
             format!("attempt removal of inaccessible directory {path}? ")
         }
-        Wish::Remove { kind, size } => {
+        PromptReason::Remove { kind, size } => {
             format!("remove {protected}{} {path}? ", kind_words(kind, size))
         }
     }
@@ -144,10 +144,10 @@ pub(super) fn message(failure: &Failure) -> Vec<String> {
     }
 }
 
-fn removed_json(removed: &Removed, deed: Deed) -> String {
+fn removed_json(removed: &Removed, mode: Mode) -> String {
     json!({
         "event": "entry",
-        "outcome": if deed == Deed::Pretend { "would-remove" } else { "removed" },
+        "outcome": if mode == Mode::Pretend { "would-remove" } else { "removed" },
         "kind": if removed.kind == Kind::Unknown { None } else { Some(kind(removed.kind)) },
         "path": name(&removed.path),
     })
@@ -176,8 +176,8 @@ pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
         progress.start_line(scope, || line(&control.counts(), started.elapsed()));
-        let deed = request.policy.deed;
-        let reporter = Reporter { output, how, deed, progress: &progress };
+        let mode = request.policy.mode;
+        let reporter = Reporter { output, how, mode, progress: &progress };
         let counts = haul_engine::remove::remove(request, &reporter, &control);
         progress.end();
         counts
@@ -188,7 +188,7 @@ pub(crate) fn run(output: &Output, how: &How, request: &Request) -> ExitCode {
         output.line(&summary_json(&counts, time, signal));
     }
     if how.stats {
-        output.raw_error(&summary(&counts, time, request.policy.deed));
+        output.raw_error(&summary(&counts, time, request.policy.mode));
     }
     let told = output.finish();
     if let Some(signal) = signal {
@@ -211,7 +211,7 @@ fn per_second(counts: &Counts, time: Duration) -> u128 {
     u128::from(counts.entries()) * 1_000_000 / time.as_micros().max(1)
 }
 
-fn summary(counts: &Counts, time: Duration, deed: Deed) -> String {
+fn summary(counts: &Counts, time: Duration, mode: Mode) -> String {
     let mut parts = vec![plural(counts.files, "file", "files")];
     for (count, one, many) in [
         (counts.directories, "directory", "directories"),
@@ -224,7 +224,7 @@ fn summary(counts: &Counts, time: Duration, deed: Deed) -> String {
             parts.push(plural(count, one, many));
         }
     }
-    let verb = if deed == Deed::Pretend { "would remove" } else { "removed" };
+    let verb = if mode == Mode::Pretend { "would remove" } else { "removed" };
     format!(
         "{verb}: {} in {}, {} a second\nworkers: {}\n",
         parts.join(", "),
@@ -256,16 +256,17 @@ mod tests {
 
     #[test]
     fn questions_are_gnus() {
-        let text =
-            |wish, protection| question_text(&Question { path: b"x".to_vec(), wish, protection });
-        let remove = |kind, size| Wish::Remove { kind, size };
+        let text = |reason, protection| {
+            question_text(&Question { path: b"x".to_vec(), reason, protection })
+        };
+        let remove = |kind, size| PromptReason::Remove { kind, size };
         assert_eq!(
             text(remove(Kind::Regular, 0), Protection::Protected),
             "remove write-protected regular empty file 'x'? "
         );
         assert_eq!(text(remove(Kind::Directory, 9), Protection::None), "remove directory 'x'? ");
         assert_eq!(
-            text(Wish::Descend, Protection::Protected),
+            text(PromptReason::Descend, Protection::Protected),
             "descend into write-protected directory 'x'? "
         );
     }

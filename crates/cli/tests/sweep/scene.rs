@@ -94,9 +94,9 @@ impl Scene {
     /// The command line.
     pub(super) fn call(&self) -> Call {
         let call = Call::of(haul()).words(self.case.words).in_dir(self.scratch.path());
-        let is_far = self.case.target == Whereabouts::Across;
+        let is_remote = self.case.target == Whereabouts::Across;
         let call = self.case.operands.iter().fold(call, |call, operand| match *operand {
-            "t" if is_far => call.word(self.target()),
+            "t" if is_remote => call.word(self.target()),
             operand => call.word(operand),
         });
         match self.case.input {

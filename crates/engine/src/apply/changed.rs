@@ -8,7 +8,7 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use haul_io::quirk::{SizeTold, of_magic};
+use haul_io::quirk::{ReportedSize, of_magic};
 use haul_io::transfer::{SNAPSHOT_BYTES, move_file};
 use haul_io::{Change, DataError, Moved, move_to_end};
 use haul_sys::data::{ftruncate, seek_set};
@@ -90,7 +90,7 @@ fn is_a_short_guess(
         && moved.bytes < stat.size
         && file.target.partial.is_none()
         && fstatfs(&file.source)
-            .is_ok_and(|system| of_magic(system.magic).size_told == SizeTold::Claimed)
+            .is_ok_and(|system| of_magic(system.magic).reported_size == ReportedSize::Claimed)
 }
 
 /// Copies a file again, at once as often as the first number says, and after a while as often as the
@@ -138,8 +138,8 @@ fn once_more(
     let run = worker.run;
     let target = &file.target;
     let before = std::mem::replace(stat, fstat(&file.source)?);
-    if let Some(witness) = &target.witness {
-        witness.forget();
+    if let Some(digests) = &target.digests {
+        digests.forget();
     }
     ftruncate(&target.fd, 0)?;
     seek_set(&target.fd, 0)?;

@@ -10,7 +10,7 @@ use super::{Item, existing, find};
 use crate::decide;
 use crate::error::What;
 use crate::journal::Secure;
-use crate::metadata::{self, DirectoryAttributes, Made};
+use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
 use crate::request::{Borders, Dereference, ModePolicy};
 use crate::run::{Entry, Run};
@@ -36,16 +36,16 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
             match existing::stand_taken(worker, task, entry, item) {
-                existing::Standing::Merge(taken) => {
+                existing::TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }
-                existing::Standing::Settled(_) => return,
-                existing::Standing::Free
-                | existing::Standing::Swap
-                | existing::Standing::Replace(..)
-                | existing::Standing::Overwrite(_) => {
+                existing::TargetState::Settled(_) => return,
+                existing::TargetState::Free
+                | existing::TargetState::Swap
+                | existing::TargetState::Replace(..)
+                | existing::TargetState::Overwrite(_) => {
                     entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
                     return;
                 }
@@ -219,7 +219,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
     let may_inherit = origin == Origin::Found || parent.inherits_acl;
     let inherits_acl =
         may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
-    let made = Made { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
+    let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
     let narrowed =
         enter.made.and_then(|mode| final_mode(run, &source, mode, Some(target.permissions())));
     let (attributes, lost) =

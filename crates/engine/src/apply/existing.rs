@@ -13,16 +13,16 @@ use haul_sys::{Call, CallError, Errno};
 use super::{Item, backup, find};
 use crate::decide::{Action, Found, Taken, decide, over_just_created};
 use crate::error::What;
-use crate::moment;
 use crate::monitor::{Outcome, Question, Shard};
 use crate::request::{Force, Make};
 use crate::run::{Entry, Run};
+use crate::timestamp_precision;
 use crate::walk::node::{Origin, identity};
 use crate::walk::path::{directory_of, split};
 use crate::worker::{Task, Worker};
 
 /// How things stand with the name that an entry is to get.
-pub(super) enum Standing {
+pub(super) enum TargetState {
     /// It is free, or was freed.
     Free,
     /// The file that has it gets new contents.
@@ -61,10 +61,10 @@ pub(super) fn stand(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Standing {
+) -> TargetState {
     // Nothing is in a directory that this run made; the exclusive calls find out if something is.
     if task.origin == Origin::Made {
-        return Standing::Free;
+        return TargetState::Free;
     }
     stand_taken(worker, task, entry, item)
 }
@@ -75,12 +75,12 @@ pub(super) fn stand_taken(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Standing {
+) -> TargetState {
     let run = worker.run;
-    let failed = Standing::Settled(Done::Failed);
+    let failed = TargetState::Settled(Done::Failed);
     let taken = match look(task.handles.target(), entry.target) {
         Ok(Some(taken)) => taken,
-        Ok(None) => return Standing::Free,
+        Ok(None) => return TargetState::Free,
         Err(error) => {
             entry.fail(run, What::StatTarget, Some(error.errno));
             return failed;
@@ -130,7 +130,7 @@ fn act(
     entry: &Entry<'_>,
     item: &mut Item,
     (action, taken): (Action, Taken),
-) -> Standing {
+) -> TargetState {
     let run = worker.run;
     let whole = run.policy.appears_whole();
     match action {
@@ -142,23 +142,23 @@ fn act(
                     .is_some_and(|file| run.has_bytes_of_another(&file, &item.stat)) =>
         {
             entry.fail(run, What::JustCreated, None);
-            Standing::Settled(Done::Failed)
+            TargetState::Settled(Done::Failed)
         }
         Action::Overwrite if whole && is_a_file(&taken) => {
             replace_overwritten(worker, task, entry, taken)
         }
-        Action::Overwrite => Standing::Overwrite(Box::new(taken)),
-        Action::Merge => Standing::Merge(Box::new(taken)),
+        Action::Overwrite => TargetState::Overwrite(Box::new(taken)),
+        Action::Merge => TargetState::Merge(Box::new(taken)),
         // The call that makes the name says what is in its way.
-        Action::Create => Standing::Free,
+        Action::Create => TargetState::Free,
         // A link takes the other's place without a gap, and may be made of what it replaces.
         Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
-            Standing::Swap
+            TargetState::Swap
         }
-        Action::Replace if whole => Standing::Replace(Box::new(taken), Inherits::No),
+        Action::Replace if whole => TargetState::Replace(Box::new(taken), Inherits::No),
         Action::Replace => remove(worker, task, entry),
         Action::BackUp if whole => match link_backup(worker, task, entry, item) {
-            Some(Standing::Free) => Standing::Replace(Box::new(taken), Inherits::No),
+            Some(TargetState::Free) => TargetState::Replace(Box::new(taken), Inherits::No),
             Some(standing) => standing,
             None => back_up(worker, task, entry, item),
         },
@@ -166,7 +166,7 @@ fn act(
         Action::Skip => {
             Shard::one(&worker.shard.skipped);
             entry.tell(run, Outcome::Skipped, item.stat.kind());
-            Standing::Settled(Done::Skipped)
+            TargetState::Settled(Done::Skipped)
         }
         Action::Refuse(what) => {
             if what == What::DanglingTarget {
@@ -175,7 +175,7 @@ fn act(
             }
             let errno = (what == What::StatTarget).then_some(Errno::LOOP);
             entry.fail(run, what, errno);
-            Standing::Settled(Done::Failed)
+            TargetState::Settled(Done::Failed)
         }
     }
 }
@@ -190,27 +190,27 @@ fn replace_overwritten(
     task: &Task,
     entry: &Entry<'_>,
     taken: Taken,
-) -> Standing {
+) -> TargetState {
     if worker.run.policy.force == Force::No
         && let Err(error) = may_write_at(task.handles.target(), entry.target)
     {
         entry.fail(worker.run, What::CreateFile, Some(error.errno));
-        return Standing::Settled(Done::Failed);
+        return TargetState::Settled(Done::Failed);
     }
-    Standing::Replace(Box::new(taken), Inherits::Yes)
+    TargetState::Replace(Box::new(taken), Inherits::Yes)
 }
 
 /// Removes a taken name.
-pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> Standing {
+pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> TargetState {
     match unlinkat(task.handles.target(), entry.target) {
         Ok(()) => {
             entry.tell(worker.run, Outcome::Removed, Kind::Regular);
-            Standing::Free
+            TargetState::Free
         }
-        Err(error) if error.errno == Errno::NOENT => Standing::Free,
+        Err(error) if error.errno == Errno::NOENT => TargetState::Free,
         Err(error) => {
             entry.fail(worker.run, What::Remove, Some(error.errno));
-            Standing::Settled(Done::Failed)
+            TargetState::Settled(Done::Failed)
         }
     }
 }
@@ -222,46 +222,51 @@ fn link_backup(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Option<Standing> {
+) -> Option<TargetState> {
     let run = worker.run;
     let policy = run.policy.backup.as_ref()?;
     let target = task.handles.target();
     if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
         entry.fail(run, What::BackupDestroysSource, None);
-        return Some(Standing::Settled(Done::Failed));
+        return Some(TargetState::Settled(Done::Failed));
     }
     match backup::link(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
-            Some(Standing::Free)
+            Some(TargetState::Free)
         }
         // link(2): EPERM and EOPNOTSUPP where there are no hard links or none to this file, EMLINK
         // where it has as many as it can have.
         Err(error) if matches!(error.errno, Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK) => None,
         Err(error) => {
             entry.fail(run, What::Backup, Some(error.errno));
-            Some(Standing::Settled(Done::Failed))
+            Some(TargetState::Settled(Done::Failed))
         }
     }
 }
 
-fn back_up(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Standing {
+fn back_up(
+    worker: &Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+) -> TargetState {
     let run = worker.run;
-    let Some(policy) = &run.policy.backup else { return Standing::Settled(Done::Failed) };
+    let Some(policy) = &run.policy.backup else { return TargetState::Settled(Done::Failed) };
     let target = task.handles.target();
     if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
         entry.fail(run, What::BackupDestroysSource, None);
-        return Standing::Settled(Done::Failed);
+        return TargetState::Settled(Done::Failed);
     }
     match backup::make(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
-            Standing::Free
+            TargetState::Free
         }
-        Err(error) if error.errno == Errno::NOENT => Standing::Free,
+        Err(error) if error.errno == Errno::NOENT => TargetState::Free,
         Err(error) => {
             entry.fail(run, What::Backup, Some(error.errno));
-            Standing::Settled(Done::Failed)
+            TargetState::Settled(Done::Failed)
         }
     }
 }
@@ -313,12 +318,12 @@ pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Opti
         Err(error) if error.errno == Errno::NOENT => return Ok(None),
         Err(error) => return Err(error),
     };
-    let step_ns = moment::step_ns(&link, target);
+    let step_ns = timestamp_precision::step_ns(&link, target);
     let mut taken = Taken { link, followed: None, is_loop: false, step_ns };
     if link.kind() == Kind::Symlink {
         match statat_follow(target, name) {
             Ok(stat) => {
-                taken.step_ns = moment::step_ns(&stat, target);
+                taken.step_ns = timestamp_precision::step_ns(&stat, target);
                 taken.followed = Some(stat);
             }
             Err(error) if error.errno == Errno::NOENT => {}

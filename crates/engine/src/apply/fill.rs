@@ -13,13 +13,13 @@ use haul_io::{DataError, Moved, Pair};
 use haul_sys::Call;
 use haul_sys::fs::{Kind, Stat, close, fstat, fsync, statat, unlinkat};
 
-use super::held::{self, Held};
+use super::commit_group::{self, Held};
 use super::temporary::Temporary;
-use super::{Follow, Target, changed, existing, hardlink, heir, partial, shared};
+use super::{Follow, Target, changed, existing, hardlink, inherited, resumable, shared};
 use crate::error::{Severity, What};
 use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
-use crate::request::{Appearance, Make, Prove, Sync, WholeDigest};
+use crate::request::{Appearance, Make, Sync, Verify, WholeDigest};
 use crate::run::{Entry, Run};
 use crate::schedule::finish::sync_place;
 use crate::walk::node::{Node, identity};
@@ -102,7 +102,7 @@ pub(super) fn job<'a>(
         target_kind: target.before.map_or(Kind::Regular, |before| before.kind()),
         pair,
         policy: &run.policy.data,
-        witness: target.witness.as_deref(),
+        digests: target.digests.as_deref(),
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) fn complete(
             // Without a description it goes by its name alone: what is unfinished must not stay.
             let ours = fstat(&file.target.fd).ok();
             let fate =
-                if partial::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
+                if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
             Leftover::of(file.entry, file.stat, &file.target)
                 .meeting(fate)
                 .take_away(run, ours.as_ref());
@@ -188,7 +188,7 @@ pub(super) fn complete(
     tell_of_cache(worker, &file, &moved);
     let pair = pair_at_last(run, &file);
     let Finished { entry, source, stat, target, .. } = file;
-    let source = (run.policy.prove() == Prove::Repair).then_some(source);
+    let source = (run.policy.verify() == Verify::Repair).then_some(source);
     if target.temporary.is_some() {
         let held = Held {
             pair,
@@ -202,9 +202,9 @@ pub(super) fn complete(
             moved,
         };
         if run.policy.appearance == Appearance::Durable || run.reads_targets() {
-            held::hold(worker, held);
+            commit_group::hold(worker, held);
         } else {
-            held::land(worker, held);
+            commit_group::land(worker, held);
         }
         return;
     }
@@ -266,10 +266,10 @@ fn is_stream(target: &Target) -> bool {
 /// Returns the digest of all bytes that were written, if somebody wants it and they came in order.
 pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Option<Vec<u8>> {
     run.policy.hashing.filter(|hashing| hashing.whole == WholeDigest::Tell)?;
-    let witness = target.witness.as_ref().filter(|witness| witness.needs_order())?;
+    let digests = target.digests.as_ref().filter(|digests| digests.needs_order())?;
     // What is behind the last byte that was seen is a hole; a stream has its size from its bytes.
     let now = fstat(&target.fd).map_or(stat.size, |now| now.size);
-    witness.whole(now)
+    digests.whole(now)
 }
 
 /// What is known of a file that is complete and has its name.
@@ -312,7 +312,7 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
         temporary.predecessor(handles.target(), file.entry.target)
     {
         let old = Predecessor { directory, name, seen };
-        return heir::take_over(run, file.entry, fd, &old);
+        return inherited::take_over(run, file.entry, fd, &old);
     }
     temporary
         .settle_mode(run, fd, file.stat, file.target.mode)
@@ -343,7 +343,7 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
     let owner = owner
         .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
         .unwrap_or((u32::MAX, u32::MAX));
-    let made = metadata::Made { mode: target.mode, inherits_acl: file.inherits, owner };
+    let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
     let lost =
         metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
     file.entry.lost(run, lost);

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 
-use super::existing::{self, Done, Standing};
-use super::{Content, Item, find, resumed};
+use super::existing::{self, Done, TargetState};
+use super::{Content, Item, already_done, find};
 use crate::error::What;
 use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
@@ -260,7 +260,7 @@ pub(super) fn to_first(
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
             Shard::one(&worker.shard.hard_links);
             secure_place(run, entry);
-            resumed::note_named(run, task, entry, item, Names::Several);
+            already_done::note_named(run, task, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
         }
         Err(error) => {
@@ -285,12 +285,13 @@ enum Room {
 fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
     let run = worker.run;
     let goes = match existing::stand_taken(worker, task, entry, item) {
-        Standing::Free => return Room::Made,
-        Standing::Settled(Done::Skipped) => run.policy.existing == Existing::Older,
-        Standing::Settled(Done::Failed) => false,
-        Standing::Overwrite(_) | Standing::Merge(_) | Standing::Swap | Standing::Replace(..) => {
-            true
-        }
+        TargetState::Free => return Room::Made,
+        TargetState::Settled(Done::Skipped) => run.policy.existing == Existing::Older,
+        TargetState::Settled(Done::Failed) => false,
+        TargetState::Overwrite(_)
+        | TargetState::Merge(_)
+        | TargetState::Swap
+        | TargetState::Replace(..) => true,
     };
     if !goes {
         return Room::None;
@@ -299,7 +300,7 @@ fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut
         return Room::Without;
     }
     match existing::remove(worker, task, entry) {
-        Standing::Free => Room::Made,
+        TargetState::Free => Room::Made,
         _ => Room::None,
     }
 }
@@ -308,7 +309,7 @@ fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut
 pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.run;
     let standing = existing::stand(worker, task, entry, item);
-    if matches!(standing, Standing::Settled(_)) {
+    if matches!(standing, TargetState::Settled(_)) {
         return;
     }
     let (source, target) = (task.handles.source(), task.handles.target());
@@ -317,7 +318,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let link = |name: &CStr| linkat(source, entry.source, target, name, follow);
     let made = match standing {
-        Standing::Swap => existing::swap_in(target, entry.target, link),
+        TargetState::Swap => existing::swap_in(target, entry.target, link),
         _ => link(entry.target),
     };
     match made {

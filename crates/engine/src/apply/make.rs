@@ -4,9 +4,11 @@ use std::ffi::CStr;
 
 use haul_sys::fs::Stat;
 
-use super::existing::{Done, Standing};
+use super::existing::{Done, TargetState};
 use super::hardlink::Claim;
-use super::{Content, Item, directory, existing, hardlink, regular, resumed, special, symlink};
+use super::{
+    Content, Item, already_done, directory, existing, hardlink, regular, special, symlink,
+};
 use crate::journal::Names;
 use crate::metadata::by_name;
 use crate::monitor::Outcome;
@@ -37,8 +39,8 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Claim::First(claim) => {
             let complete =
                 match (make_new(worker, task, entry, item, Names::Several), &mut item.target) {
-                    (Made::No, _) => return,
-                    (Made::Yes, Some(target)) => {
+                    (Created::No, _) => return,
+                    (Created::Yes, Some(target)) => {
                         target.leads_links = true;
                         if target.temporary.is_some() {
                             hardlink::Complete::Unnamed
@@ -47,7 +49,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
                         }
                     }
                     // What was left as it is, for it is not older, is what the others are linked to.
-                    (Made::Yes | Made::Before, _) => hardlink::Complete::Yes,
+                    (Created::Yes | Created::Before, _) => hardlink::Complete::Yes,
                 };
             // Where links are followed, there may always be another name.
             let follows = run.policy.dereference != Dereference::Never;
@@ -59,18 +61,18 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
 
 /// Whether the entry has its name in the target now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum Created {
     Yes,
     /// It had it before, and that is good enough.
     Before,
     No,
 }
 
-impl Made {
-    pub(super) const fn settled(done: Done) -> Made {
+impl Created {
+    pub(super) const fn settled(done: Done) -> Created {
         match done {
-            Done::Skipped => Made::Before,
-            Done::Failed => Made::No,
+            Done::Skipped => Created::Before,
+            Done::Failed => Created::No,
         }
     }
 }
@@ -93,30 +95,30 @@ fn make_new(
     entry: &Entry<'_>,
     item: &mut Item,
     names: Names,
-) -> Made {
+) -> Created {
     let run = worker.run;
-    if resumed::is_finished(worker, task, entry, item, names) {
-        return Made::Before;
+    if already_done::is_finished(worker, task, entry, item, names) {
+        return Created::Before;
     }
     if matches!(item.content, Content::Data(Some(_))) {
         return regular::make_open(worker, task, entry, item);
     }
     let standing = existing::stand(worker, task, entry, item);
-    if let Standing::Settled(done) = standing {
-        return Made::settled(done);
+    if let TargetState::Settled(done) = standing {
+        return Created::settled(done);
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let made = match item.content {
         Content::Data(_) => regular::make(worker, task, entry, item, standing),
         Content::Symlink => symlink::make(worker, task, entry, item, &standing),
         Content::Special => special::make(worker, task, entry, item, &standing),
-        Content::Directory => Made::No,
+        Content::Directory => Created::No,
     };
-    if made == Made::Yes && matches!(item.content, Content::Symlink | Content::Special) {
-        resumed::note_named(run, task, entry, item, names);
+    if made == Created::Yes && matches!(item.content, Content::Symlink | Content::Special) {
+        already_done::note_named(run, task, entry, item, names);
         run.note_copied(&item.stat);
     }
-    if let (Made::No, Some(backup)) = (made, item.backup.take()) {
+    if let (Created::No, Some(backup)) = (made, item.backup.take()) {
         existing::restore(run, task.handles.target(), entry, &backup);
     }
     made

@@ -5,30 +5,30 @@
 //! allows no more. *Fill* moves bytes and applies attributes, again by any number. So a flat
 //! directory is a pipeline of its workers, and one worker alone does the same three steps.
 
+mod already_done;
 pub(crate) mod backup;
 mod changed;
+pub(crate) mod commit_group;
 pub(crate) mod directory;
 pub(crate) mod existing;
 mod fill;
 mod find;
 pub(crate) mod hardlink;
-mod heir;
-pub(crate) mod held;
+mod inherited;
 mod make;
-pub(crate) mod partial;
-mod proved;
 mod regular;
-mod resumed;
+pub(crate) mod resumable;
 pub(crate) mod shared;
 mod special;
 mod symlink;
 pub(crate) mod temporary;
+mod verified;
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 
-use haul_io::witness::Witness;
+use haul_io::block_digests::BlockDigests;
 use haul_sys::fs::Stat;
 
 use crate::run::{Entry, Run};
@@ -74,11 +74,11 @@ pub(crate) struct Target {
     /// The name that what was there got, to be given back if this does not come about.
     pub(crate) backup: Option<CString>,
     /// Who remembers its bytes, if anybody.
-    pub(crate) witness: Option<Arc<Witness>>,
+    pub(crate) digests: Option<Arc<BlockDigests>>,
     /// How it gets its name, if it has not got it yet.
     pub(crate) temporary: Option<Box<temporary::Temporary>>,
     /// What a later run can go on with, if this one does not complete it.
-    pub(crate) partial: Option<Arc<partial::Partial>>,
+    pub(crate) partial: Option<Arc<resumable::Resumable>>,
 }
 
 impl Target {
@@ -90,7 +90,7 @@ impl Target {
             before: None,
             leads_links: false,
             backup: None,
-            witness: run.witness(),
+            digests: run.digests(),
             temporary: None,
             partial: None,
         }

@@ -6,9 +6,9 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Stat, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
-use super::existing::{self, Inherits, Standing};
-use super::make::Made;
-use super::partial::Partial;
+use super::existing::{self, Inherits, TargetState};
+use super::make::Created;
+use super::resumable::Resumable;
 use super::temporary::{Onto, Temporary};
 use super::{Content, Item, Target, fill, find};
 use crate::decide::Taken;
@@ -23,14 +23,14 @@ pub(super) fn make_open(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Made {
+) -> Created {
     if worker.run.policy.appears_whole() {
         // Whether the name is free would only be found out when all the bytes are there.
         let standing = existing::stand(worker, task, entry, item);
         return make_standing(worker, task, entry, item, standing);
     }
     match create(worker, task, entry, item) {
-        Ok(()) => Made::Yes,
+        Ok(()) => Created::Yes,
         Err(error) if error.errno == Errno::EXIST => {
             let standing = existing::stand_taken(worker, task, entry, item);
             make_standing(worker, task, entry, item, standing)
@@ -44,17 +44,17 @@ fn make_standing(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-    standing: Standing,
-) -> Made {
+    standing: TargetState,
+) -> Created {
     match standing {
-        Standing::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-        Standing::Replace(taken, inherits) => {
+        TargetState::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
+        TargetState::Replace(taken, inherits) => {
             replace(worker, task, entry, item, (&taken, inherits))
         }
-        Standing::Free | Standing::Merge(_) | Standing::Swap => {
+        TargetState::Free | TargetState::Merge(_) | TargetState::Swap => {
             create_or_fail(worker, task, entry, item)
         }
-        Standing::Settled(done) => Made::settled(done),
+        TargetState::Settled(done) => Created::settled(done),
     }
 }
 
@@ -64,18 +64,18 @@ pub(super) fn make(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-    standing: Standing,
-) -> Made {
+    standing: TargetState,
+) -> Created {
     let run = worker.run;
     if run.policy.make == Make::Copy {
         let Some(source) = find::open_described(run, task, entry, &item.stat) else {
-            return Made::No;
+            return Created::No;
         };
         item.content = Content::Data(Some(source));
     } else {
         // Only attributes are wanted, which an unreadable file has, too.
         let Some(source) = find::open_attributes(run, task, entry, &item.stat) else {
-            return Made::No;
+            return Created::No;
         };
         item.content = Content::Data(Some(source));
     }
@@ -87,9 +87,9 @@ fn create_or_fail(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Made {
+) -> Created {
     match create(worker, task, entry, item) {
-        Ok(()) => Made::Yes,
+        Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
 }
@@ -149,7 +149,7 @@ fn create_unseen(
         before: None,
         leads_links: false,
         backup: item.backup.take(),
-        witness: made.partial.as_ref().map_or_else(|| run.witness(), Partial::prover),
+        digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
         temporary: Some(Box::new(made.temporary)),
         partial: made.partial.map(Arc::new),
     });
@@ -163,14 +163,14 @@ fn replace(
     entry: &Entry<'_>,
     item: &mut Item,
     (taken, inherits): (&Taken, Inherits),
-) -> Made {
+) -> Created {
     let seen = match inherits {
         Inherits::Yes => taken.reached(),
         Inherits::No => None,
     };
     // What a link leads to is replaced, not the link, as writing through it would have it.
     let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
-    let onto = seen.map_or(Onto::Stranger, Onto::Heir);
+    let onto = seen.map_or(Onto::Overwritten, Onto::Replaced);
     if entry.is_operand() {
         // With --durable the old file has its names until the group is committed.
         let is_deferred = worker.run.policy.appearance == Appearance::Durable;
@@ -180,12 +180,12 @@ fn replace(
         worker.run.note_operand_name(entry.target, Ok(taken.link));
     }
     match create_unseen(worker.run, task, entry, item, (onto, leads_elsewhere)) {
-        Ok(()) => Made::Yes,
+        Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
 }
 
-fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Made {
+fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
     // A name that ends in a slash can only be a directory; the kernel calls that EISDIR.
     let errno = if error.errno == Errno::ISDIR && entry.target.to_bytes().ends_with(b"/") {
         Errno::NOTDIR
@@ -193,10 +193,10 @@ fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Made
         error.errno
     };
     entry.fail(worker.run, What::CreateFile, Some(errno));
-    Made::No
+    Created::No
 }
 
-/// Opens what is there and empties it, once the descriptor has proved to be what was seen and not
+/// Opens what is there and empties it, once the descriptor has verified to be what was seen and not
 /// the source.
 fn overwrite(
     worker: &mut Worker<'_, '_>,
@@ -204,7 +204,7 @@ fn overwrite(
     entry: &Entry<'_>,
     item: &mut Item,
     taken: &Taken,
-) -> Made {
+) -> Created {
     let run = worker.run;
     let is_link = taken.link.kind() == Kind::Symlink;
     let Some(reached) = taken.reached() else {
@@ -227,7 +227,7 @@ fn overwrite(
         Err(_) if run.policy.force == Force::IfUnopenable => {
             drop(turn);
             return match existing::remove(worker, task, entry) {
-                Standing::Settled(done) => Made::settled(done),
+                TargetState::Settled(done) => Created::settled(done),
                 _ => create_or_fail(worker, task, entry, item),
             };
         }
@@ -239,11 +239,11 @@ fn overwrite(
     };
     if before.same_file(&item.stat) {
         entry.fail(run, What::SameFile, None);
-        return Made::No;
+        return Created::No;
     }
     if !before.same_file(&reached) {
         entry.fail(run, What::CreateFile, Some(Errno::STALE));
-        return Made::No;
+        return Created::No;
     }
     if before.kind() == Kind::Regular
         && before.size > 0
@@ -267,7 +267,7 @@ fn overwrite(
         item.target = Some(target);
     }
     drop(turn);
-    Made::Yes
+    Created::Yes
 }
 
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).
@@ -276,7 +276,7 @@ fn overwrite_dangling(
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
-) -> Made {
+) -> Created {
     let run = worker.run;
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let how = OpenHow {
@@ -293,7 +293,7 @@ fn overwrite_dangling(
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
             item.target = Some(Target { before: Some(before), ..Target::open(run, fd) });
-            Made::Yes
+            Created::Yes
         }
         // Somebody has made something there meanwhile: nobody has agreed to writing over that.
         Ok((before, _)) => {
@@ -302,7 +302,7 @@ fn overwrite_dangling(
             } else {
                 entry.fail(run, What::CreateFile, Some(Errno::STALE));
             }
-            Made::No
+            Created::No
         }
         Err(error) => refused(worker, entry, error),
     }

@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::FileJob;
+use haul_io::block_digests::BlockDigests;
 use haul_io::method::Sharing;
 use haul_io::transfer::Transfer;
-use haul_io::witness::Witness;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Kind, Stat};
 
 use super::Target;
 use super::fill::{Finished, complete};
-use super::partial::Partial;
+use super::resumable::Resumable;
 use crate::run::{Entry, Joinable};
 use crate::schedule::finish::release;
-use crate::schedule::pool::Hunger;
+use crate::schedule::pool::Demand;
 use crate::walk::node::Node;
 use crate::worker::{Task, Worker};
 
@@ -35,9 +35,9 @@ pub(crate) struct SharedFile {
     stat: Stat,
     pair: Arc<Pair>,
     transfer: Transfer,
-    witness: Option<Arc<Witness>>,
+    digests: Option<Arc<BlockDigests>>,
     /// What a later run can go on with.
-    partial: Option<Arc<Partial>>,
+    partial: Option<Arc<Resumable>>,
     /// What completing needs; taken by the worker that completes.
     rest: Mutex<Option<Rest>>,
     workers: AtomicUsize,
@@ -68,7 +68,7 @@ impl SharedFile {
             target_kind: Kind::Regular,
             pair: &self.pair,
             policy,
-            witness: self.witness.as_deref(),
+            digests: self.digests.as_deref(),
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         target_kind: Kind::Regular,
         pair: &pair,
         policy,
-        witness: target.witness.as_deref(),
+        digests: target.digests.as_deref(),
     };
     let transfer = Transfer::new(&job, sharing);
     let watch = worker.watch();
@@ -132,7 +132,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         stat: *stat,
         pair,
         transfer,
-        witness: looking_at(&target),
+        digests: looking_at(&target),
         partial: target.partial.clone(),
         rest: Mutex::new(Some(Rest {
             target,
@@ -143,9 +143,9 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         workers: AtomicUsize::new(0),
     });
     let is_wanted = !file.transfer.is_over();
-    let started = is_wanted && run.pool.hunger() == Hunger::Unstarted && worker.start();
+    let started = is_wanted && run.pool.demand() == Demand::Unstarted && worker.start();
     let offer = Joinable::File(Arc::clone(&file));
-    if sharing == Sharing::Sole && run.pool.hand_over(&offer, usize::from(started)) {
+    if sharing == Sharing::Sole && run.pool.assign(&offer, usize::from(started)) {
         return;
     }
     file.join();
@@ -157,9 +157,9 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
 
 /// Returns who is to see the bytes while they are moved: to share blocks is better still, so whoever
 /// only remembers them for a later run is not asked before that.
-fn looking_at(target: &Target) -> Option<Arc<Witness>> {
-    let partial = target.partial.as_ref().map(|partial| Arc::clone(partial.witness()));
-    target.witness.clone().or(partial)
+fn looking_at(target: &Target) -> Option<Arc<BlockDigests>> {
+    let partial = target.partial.as_ref().map(|partial| Arc::clone(partial.digests()));
+    target.digests.clone().or(partial)
 }
 
 /// Draws ranges until there are none; the last worker out completes the file.
@@ -167,7 +167,7 @@ pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     let run = worker.run;
     let job = file.job(&run.policy.data);
     let watch = worker.watch();
-    worker.watch_out(file.pair.is_far());
+    worker.watch_out(file.pair.is_remote());
     let mut kit = std::mem::take(&mut worker.kit);
     file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
         if !file.is_full() {

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use haul_sys::fs::{Kind, mknodat, statat};
 
 use super::Item;
-use super::existing::{self, Standing};
-use super::make::{Made, keep_by_name};
+use super::existing::{self, TargetState};
+use super::make::{Created, keep_by_name};
 use crate::error::What;
 use crate::monitor::Shard;
 use crate::run::Entry;
@@ -19,8 +19,8 @@ pub(super) fn make(
     task: &Task,
     entry: &Entry<'_>,
     item: &Item,
-    standing: &Standing,
-) -> Made {
+    standing: &TargetState,
+) -> Created {
     let run = worker.run;
     let kind = item.stat.kind();
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
@@ -35,18 +35,18 @@ pub(super) fn make(
         Ok(())
     };
     let made = match standing {
-        Standing::Replace(..) => existing::swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => existing::swap_in(directory, entry.target, make),
         _ => make(entry.target),
     };
     if let Err(error) = made {
         let what = if kind == Kind::Fifo { What::CreateFifo } else { What::CreateSpecial };
         entry.fail(run, what, Some(error.errno));
-        return Made::No;
+        return Created::No;
     }
     Shard::one(&worker.shard.specials);
     secure_place(run, entry);
     if entry.is_operand() {
         run.note_operand_name(entry.target, statat(directory, entry.target));
     }
-    Made::Yes
+    Created::Yes
 }

@@ -5,8 +5,8 @@ use std::ffi::{CStr, CString};
 use haul_sys::fs::{readlinkat, statat, symlinkat};
 
 use super::Item;
-use super::existing::{self, Standing};
-use super::make::{Made, keep_by_name};
+use super::existing::{self, TargetState};
+use super::make::{Created, keep_by_name};
 use crate::error::What;
 use crate::monitor::{Outcome, Shard};
 use crate::run::Entry;
@@ -19,14 +19,14 @@ pub(super) fn make(
     task: &Task,
     entry: &Entry<'_>,
     item: &Item,
-    standing: &Standing,
-) -> Made {
+    standing: &TargetState,
+) -> Created {
     let run = worker.run;
     let text = match readlinkat(task.handles.source(), entry.source) {
         Ok(text) => text,
         Err(error) => {
             entry.fail(run, What::ReadLink, Some(error.errno));
-            return Made::No;
+            return Created::No;
         }
     };
     make_link(worker, task, entry, (&text, item), standing)
@@ -37,8 +37,8 @@ fn make_link(
     task: &Task,
     entry: &Entry<'_>,
     (text, item): (&CStr, &Item),
-    standing: &Standing,
-) -> Made {
+    standing: &TargetState,
+) -> Created {
     let run = worker.run;
     let directory = task.handles.target();
     let make = |name: &CStr| {
@@ -47,7 +47,7 @@ fn make_link(
         Ok(())
     };
     let made = match standing {
-        Standing::Replace(..) => existing::swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => existing::swap_in(directory, entry.target, make),
         _ => make(entry.target),
     };
     match made {
@@ -58,11 +58,11 @@ fn make_link(
                 let made = statat(task.handles.target(), entry.target);
                 run.note_operand_name(entry.target, made);
             }
-            Made::Yes
+            Created::Yes
         }
         Err(error) => {
             entry.fail(worker.run, What::CreateSymlink, Some(error.errno));
-            Made::No
+            Created::No
         }
     }
 }
@@ -78,13 +78,13 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
     }
     let Ok(text) = CString::new(path) else { return };
     let standing = existing::stand(worker, task, entry, item);
-    if matches!(standing, Standing::Settled(_)) {
+    if matches!(standing, TargetState::Settled(_)) {
         return;
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let target = task.handles.target();
     let made = match standing {
-        Standing::Swap => {
+        TargetState::Swap => {
             existing::swap_in(target, entry.target, |name| symlinkat(&text, target, name))
         }
         _ => symlinkat(&text, target, entry.target),

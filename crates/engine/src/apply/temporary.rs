@@ -16,7 +16,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::Item;
-use super::partial::{self, Opened, Partial};
+use super::resumable::{self, Opened, Resumable};
 use crate::decide;
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
@@ -31,9 +31,9 @@ pub(crate) enum Onto {
     /// It was free.
     Free,
     /// It is another file's, which was seen, and whose owner and bits the new one takes over.
-    Heir(Stat),
+    Replaced(Stat),
     /// It is another file's, and the new one has nothing to do with that.
-    Stranger,
+    Overwritten,
 }
 
 /// A directory other than the entry's own, and the name there.
@@ -52,18 +52,18 @@ pub(crate) struct Temporary {
 }
 
 /// A temporary that was just made.
-pub(super) struct Made {
+pub(super) struct CreatedFile {
     pub(super) fd: OwnedFd,
     pub(super) temporary: Temporary,
     /// The mode it was made with; `None` if what it replaces has a say in that.
     pub(super) mode: Option<u32>,
     /// What a later run can go on with.
-    pub(super) partial: Option<Partial>,
+    pub(super) partial: Option<Resumable>,
 }
 
 /// What became of giving a file its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum Published {
     /// It has it.
     Yes,
     /// Somebody else's file has it meanwhile, and the policy is to leave that.
@@ -81,7 +81,7 @@ impl Temporary {
         item: &Item,
         onto: Onto,
         leads_elsewhere: bool,
-    ) -> haul_sys::Result<Made> {
+    ) -> haul_sys::Result<CreatedFile> {
         let elsewhere = if leads_elsewhere {
             Some(behind_link(task.handles.target(), entry.target, &onto)?)
         } else {
@@ -89,7 +89,7 @@ impl Temporary {
         };
         let directory =
             elsewhere.as_ref().map_or(task.handles.target(), |place| place.directory.as_fd());
-        let inherits_mode = matches!(onto, Onto::Heir(_));
+        let inherits_mode = matches!(onto, Onto::Replaced(_));
         let mode = if inherits_mode {
             0o600
         } else {
@@ -98,10 +98,10 @@ impl Temporary {
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
         // With an inherited list the bits at creation decide what the list allows.
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
-        let (fd, hidden, mode, partial) = if partial::serves(run, task, item) {
+        let (fd, hidden, mode, partial) = if resumable::serves(run, task, item) {
             let mode = sibling_mode();
             let Opened { fd, hidden, partial } =
-                partial::open(run, entry, item, (directory, mode))?;
+                resumable::open(run, entry, item, (directory, mode))?;
             (fd, Some(hidden), mode, Some(partial))
         } else if let Some(fd) = unnamed(run, directory, mode, access)? {
             (fd, None, mode, None)
@@ -111,7 +111,7 @@ impl Temporary {
             (fd, Some(hidden), mode, None)
         };
         let temporary = Temporary { elsewhere, hidden, onto, origin: task.origin };
-        Ok(Made { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
+        Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
     /// Returns where the name is to be: in which directory, and what.
@@ -133,7 +133,7 @@ impl Temporary {
         own: BorrowedFd<'a>,
         name: &'a CStr,
     ) -> Option<(BorrowedFd<'a>, &'a CStr, &'a Stat)> {
-        let Onto::Heir(stat) = &self.onto else { return None };
+        let Onto::Replaced(stat) = &self.onto else { return None };
         let (directory, name) = self.place(own, name);
         Some((directory, name, stat))
     }
@@ -164,14 +164,14 @@ impl Temporary {
         entry: &Entry<'_>,
         own: BorrowedFd<'_>,
         fd: BorrowedFd<'_>,
-    ) -> haul_sys::Result<Placed> {
+    ) -> haul_sys::Result<Published> {
         let (directory, name) = self.place(own, entry.target);
-        let mut placed = Placed::Yes;
+        let mut placed = Published::Yes;
         let answer = match self.onto {
             Onto::Free => match self.name_free(directory, name, fd) {
                 Err(error) if error.errno == Errno::EXIST => {
                     placed = self.met(run, entry, directory, name)?;
-                    if placed == Placed::Yes {
+                    if placed == Published::Yes {
                         self.name_taken(directory, name, fd)
                     } else {
                         Ok(())
@@ -179,7 +179,7 @@ impl Temporary {
                 }
                 answer => answer,
             },
-            Onto::Heir(_) | Onto::Stranger => self.name_taken(directory, name, fd),
+            Onto::Replaced(_) | Onto::Overwritten => self.name_taken(directory, name, fd),
         };
         answer.map(|()| placed)
     }
@@ -225,16 +225,16 @@ impl Temporary {
         entry: &Entry<'_>,
         directory: BorrowedFd<'_>,
         name: &CStr,
-    ) -> haul_sys::Result<Placed> {
+    ) -> haul_sys::Result<Published> {
         let now = match statat(directory, name) {
             Ok(now) => now,
-            Err(error) if error.errno == Errno::NOENT => return Ok(Placed::Yes),
+            Err(error) if error.errno == Errno::NOENT => return Ok(Published::Yes),
             Err(error) => return Err(error),
         };
         let policy = run.policy;
         let stays = policy.existing == Existing::Keep || policy.consent == Consent::Denied;
         if self.origin == Origin::Found && stays {
-            return Ok(Placed::Left);
+            return Ok(Published::Left);
         }
         // In a directory that this run made it was planted, and so was anything but a file.
         let may_replace = self.origin == Origin::Found
@@ -243,7 +243,7 @@ impl Temporary {
             && policy.consent == Consent::NotNeeded
             && policy.backup.is_none()
             && !(entry.is_operand() && run.is_operand_name(entry.target, identity(&now)));
-        Ok(if may_replace { Placed::Yes } else { Placed::Refused })
+        Ok(if may_replace { Published::Yes } else { Published::Refused })
     }
 
     /// Takes away what is left of a file that did not come about.
@@ -312,7 +312,7 @@ fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
 /// seen.
 fn behind_link(own: BorrowedFd<'_>, link: &CStr, onto: &Onto) -> haul_sys::Result<Elsewhere> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
-    let Onto::Heir(seen) = onto else { return Err(stale) };
+    let Onto::Replaced(seen) = onto else { return Err(stale) };
     let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
     let file = openat(own, link, how)?;
     let proc = open_directory(haul_sys::fs::CWD, c"/proc/self/fd", Follow::Yes)?;

@@ -117,7 +117,7 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
     run
 }
 
-/// Tells what of a request decides about what ends up in the target, and what was proved of it, in
+/// Tells what of a request decides about what ends up in the target, and what was verified of it, in
 /// the order of [`SPELLED`]. No value has a newline.
 fn values(request: &Request) -> [String; SPELLED.len()] {
     let Policy {
@@ -143,7 +143,7 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
         umask,
         privileged,
     } = &request.policy;
-    let hashing = hashing.map(|of| (of.algorithm.name, of.prove, of.whole));
+    let hashing = hashing.map(|of| (of.algorithm.name, of.verify, of.whole));
     [
         format!("{recursion:?}"),
         format!("{dereference:?}"),
@@ -168,7 +168,7 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
 
 /// How another run is related to this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kinship {
+pub(super) enum Relation {
     /// It copies the same to the same place, in another way.
     SameOperands(Differences),
     /// It copies something else.
@@ -176,15 +176,15 @@ pub(super) enum Kinship {
 }
 
 /// Compares what two runs are.
-pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Kinship {
+pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Relation {
     let (Some(theirs), Some(ours)) = (take_apart(theirs), take_apart(ours)) else {
-        return Kinship::Other;
+        return Relation::Other;
     };
     let is_same_copy = theirs.here == ours.here
         && theirs.words.len() == ours.words.len()
         && theirs.words.iter().zip(&ours.words).all(|(one, two)| plain(one) == plain(two));
     if !is_same_copy {
-        return Kinship::Other;
+        return Relation::Other;
     }
     let mut differences = Differences::default();
     for ((aspect, one), two) in SPELLED.into_iter().zip(theirs.values).zip(ours.values) {
@@ -195,7 +195,7 @@ pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Kinship {
     if theirs.words != ours.words {
         differences.insert(Aspect::Operands);
     }
-    Kinship::SameOperands(differences)
+    Relation::SameOperands(differences)
 }
 
 /// What [`describe`] put together.

@@ -1,7 +1,7 @@
 //! The journal of a run that can be gone on with (`--resume`): what was finished, and what was
 //! written of large files.
 //!
-//! A record is a proof to be held against the world, never an order: it names the source and the
+//! A record is a verification to be held against the world, never an order: it names the source and the
 //! target by what `stat` said of them, and whoever reads it looks at both again. So nothing depends
 //! on when a record reaches stable storage, except that the bytes it tells of were there before it
 //! was written; a record that is lost costs a copy, and none can make one wrong.

@@ -12,16 +12,16 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
-use super::header::{self, BEGINNING_BYTES, Flaw, Kinship};
+use super::header::{self, BEGINNING_BYTES, Flaw, Relation};
 use super::index::Index;
 use super::others;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
 use crate::error::{Failure, JournalFlaw, Severity, What};
-use crate::moment;
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
+use crate::timestamp_precision;
 use crate::walk::path::{directory_of, join, split};
 
 /// How often somebody may take the name away while it is being opened.
@@ -41,16 +41,16 @@ pub(crate) struct Opened {
 }
 
 /// Why a journal cannot be had.
-enum Trouble {
+enum OpenError {
     Call(CallError),
     Flaw(JournalFlaw),
     /// Somebody has taken it away meanwhile.
     Gone,
 }
 
-impl From<CallError> for Trouble {
-    fn from(error: CallError) -> Trouble {
-        Trouble::Call(error)
+impl From<CallError> for OpenError {
+    fn from(error: CallError) -> OpenError {
+        OpenError::Call(error)
     }
 }
 
@@ -93,15 +93,15 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
         return opened.map_err(|trouble| failure(&trouble, &shown));
     }
     if let Some((shown, differences)) = other {
-        return Err(failure(&Trouble::Flaw(JournalFlaw::OtherOptions(differences)), &shown));
+        return Err(failure(&OpenError::Flaw(JournalFlaw::OtherOptions(differences)), &shown));
     }
     match free {
         Some(Ok(spot)) => {
             let shown = spot.shown.clone();
             make(spot, &run, as_name(request, plan)).map_err(|trouble| failure(&trouble, &shown))
         }
-        Some(Err((shown, error))) => Err(failure(&Trouble::Call(error), &shown)),
-        None => Err(failure(&Trouble::Gone, request.target.to_bytes())),
+        Some(Err((shown, error))) => Err(failure(&OpenError::Call(error), &shown)),
+        None => Err(failure(&OpenError::Gone, request.target.to_bytes())),
     }
 }
 
@@ -117,11 +117,11 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
 
 type Place = Result<Spot, (Vec<u8>, CallError)>;
 
-fn failure(trouble: &Trouble, shown: &[u8]) -> Failure {
+fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
     let (what, errno) = match trouble {
-        Trouble::Call(error) => (What::JournalOpen, Some(error.errno)),
-        Trouble::Flaw(flaw) => (What::JournalRefused(*flaw), None),
-        Trouble::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
+        OpenError::Call(error) => (What::JournalOpen, Some(error.errno)),
+        OpenError::Flaw(flaw) => (What::JournalRefused(*flaw), None),
+        OpenError::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
     };
     Failure { what, source: Vec::new(), target: shown.to_vec(), errno, severity: Severity::Failure }
 }
@@ -169,14 +169,14 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
 }
 
 /// Opens the journal that is there, if there is one.
-fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
+fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     for _ in 0..ATTEMPTS {
         match adopt(spot, run) {
-            Err(Trouble::Gone) => {}
+            Err(OpenError::Gone) => {}
             answer => return answer,
         }
     }
-    Err(Trouble::Gone)
+    Err(OpenError::Gone)
 }
 
 /// A journal that was found.
@@ -186,45 +186,45 @@ struct Found {
     said: Option<header::Header>,
 }
 
-fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, Trouble> {
+fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     let seen = match statat(&spot.directory, &spot.name) {
         Ok(seen) => seen,
         Err(error) if error.errno == Errno::NOENT => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     if seen.kind() != Kind::Regular {
-        return Err(Trouble::Flaw(JournalFlaw::NotAFile));
+        return Err(OpenError::Flaw(JournalFlaw::NotAFile));
     }
     if seen.uid != haul_sys::process::identity().uid || seen.nlink != 1 {
-        return Err(Trouble::Flaw(JournalFlaw::NotOurs));
+        return Err(OpenError::Flaw(JournalFlaw::NotOurs));
     }
     if seen.mode & OTHERS_WRITE != 0 {
-        return Err(Trouble::Flaw(JournalFlaw::OthersMayWrite));
+        return Err(OpenError::Flaw(JournalFlaw::OthersMayWrite));
     }
     let how = OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE };
     let fd = match openat(&spot.directory, &spot.name, how) {
         Ok(fd) => fd,
-        Err(error) if error.errno == Errno::NOENT => return Err(Trouble::Gone),
+        Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
         Err(error) => return Err(error.into()),
     };
     if !try_lock(&fd)? {
-        return Err(Trouble::Flaw(JournalFlaw::InUse));
+        return Err(OpenError::Flaw(JournalFlaw::InUse));
     }
     // Whoever had the lock before may have taken the name away, or somebody put another file there.
     let now = fstat(&fd)?;
     let named = statat(&spot.directory, &spot.name);
     if !now.same_file(&seen) || !named.is_ok_and(|named| named.same_file(&now)) {
-        return Err(Trouble::Gone);
+        return Err(OpenError::Gone);
     }
     match read_header(&fd) {
         Ok(header) if header.run == run => Ok(Some(Found { fd, said: Some(header) })),
-        Ok(header) => Err(Trouble::Flaw(match header::compare(&header.run, run) {
-            Kinship::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
-            Kinship::Other => JournalFlaw::AnotherRun,
+        Ok(header) => Err(OpenError::Flaw(match header::compare(&header.run, run) {
+            Relation::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
+            Relation::Other => JournalFlaw::AnotherRun,
         })),
         Err(Unread::Flaw(Flaw::Torn)) => Ok(Some(Found { fd, said: None })),
-        Err(Unread::Flaw(Flaw::Foreign)) => Err(Trouble::Flaw(JournalFlaw::NotAJournal)),
-        Err(Unread::Flaw(Flaw::Version)) => Err(Trouble::Flaw(JournalFlaw::OtherVersion)),
+        Err(Unread::Flaw(Flaw::Foreign)) => Err(OpenError::Flaw(JournalFlaw::NotAJournal)),
+        Err(Unread::Flaw(Flaw::Version)) => Err(OpenError::Flaw(JournalFlaw::OtherVersion)),
         Err(Unread::Call(error)) => Err(error.into()),
     }
 }
@@ -249,25 +249,25 @@ fn read_up_to(fd: &OwnedFd, most: usize) -> haul_sys::Result<Vec<u8>> {
 }
 
 /// Makes a journal where there is none.
-fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, Trouble> {
+fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
     let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
     let fd = match openat(&spot.directory, &spot.name, how) {
         Ok(fd) => fd,
         // Somebody makes it at this very moment.
         Err(error) if error.errno == Errno::EXIST => {
-            return Err(Trouble::Flaw(JournalFlaw::InUse));
+            return Err(OpenError::Flaw(JournalFlaw::InUse));
         }
         Err(error) => return Err(error.into()),
     };
     match try_lock(&fd) {
         Ok(true) => {}
-        Ok(false) => return Err(Trouble::Flaw(JournalFlaw::InUse)),
+        Ok(false) => return Err(OpenError::Flaw(JournalFlaw::InUse)),
         Err(error) => return Err(give_up(&spot, error)),
     }
     let (directory, name) = (spot.directory.try_clone(), spot.name.clone());
     let opened = write_header((fd, spot), run, as_name);
     match (opened, directory) {
-        (Err(Trouble::Call(error)), Ok(directory)) => {
+        (Err(OpenError::Call(error)), Ok(directory)) => {
             Err(give_up(&Spot { directory, name, shown: Vec::new() }, error))
         }
         (opened, _) => opened,
@@ -275,14 +275,18 @@ fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, Trouble> {
 }
 
 /// Takes away what could not be made into a journal.
-fn give_up(spot: &Spot, error: CallError) -> Trouble {
+fn give_up(spot: &Spot, error: CallError) -> OpenError {
     // An empty one that stays is as good as none.
     let _gone = unlinkat(&spot.directory, &spot.name);
     error.into()
 }
 
 /// Begins a journal in a file that is ours and locked, and holds nothing of worth.
-fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Result<Opened, Trouble> {
+fn write_header(
+    (fd, spot): (OwnedFd, Spot),
+    run: &[u8],
+    as_name: bool,
+) -> Result<Opened, OpenError> {
     let nonce = haul_sys::process::random()?;
     let header = header::spell(nonce, as_name, run);
     ftruncate(&fd, 0)?;
@@ -290,8 +294,13 @@ fn write_header((fd, spot): (OwnedFd, Spot), run: &[u8], as_name: bool) -> Resul
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
     let end = header.len() as u64;
-    let journal =
-        Journal::new((fd, spot), Sums::new(nonce), Index::default(), (end, 0), moment::now());
+    let journal = Journal::new(
+        (fd, spot),
+        Sums::new(nonce),
+        Index::default(),
+        (end, 0),
+        timestamp_precision::now(),
+    );
     Ok(Opened { journal, form: None })
 }
 
@@ -300,7 +309,7 @@ fn take_up(
     (fd, spot): (OwnedFd, Spot),
     header: &header::Header,
     form: TargetForm,
-) -> Result<Opened, Trouble> {
+) -> Result<Opened, OpenError> {
     let sums = Sums::new(header.nonce);
     let scanned =
         scan(&sums, header.bytes, &mut |room, offset| again(|| pread(&fd, room, offset)))?;
@@ -311,6 +320,7 @@ fn take_up(
         (false, form) => form,
     };
     let position = (scanned.end, scanned.records);
-    let journal = Journal::new((fd, spot), sums, scanned.index, position, moment::now());
+    let journal =
+        Journal::new((fd, spot), sums, scanned.index, position, timestamp_precision::now());
     Ok(Opened { journal, form: Some(form) })
 }

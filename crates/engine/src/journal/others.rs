@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use haul_io::hidden::is_hidden_name;
 use haul_sys::fs::{DirectoryBuffer, Kind, OpenHow, for_each_entry, openat, statat, try_lock};
 
-use super::header::{self, Kinship};
+use super::header::{self, Relation};
 use super::open::{OTHERS_WRITE, read_header};
 use super::write::Spot;
 use crate::error::Differences;
@@ -59,7 +59,7 @@ fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     }
     let header = read_header(&fd).ok()?;
     match header::compare(&header.run, run) {
-        Kinship::SameOperands(differences) => Some(differences),
-        Kinship::Other => None,
+        Relation::SameOperands(differences) => Some(differences),
+        Relation::Other => None,
     }
 }

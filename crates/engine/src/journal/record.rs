@@ -6,7 +6,7 @@
 
 use std::ffi::CStr;
 
-use haul_io::witness::Piece;
+use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
 
 use super::sums::{SUM_BYTES, Sum, Sums};

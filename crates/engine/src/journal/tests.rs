@@ -1,7 +1,7 @@
 //! The reader of a journal is given every torn, flipped and made-up journal there is: it must find
 //! exactly the whole records before the first that is not, and never anything that was not written.
 
-use haul_io::witness::Piece;
+use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
 
 use super::header::{self, Flaw};

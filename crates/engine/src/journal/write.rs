@@ -8,15 +8,15 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use haul_io::block_digests::Piece;
 use haul_io::fully::{read_fully, write_fully};
-use haul_io::witness::Piece;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index};
 use super::record::{self, MOST_PIECES, Names, Place, Position};
 use super::sums::{Sum, Sums};
-use crate::moment::precedes;
+use crate::timestamp_precision::precedes;
 
 /// Whether what is written has to be on stable storage before anything else is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, fgetxattr, fremovexattr, fsetxattr};
 
-use super::{Attributes, Lost, Made};
+use super::{Attributes, Lost, NewTarget};
 use crate::error::What;
 use crate::request::Keep;
 
@@ -21,7 +21,7 @@ pub(crate) fn has_default(directory: BorrowedFd<'_>) -> bool {
 pub(super) fn keep(
     target: BorrowedFd<'_>,
     attributes: &Attributes,
-    made: Made,
+    made: NewTarget,
     kind: Kind,
     lost: &mut Vec<Lost>,
 ) {

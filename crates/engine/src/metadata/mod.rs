@@ -64,7 +64,7 @@ pub(crate) fn cannot_have(what: What, errno: Errno) -> bool {
 
 /// How a target came about, as far as its attributes are concerned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
+pub(crate) struct NewTarget {
     /// The mode that was given to the call that made it, if it was made.
     pub(crate) mode: Option<u32>,
     /// Whether the directory that it was made in hands an access-control list down.
@@ -77,7 +77,7 @@ pub(crate) struct Made {
 pub(crate) fn keep(
     (source, stat): (BorrowedFd<'_>, &Stat),
     target: BorrowedFd<'_>,
-    made: Made,
+    made: NewTarget,
     policy: &Policy,
 ) -> Vec<Lost> {
     let kept = &policy.preserve;
@@ -104,7 +104,7 @@ pub(crate) fn keep(
 fn give(
     target: BorrowedFd<'_>,
     stat: &Stat,
-    made: Made,
+    made: NewTarget,
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) -> Owned {
@@ -137,12 +137,12 @@ pub(crate) struct DirectoryAttributes {
     stat: Option<Box<(Stat, Attributes)>>,
     /// The mode to set where nothing is kept but the owner's bits had to be widened meanwhile.
     narrowed_mode: Option<u32>,
-    made: Made,
+    made: NewTarget,
 }
 
 impl DirectoryAttributes {
     pub(crate) fn nothing() -> DirectoryAttributes {
-        let made = Made { mode: None, inherits_acl: false, owner: (0, 0) };
+        let made = NewTarget { mode: None, inherits_acl: false, owner: (0, 0) };
         DirectoryAttributes { stat: None, narrowed_mode: None, made }
     }
 
@@ -150,7 +150,7 @@ impl DirectoryAttributes {
     pub(crate) fn read(
         source: BorrowedFd<'_>,
         stat: &Stat,
-        made: Made,
+        made: NewTarget,
         narrowed_mode: Option<u32>,
         policy: &Policy,
     ) -> (DirectoryAttributes, Vec<Lost>) {

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use haul_sys::fs::{Kind, Stat, fchmod, fstat};
 
 use super::owner::Owned;
-use super::{Attributes, Lost, Made, acl};
+use super::{Attributes, Lost, NewTarget, acl};
 use crate::decide;
 use crate::error::{Severity, What};
 use crate::request::{ModePolicy, Policy};
@@ -58,7 +58,7 @@ pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()
 pub(super) fn keep(
     target: BorrowedFd<'_>,
     (stat, attributes): (&Stat, &Attributes),
-    (made, owned): (Made, Owned),
+    (made, owned): (NewTarget, Owned),
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) {

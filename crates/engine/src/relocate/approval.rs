@@ -3,7 +3,7 @@
 //! An entry is approved if this very inode, in the state that it has now, is among those that the run
 //! has copied. Where that cannot be said (its state changed, its clock is too coarse to show a change, or
 //! an earlier run has copied it), the entry is compared with its copy, byte by byte. What has neither
-//! proof stays.
+//! verification stays.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -15,8 +15,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
-use crate::moment;
 use crate::remove::Candidate;
+use crate::timestamp_precision;
 use crate::walk::path::{split, trimmed};
 
 /// Bytes that are compared at once: they stay in a processor's own cache.
@@ -42,7 +42,7 @@ impl Copied {
     pub(super) fn new() -> Copied {
         Copied {
             entries: CopiedEntries::default(),
-            since: moment::now(),
+            since: timestamp_precision::now(),
             has_failed_operands: false,
             with_fewer_names: CopiedEntries::default(),
         }
@@ -55,8 +55,9 @@ impl Copied {
         match stat.kind() {
             Kind::Directory => self.entries.contains(stat),
             _ => {
-                (moment::precedes(stat.ctime, self.since) && self.entries.contains(stat))
-                    || (moment::precedes(stat.mtime, self.since)
+                (timestamp_precision::precedes(stat.ctime, self.since)
+                    && self.entries.contains(stat))
+                    || (timestamp_precision::precedes(stat.mtime, self.since)
                         && self.with_fewer_names.contains(stat))
             }
         }
@@ -131,11 +132,11 @@ impl Approval<'_> {
         if stat.kind() != there.kind() || there.same_file(stat) {
             return Some(false);
         }
-        let step_ns = moment::step_ns(&there, &directory);
+        let step_ns = timestamp_precision::step_ns(&there, &directory);
         Some(match stat.kind() {
             Kind::Regular => {
                 stat.size == there.size
-                    && moment::is_same(there.mtime, stat.mtime, step_ns)
+                    && timestamp_precision::is_same(there.mtime, stat.mtime, step_ns)
                     && self.is_same_file(candidate, (directory.as_fd(), &name, &there))?
             }
             Kind::Symlink => {

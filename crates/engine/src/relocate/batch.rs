@@ -16,12 +16,12 @@ use haul_sys::fs::{
     statat, unlinkat,
 };
 
+use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
 use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
 use super::durable::{Anchor, Trust};
-use super::ears::{CopyEars, Voice};
-use super::kinship::Kinship;
 use super::monitor::{Event, Outcome, What};
+use super::nesting::Nesting;
 use super::operand::beside;
 use super::operation::Run;
 use super::target::Place;
@@ -124,7 +124,7 @@ pub(super) struct Batch<'r> {
     separable: u64,
     bytes: u64,
     names: HashSet<CString>,
-    kin: Kinship,
+    kin: Nesting,
     /// The names of those that got there.
     pub(super) made: HashSet<CString>,
 }
@@ -139,7 +139,7 @@ impl<'r> Batch<'r> {
             separable: 0,
             bytes: 0,
             names: HashSet::new(),
-            kin: Kinship::default(),
+            kin: Nesting::default(),
             made: HashSet::new(),
         }
     }
@@ -276,7 +276,7 @@ impl<'r> Batch<'r> {
         let gathered = std::mem::take(&mut self.gathered);
         (self.separable, self.bytes) = (0, 0);
         self.names.clear();
-        self.kin = Kinship::default();
+        self.kin = Nesting::default();
         let Some(ground) = self.ground.take() else { return };
         if !gathered.is_empty() {
             let mut copied = Copied::new();
@@ -312,9 +312,9 @@ impl<'r> Batch<'r> {
             let files = gathered.iter().filter(|moving| !moving.is_directory());
             files.for_each(|moving| self.unlink_waiting(ground, moving));
         }
-        let voices: Vec<Voice> = gathered
+        let voices: Vec<OperandState> = gathered
             .iter()
-            .map(|moving| Voice {
+            .map(|moving| OperandState {
                 waiting: join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]),
                 shown: moving.shown.clone(),
                 backup: self.backup_of(ground, moving),
@@ -338,11 +338,11 @@ impl<'r> Batch<'r> {
         });
         match planned {
             Ok(plan) => {
-                let ears = CopyEars::new(run.monitor, run.control, &voices);
+                let adapter = CopyAdapter::new(run.monitor, run.control, &voices);
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
                 let records = Records { journal: None, copied: Some(copied) };
-                copy_planned(&policy, run.request.resources, (plan, records), &ears, control);
+                copy_planned(&policy, run.request.resources, (plan, records), &adapter, control);
             }
             Err(error) => {
                 for moving in &gathered {
@@ -484,8 +484,8 @@ impl<'r> Batch<'r> {
         // Not what the move has removed, so it is counted apart.
         let control =
             crate::monitor::Control::new(run.request.removing.waiting_jobs, run.control.stop);
-        let ears = super::ears::QuietEars { monitor: run.monitor, control: run.control };
-        crate::remove::remove(&request, &ears, &control).failures == 0
+        let adapter = super::adapter::QuietAdapter { monitor: run.monitor, control: run.control };
+        crate::remove::remove(&request, &adapter, &control).failures == 0
     }
 
     /// Everything is kept, and what cannot be is told.

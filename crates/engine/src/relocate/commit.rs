@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, RenameMode, fstat, renameat, statat};
 
+use super::adapter::RemoveAdapter;
 use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
-use super::ears::RemoveEars;
 use super::monitor::{Control, What};
 use super::note;
 use super::target::rename_new_at;
@@ -169,8 +169,8 @@ impl Batch<'_> {
         };
         let copies = named.iter().map(copy).collect();
         let approval = Approval { copied, directory: ground.directory.as_fd(), copies };
-        let ears = RemoveEars { monitor: run.monitor, control: run.control, approval };
-        remove::remove(&request, &ears, &run.control.removing);
+        let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval };
+        remove::remove(&request, &adapter, &run.control.removing);
         // Who was interrupted will want to know; who was refused has been told.
         if run.control.is_stopped() {
             return;

@@ -3,9 +3,9 @@
 use haul_sys::fs::{Kind, Stat};
 
 use super::monitor::What;
-use super::request::{Deed, Policy};
-use crate::moment;
+use super::request::{Mode, Policy};
 use crate::request::{BackupKind, Existing};
+use crate::timestamp_precision;
 
 /// What is known of an operand and of what has its name.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub(super) fn before_asking(pair: &Pair, policy: &Policy) -> Option<Result<(), W
 pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
     let source_is_directory = pair.source.kind() == Kind::Directory;
     let target_is_directory = pair.target.kind() == Kind::Directory;
-    let exchanges = policy.deed == Deed::Exchange;
+    let exchanges = policy.mode == Mode::Exchange;
     if source_is_directory != target_is_directory && policy.backup.is_none() && !exchanges {
         return Action::Refuse(if source_is_directory {
             What::OverNonDirectory
@@ -78,7 +78,7 @@ pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
 /// Compares times as GNU does for `-u`: across file systems by what the target's can hold.
 const fn is_older(pair: &Pair) -> bool {
     let step_ns = if pair.source.dev == pair.target.dev { 1 } else { pair.step_ns };
-    moment::is_older(pair.target.mtime, pair.source.mtime, step_ns)
+    timestamp_precision::is_older(pair.target.mtime, pair.source.mtime, step_ns)
 }
 
 /// GNU's `same_file_ok` for a move: whether nothing is lost although both may be one file.
@@ -178,7 +178,7 @@ mod tests {
         let onto_directory = pair(stat(1, 1, FILE), stat(1, 2, DIRECTORY));
         assert_eq!(decide(&onto_directory, &plain()), Action::Refuse(What::OverDirectory));
         assert_eq!(decide(&onto_file, &with_backup(BackupKind::Simple)), Action::BackUp);
-        let exchange = Policy { deed: Deed::Exchange, ..plain() };
+        let exchange = Policy { mode: Mode::Exchange, ..plain() };
         assert_eq!(decide(&onto_file, &exchange), Action::Take);
     }
 

@@ -4,6 +4,7 @@
 //! taken, the hidden names under which copies wait until they are on stable storage, and the order
 //! in which a file comes to be in its new place before it leaves the old one.
 
+mod adapter;
 mod adopt;
 mod approval;
 mod batch;
@@ -11,17 +12,16 @@ mod claim;
 mod commit;
 mod decide;
 mod durable;
-mod ears;
-mod kinship;
-pub(crate) mod leavings;
 mod monitor;
+mod nesting;
 mod note;
 mod operand;
 mod operation;
 mod request;
 mod stage;
+pub(crate) mod stale;
 mod target;
 
 pub use monitor::{Control, Counts, Event, Failure, Monitor, MoveFailure, Outcome, What};
 pub use operation::relocate;
-pub use request::{Across, Deed, Policy, Request, Unasked};
+pub use request::{Across, Mode, Policy, Request, Unasked};

@@ -13,13 +13,13 @@ use super::batch::Newcomer;
 use super::decide::{Action, Pair, before_asking, decide};
 use super::monitor::{Control, Event, Outcome, What};
 use super::operation::Mover;
-use super::request::{Across, Deed, Unasked};
+use super::request::{Across, Mode, Unasked};
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
 use crate::apply::existing::{DIRECTORY, is_one_entry};
-use crate::moment;
 use crate::monitor::Question;
 use crate::request::Existing;
+use crate::timestamp_precision;
 use crate::walk::node::identity;
 use crate::walk::path::split;
 
@@ -39,7 +39,7 @@ impl Mover<'_> {
         if self.batch.is_met(source, place) {
             self.batch.commit();
         }
-        let exchanges = self.run.request.policy.deed == Deed::Exchange;
+        let exchanges = self.run.request.policy.mode == Mode::Exchange;
         let tried = match first {
             Some(tried) => Some(tried),
             None if exchanges => None,
@@ -84,16 +84,16 @@ impl Mover<'_> {
             Action::BackUp => true,
             Action::Take => false,
         };
-        let errno = if there.is_some() || is_taken || policy.deed == Deed::Exchange {
+        let errno = if there.is_some() || is_taken || policy.mode == Mode::Exchange {
             // Across file systems nothing is put aside before its successor is there.
             if errno == Some(Errno::XDEV) {
                 errno
             } else {
                 match self.replace(source, place, backs_up)? {
                     Ok(backup) => {
-                        let outcome = match policy.deed {
-                            Deed::Move => Outcome::Renamed,
-                            Deed::Exchange => Outcome::Exchanged,
+                        let outcome = match policy.mode {
+                            Mode::Move => Outcome::Renamed,
+                            Mode::Exchange => Outcome::Exchanged,
                         };
                         self.renamed(source, place, (backup, is_last), outcome);
                         return Ok(());
@@ -104,7 +104,7 @@ impl Mover<'_> {
         } else {
             errno
         };
-        let across = policy.across == Across::Copy && policy.deed == Deed::Move;
+        let across = policy.across == Across::Copy && policy.mode == Mode::Move;
         if errno != Some(Errno::XDEV) || !across {
             return Err(self.refused(source, place, (errno, &stat)));
         }
@@ -165,7 +165,7 @@ impl Mover<'_> {
             same_name,
             leads_to_target,
             just_made: self.remembers && (self.made.contains(&key) || self.batch.has_made(&key.0)),
-            step_ns: moment::step_ns(there, place.directory),
+            step_ns: timestamp_precision::step_ns(there, place.directory),
             is_dots: is_dots(source),
         }
     }
@@ -193,9 +193,9 @@ impl Mover<'_> {
                 }
             }
         }
-        let mode = match policy.deed {
-            Deed::Move => RenameMode::Replace,
-            Deed::Exchange => RenameMode::Exchange,
+        let mode = match policy.mode {
+            Mode::Move => RenameMode::Replace,
+            Mode::Exchange => RenameMode::Exchange,
         };
         match renameat(CWD, source, place.directory, &place.name, mode) {
             Ok(()) => Ok(Ok(backup_name.map(|name| beside(&place.shown, &name)))),
@@ -225,7 +225,7 @@ impl Mover<'_> {
         stat: &Stat,
     ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
         let refused = |errno| self.fail(source, place, What::BackupDestroysSource, errno);
-        if stat.kind() != Kind::Symlink || self.run.request.policy.deed != Deed::Move {
+        if stat.kind() != Kind::Symlink || self.run.request.policy.mode != Mode::Move {
             return Err(refused(None));
         }
         renameat(CWD, source, place.directory, &place.name, RenameMode::Exchange)
@@ -296,16 +296,16 @@ impl Mover<'_> {
         place: &Place<'_>,
         (errno, stat): (Option<Errno>, &Stat),
     ) -> Settled {
-        let deed = self.run.request.policy.deed;
+        let mode = self.run.request.policy.mode;
         let what = match errno {
-            Some(Errno::INVAL) if deed == Deed::Move => {
+            Some(Errno::INVAL) if mode == Mode::Move => {
                 if self.into_themselves.insert((place.name.clone(), identity(stat))) {
                     return self.fail(source, place, What::IntoItself, None);
                 }
                 self.run.warn(What::GivenTwice, (source.to_bytes(), &place.shown));
                 return Settled;
             }
-            _ if deed == Deed::Exchange => What::Exchange,
+            _ if mode == Mode::Exchange => What::Exchange,
             // The target must be the problem; naming the source would only confuse.
             Some(
                 Errno::DQUOT

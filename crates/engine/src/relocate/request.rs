@@ -8,7 +8,7 @@ use crate::request::{Backup, Existing, Order, Resources, TargetForm};
 
 /// Whether places are taken or swapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Mode {
     /// The source gets the target's place.
     Move,
     /// Both get each other's place, at once or not at all (`--exchange`).
@@ -39,7 +39,7 @@ pub enum Unasked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Whether places are taken or swapped.
-    pub deed: Deed,
+    pub mode: Mode,
     /// What happens where a rename would cross file systems.
     pub across: Across,
     /// Which existing targets are replaced.
@@ -65,7 +65,7 @@ impl Policy {
     #[must_use]
     pub const fn plain(umask: u32) -> Policy {
         Policy {
-            deed: Deed::Move,
+            mode: Mode::Move,
             across: Across::Copy,
             existing: Existing::Overwrite,
             unasked: Unasked::All,

@@ -8,7 +8,7 @@ use haul_sys::fs::{CWD, RenameMode, Stat, is_refusal_of_mode, openat, renameat, 
 
 use super::monitor::What;
 use super::note;
-use super::request::{Deed, Request};
+use super::request::{Mode, Request};
 use crate::apply::existing::DIRECTORY;
 use crate::request::TargetForm;
 use crate::walk::path::{directory_of, join, split};
@@ -40,8 +40,8 @@ impl Target {
                 Err(errno) => Err((What::TargetOperand, errno)),
             },
             TargetForm::Guess => {
-                let first = match (request.policy.deed, request.sources.first()) {
-                    (Deed::Move, Some(source)) => Some(rename_new(source, CWD, &request.target)),
+                let first = match (request.policy.mode, request.sources.first()) {
+                    (Mode::Move, Some(source)) => Some(rename_new(source, CWD, &request.target)),
                     _ => None,
                 };
                 if first == Some(Ok(())) {

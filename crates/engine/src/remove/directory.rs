@@ -1,4 +1,4 @@
-//! Directories: asked for, opened, tried against the brakes, and worked through.
+//! Directories: asked for, opened, tried against the guards, and worked through.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,9 +14,9 @@ use super::node::{Node, Place};
 use super::operand::inside;
 use super::prompt::{self, Inside, Stage};
 use super::reader::{End, Reader};
-use super::request::{Approval, Deed};
+use super::request::{Approval, Mode};
 use super::worker::{Enter, Task, Worker};
-use super::{brakes, entry};
+use super::{entry, guards};
 use crate::monitor::Shard;
 use crate::walk::node::{Identity, identity};
 
@@ -95,7 +95,7 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
     };
     let (id, place) = match fstat(&fd) {
         Ok(stat) if !run.approves(parent, directory.as_fd(), (name, &stat)) => return None,
-        Ok(stat) => (identity(&stat), brakes::place(run.policy, stat.dev, &fd)),
+        Ok(stat) => (identity(&stat), guards::place(run.policy, stat.dev, &fd)),
         Err(error) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
             return None;
@@ -106,15 +106,15 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         run.fail(parent, name, what, errno);
         return None;
     }
-    let ground = run.grounds.of(id.0, fd.as_fd());
+    let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
     let handle = run.cache.handle(fd);
-    let node = Arc::new(Node::new(enter.parent, enter.name, id, (top, ground)));
+    let node = Arc::new(Node::new(enter.parent, enter.name, id, (top, delete_profile)));
     run.cache.keep(&node, &handle);
     let reader = Reader::new(&handle);
     Some(Arc::new(Task::new(node, reader)))
 }
 
-/// Tries the brakes that need the directory to be open: whatever its name led to a moment ago, this
+/// Tries the guards that need the directory to be open: whatever its name led to a moment ago, this
 /// is what would be emptied.
 fn refusal(
     worker: &Worker<'_, '_>,
@@ -129,7 +129,7 @@ fn refusal(
     if enter.expected.is_some_and(|expected| expected != id) {
         return Some((What::Remove, Some(Errno::STALE)));
     }
-    brakes::is_beyond(run.policy, top, place).then_some((What::OtherDevice, None))
+    guards::is_beyond(run.policy, top, place).then_some((What::OtherDevice, None))
 }
 
 /// Asks whether a directory may be looked into; one that is empty goes at once. Tells whether it is
@@ -213,9 +213,9 @@ pub(super) fn excise(
     (name, earlier): (&CStr, Option<Errno>),
 ) {
     let run = worker.run;
-    let answer = match run.policy.deed {
-        Deed::Pretend => Ok(()),
-        Deed::Remove => rmdirat(directory, name),
+    let answer = match run.policy.mode {
+        Mode::Pretend => Ok(()),
+        Mode::Remove => rmdirat(directory, name),
     };
     match (answer, earlier) {
         (Ok(()), _) => {

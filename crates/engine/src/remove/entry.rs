@@ -13,7 +13,7 @@ use super::monitor::What;
 use super::node::Node;
 use super::prompt::{self, Consent};
 use super::reader::Names;
-use super::request::{Approval, Ask, Deed, Policy, Protection};
+use super::request::{Approval, Ask, Mode, Policy, Protection};
 use super::run::Run;
 use super::worker::{Enter, Job, Worker};
 use crate::monitor::Shard;
@@ -61,7 +61,7 @@ fn one(
     (name, kind): (&CStr, Option<Kind>),
 ) {
     let run = worker.run;
-    let gentle = run.brake.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
+    let gentle = run.throttle.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
     let approval = run.policy.approval == Approval::Each;
     if kind.is_none() || gentle || approval || prompt::looks(run.policy) {
@@ -111,15 +111,15 @@ pub(super) fn excise(
         return;
     }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
-    let answer = match (run.policy.deed, &stat) {
-        (Deed::Pretend, _) => Ok(()),
-        (Deed::Remove, Some(stat)) if run.brake.is_gentle() => {
+    let answer = match (run.policy.mode, &stat) {
+        (Mode::Pretend, _) => Ok(()),
+        (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => {
             gentle::unlink(run, directory, (name, stat))
         }
-        (Deed::Remove, Some(stat)) if approves_each && stat.nlink > 1 => {
+        (Mode::Remove, Some(stat)) if approves_each && stat.nlink > 1 => {
             unlink_one_of_several(run, directory, (name, stat))
         }
-        (Deed::Remove, _) => unlinkat(directory, name),
+        (Mode::Remove, _) => unlinkat(directory, name),
     };
     match answer {
         Ok(()) => {
@@ -170,8 +170,8 @@ pub(super) fn consent(
         Consent::Given => Ok(true),
         Consent::Refused(errno) => Err(errno),
         // Who only pretends, asks nobody.
-        Consent::Ask(_) if worker.run.policy.deed == Deed::Pretend => Ok(true),
-        Consent::Ask(wish) => Ok(worker.run.ask(node, name, wish, protection)),
+        Consent::Ask(_) if worker.run.policy.mode == Mode::Pretend => Ok(true),
+        Consent::Ask(reason) => Ok(worker.run.ask(node, name, reason, protection)),
     }
 }
 

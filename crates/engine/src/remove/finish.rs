@@ -17,7 +17,7 @@ use super::monitor::What;
 use super::node::Node;
 use super::prompt;
 use super::reader::Reader;
-use super::request::{Approval, Deed, Policy};
+use super::request::{Approval, Mode, Policy};
 use super::run::Operands;
 use super::worker::{Job, Task, Worker};
 use crate::monitor::Shard;
@@ -93,9 +93,9 @@ fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         run.fail(parent, name, What::Changed, None);
         return Finished::Done;
     }
-    let answer = match run.policy.deed {
-        Deed::Pretend => Ok(()),
-        Deed::Remove => rmdirat(&directory, name),
+    let answer = match run.policy.mode {
+        Mode::Pretend => Ok(()),
+        Mode::Remove => rmdirat(&directory, name),
     };
     match answer {
         Ok(()) => {

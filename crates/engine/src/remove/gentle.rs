@@ -39,7 +39,7 @@ pub(super) fn unlink(
             if ftruncate(&held, left).is_err() {
                 break;
             }
-            run.brake.rest(begun.elapsed(), run.control.stop);
+            run.throttle.rest(begun.elapsed(), run.control.stop);
         }
     }
     // Nothing was written, so nothing can be lost by closing.

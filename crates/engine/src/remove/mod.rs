@@ -1,15 +1,15 @@
 //! Removing trees: who may be removed, in which order, by whom, and how fast.
 //!
-//! A remover has no target, so it has nodes, descriptors and readers of its own, with the manner of
+//! A remover has no target, so it has nodes, descriptors and readers of its own, in the manner of
 //! the copy's: a pool that grows only while there is work, a counted parent chain instead of
 //! barriers, everything relative to directory descriptors that have to be what they were.
 
-mod brakes;
+mod delete_profile;
 mod directory;
 mod entry;
 mod finish;
 mod gentle;
-mod ground;
+mod guards;
 mod handles;
 mod monitor;
 mod node;
@@ -22,9 +22,9 @@ mod request;
 mod run;
 mod worker;
 
-pub use monitor::{Candidate, Failure, Monitor, Question, Removed, What, Wish};
+pub use monitor::{Candidate, Failure, Monitor, PromptReason, Question, Removed, What};
 pub use operation::remove;
 pub use request::{
-    Approval, Ask, Deed, EmptyDirectories, Guard, Manner, Missing, Pace, Policy, Protection,
-    Request,
+    Approval, Ask, EmptyDirectories, Guard, Missing, Mode, Pace, Policy, Protection, Request,
+    Strategy,
 };

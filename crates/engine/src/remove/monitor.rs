@@ -52,7 +52,7 @@ pub struct Removed {
 
 /// What a person is asked to allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum PromptReason {
     /// Looking into a directory that is not empty.
     Descend,
     /// Trying to remove a directory that cannot be looked into.
@@ -72,7 +72,7 @@ pub struct Question {
     /// The path for people.
     pub path: Vec<u8>,
     /// What is to be allowed.
-    pub wish: Wish,
+    pub reason: PromptReason,
     /// Whether we may not write to it.
     pub protection: Protection,
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ground::Ground;
+use super::delete_profile::DeleteProfile;
 use super::handles::Handle;
 use crate::walk::node::Identity;
 
@@ -24,7 +24,7 @@ pub(super) struct Node {
     pub(super) id: Identity,
     /// Where the operand is that this lies below.
     pub(super) top: Place,
-    pub(super) ground: &'static Ground,
+    pub(super) delete_profile: &'static DeleteProfile,
     /// Children and workers that are not done yet.
     pub(super) pending: AtomicUsize,
     /// Something in it stays, which was told already; so the directory stays without a word.
@@ -42,29 +42,29 @@ impl Node {
         parent: Arc<Node>,
         name: CString,
         id: Identity,
-        (top, ground): (Place, &'static Ground),
+        (top, delete_profile): (Place, &'static DeleteProfile),
     ) -> Node {
-        Node::make(Some(parent), name, id, (top, ground))
+        Node::make(Some(parent), name, id, (top, delete_profile))
     }
 
     /// The list of operands.
     pub(super) fn operands() -> Node {
         let nowhere = Place { dev: 0, mount: None };
-        Node::make(None, CString::default(), (0, 0), (nowhere, &super::ground::PLAIN))
+        Node::make(None, CString::default(), (0, 0), (nowhere, &super::delete_profile::PLAIN))
     }
 
     fn make(
         parent: Option<Arc<Node>>,
         name: CString,
         id: Identity,
-        (top, ground): (Place, &'static Ground),
+        (top, delete_profile): (Place, &'static DeleteProfile),
     ) -> Node {
         Node {
             parent,
             name,
             id,
             top,
-            ground,
+            delete_profile,
             pending: AtomicUsize::new(1),
             kept: AtomicBool::new(false),
             passes: AtomicU32::new(0),

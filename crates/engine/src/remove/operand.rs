@@ -1,4 +1,4 @@
-//! What a person named: the only place where paths are paths, and where most brakes are.
+//! What a person named: the only place where paths are paths, and where most guards are.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
@@ -11,9 +11,9 @@ use super::monitor::What;
 use super::node::Node;
 use super::prompt::{Inside, Stage};
 use super::reader::Names;
-use super::request::{Deed, EmptyDirectories};
+use super::request::{EmptyDirectories, Mode};
 use super::worker::Worker;
-use super::{brakes, directory, entry};
+use super::{directory, entry, guards};
 use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;
@@ -75,13 +75,13 @@ fn try_brakes(
             return Err((What::Remove, Some(Errno::NOTEMPTY)));
         }
     }
-    if brakes::ends_in_dots(name) {
+    if guards::ends_in_dots(name) {
         return Err((What::Dots, None));
     }
     if worker.run.root == Some(identity(stat)) {
         return Err((What::Root, None));
     }
-    brakes::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
+    guards::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
 }
 
 /// Looks whether there is anything in a directory.
@@ -104,9 +104,9 @@ fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat
             Err(errno) => return run.fail(list, name, What::Remove, Some(errno)),
         }
     }
-    let answer = match run.policy.deed {
-        Deed::Pretend => Ok(()),
-        Deed::Remove => rmdirat(CWD, name),
+    let answer = match run.policy.mode {
+        Mode::Pretend => Ok(()),
+        Mode::Remove => rmdirat(CWD, name),
     };
     match answer {
         Ok(()) => {

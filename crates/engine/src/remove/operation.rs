@@ -3,15 +3,15 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::brakes;
-use super::ground::Grounds;
+use super::delete_profile::DeleteProfiles;
+use super::guards;
 use super::handles::Cache;
 use super::monitor::{Monitor, What};
 use super::node::Node;
 use super::operand::trimmed;
-use super::pace::Brake;
+use super::pace::Throttle;
 use super::reader::Reader;
-use super::request::{Manner, Missing, Request};
+use super::request::{Missing, Request, Strategy};
 use super::run::{Operands, Run};
 use super::worker::{Job, Task, Worker};
 use crate::monitor::{Control, Counts};
@@ -58,8 +58,8 @@ fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
 pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
-    let jobs = match (policy.pace.manner, policy.order) {
-        (Manner::Gentle, _) | (_, Order::Listed) => (1, 1),
+    let jobs = match (policy.pace.strategy, policy.order) {
+        (Strategy::Gentle, _) | (_, Order::Listed) => (1, 1),
         _ => (jobs, waiting_jobs),
     };
     let Shares { workers, waiting_workers, directories } = divide(jobs, descriptors);
@@ -67,7 +67,7 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
     let tells_entries = monitor.wants_entries();
     let together = policy.order == Order::Any
         && !tells_entries
-        && (policy.missing == Missing::Ignore || brakes::are_independent(&operands));
+        && (policy.missing == Missing::Ignore || guards::are_independent(&operands));
     let mut run = Run {
         policy,
         monitor,
@@ -75,15 +75,15 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         pool: Pool::new(workers, waiting_workers),
         jobs: workers,
         cache: Cache::new(directories),
-        grounds: Grounds::default(),
-        brake: Brake::new(policy.pace),
+        delete_profiles: DeleteProfiles::default(),
+        throttle: Throttle::new(policy.pace),
         operands: if together { Operands::Together } else { Operands::OneByOne },
         list: OnceLock::new(),
         root: None,
         asking: Mutex::new(()),
         tells_entries,
     };
-    match brakes::root(policy) {
+    match guards::root(policy) {
         Ok(root) => run.root = root,
         // Without knowing the root there is no telling what is safe.
         Err(error) => {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::request::{Manner, Pace};
+use super::request::{Pace, Strategy};
 
 /// Entries that a worker draws at a time. Drawing costs a lock, which 64 make nothing; and they are
 /// gone in half a millisecond, so that the last batch does not drag.
@@ -12,19 +12,19 @@ const BATCH: usize = 64;
 /// Batches a second under a limit: often enough that a watcher sees an even flow.
 const BATCHES_PER_SECOND: u64 = 20;
 
-/// The longest sleep, after which the brake is looked at.
+/// The longest sleep, after which the throttle is looked at.
 const NAP: Duration = Duration::from_millis(50);
 
 /// What holds a run back.
-pub(super) struct Brake {
+pub(super) struct Throttle {
     pace: Pace,
     begun: Instant,
     admitted: AtomicU64,
 }
 
-impl Brake {
-    pub(super) fn new(pace: Pace) -> Brake {
-        Brake { pace, begun: Instant::now(), admitted: AtomicU64::new(0) }
+impl Throttle {
+    pub(super) fn new(pace: Pace) -> Throttle {
+        Throttle { pace, begun: Instant::now(), admitted: AtomicU64::new(0) }
     }
 
     /// Returns how many entries to draw at a time.
@@ -40,7 +40,7 @@ impl Brake {
 
     /// Tells whether work is followed by rest.
     pub(super) fn is_gentle(&self) -> bool {
-        self.pace.manner == Manner::Gentle
+        self.pace.strategy == Strategy::Gentle
     }
 
     /// Waits until this many entries more may go.

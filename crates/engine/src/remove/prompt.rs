@@ -3,7 +3,7 @@
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
-use super::monitor::Wish;
+use super::monitor::PromptReason;
 use super::request::{Ask, EmptyDirectories, Policy, Protection};
 use crate::request::Recursion;
 
@@ -35,7 +35,7 @@ pub(super) enum Consent {
     /// It may go.
     Given,
     /// If a person says so.
-    Ask(Wish),
+    Ask(PromptReason),
     /// It cannot go.
     Refused(Errno),
 }
@@ -61,7 +61,7 @@ pub(super) fn for_entry(policy: &Policy, stat: &Stat, protection: Protection) ->
     if link || !asks(policy, protection) {
         return Consent::Given;
     }
-    Consent::Ask(Wish::Remove { kind: stat.kind(), size: stat.size })
+    Consent::Ask(PromptReason::Remove { kind: stat.kind(), size: stat.size })
 }
 
 /// Tells whether what is in a directory matters for the question.
@@ -80,18 +80,18 @@ pub(super) fn for_directory(
         return Consent::Given;
     }
     match (inside, stage) {
-        (Inside::Full, Stage::Descend) => Consent::Ask(Wish::Descend),
+        (Inside::Full, Stage::Descend) => Consent::Ask(PromptReason::Descend),
         (Inside::Closed(errno), _) => {
             let may_be_empty = policy.empty_directories == EmptyDirectories::Remove;
             match stage {
                 _ if !may_be_empty || errno != Errno::ACCESS => Consent::Refused(errno),
                 // It is asked for once, when its turn to be removed has come.
                 Stage::Descend => Consent::Given,
-                Stage::Remove => Consent::Ask(Wish::TryInaccessible),
+                Stage::Remove => Consent::Ask(PromptReason::TryInaccessible),
             }
         }
         (Inside::Unknown | Inside::Empty | Inside::Full, _) => {
-            Consent::Ask(Wish::Remove { kind: Kind::Directory, size: 0 })
+            Consent::Ask(PromptReason::Remove { kind: Kind::Directory, size: 0 })
         }
     }
 }
@@ -104,12 +104,12 @@ mod tests {
     const SOMETIMES: Policy = Policy { ask: Ask::Protected, ..ALWAYS };
     const EMPTY: Policy =
         Policy { recursion: Recursion::No, empty_directories: EmptyDirectories::Remove, ..ALWAYS };
-    const REMOVE: Consent = Consent::Ask(Wish::Remove { kind: Kind::Directory, size: 0 });
+    const REMOVE: Consent = Consent::Ask(PromptReason::Remove { kind: Kind::Directory, size: 0 });
 
     #[test]
     fn a_full_directory_is_asked_for_twice() {
         let ask = |stage, inside| for_directory(&ALWAYS, stage, inside, Protection::None);
-        assert_eq!(ask(Stage::Descend, Inside::Full), Consent::Ask(Wish::Descend));
+        assert_eq!(ask(Stage::Descend, Inside::Full), Consent::Ask(PromptReason::Descend));
         assert_eq!(ask(Stage::Descend, Inside::Empty), REMOVE);
         assert_eq!(ask(Stage::Remove, Inside::Unknown), REMOVE);
     }
@@ -118,7 +118,7 @@ mod tests {
     fn what_can_be_written_to_needs_no_question_by_default() {
         let ask = |protection| for_directory(&SOMETIMES, Stage::Descend, Inside::Full, protection);
         assert_eq!(ask(Protection::None), Consent::Given);
-        assert_eq!(ask(Protection::Protected), Consent::Ask(Wish::Descend));
+        assert_eq!(ask(Protection::Protected), Consent::Ask(PromptReason::Descend));
     }
 
     #[test]
@@ -127,6 +127,6 @@ mod tests {
         let ask = |policy, stage| for_directory(policy, stage, closed, Protection::None);
         assert_eq!(ask(&ALWAYS, Stage::Descend), Consent::Refused(Errno::ACCESS));
         assert_eq!(ask(&EMPTY, Stage::Descend), Consent::Given);
-        assert_eq!(ask(&EMPTY, Stage::Remove), Consent::Ask(Wish::TryInaccessible));
+        assert_eq!(ask(&EMPTY, Stage::Remove), Consent::Ask(PromptReason::TryInaccessible));
     }
 }

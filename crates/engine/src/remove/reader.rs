@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use haul_sys::fs::{DirectoryBuffer, Kind, directory_position, for_each_entry, seek_directory};
 
-use super::ground::{Ground, Sequence};
+use super::delete_profile::{DeleteProfile, Sequence};
 use super::handles::Handle;
 use crate::request::Order;
 
@@ -129,7 +129,7 @@ impl Reader {
     /// Moves up to `most` entries into `batch`. An error ends the directory and is returned once.
     pub(super) fn draw(
         &mut self,
-        (handle, ground, order): (&Arc<Handle>, &Ground, Order),
+        (handle, delete_profile, order): (&Arc<Handle>, &DeleteProfile, Order),
         buffer: &mut Option<DirectoryBuffer>,
         batch: &mut Names,
         (most, end): (usize, End),
@@ -137,7 +137,7 @@ impl Reader {
         batch.clear();
         let mut trouble = None;
         if self.left.is_empty() && !self.ended {
-            trouble = self.refill(handle, ground, order, buffer).err();
+            trouble = self.refill(handle, delete_profile, order, buffer).err();
         }
         let count = most.max(1).min(self.left.len());
         let drawn = match end {
@@ -163,7 +163,7 @@ impl Reader {
     fn refill(
         &mut self,
         handle: &Arc<Handle>,
-        ground: &Ground,
+        delete_profile: &DeleteProfile,
         order: Order,
         buffer: &mut Option<DirectoryBuffer>,
     ) -> haul_sys::Result<()> {
@@ -173,7 +173,7 @@ impl Reader {
             seek_directory(handle, self.position).inspect_err(|_| self.ended = true)?;
             self.generation = handle.generation;
         }
-        let sorted = ground.sequence == Sequence::ByInode && order == Order::Any;
+        let sorted = delete_profile.sequence == Sequence::ByInode && order == Order::Any;
         let enough = if sorted { SORTED_BYTES } else { ENOUGH_BYTES };
         let mut subdirectories = 0;
         let chunk = &mut self.chunk;

@@ -43,7 +43,7 @@ pub enum Missing {
     Ignore,
 }
 
-/// Whether a brake is on.
+/// Whether a throttle is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// It stops what it is there for.
@@ -54,7 +54,7 @@ pub enum Guard {
 
 /// How much the rest of the machine is spared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum Strategy {
     /// As fast as it goes.
     Full,
     /// One worker, resting as long as it works; large files are given up step by step.
@@ -67,12 +67,12 @@ pub struct Pace {
     /// At most this many entries a second.
     pub per_second: Option<NonZeroU64>,
     /// How much others are spared.
-    pub manner: Manner,
+    pub strategy: Strategy,
 }
 
 /// Whether it is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Mode {
     /// It is.
     Remove,
     /// Only what would be removed is told.
@@ -112,7 +112,7 @@ pub struct Policy {
     /// How fast.
     pub pace: Pace,
     /// Whether it is meant.
-    pub deed: Deed,
+    pub mode: Mode,
     /// Whether the monitor decides about each entry.
     pub approval: Approval,
     /// Whether permission bits do not hold us.
@@ -130,8 +130,8 @@ impl Policy {
         root: Guard::On,
         mount_points: Guard::Off,
         order: Order::Any,
-        pace: Pace { per_second: None, manner: Manner::Full },
-        deed: Deed::Remove,
+        pace: Pace { per_second: None, strategy: Strategy::Full },
+        mode: Mode::Remove,
         approval: Approval::NotNeeded,
         privileged: false,
     };

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
-use super::ground::Grounds;
+use super::delete_profile::DeleteProfiles;
 use super::handles::Cache;
-use super::monitor::{Candidate, Failure, Monitor, Question, Removed, What, Wish};
+use super::monitor::{Candidate, Failure, Monitor, PromptReason, Question, Removed, What};
 use super::node::Node;
-use super::pace::Brake;
+use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy, Protection};
 use super::worker::{Job, Task};
 use crate::monitor::Control;
@@ -56,8 +56,8 @@ pub(super) struct Run<'r> {
     /// Workers that keep the processors busy; further ones are for waiting.
     pub(super) jobs: usize,
     pub(super) cache: Cache,
-    pub(super) grounds: Grounds,
-    pub(super) brake: Brake,
+    pub(super) delete_profiles: DeleteProfiles,
+    pub(super) throttle: Throttle,
     pub(super) operands: Operands,
     /// The list of operands, to be gone on with.
     pub(super) list: OnceLock<Arc<Task>>,
@@ -124,9 +124,15 @@ impl Run<'_> {
     }
 
     /// Asks a person, one question at a time. Nobody is asked when the run is to end.
-    pub(super) fn ask(&self, node: &Node, name: &CStr, wish: Wish, protection: Protection) -> bool {
+    pub(super) fn ask(
+        &self,
+        node: &Node,
+        name: &CStr,
+        reason: PromptReason,
+        protection: Protection,
+    ) -> bool {
         let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let question = Question { path: node.path_of(name), wish, protection };
+        let question = Question { path: node.path_of(name), reason, protection };
         !self.stopped() && self.monitor.ask(&question) && !self.stopped()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use haul_io::quirk::Trips;
+use haul_io::quirk::Latency;
 use haul_sys::Errno;
 use haul_sys::fs::DirectoryBuffer;
 
@@ -18,7 +18,7 @@ use super::run::{Joinable, Operands, Run};
 use super::{directory, entry, operand};
 use crate::monitor::Shard;
 use crate::schedule::meter::Meter;
-use crate::schedule::pool::{Hunger, Work};
+use crate::schedule::pool::{Demand, Work};
 use crate::walk::node::Identity;
 
 /// Entries that a worker removes before it asks for company: starting a thread costs as much as
@@ -46,7 +46,7 @@ pub(super) enum Job {
 pub(super) struct Enter {
     pub(super) parent: Arc<Node>,
     pub(super) name: CString,
-    /// What an operand was when the brakes were tried; anything else is refused.
+    /// What an operand was when the guards were tried; anything else is refused.
     pub(super) expected: Option<Identity>,
 }
 
@@ -81,9 +81,9 @@ impl Task {
     /// Returns how many more workers are welcome, or, below zero, how many are too many.
     fn room(&self) -> isize {
         let most = if self.has_large.load(Ordering::Relaxed) {
-            self.node.ground.large_deleters
+            self.node.delete_profile.large_deleters
         } else {
-            self.node.ground.deleters
+            self.node.delete_profile.deleters
         };
         most.cast_signed() - self.workers.load(Ordering::Relaxed).cast_signed()
     }
@@ -101,7 +101,7 @@ pub(super) struct Worker<'scope, 'env> {
     /// Whether it mostly waited when it was looked at last.
     is_waiting: bool,
     /// Entries of the next batch where each is a trip.
-    far_entries: usize,
+    remote_entries: usize,
 }
 
 impl<'scope, 'env> Worker<'scope, 'env> {
@@ -122,7 +122,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             handled: 0,
             meter: None,
             is_waiting: number >= run.jobs,
-            far_entries: 1,
+            remote_entries: 1,
         }
     }
 
@@ -194,14 +194,14 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             }
         };
         let one_by_one = node.lists_operands() && self.run.operands == Operands::OneByOne;
-        let most = match node.ground.trips {
+        let most = match node.delete_profile.latency {
             _ if self.run.is_listed() || one_by_one => 1,
-            Trips::Far => self.far_entries.min(self.run.brake.batch()),
-            Trips::Near if task.has_large.load(Ordering::Relaxed) => 1,
-            Trips::Near => self.run.brake.batch(),
+            Latency::Remote => self.remote_entries.min(self.run.throttle.batch()),
+            Latency::Local if task.has_large.load(Ordering::Relaxed) => 1,
+            Latency::Local => self.run.throttle.batch(),
         };
         let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = (&handle, node.ground, self.run.policy.order);
+        let from = (&handle, node.delete_profile, self.run.policy.order);
         let (drawn, trouble) = reader.draw(from, &mut self.buffer, names, (most, end));
         drop(reader);
         // A directory that somebody else has removed has nothing left to read.
@@ -218,7 +218,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             return;
         }
         let count = names.slots.len();
-        self.run.brake.admit(count as u64, self.run.control.stop);
+        self.run.throttle.admit(count as u64, self.run.control.stop);
         let node = &task.node;
         let begun = Instant::now();
         if node.lists_operands() {
@@ -228,8 +228,8 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         }
         let took = begun.elapsed();
         self.handled += count as u64;
-        self.run.brake.rest(took, self.run.control.stop);
-        if node.ground.trips == Trips::Far {
+        self.run.throttle.rest(took, self.run.control.stop);
+        if node.delete_profile.latency == Latency::Remote {
             self.learn(took, count);
         }
         let each = took / u32::try_from(count).unwrap_or(u32::MAX);
@@ -242,19 +242,19 @@ impl<'scope, 'env> Worker<'scope, 'env> {
 
     /// Begins to watch whether this worker waits, where that could make a difference.
     fn watch_out(&mut self, node: &Node) {
-        let is_far = node.ground.trips == Trips::Far;
-        let could_grow = self.run.pool.can_grow() && !self.run.brake.is_limited();
-        self.meter = (is_far && could_grow).then(Meter::begin);
-        self.is_waiting &= is_far || node.lists_operands();
-        self.far_entries = 1;
+        let is_remote = node.delete_profile.latency == Latency::Remote;
+        let could_grow = self.run.pool.can_grow() && !self.run.throttle.is_limited();
+        self.meter = (is_remote && could_grow).then(Meter::begin);
+        self.is_waiting &= is_remote || node.lists_operands();
+        self.remote_entries = 1;
     }
 
     /// Learns from a batch how long the next may be, and whether more workers are wanted.
     fn learn(&mut self, took: Duration, count: usize) {
         if took > BATCH_TIME {
-            self.far_entries = (self.far_entries / 2).max(1);
-        } else if count == self.far_entries {
-            self.far_entries *= 2;
+            self.remote_entries = (self.remote_entries / 2).max(1);
+        } else if count == self.remote_entries {
+            self.remote_entries *= 2;
         }
         if let Some(meter) = &mut self.meter
             && meter.is_waiting(count as u64)
@@ -269,8 +269,8 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         if self.run.is_listed() || (self.handled < ALONE_ENTRIES && !self.is_waiting) {
             return 0;
         }
-        let hunger = self.run.pool.hunger();
-        if hunger == Hunger::None {
+        let demand = self.run.pool.demand();
+        if demand == Demand::None {
             return 0;
         }
         let before = self.stack.len();
@@ -278,14 +278,14 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         if before < 2 && joinable.is_none() {
             return 0;
         }
-        if hunger == Hunger::Unstarted {
+        if demand == Demand::Unstarted {
             // One for each directory that is given away, where all that they will do is wait.
             for _ in 0..if self.is_waiting { (before / 2).max(1) } else { 1 } {
                 self.start();
             }
         }
         if before > 1 {
-            self.run.pool.give(&mut self.stack);
+            self.run.pool.donate(&mut self.stack);
         } else if let Some(task) = joinable {
             self.run.pool.offer(&Joinable(Arc::clone(task)));
         }

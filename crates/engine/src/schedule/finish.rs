@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use haul_sys::fs::{Follow, fsync_names, open_directory};
 
-use crate::apply::held;
+use crate::apply::commit_group;
 use crate::error::What;
 use crate::request::{Appearance, Sync};
 use crate::run::{Entry, Run};
@@ -42,7 +42,7 @@ pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
 
 fn secure(run: &Run<'_>, node: &Arc<Node>) {
     if run.policy.appearance == Appearance::Durable {
-        held::owe_names(run, node);
+        commit_group::owe_names(run, node);
     } else if run.policy.sync == Sync::Files {
         sync_names(run, node);
     }

@@ -1,7 +1,7 @@
 //! Tells a worker that waits for storage from one that works.
 //!
 //! Where each step is a trip to somewhere else, the processors are idle and more workers keep more
-//! trips going; where they are busy, more workers only get into each other's way. A clock cannot tell
+//! latency going; where they are busy, more workers only get into each other's way. A clock cannot tell
 //! the two apart, but the thread's own processor time against the clock can, together with how often
 //! it gave its processor up: one that was pushed aside by others also takes long, but did not wait.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use haul_sys::process::{ThreadUsage, thread_usage};
 
-/// How long a worker is watched before it is judged: a few trips of a near server, and so short that
+/// How long a worker is watched before it is judged: a few latency of a near server, and so short that
 /// a pool which has to grow from 3 to 32 has done so after a fiftieth of a second.
 const WINDOW: Duration = Duration::from_millis(4);
 

@@ -59,7 +59,7 @@ pub(crate) struct Pool<J, O> {
 
 /// What a busy worker learns when it asks whether others want work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hunger {
+pub(crate) enum Demand {
     /// All are busy.
     None,
     /// Somebody is idle.
@@ -92,13 +92,13 @@ impl<J, O: Offer> Pool<J, O> {
     }
 
     /// Tells whether anybody wants work. Two relaxed loads.
-    pub(crate) fn hunger(&self) -> Hunger {
+    pub(crate) fn demand(&self) -> Demand {
         if self.idle.load(Ordering::Relaxed) > 0 {
-            Hunger::Idle
+            Demand::Idle
         } else if self.unstarted.load(Ordering::Relaxed) > 0 {
-            Hunger::Unstarted
+            Demand::Unstarted
         } else {
-            Hunger::None
+            Demand::None
         }
     }
 
@@ -144,7 +144,7 @@ impl<J, O: Offer> Pool<J, O> {
     }
 
     /// Gives away the oldest half of a stack.
-    pub(crate) fn give(&self, stack: &mut Vec<J>) {
+    pub(crate) fn donate(&self, stack: &mut Vec<J>) {
         let half = stack.len() / 2;
         if half == 0 {
             return;
@@ -165,7 +165,7 @@ impl<J, O: Offer> Pool<J, O> {
 
     /// Offers work to somebody who has none; `false` where nobody is free for it. `started` workers
     /// were started for it, and are on their way.
-    pub(crate) fn hand_over(&self, offer: &O, started: usize) -> bool {
+    pub(crate) fn assign(&self, offer: &O, started: usize) -> bool {
         let mut state = self.lock();
         let waiting = state.jobs.len() + state.offers.iter().filter(|it| !it.is_full()).count();
         if state.idle + started <= waiting {
@@ -235,7 +235,7 @@ mod tests {
     fn the_oldest_half_is_given_away() {
         let pool: Pool<u32, u32> = Pool::new(2, 2);
         let mut stack = vec![1, 2, 3, 4, 5];
-        pool.give(&mut stack);
+        pool.donate(&mut stack);
         assert_eq!(stack, [3, 4, 5]);
         assert!(matches!(pool.take(), Work::Job(2)));
         assert!(matches!(pool.take(), Work::Job(1)));
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_pool_of_one_starts_nobody() {
         let pool: Pool<u32, u32> = Pool::new(1, 1);
-        assert_eq!(pool.hunger(), Hunger::None);
+        assert_eq!(pool.demand(), Demand::None);
         assert!(pool.enlist().is_none());
     }
 
@@ -256,7 +256,7 @@ mod tests {
         assert!(pool.enlist().is_some());
         assert!(pool.enlist().is_none(), "it grew before the second had started");
         pool.grow();
-        assert_eq!(pool.hunger(), Hunger::Unstarted);
+        assert_eq!(pool.demand(), Demand::Unstarted);
         for _ in 2..8 {
             assert!(pool.enlist().is_some());
         }
@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn work_is_handed_over_only_to_those_who_are_free() {
         let pool: Pool<u32, u32> = Pool::new(2, 2);
-        assert!(!pool.hand_over(&7, 0), "all are busy");
-        assert!(pool.hand_over(&7, 1), "somebody was started for it");
-        assert!(!pool.hand_over(&8, 1), "and has that to do");
+        assert!(!pool.assign(&7, 0), "all are busy");
+        assert!(pool.assign(&7, 1), "somebody was started for it");
+        assert!(!pool.assign(&8, 1), "and has that to do");
         assert!(matches!(pool.take(), Work::Join(7)));
     }
 
@@ -331,8 +331,8 @@ mod tests {
             };
             done.fetch_add(1, Ordering::Relaxed);
             stack.extend(std::iter::repeat_n(0, job as usize));
-            if pool.hunger() != Hunger::None {
-                pool.give(&mut stack);
+            if pool.demand() != Demand::None {
+                pool.donate(&mut stack);
             }
         }
     }

@@ -17,7 +17,7 @@ use super::pane::{PANE_BYTES, Pane};
 use crate::cache::large_bytes;
 use crate::fully::again;
 use crate::kit::BUFFER_BYTES;
-use crate::stream::{ReadPlan, Reader, Source, Trouble};
+use crate::stream::{ReadPlan, Reader, Source, StreamError};
 use crate::{Cache, DataPolicy};
 
 /// What takes a file's bytes.
@@ -114,13 +114,13 @@ pub fn hash_file(
                 bytes += block.len() as u64;
             }
             Ok(None) => return Ok(FileHash { bytes, not_direct: reader.not_direct() }),
-            Err(Trouble::Call(error)) => return Err(error),
+            Err(StreamError::Call(error)) => return Err(error),
             // As for every other reader, a file has the bytes that reading gives.
-            Err(Trouble::Shrank) => {
+            Err(StreamError::Shrank) => {
                 return Ok(FileHash { bytes, not_direct: reader.not_direct() });
             }
             // Nobody stops this reader, and reading always takes.
-            Err(Trouble::Stopped) => {
+            Err(StreamError::Stopped) => {
                 return Err(CallError::new(haul_sys::Call::Read, Errno::CANCELED));
             }
         }

@@ -1,4 +1,4 @@
-//! Digests: what bytes look like in short, so that a copy can be proved and damage is found.
+//! Digests: what bytes look like in short, so that a copy can be verified and damage is found.
 //!
 //! A file for each family, and a line for each algorithm in [`TABLE`]. Everything that hashes (a copy
 //! that is verified, sum files, the sum applets, a journal) goes through [`Digest`], so that a name

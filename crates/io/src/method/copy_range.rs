@@ -6,7 +6,7 @@ use haul_sys::process::thread_usage;
 use haul_sys::{Call, CallError, Errno};
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
-use crate::quirk::{CopyRange as Who, SizeTold};
+use crate::quirk::{CopyRange as Who, ReportedSize};
 use crate::report::{Refusal, Why};
 use crate::sides::Way;
 use crate::{Kit, Pair, Reflink, Sparse};
@@ -43,7 +43,7 @@ impl Drop for Trial<'_> {
 impl<'p> Trial<'p> {
     /// Begins one if nobody knows yet and the call is long enough to tell.
     fn begin(pair: &'p Pair, bytes: usize) -> Option<Trial<'p>> {
-        let is_due = pair.is_far() && !pair.offloads() && bytes >= TRIAL_BYTES;
+        let is_due = pair.is_remote() && !pair.offloads() && bytes >= TRIAL_BYTES;
         is_due.then(|| {
             pair.begin_trial();
             Trial { pair, waits: thread_usage().waits }
@@ -97,7 +97,7 @@ impl Method for CopyRange {
         if pair.is_on_trial() && want.file_bytes >= TRIAL_BYTES as u64 {
             return Fit::Unwise("another worker is finding out whether the server copies");
         }
-        if pair.source.size_told == SizeTold::Guessed {
+        if pair.source.reported_size == ReportedSize::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
         }
         if pair.target.copy_range == Who::Splices {

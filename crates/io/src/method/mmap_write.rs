@@ -9,7 +9,7 @@ use haul_sys::data::pread;
 use haul_sys::fs::fstat;
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
-use crate::quirk::SizeTold;
+use crate::quirk::ReportedSize;
 use crate::sides::Way;
 use crate::{Kit, Pair};
 
@@ -34,7 +34,7 @@ impl Method for MmapWrite {
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes, and the window is not looked into");
         }
-        if pair.source.size_told == SizeTold::Guessed {
+        if pair.source.reported_size == ReportedSize::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
         }
         Fit::Unwise("page tables cost more than the copy that a mapping saves")

@@ -17,10 +17,10 @@ use std::sync::Mutex;
 
 use haul_sys::CallError;
 
+use crate::block_digests::BlockDigests;
 use crate::fully::again_while;
 use crate::report::Refusal;
 use crate::sides::{Sides, Way};
-use crate::witness::Witness;
 use crate::{DataPolicy, Kit, Pair, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
@@ -115,7 +115,7 @@ pub struct Want<'a> {
     /// The way that they do take on each side.
     pub sides: &'a Sides,
     /// Who is to see the bytes, if anybody.
-    pub witness: Option<&'a Witness>,
+    pub digests: Option<&'a BlockDigests>,
     /// Where refusals are noted, if anybody wants to know.
     pub notes: Option<&'a Mutex<Vec<Refusal>>>,
 }
@@ -259,7 +259,7 @@ mod tests {
             zeros: Zeros::Skip,
             way: Way::Cached,
             sides: &Sides::default(),
-            witness: None,
+            digests: None,
             notes: None,
         };
         assert_eq!(LADDER.last().map(|method| method.fits(&pair, &want)), Some(Fit::Yes));

@@ -42,7 +42,7 @@ impl Method for ReadWrite {
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         let range = usize::try_from(job.limit() - job.offset).unwrap_or(usize::MAX);
-        let usual = if job.pair.is_far() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
+        let usual = if job.pair.is_remote() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
         let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
         let buffer = match kit.buffer(bytes) {
@@ -65,10 +65,10 @@ impl Method for ReadWrite {
                 Err(error) => return ended(written, error),
             };
             let bytes = room.get(..filled).unwrap_or(&[]);
-            let look = job.want.witness.map(|witness| (witness, witness.look(bytes)));
+            let look = job.want.digests.map(|digests| (digests, digests.hash(bytes)));
             let (arrived, trouble) = put(job, bytes, offset);
-            if let Some((witness, look)) = look {
-                witness.book(offset, bytes, arrived, look);
+            if let Some((digests, look)) = look {
+                digests.record(offset, bytes, arrived, look);
             }
             offset += arrived;
             if let Some(cause) = trouble {

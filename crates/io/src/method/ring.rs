@@ -63,7 +63,7 @@ impl Method for Ring {
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
         }
-        if pair.is_far() {
+        if pair.is_remote() {
             return Fit::Unwise(
                 "requests to a server wait in threads, of which the kernel has one for a file's writes",
             );
@@ -112,7 +112,7 @@ impl Method for Ring {
 /// Tells whether a ring will serve between two file systems, as far as that can be known.
 pub(crate) fn ring_serves(pair: &Pair) -> bool {
     let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
-    !pair.is_far()
+    !pair.is_remote()
         && !line.is_some_and(|line| pair.is_refused(line))
         && *IS_ALLOWED.get_or_init(haul_sys::uring::is_allowed)
 }

@@ -7,7 +7,7 @@
 use super::{
     Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
 };
-use crate::quirk::SizeTold;
+use crate::quirk::ReportedSize;
 use crate::sides::Way;
 use crate::{Kit, Pair};
 
@@ -41,13 +41,13 @@ impl Method for Sendfile {
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
         }
-        if pair.is_far() && want.file_bytes > PIPE_BYTES {
+        if pair.is_remote() && want.file_bytes > PIPE_BYTES {
             return Fit::Unwise("every 64 KiB, the kernel's pipe, would be a trip to the server");
         }
-        match pair.source.size_told {
-            SizeTold::True => Fit::Yes,
-            SizeTold::Claimed => Fit::Unwise("only reading shows whether there is more"),
-            SizeTold::Guessed => Fit::No("the kernel makes these files up as they are read"),
+        match pair.source.reported_size {
+            ReportedSize::True => Fit::Yes,
+            ReportedSize::Claimed => Fit::Unwise("only reading shows whether there is more"),
+            ReportedSize::Guessed => Fit::No("the kernel makes these files up as they are read"),
         }
     }
 

@@ -12,7 +12,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::{
     Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
 };
-use crate::quirk::SizeTold;
+use crate::quirk::ReportedSize;
 use crate::sides::Way;
 use crate::{Choice, Kit, Pair};
 
@@ -41,7 +41,7 @@ impl Method for Splice {
         if want.zeros == Zeros::Skip {
             return Fit::No("zeros are to become holes");
         }
-        if pair.source.size_told == SizeTold::Guessed {
+        if pair.source.reported_size == ReportedSize::Guessed {
             return Fit::No("the kernel makes these files up as they are read");
         }
         if want.way != Way::Cached && want.sides.any(Way::Direct) {
@@ -50,7 +50,7 @@ impl Method for Splice {
         if want.sharing == Sharing::Several {
             return Fit::Unwise("several workers of one file get further with a buffer each");
         }
-        if pair.is_far() {
+        if pair.is_remote() {
             return Fit::Unwise("what the server is asked for is cut into small pieces");
         }
         if want.file_bytes < WORTH_BYTES as u64 {

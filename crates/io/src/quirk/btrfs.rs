@@ -2,8 +2,8 @@
 //! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
 
 use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
-    Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
+    ReportedSize,
 };
 
 pub(super) static QUIRK: Quirk = Quirk {
@@ -11,12 +11,12 @@ pub(super) static QUIRK: Quirk = Quirk {
     magic: &[0x9123_683e],
     reflinks: true,
     copy_range: CopyRange::Splices,
-    size_told: SizeTold::True,
-    holes_told: HolesTold::Trusted,
+    reported_size: ReportedSize::True,
+    hole_map: HoleMap::Trusted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };

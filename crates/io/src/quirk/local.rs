@@ -2,8 +2,8 @@
 //! is certain. Numbers are those of `include/uapi/linux/magic.h` and of the file systems themselves.
 
 use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
-    Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
+    ReportedSize,
 };
 
 /// FAT, exFAT, HFS+, NTFS, UDF, JFS, NILFS, F2FS, and what is only read: ISO 9660, SquashFS, EROFS.
@@ -39,13 +39,13 @@ const LOCAL: Quirk = Quirk {
     magic: &[],
     reflinks: false,
     copy_range: CopyRange::Splices,
-    size_told: SizeTold::True,
-    holes_told: HolesTold::Doubted,
+    reported_size: ReportedSize::True,
+    hole_map: HoleMap::Doubted,
     // FAT's space that is reserved beyond the end is given back when the file is closed.
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
 };

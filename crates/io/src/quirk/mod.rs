@@ -20,7 +20,7 @@ pub enum CopyRange {
 
 /// Whether the size that `stat` tells is the number of bytes that reading gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SizeTold {
+pub enum ReportedSize {
     /// It is.
     True,
     /// A program or an unknown file system claims it: reading shows whether there is more.
@@ -31,7 +31,7 @@ pub enum SizeTold {
 
 /// Whether `SEEK_DATA` and `SEEK_HOLE` are believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HolesTold {
+pub enum HoleMap {
     /// The implementation has been right for years, also for dirty and unwritten ranges.
     Trusted,
     /// Unknown, or known to have lied: read everything, and skip writing zeros instead.
@@ -67,11 +67,11 @@ pub enum Pages {
 
 /// Where the bytes come from when they are not cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trips {
+pub enum Latency {
     /// A device of this machine, for which a ring drives many requests by itself.
-    Near,
+    Local,
     /// A server or a program: each request is a trip, which waits in a thread.
-    Far,
+    Remote,
 }
 
 /// Whether writes of several workers to one file's cached pages go on at the same time.
@@ -81,7 +81,7 @@ pub enum CachedWrites {
     /// reads while the other writes, and a third would only spin for the lock: on two processors
     /// 1 GiB takes 0.76 of GNU cp's time with two workers and 0.88 with three (btrfs, Linux 6.18).
     InTurn,
-    /// Nobody looked, or each is a trip that other trips need not wait for.
+    /// Nobody looked, or each is a trip that other latency need not wait for.
     Together,
 }
 
@@ -106,9 +106,9 @@ pub struct Quirk {
     /// Who copies when `copy_file_range` is asked.
     pub copy_range: CopyRange,
     /// Whether sizes are true.
-    pub size_told: SizeTold,
+    pub reported_size: ReportedSize,
     /// Whether holes are told truly.
-    pub holes_told: HolesTold,
+    pub hole_map: HoleMap,
     /// Whether preallocation pays.
     pub preallocate: Preallocate,
     /// What direct I/O comes to.
@@ -116,7 +116,7 @@ pub struct Quirk {
     /// Whose pages are cached.
     pub pages: Pages,
     /// Where the bytes come from.
-    pub trips: Trips,
+    pub latency: Latency,
     /// Whether writes to cached pages go on at the same time.
     pub cached_writes: CachedWrites,
     /// What `syncfs` is worth.
@@ -130,12 +130,12 @@ pub static UNKNOWN: Quirk = Quirk {
     // Asking costs one call per run, for a refusal is remembered.
     reflinks: true,
     copy_range: CopyRange::Offloads,
-    size_told: SizeTold::Claimed,
-    holes_told: HolesTold::Doubted,
+    reported_size: ReportedSize::Claimed,
+    hole_map: HoleMap::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
-    trips: Trips::Far,
+    latency: Latency::Remote,
     cached_writes: CachedWrites::Together,
     group_sync: GroupSync::Short,
 };
@@ -179,6 +179,6 @@ mod tests {
 
     #[test]
     fn the_unknown_is_not_believed_about_holes() {
-        assert_eq!(of_magic(0xdead_beef).holes_told, HolesTold::Doubted);
+        assert_eq!(of_magic(0xdead_beef).hole_map, HoleMap::Doubted);
     }
 }

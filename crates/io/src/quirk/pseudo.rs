@@ -2,8 +2,8 @@
 //! (`/sys`), `copy_file_range` returns 0 for them since Linux 5.3 and splicing may cut them short.
 
 use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
-    Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
+    ReportedSize,
 };
 
 pub(super) static PROC: Quirk = Quirk { name: "proc", magic: &[0x9fa0], ..MADE_UP };
@@ -32,12 +32,12 @@ const MADE_UP: Quirk = Quirk {
     magic: &[],
     reflinks: false,
     copy_range: CopyRange::Splices,
-    size_told: SizeTold::Guessed,
-    holes_told: HolesTold::Doubted,
+    reported_size: ReportedSize::Guessed,
+    hole_map: HoleMap::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
 };

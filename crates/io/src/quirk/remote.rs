@@ -4,8 +4,8 @@
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
 use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
-    Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
+    ReportedSize,
 };
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
@@ -18,7 +18,7 @@ pub(super) static FUSE: Quirk = Quirk {
     name: "fuse",
     magic: &[0x6573_5546],
     reflinks: false,
-    size_told: SizeTold::Claimed,
+    reported_size: ReportedSize::Claimed,
     ..OFFLOADING
 };
 
@@ -29,7 +29,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     magic: &[0x794c_7630],
     copy_range: CopyRange::Splices,
     pages: Pages::Below,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Short,
     ..OFFLOADING
@@ -40,12 +40,12 @@ const OFFLOADING: Quirk = Quirk {
     magic: &[],
     reflinks: true,
     copy_range: CopyRange::Offloads,
-    size_told: SizeTold::True,
-    holes_told: HolesTold::Doubted,
+    reported_size: ReportedSize::True,
+    hole_map: HoleMap::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Real,
     pages: Pages::Own,
-    trips: Trips::Far,
+    latency: Latency::Remote,
     cached_writes: CachedWrites::Together,
     group_sync: GroupSync::Short,
 };

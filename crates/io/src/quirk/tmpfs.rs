@@ -1,8 +1,8 @@
 //! tmpfs and ramfs: files that are nothing but page cache.
 
 use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HolesTold, Pages, Preallocate, Quirk, SizeTold,
-    Trips,
+    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
+    ReportedSize,
 };
 
 pub(super) static QUIRK: Quirk = Quirk {
@@ -10,13 +10,13 @@ pub(super) static QUIRK: Quirk = Quirk {
     magic: &[0x0102_1994],
     reflinks: false,
     copy_range: CopyRange::Splices,
-    size_told: SizeTold::True,
-    holes_told: HolesTold::Trusted,
+    reported_size: ReportedSize::True,
+    hole_map: HoleMap::Trusted,
     // fallocate zeroes every page first, and writing then fills it a second time.
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };
@@ -26,12 +26,12 @@ pub(super) static RAMFS: Quirk = Quirk {
     magic: &[0x8584_58f6],
     reflinks: false,
     copy_range: CopyRange::Splices,
-    size_told: SizeTold::True,
-    holes_told: HolesTold::Doubted,
+    reported_size: ReportedSize::True,
+    hole_map: HoleMap::Doubted,
     preallocate: Preallocate::Hurts,
     direct_io: DirectIo::Pretended,
     pages: Pages::Own,
-    trips: Trips::Near,
+    latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
 };

@@ -16,7 +16,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Blocking, Kind, blocking, fstat};
 use haul_sys::memory::AlignedBuffer;
 
-use super::listener::{Quit, Told};
+use super::monitor::{Quit, Told};
 use super::order::{Amount, Conv, Order};
 use super::side::Side;
 use super::take::{Taken, Taker};

@@ -12,7 +12,7 @@ use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
 
 use crate::fully::{again, write_all};
-use crate::quirk::{Preallocate, SizeTold, of_magic};
+use crate::quirk::{Preallocate, ReportedSize, of_magic};
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -58,7 +58,8 @@ pub(super) struct Bulk<'a> {
 pub(super) fn worth(source: BorrowedFd<'_>, target: BorrowedFd<'_>, offset: u64, most: u64) -> u64 {
     let (Ok(from), Ok(to)) = (fstat(source), fstat(target)) else { return 0 };
     let is_true = || {
-        fstatfs(source).is_ok_and(|system| of_magic(system.magic).size_told != SizeTold::Guessed)
+        fstatfs(source)
+            .is_ok_and(|system| of_magic(system.magic).reported_size != ReportedSize::Guessed)
     };
     if from.kind() != Kind::Regular || to.kind() != Kind::Regular || from.same_file(&to) {
         return 0;

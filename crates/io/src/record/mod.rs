@@ -4,12 +4,12 @@
 //! are what a person asked for: a short read is a record, a record may be padded or cut into others,
 //! and how many of each there were is told at the end. So one [`Run`] takes them in order. What
 //! nobody can see is done at the same time: reading one ahead of writing, and, from file to file,
-//! the whole by several workers. Words, names and signals are the caller's, who is a [`Listener`].
+//! the whole by several workers. Words, names and signals are the caller's, who is a [`Monitor`].
 
 mod ahead;
 mod bulk;
 mod convert;
-mod listener;
+mod monitor;
 mod order;
 mod place;
 mod put;
@@ -17,7 +17,7 @@ mod run;
 mod side;
 mod take;
 
-pub use listener::{Counts, End, Flow, Listener, Quit, Trouble};
+pub use monitor::{Counts, End, Flow, Monitor, Quit, RecordError};
 pub use order::{Amount, Conv, LARGEST, Order, Owner};
 pub use run::Run;
 pub use side::{Rest, Side};

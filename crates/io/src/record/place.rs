@@ -4,7 +4,7 @@ use haul_sys::Errno;
 use haul_sys::data::{read, seek_end, seek_set};
 use haul_sys::fs::{Kind, fstat};
 
-use super::listener::{Quit, Trouble};
+use super::monitor::{Quit, RecordError};
 use super::order::{Amount, Conv, LARGEST};
 use super::run::{Run, bytes_of};
 
@@ -32,14 +32,14 @@ impl Run<'_> {
             }
             Err(errno) => {
                 if seek_end(self.input.fd(), 0).is_ok() {
-                    self.told.say(Trouble::Skip(errno));
+                    self.told.say(RecordError::Skip(errno));
                     return Err(self.quit());
                 }
                 is_short |= !self.read_over(records, bytes)?;
             }
         }
         if is_short {
-            self.told.say(Trouble::SkipShort);
+            self.told.say(RecordError::SkipShort);
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ impl Run<'_> {
                     is_whole &= count as u64 == wanted;
                 }
                 Err(errno) => {
-                    self.told.say(Trouble::Read(errno));
+                    self.told.say(RecordError::Read(errno));
                     if self.has(Conv::NOERROR) {
                         self.told.report();
                     }
@@ -96,7 +96,7 @@ impl Run<'_> {
                 Ok(())
             }
             Err(errno) if seek_end(self.output.fd(), 0).is_ok() => {
-                self.told.say(Trouble::Seek(errno));
+                self.told.say(RecordError::Seek(errno));
                 Err(self.quit())
             }
             Err(errno) => self.read_output_over(errno),
@@ -122,7 +122,7 @@ impl Run<'_> {
                     Ok(_) => {}
                     Err(error) if error.errno == Errno::INTR => continue,
                     Err(_) => {
-                        self.told.say(Trouble::Seek(errno));
+                        self.told.say(RecordError::Seek(errno));
                         return Err(self.quit());
                     }
                 }
@@ -130,7 +130,7 @@ impl Run<'_> {
                 room.fill(0);
                 let (written, why) = self.write_all(room)?;
                 if written != size {
-                    self.told.say(Trouble::WriteBlock(why));
+                    self.told.say(RecordError::WriteBlock(why));
                     return Err(self.quit());
                 }
             }

@@ -5,7 +5,7 @@ use haul_sys::data::{Way, ftruncate, seek_set, seek_tell, set_way, write};
 use haul_sys::fs::{Kind, fdatasync, fstat, fsync};
 use haul_sys::memory::AlignedBuffer;
 
-use super::listener::{End, Quit, Trouble};
+use super::monitor::{End, Quit, RecordError};
 use super::order::Conv;
 use super::run::{Run, Step, bytes_of};
 use crate::fully::again;
@@ -50,7 +50,7 @@ impl Run<'_> {
         let (written, errno) = self.write_all(block)?;
         self.told.counts.bytes += written as u64;
         if written != block.len() {
-            self.told.say(Trouble::WriteBlock(errno));
+            self.told.say(RecordError::WriteBlock(errno));
             self.told.counts.written_partial += u64::from(written > 0);
             return Err(self.quit());
         }
@@ -64,7 +64,7 @@ impl Run<'_> {
         match self.block.take() {
             Some(block) => Ok(block),
             None => AlignedBuffer::new(bytes_of(self.order.obs)).map_err(|_| {
-                self.told.say(Trouble::Memory { end: End::Output, bytes: self.order.obs });
+                self.told.say(RecordError::Memory { end: End::Output, bytes: self.order.obs });
                 Quit
             }),
         }
@@ -85,7 +85,7 @@ impl Run<'_> {
             self.told.counts.bytes += written as u64;
             self.told.counts.written_partial += u64::from(written > 0);
             if written != filled {
-                self.told.say(Trouble::Write(errno));
+                self.told.say(RecordError::Write(errno));
                 return Ok(false);
             }
         }
@@ -108,7 +108,7 @@ impl Run<'_> {
         match ftruncate(self.output.fd(), at) {
             Ok(()) => true,
             Err(error) => {
-                self.told.say(Trouble::Extend { bytes: at, errno: error.errno });
+                self.told.say(RecordError::Extend { bytes: at, errno: error.errno });
                 false
             }
         }
@@ -152,7 +152,7 @@ impl Run<'_> {
     /// durable, and dropped from there.
     fn leave_direct(&mut self) {
         if let Err(error) = set_way(self.output.fd(), Way::Cached) {
-            self.told.say(Trouble::LeaveDirect(error.errno));
+            self.told.say(RecordError::LeaveDirect(error.errno));
         }
         self.order.writes_direct = false;
         self.output.nocache_end = true;
@@ -177,13 +177,13 @@ impl Run<'_> {
             && let Err(error) = again(|| fdatasync(self.output.fd()))
         {
             if !matches!(error.errno, Errno::NOSYS | Errno::INVAL) {
-                self.told.say(Trouble::DataSync(error.errno));
+                self.told.say(RecordError::DataSync(error.errno));
                 is_good = false;
             }
             syncs = true;
         }
         if syncs && let Err(error) = again(|| fsync(self.output.fd())) {
-            self.told.say(Trouble::Sync(error.errno));
+            self.told.say(RecordError::Sync(error.errno));
             is_good = false;
         }
         self.order.conv = self.order.conv.without(Conv::FDATASYNC.with(Conv::FSYNC));
@@ -198,7 +198,7 @@ impl Run<'_> {
             let asked = side.nocache || side.nocache_end;
             let forgotten = if asked { side.forget(0) } else { Ok(()) };
             if let (Err(errno), true) = (forgotten, all && side.nocache) {
-                self.told.say(Trouble::Forget(end, errno));
+                self.told.say(RecordError::Forget(end, errno));
                 is_good = false;
             }
         }

@@ -11,7 +11,7 @@ use haul_sys::memory::AlignedBuffer;
 use super::ahead::{self, Ahead, Record};
 use super::bulk::{self, Behind, Bulk};
 use super::convert::Converter;
-use super::listener::{End, Listener, Quit, Told, Trouble};
+use super::monitor::{End, Monitor, Quit, RecordError, Told};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
 use super::take::{Taken, Taker};
@@ -51,7 +51,7 @@ pub(super) fn bytes_of(number: u64) -> usize {
 impl<'l> Run<'l> {
     /// Prepares to do what is ordered; nothing is touched yet.
     #[must_use]
-    pub fn new(order: Order, input: Side, output: Side, listener: &'l mut dyn Listener) -> Run<'l> {
+    pub fn new(order: Order, input: Side, output: Side, listener: &'l mut dyn Monitor) -> Run<'l> {
         let input_seeks = seek_tell(input.fd()).map(drop).map_err(|error| error.errno);
         Run {
             converter: Converter::new(order.conv, order.cbs),
@@ -272,7 +272,7 @@ impl<'l> Run<'l> {
 
     fn warn(&mut self, partial: Option<usize>) {
         if let (Some(bytes), true) = (partial, self.order.warns) {
-            self.told.say(Trouble::Partial { bytes });
+            self.told.say(RecordError::Partial { bytes });
             self.order.warns = false;
         }
     }
@@ -285,7 +285,7 @@ impl<'l> Run<'l> {
         match self.buffer.take() {
             Some(buffer) => Ok(buffer),
             None => AlignedBuffer::new(bytes_of(self.order.ibs)).map_err(|_| {
-                self.told.say(Trouble::Memory { end: End::Input, bytes: self.order.ibs });
+                self.told.say(RecordError::Memory { end: End::Input, bytes: self.order.ibs });
                 Quit
             }),
         }
@@ -293,7 +293,7 @@ impl<'l> Run<'l> {
 
     /// What was gathered before the input could not be read is still written.
     fn ended_by(&mut self, errno: Errno, is_good: &mut bool) -> Step {
-        self.told.say(Trouble::Read(errno));
+        self.told.say(RecordError::Read(errno));
         *is_good = false;
         Step::Ended
     }
@@ -307,7 +307,7 @@ impl<'l> Run<'l> {
         if !self.has(Conv::NOERROR) {
             return Ok(self.ended_by(errno, is_good));
         }
-        self.told.say(Trouble::Bad(errno));
+        self.told.say(RecordError::Bad(errno));
         self.told.report();
         let bad = self.order.ibs - self.partial;
         let _advice = self.input.forget(bad);
@@ -329,7 +329,7 @@ impl<'l> Run<'l> {
             Ok(()) => {
                 self.input.advance(bytes);
                 let Some(wanted) = self.input.offset else {
-                    self.told.say(Trouble::Offset);
+                    self.told.say(RecordError::Offset);
                     return false;
                 };
                 match seek_set(self.input.fd(), wanted) {
@@ -338,7 +338,7 @@ impl<'l> Run<'l> {
                 }
             }
         };
-        self.told.say(Trouble::Pass(errno));
+        self.told.say(RecordError::Pass(errno));
         false
     }
 
@@ -368,7 +368,7 @@ impl<'l> Run<'l> {
         let (written, errno) = self.write_all(bytes)?;
         self.told.counts.bytes += written as u64;
         if written != length {
-            self.told.say(Trouble::Write(errno));
+            self.told.say(RecordError::Write(errno));
             return Ok(Step::Failed);
         }
         if length == ibs {

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use haul_sys::Errno;
 use haul_sys::data::read;
 
-use super::listener::Quit;
+use super::monitor::Quit;
 use super::order::Order;
 
 /// What reading a record came to.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use haul_sys::uring::{self, Asked, Operation};
 use haul_sys::{Errno, Result};
 
-use super::queue::{Deed, Done, Queue, Request};
+use super::queue::{Direction, Done, Queue, Request};
 use crate::sides::Way;
 
 /// A queue within the kernel.
@@ -27,11 +27,11 @@ impl ByRing {
         let at = self.ways.iter().position(|(tag, _)| *tag == done.tag);
         let way = at.map_or(Way::Cached, |at| self.ways.swap_remove(at).1);
         let Asked { operation, file, offset, memory, range, .. } = done.asked;
-        let deed = match operation {
-            Operation::Read => Deed::Read,
-            Operation::Write => Deed::Write,
+        let direction = match operation {
+            Operation::Read => Direction::Read,
+            Operation::Write => Direction::Write,
         };
-        let request = Request { tag: done.tag, deed, file, way, offset, memory, range };
+        let request = Request { tag: done.tag, direction, file, way, offset, memory, range };
         Some(Done { request, result: done.result })
     }
 }
@@ -46,10 +46,10 @@ impl Queue for ByRing {
     }
 
     fn ask(&mut self, request: Request) -> Result<()> {
-        let Request { tag, deed, file, way, offset, memory, range } = request;
-        let operation = match deed {
-            Deed::Read => Operation::Read,
-            Deed::Write => Operation::Write,
+        let Request { tag, direction, file, way, offset, memory, range } = request;
+        let operation = match direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
         };
         let uncached = way == Way::Uncached;
         self.ring.ask(tag, Asked { operation, file, offset, memory, range, uncached })?;

@@ -9,8 +9,8 @@ use haul_sys::data::read;
 use haul_sys::process::{Ready, wait_until};
 
 use super::block::Block;
+use super::error::StreamError;
 use super::ready::wait_for;
-use super::trouble::Trouble;
 use crate::fully::again_while;
 
 /// How long a thread that no signal wakes waits for input before it looks whether it still should:
@@ -19,7 +19,11 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Reads until the block is full or the input ends; a block that stays empty is the end. What does
 /// not block is waited for. After an error the block holds what was read before it.
-pub fn fill(source: BorrowedFd<'_>, block: &mut Block, stop: &AtomicBool) -> Result<(), Trouble> {
+pub fn fill(
+    source: BorrowedFd<'_>,
+    block: &mut Block,
+    stop: &AtomicBool,
+) -> Result<(), StreamError> {
     fill_after(source, block, stop, || Ok(()))
 }
 
@@ -30,17 +34,17 @@ pub fn fill_while(
     block: &mut Block,
     stop: &AtomicBool,
     is_wanted: impl Fn() -> bool,
-) -> Result<(), Trouble> {
+) -> Result<(), StreamError> {
     fill_after(source, block, stop, || {
         loop {
             if stop.load(Ordering::Relaxed) || !is_wanted() {
-                return Err(Trouble::Stopped);
+                return Err(StreamError::Stopped);
             }
             match wait_until(source, Ready::ToRead, Some(LOOK)) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) if error.errno == Errno::INTR => {}
-                Err(error) => return Err(Trouble::Call(error)),
+                Err(error) => return Err(StreamError::Call(error)),
             }
         }
     })
@@ -50,8 +54,8 @@ fn fill_after(
     source: BorrowedFd<'_>,
     block: &mut Block,
     stop: &AtomicBool,
-    mut before: impl FnMut() -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
+    mut before: impl FnMut() -> Result<(), StreamError>,
+) -> Result<(), StreamError> {
     let mut filled = 0;
     let answer = loop {
         let room = block.room().and_then(|room| room.get_mut(filled..)).unwrap_or(&mut []);
@@ -64,13 +68,13 @@ fn fill_after(
         match again_while(|| !stop.load(Ordering::Relaxed), || read(source, &mut *room)) {
             Ok(0) => break Ok(()),
             Ok(count) => filled += count,
-            Err(_) if stop.load(Ordering::Relaxed) => break Err(Trouble::Stopped),
+            Err(_) if stop.load(Ordering::Relaxed) => break Err(StreamError::Stopped),
             Err(error) if error.errno == Errno::AGAIN => {
                 if let Err(trouble) = wait_for(source, Ready::ToRead) {
                     break Err(trouble);
                 }
             }
-            Err(error) => break Err(Trouble::Call(error)),
+            Err(error) => break Err(StreamError::Call(error)),
         }
     };
     block.set_filled(0..filled);

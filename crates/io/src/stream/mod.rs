@@ -4,36 +4,36 @@
 //! once. The [`Reader`] keeps them in flight and delivers in
 //! order; the [`Writer`] takes bytes in order and keeps requests in flight to one file or several.
 
+mod atomic_file;
 mod block;
 mod by_call;
 mod by_ring;
 mod by_threads;
+mod direct_splice;
+mod error;
 mod fill;
-mod gate;
-mod pass;
-mod pour;
+mod in_kernel_copy;
 mod queue;
 mod reader;
 mod ready;
 mod slot;
 mod source;
-mod staged;
 mod target;
 #[cfg(test)]
 mod tests;
-mod trouble;
+mod watermark_queue;
 mod writer;
 
+pub use atomic_file::AtomicFile;
 pub use block::{Block, Pool};
+pub use direct_splice::Watch;
+pub use error::StreamError;
 pub use fill::{fill, fill_while};
-pub use gate::{Gate, Marks};
-pub use pass::{PIPE_BYTES, PassError, Passing, PipePages, Side, pass, write_all};
-pub use pour::Watch;
+pub use in_kernel_copy::{PIPE_BYTES, PassError, Passing, PipePages, Side, pass, write_all};
 pub use reader::Reader;
 pub use source::{ReadPlan, Source};
-pub use staged::Staged;
 pub use target::{End, Place, Target};
-pub use trouble::Trouble;
+pub use watermark_queue::{Marks, WatermarkQueue};
 pub use writer::{Durable, Outcome, WritePlan, Writer, Zeros};
 
 /// What nobody ever sets: for streams that are ended by the end of the process.

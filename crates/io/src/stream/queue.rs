@@ -16,7 +16,7 @@ use crate::sides::Way;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum Direction {
     /// Fills the memory from the file.
     Read,
     /// Writes the memory to the file.
@@ -27,7 +27,7 @@ pub(crate) enum Deed {
 pub(crate) struct Request {
     /// Whose request it is.
     pub(crate) tag: u64,
-    pub(crate) deed: Deed,
+    pub(crate) direction: Direction,
     pub(crate) file: Arc<OwnedFd>,
     pub(crate) way: Way,
     pub(crate) offset: u64,
@@ -65,8 +65,8 @@ pub(crate) fn make(request: &mut Request) -> Result<usize> {
     let direct = request.way == Way::Direct;
     let invalid = CallError::new(Call::Pread, Errno::INVAL);
     let (range, offset, file) = (request.range.clone(), request.offset, &*request.file);
-    let answer = match request.deed {
-        Deed::Read => {
+    let answer = match request.direction {
+        Direction::Read => {
             let memory = Arc::get_mut(&mut request.memory).ok_or(invalid)?;
             let room = memory.get_mut(range).ok_or(invalid)?;
             match request.way {
@@ -74,7 +74,7 @@ pub(crate) fn make(request: &mut Request) -> Result<usize> {
                 Way::Cached | Way::Direct => pread(file, room, offset),
             }
         }
-        Deed::Write => {
+        Direction::Write => {
             let bytes = request.memory.get(range).ok_or(invalid)?;
             match request.way {
                 Way::Uncached => pwrite_uncached(file, bytes, offset),

@@ -4,25 +4,27 @@
 //! before it were; an error comes after the bytes that were read before it. The end is where reading
 //! says so and not where `stat` did: files grow, shrink, and lie.
 
+mod page_cache;
+
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use haul_sys::data::{self, Advice, fadvise, pread, read, seek_set, set_way};
+use haul_sys::data::{self, pread, read, seek_set, set_way};
 use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
 use super::block::{Block, Pool};
-use super::pass::PassError;
-use super::pour::{CHUNK_BYTES, Watch, pour};
-use super::queue::{Deed, Done, Queue, Request, make};
+use super::direct_splice::{CHUNK_BYTES, Watch, direct_splice};
+use super::error::StreamError;
+use super::in_kernel_copy::PassError;
+use super::queue::{Direction, Done, Queue, Request, make};
 use super::ready::wait_for;
 use super::slot::Slot;
-use super::source::{Executor, Manner, Pages, ReadPlan, Source, decide, open_own};
-use super::trouble::Trouble;
+use super::source::{Executor, Pages, ReadPlan, ReadStrategy, Source, decide, open_own};
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::segment::{Map, Segments};
 use crate::sides::Way;
@@ -40,7 +42,7 @@ pub struct Reader {
     /// Whose position moves on with what is delivered, where the source was opened anew.
     follower: Option<Arc<OwnedFd>>,
     plan: ReadPlan,
-    manner: Manner,
+    strategy: ReadStrategy,
     queue: Box<dyn Queue>,
     pub(super) pool: Arc<Pool>,
     segments: Segments,
@@ -83,7 +85,7 @@ impl Reader {
             let offset = plan.offset.saturating_add(at);
             let plan = ReadPlan { offset, ..plan.clone() };
             let mut reader = Reader::of_file(Source::Own(own), plan)?;
-            if reader.manner.positioned {
+            if reader.strategy.positioned {
                 reader.follower = Some(Arc::clone(shared));
                 return Ok(reader);
             }
@@ -92,24 +94,24 @@ impl Reader {
     }
 
     fn of_file(source: Source, plan: ReadPlan) -> haul_sys::Result<Reader> {
-        let manner = decide(&source, &plan)?;
-        let queue = manner.queue();
-        Ok(Reader::with(source, plan, manner, queue))
+        let strategy = decide(&source, &plan)?;
+        let queue = strategy.queue();
+        Ok(Reader::with(source, plan, strategy, queue))
     }
 
     pub(super) fn with(
         source: Source,
         plan: ReadPlan,
-        manner: Manner,
+        strategy: ReadStrategy,
         queue: Box<dyn Queue>,
     ) -> Reader {
         let depth = queue.depth();
         let most = plan.length.map_or(u64::MAX, |length| plan.offset.saturating_add(length));
-        let end = manner.told_bytes.min(most);
-        let phase = if manner.positioned { Phase::Told } else { Phase::Rest };
+        let end = strategy.reported_bytes.min(most);
+        let phase = if strategy.positioned { Phase::Told } else { Phase::Rest };
         Reader {
-            pool: Pool::new(manner.request_bytes, depth + plan.held.max(1)),
-            segments: Segments::new(manner.map, end, manner.allocated_bytes),
+            pool: Pool::new(strategy.request_bytes, depth + plan.held.max(1)),
+            segments: Segments::new(strategy.map, end, strategy.allocated_bytes),
             data: 0..0,
             slots: VecDeque::with_capacity(depth),
             first: 0,
@@ -124,21 +126,21 @@ impl Reader {
             follower: None,
             source,
             plan,
-            manner,
+            strategy,
             queue,
         }
     }
 
     /// Returns how many bytes are to come as far as was told at the start; `None` where nothing was.
     #[must_use]
-    pub fn told_bytes(&self) -> Option<u64> {
-        self.manner.positioned.then(|| self.end.saturating_sub(self.plan.offset))
+    pub fn reported_bytes(&self) -> Option<u64> {
+        self.strategy.positioned.then(|| self.end.saturating_sub(self.plan.offset))
     }
 
     /// Tells whether a source that ends here has lost bytes since the reader was made.
     #[must_use]
     pub fn is_short(&self, end: u64) -> bool {
-        !self.manner.is_guess && end < self.told_end
+        !self.strategy.is_guess && end < self.told_end
     }
 
     /// Returns the offset of the next byte that will be delivered.
@@ -151,28 +153,28 @@ impl Reader {
     /// well be passed on within the kernel.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        let stays = match &self.manner.pages {
+        let stays = match &self.strategy.pages {
             Pages::Stay => true,
             Pages::Go => false,
             Pages::GoIn(ranges) => ranges.is_empty(),
         };
-        self.manner.way == Way::Cached && self.queue.depth() == 1 && stays
+        self.strategy.way == Way::Cached && self.queue.depth() == 1 && stays
     }
 
     /// Returns why reading is not direct, where that was asked for and is not possible.
     #[must_use]
     pub fn not_direct(&self) -> Option<CallError> {
-        self.manner.not_direct
+        self.strategy.not_direct
     }
 
     /// Returns the next bytes, at least one, or `None` at the end. Blocks until they are there.
     ///
     /// An error is told once, after all bytes before it; then the reader is at its end.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
-    pub fn next(&mut self) -> Result<Option<Block>, Trouble> {
+    pub fn next(&mut self) -> Result<Option<Block>, StreamError> {
         let was_over = self.phase == Phase::Over;
         let answer = match self.next_block() {
-            Ok(None) if !was_over && self.is_short(self.delivered) => Err(Trouble::Shrank),
+            Ok(None) if !was_over && self.is_short(self.delivered) => Err(StreamError::Shrank),
             answer => answer,
         };
         match &answer {
@@ -187,7 +189,7 @@ impl Reader {
 
     /// Returns the next bytes of those that are on their way; `None` when none are. Fails as
     /// [`Reader::next`] does.
-    pub fn next_on_its_way(&mut self) -> Result<Option<Block>, Trouble> {
+    pub fn next_on_its_way(&mut self) -> Result<Option<Block>, StreamError> {
         let answer = self.arriving_block();
         match &answer {
             Ok(Some(block)) => self.has_delivered(block.len() as u64),
@@ -197,10 +199,10 @@ impl Reader {
         answer
     }
 
-    fn arriving_block(&mut self) -> Result<Option<Block>, Trouble> {
+    fn arriving_block(&mut self) -> Result<Option<Block>, StreamError> {
         while let Some(slot) = self.slots.front() {
             if self.plan.stop.load(Ordering::Relaxed) {
-                return Err(Trouble::Stopped);
+                return Err(StreamError::Stopped);
             }
             if slot.busy {
                 self.wait()?;
@@ -220,37 +222,42 @@ impl Reader {
         self.drop_behind(BEHIND_BYTES);
     }
 
-    /// Tells whether the rest can be poured ([`Reader::pour`]) when nothing is on its way any more.
+    /// Tells whether the rest can be poured ([`Reader::direct_splice`]) when nothing is on its way any more.
     #[must_use]
     pub fn can_pour(&self) -> bool {
         // A position that others see moves on with each block, and not when all is over.
         self.follower.is_none()
             && self.phase == Phase::Told
-            && self.manner.way == Way::Direct
-            && self.manner.executor == Executor::Ring
-            && self.manner.map == Map::Dense
-            && self.next.is_multiple_of(self.manner.align)
+            && self.strategy.way == Way::Direct
+            && self.strategy.executor == Executor::Ring
+            && self.strategy.map == Map::Dense
+            && self.next.is_multiple_of(self.strategy.align)
             && self.end.saturating_sub(self.next) >= CHUNK_BYTES
     }
 
     /// Moves what comes next into a pipe without a copy, as long as `watch` says so and there are no
     /// difficulties; [`Reader::next`] goes on behind it. Returns how many bytes, 0 where it cannot be
     /// done. Blocks as the file and the pipe do; one that does not block is waited for.
-    pub fn pour(&mut self, pipe: BorrowedFd<'_>, watch: &mut impl Watch) -> Result<u64, PassError> {
+    pub fn direct_splice(
+        &mut self,
+        pipe: BorrowedFd<'_>,
+        watch: &mut impl Watch,
+    ) -> Result<u64, PassError> {
         if !self.can_pour() || !self.slots.is_empty() {
             return Ok(0);
         }
         let end = self.next + (self.end - self.next) / CHUNK_BYTES * CHUNK_BYTES;
-        let poured = pour(self.source.file(), self.next..end, pipe, self.plan.stop, watch)?;
+        let poured =
+            direct_splice(self.source.file(), self.next..end, pipe, self.plan.stop, watch)?;
         self.next += poured;
         self.has_delivered(poured);
         Ok(poured)
     }
 
-    fn next_block(&mut self) -> Result<Option<Block>, Trouble> {
+    fn next_block(&mut self) -> Result<Option<Block>, StreamError> {
         loop {
             if self.plan.stop.load(Ordering::Relaxed) {
-                return Err(Trouble::Stopped);
+                return Err(StreamError::Stopped);
             }
             match self.phase {
                 Phase::Over => return Ok(None),
@@ -277,15 +284,15 @@ impl Reader {
     }
 
     /// All blocks are out in the caller's hands: another thread will give one back.
-    fn wait_for_room(&mut self) -> Result<(), Trouble> {
+    fn wait_for_room(&mut self) -> Result<(), StreamError> {
         match self.pool.take(self.plan.stop)? {
-            Some(block) => self.ask_into(block).map_err(Trouble::from),
-            None => Err(Trouble::Stopped),
+            Some(block) => self.ask_into(block).map_err(StreamError::from),
+            None => Err(StreamError::Stopped),
         }
     }
 
     /// Asks for the next parts of the file as long as there is room for them.
-    fn ask(&mut self) -> Result<(), Trouble> {
+    fn ask(&mut self) -> Result<(), StreamError> {
         while self.next < self.end && self.slots.len() < self.queue.depth() {
             self.find_data()?;
             if self.next < self.data.start {
@@ -302,7 +309,7 @@ impl Reader {
     }
 
     /// Makes `data` the first segment that ends behind the next byte.
-    fn find_data(&mut self) -> Result<(), Trouble> {
+    fn find_data(&mut self) -> Result<(), StreamError> {
         while self.data.end <= self.next {
             let found = self.segments.next(self.source.file().as_fd(), u64::MAX)?;
             self.data = found.unwrap_or(self.end..u64::MAX);
@@ -321,13 +328,13 @@ impl Reader {
     }
 
     /// A hole takes no request and no memory of its own.
-    fn add_zeros(&mut self) -> Result<(), Trouble> {
+    fn add_zeros(&mut self) -> Result<(), StreamError> {
         let bytes = self.data.start.min(self.end) - self.next;
         let block = match &self.zeros {
             Some(block) => block.clone(),
             None => {
-                let memory = Arc::new(AlignedBuffer::new(self.manner.request_bytes)?);
-                let block = Block::lasting(memory, 0..self.manner.request_bytes);
+                let memory = Arc::new(AlignedBuffer::new(self.strategy.request_bytes)?);
+                let block = Block::lasting(memory, 0..self.strategy.request_bytes);
                 self.zeros.insert(block).clone()
             }
         };
@@ -338,10 +345,10 @@ impl Reader {
     }
 
     fn ask_into(&mut self, block: Block) -> haul_sys::Result<()> {
-        let align = self.manner.align;
+        let align = self.strategy.align;
         let offset = self.next / align * align;
         let skip = usize::try_from(self.next - offset).unwrap_or(0);
-        let most = self.manner.request_bytes as u64;
+        let most = self.strategy.request_bytes as u64;
         let stop = self.end.min(self.data.end.max(self.next + 1)).min(offset + most);
         let wanted = usize::try_from(stop - offset).unwrap_or(0);
         let asked = usize::try_from((stop - offset).next_multiple_of(align)).unwrap_or(wanted);
@@ -356,17 +363,25 @@ impl Reader {
     /// Asks for what is missing of a slot.
     fn ask_slot(&mut self, index: usize) -> haul_sys::Result<()> {
         let tag = self.first + index as u64;
-        let way = self.manner.way;
+        let way = self.strategy.way;
         let file = Arc::clone(self.source.file());
         let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
         let Some(memory) = slot.block.as_mut().and_then(Block::lend) else { return Ok(()) };
         slot.busy = true;
         let range = slot.filled..slot.asked;
         let offset = slot.offset + slot.filled as u64;
-        self.queue.ask(Request { tag, deed: Deed::Read, file, way, offset, memory, range })
+        self.queue.ask(Request {
+            tag,
+            direction: Direction::Read,
+            file,
+            way,
+            offset,
+            memory,
+            range,
+        })
     }
 
-    fn wait(&mut self) -> Result<(), Trouble> {
+    fn wait(&mut self) -> Result<(), StreamError> {
         if let Some(done) = self.queue.wait(self.plan.stop)? {
             self.took(done)?;
         }
@@ -391,7 +406,7 @@ impl Reader {
                 let is_short = slot.filled < slot.wanted;
                 if count > 0 && is_short {
                     self.retries = RETRIES;
-                    let odd = !(slot.filled as u64).is_multiple_of(self.manner.align);
+                    let odd = !(slot.filled as u64).is_multiple_of(self.strategy.align);
                     return if odd && way == Way::Direct {
                         self.complete_by_call(index)
                     } else {
@@ -428,12 +443,12 @@ impl Reader {
 
     /// Goes on through the page cache. What is on its way past it still arrives.
     fn leave_way(&mut self) {
-        if self.manner.way == Way::Direct {
+        if self.strategy.way == Way::Direct {
             // Clearing a flag that was set cannot be refused; if it were, the next read says so.
             let _cleared = set_way(self.source.file(), data::Way::Cached);
         }
-        self.manner.way = Way::Cached;
-        self.manner.align = 1;
+        self.strategy.way = Way::Cached;
+        self.strategy.align = 1;
     }
 
     /// Reads what is missing of a slot through the page cache, by plain calls.
@@ -445,7 +460,7 @@ impl Reader {
             let Some(memory) = slot.block.as_mut().and_then(Block::lend) else { return Ok(()) };
             let mut request = Request {
                 tag: 0,
-                deed: Deed::Read,
+                direction: Direction::Read,
                 file: Arc::clone(&file),
                 way: Way::Cached,
                 offset: slot.offset + slot.filled as u64,
@@ -474,7 +489,7 @@ impl Reader {
     }
 
     /// Takes the first slot, which has arrived. `None` if nothing is in it.
-    fn deliver(&mut self) -> Result<Option<Block>, Trouble> {
+    fn deliver(&mut self) -> Result<Option<Block>, StreamError> {
         let Some(mut slot) = self.slots.pop_front() else { return Ok(None) };
         self.first += 1;
         let filled = slot.filled.min(slot.wanted);
@@ -485,7 +500,7 @@ impl Reader {
         let has_bytes = filled > slot.skip;
         if let Some(error) = slot.error.take() {
             if !has_bytes {
-                return Err(Trouble::Call(error));
+                return Err(StreamError::Call(error));
             }
             self.end_at(slot.offset + filled as u64)?;
             self.slots.push_back(Slot::failed(error));
@@ -499,12 +514,12 @@ impl Reader {
 
     /// Forgets everything from here on. What is on its way is waited for, for it has memory of the
     /// pool's.
-    fn end_at(&mut self, offset: u64) -> Result<(), Trouble> {
+    fn end_at(&mut self, offset: u64) -> Result<(), StreamError> {
         self.end = offset;
         self.next = offset;
         while self.queue.in_flight() > 0 {
             if self.plan.stop.load(Ordering::Relaxed) {
-                return Err(Trouble::Stopped);
+                return Err(StreamError::Stopped);
             }
             self.wait()?;
         }
@@ -514,12 +529,12 @@ impl Reader {
     }
 
     /// All that was told is delivered: is there more?
-    fn go_on_behind(&mut self) -> Result<(), Trouble> {
+    fn go_on_behind(&mut self) -> Result<(), StreamError> {
         if self.wanted_end().is_some_and(|end| self.delivered >= end) {
             self.phase = Phase::Over;
             return Ok(());
         }
-        if self.manner.way == Way::Direct {
+        if self.strategy.way == Way::Direct {
             self.leave_way();
         }
         self.phase = Phase::Rest;
@@ -531,27 +546,29 @@ impl Reader {
     }
 
     /// Reads once, from where the reader or the descriptor stands.
-    fn read_on(&mut self) -> Result<Option<Block>, Trouble> {
+    fn read_on(&mut self) -> Result<Option<Block>, StreamError> {
         let left = self.wanted_end().map_or(u64::MAX, |end| end.saturating_sub(self.delivered));
         if left == 0 {
             return Ok(None);
         }
         let Some(mut block) = self.pool.take(self.plan.stop)? else {
-            return Err(Trouble::Stopped);
+            return Err(StreamError::Stopped);
         };
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.manner.request_bytes);
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.strategy.request_bytes);
         let room = block.room().and_then(|room| room.get_mut(..most)).unwrap_or(&mut []);
         let file = self.source.file();
         let filled = loop {
-            let answer = if self.manner.positioned {
+            let answer = if self.strategy.positioned {
                 pread(file, room, self.delivered)
             } else {
                 read(file, room)
             };
             match answer {
                 Ok(filled) => break filled,
-                Err(_) if self.plan.stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
-                Err(error) if error.errno == Errno::AGAIN && !self.manner.positioned => {
+                Err(_) if self.plan.stop.load(Ordering::Relaxed) => {
+                    return Err(StreamError::Stopped);
+                }
+                Err(error) if error.errno == Errno::AGAIN && !self.strategy.positioned => {
                     wait_for(file.as_fd(), Ready::ToRead)?;
                 }
                 Err(error)
@@ -559,42 +576,11 @@ impl Reader {
                 {
                     self.retries -= 1;
                 }
-                Err(error) => return Err(Trouble::Call(error)),
+                Err(error) => return Err(StreamError::Call(error)),
             }
         };
         self.retries = RETRIES;
         block.set_filled(0..filled);
         Ok((filled > 0).then_some(block))
     }
-
-    /// Drops the pages behind the reader, as far as they are to go, when more than `least` bytes
-    /// have come together. It is advice: what stays is measured, not assumed.
-    fn drop_behind(&mut self, least: u64) {
-        let behind = self.dropped..self.delivered;
-        let is_quiet = self.manner.way != Way::Cached && least > 0;
-        if self.manner.pages == Pages::Stay
-            || is_quiet
-            || behind.end.saturating_sub(behind.start) <= least
-        {
-            return;
-        }
-        let file = self.source.file();
-        match &self.manner.pages {
-            Pages::Stay => {}
-            Pages::Go => forget(file.as_fd(), behind.start, behind.end),
-            Pages::GoIn(ranges) => {
-                for range in ranges {
-                    let (start, end) = (range.start.max(behind.start), range.end.min(behind.end));
-                    if start < end {
-                        forget(file.as_fd(), start, end);
-                    }
-                }
-            }
-        }
-        self.dropped = behind.end;
-    }
-}
-
-fn forget(fd: BorrowedFd<'_>, start: u64, end: u64) {
-    let _advised = fadvise(fd, start, end - start, Advice::DontNeed);
 }

@@ -18,7 +18,7 @@ use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::queue::Queue;
-use crate::quirk::{HolesTold, SizeTold, Trips, of_magic};
+use crate::quirk::{HoleMap, Latency, ReportedSize, of_magic};
 use crate::residency::{Asked, absent};
 use crate::segment::Map;
 use crate::shape::may_be_made_up;
@@ -122,11 +122,11 @@ pub(super) enum Pages {
 
 /// How a source is read.
 #[derive(Debug)]
-pub(super) struct Manner {
+pub(super) struct ReadStrategy {
     /// Whether offsets mean anything.
     pub(super) positioned: bool,
     /// The size that was told.
-    pub(super) told_bytes: u64,
+    pub(super) reported_bytes: u64,
     /// Allocated bytes, as `stat` reported them.
     pub(super) allocated_bytes: u64,
     /// Whether a file may end before that size although nothing happened to it.
@@ -143,7 +143,7 @@ pub(super) struct Manner {
     pub(super) not_direct: Option<haul_sys::CallError>,
 }
 
-/// Which executor a manner asks for.
+/// Which executor a strategy asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Executor {
     Calls,
@@ -152,12 +152,12 @@ pub(super) enum Executor {
 }
 
 /// Looks at a source and decides. Asks only a few questions of files that are small.
-pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<Manner> {
+pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<ReadStrategy> {
     let file = source.file();
     let stat = fstat(file)?;
-    let mut manner = Manner {
+    let mut strategy = ReadStrategy {
         positioned: false,
-        told_bytes: 0,
+        reported_bytes: 0,
         allocated_bytes: 0,
         is_guess: false,
         way: Way::Cached,
@@ -170,27 +170,27 @@ pub(super) fn decide(source: &Source, plan: &ReadPlan) -> Result<Manner> {
         not_direct: None,
     };
     if matches!(source, Source::Shared(_)) || stat.kind() != Kind::Regular || stat.size == 0 {
-        return Ok(manner);
+        return Ok(strategy);
     }
     let quirk = of_magic(fstatfs(file)?.magic);
-    if quirk.size_told == SizeTold::Guessed {
-        return Ok(manner);
+    if quirk.reported_size == ReportedSize::Guessed {
+        return Ok(strategy);
     }
-    manner.positioned = true;
-    manner.told_bytes = stat.size;
-    manner.allocated_bytes = stat.allocated_bytes();
-    manner.is_guess = may_be_made_up(&stat, quirk);
-    if stat.may_have_holes() && quirk.holes_told == HolesTold::Trusted {
-        manner.map = Map::Ask;
+    strategy.positioned = true;
+    strategy.reported_bytes = stat.size;
+    strategy.allocated_bytes = stat.allocated_bytes();
+    strategy.is_guess = may_be_made_up(&stat, quirk);
+    if stat.may_have_holes() && quirk.hole_map == HoleMap::Trusted {
+        strategy.map = Map::Ask;
     }
     let end = plan.length.map_or(u64::MAX, |length| plan.offset.saturating_add(length));
     let wanted = stat.size.min(end).saturating_sub(plan.offset);
-    choose_way(&mut manner, file, plan, quirk, wanted);
-    Ok(manner)
+    choose_way(&mut strategy, file, plan, quirk, wanted);
+    Ok(strategy)
 }
 
 fn choose_way(
-    manner: &mut Manner,
+    strategy: &mut ReadStrategy,
     file: &Arc<OwnedFd>,
     plan: &ReadPlan,
     quirk: &'static Quirk,
@@ -198,37 +198,37 @@ fn choose_way(
 ) {
     let is_large = wanted >= LARGE_BYTES;
     let quiet = if wanted >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
-    let restore = |manner: &mut Manner| {
-        let missing = absent(Asked { fd: file.as_fd(), quirk }, manner.told_bytes);
+    let restore = |strategy: &mut ReadStrategy| {
+        let missing = absent(Asked { fd: file.as_fd(), quirk }, strategy.reported_bytes);
         let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
-        manner.pages = Pages::GoIn(missing);
-        if bytes < manner.told_bytes / 2 { Way::Cached } else { quiet }
+        strategy.pages = Pages::GoIn(missing);
+        if bytes < strategy.reported_bytes / 2 { Way::Cached } else { quiet }
     };
     let way = match plan.policy.cache {
         Cache::Keep => Way::Cached,
         Cache::Auto if !is_large => Way::Cached,
-        Cache::Auto | Cache::Restore => restore(manner),
+        Cache::Auto | Cache::Restore => restore(strategy),
         Cache::Drop => {
-            manner.pages = Pages::Go;
+            strategy.pages = Pages::Go;
             quiet
         }
         Cache::Direct => {
-            manner.pages = Pages::Go;
+            strategy.pages = Pages::Go;
             Way::Direct
         }
     };
-    manner.way = way;
+    strategy.way = way;
     if way == Way::Direct {
         match go_direct_as(file, quirk) {
-            Ok(align) => manner.align = u64::from(align),
+            Ok(align) => strategy.align = u64::from(align),
             Err(error) => {
-                manner.way = Way::Uncached;
-                manner.not_direct = (plan.policy.cache == Cache::Direct).then_some(error);
+                strategy.way = Way::Uncached;
+                strategy.not_direct = (plan.policy.cache == Cache::Direct).then_some(error);
             }
         }
     }
-    manner.choose_executor(plan, quirk.trips, wanted);
-    if manner.way == Way::Cached && quirk.trips == Trips::Near && is_large {
+    strategy.choose_executor(plan, quirk.latency, wanted);
+    if strategy.way == Way::Cached && quirk.latency == Latency::Local && is_large {
         // A hint: whatever the answer is, the bytes are the same.
         let _advised = fadvise(file, plan.offset, 0, Advice::Sequential);
     }
@@ -244,18 +244,18 @@ fn go_direct_as(file: &Arc<OwnedFd>, quirk: &'static Quirk) -> Result<u32> {
     }
 }
 
-impl Manner {
+impl ReadStrategy {
     /// Chooses who makes the requests, how large they are and how many there may be.
-    fn choose_executor(&mut self, plan: &ReadPlan, trips: Trips, wanted: u64) {
-        let (executor, usual_bytes, usual_depth) = match (self.way, trips) {
-            (_, Trips::Far) => (Executor::Threads, FAR_BYTES, DEPTH_FAR),
-            (Way::Direct, Trips::Near) => (Executor::Ring, NEAR_BYTES, DEPTH_NEAR),
-            (Way::Cached | Way::Uncached, Trips::Near)
+    fn choose_executor(&mut self, plan: &ReadPlan, latency: Latency, wanted: u64) {
+        let (executor, usual_bytes, usual_depth) = match (self.way, latency) {
+            (_, Latency::Remote) => (Executor::Threads, FAR_BYTES, DEPTH_FAR),
+            (Way::Direct, Latency::Local) => (Executor::Ring, NEAR_BYTES, DEPTH_NEAR),
+            (Way::Cached | Way::Uncached, Latency::Local)
                 if plan.copiers > 1 && wanted >= LARGE_BYTES =>
             {
                 (Executor::Threads, NEAR_BYTES, plan.copiers)
             }
-            (Way::Cached | Way::Uncached, Trips::Near) => return,
+            (Way::Cached | Way::Uncached, Latency::Local) => return,
         };
         let bytes = plan.policy.request_bytes(usual_bytes);
         let requests = usize::try_from(wanted.div_ceil(bytes as u64)).unwrap_or(usize::MAX);

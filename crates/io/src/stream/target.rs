@@ -8,10 +8,10 @@ use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
-use super::trouble::Trouble;
+use super::error::StreamError;
 use super::writer::Zeros;
 use crate::cache::Behind;
-use crate::quirk::{DirectIo, Preallocate, Trips, UNKNOWN, of_magic};
+use crate::quirk::{DirectIo, Latency, Preallocate, UNKNOWN, of_magic};
 use crate::sides::{Way, go_direct};
 use crate::{Cache, Quirk};
 
@@ -78,7 +78,7 @@ pub(super) struct Lane {
     /// How far that has been done.
     ahead_bytes: u64,
     behind: Behind,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<StreamError>,
     /// The lowest offset of the stream of which the write failed.
     pub(super) broken_at: u64,
     pub(super) not_direct: Option<CallError>,
@@ -97,13 +97,13 @@ impl Lane {
             way: Way::Cached,
             align: 1,
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
-            ahead: match quirk.trips {
+            ahead: match quirk.latency {
                 _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
                 // Where nobody looked, it may be one that fills up with zeros, as FAT does.
-                Trips::Far if quirk == &UNKNOWN => Ahead::Nothing,
-                Trips::Far => Ahead::Length,
-                Trips::Near if quirk.preallocate == Preallocate::Pays => Ahead::Space,
-                Trips::Near => Ahead::Nothing,
+                Latency::Remote if quirk == &UNKNOWN => Ahead::Nothing,
+                Latency::Remote => Ahead::Length,
+                Latency::Local if quirk.preallocate == Preallocate::Pays => Ahead::Space,
+                Latency::Local => Ahead::Nothing,
             },
             ahead_bytes: 0,
             behind: Behind::default(),
@@ -114,8 +114,8 @@ impl Lane {
         })
     }
 
-    pub(super) fn trips(&self) -> Trips {
-        self.quirk.trips
+    pub(super) fn latency(&self) -> Latency {
+        self.quirk.latency
     }
 
     /// Leaves the page cache out, if the file lets itself be written so.

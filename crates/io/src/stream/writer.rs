@@ -19,15 +19,15 @@ use super::block::Block;
 use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
-use super::queue::{Deed, Done, Queue, Request, make};
+use super::error::StreamError;
+use super::queue::{Direction, Done, Queue, Request, make};
 use super::ready::wait_for;
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target};
-use super::trouble::Trouble;
 use crate::DataPolicy;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::fully::again_while;
-use crate::quirk::Trips;
+use crate::quirk::Latency;
 use crate::segment::zero_runs;
 use crate::sides::Way;
 
@@ -97,7 +97,7 @@ pub struct Outcome {
     /// Bytes from the stream's beginning on that arrived without a gap.
     pub bytes: u64,
     /// Why no more did.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<StreamError>,
     /// Why it was not direct, where that was asked for and is not possible.
     pub not_direct: Option<CallError>,
 }
@@ -144,17 +144,17 @@ impl Writer {
     /// Returns how large the blocks should be that are put, where nobody asks for another size.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
-        self.plan.policy.request_bytes(if self.is_far() { FAR_BYTES } else { NEAR_BYTES })
+        self.plan.policy.request_bytes(if self.is_remote() { FAR_BYTES } else { NEAR_BYTES })
     }
 
-    fn is_far(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.trips() == Trips::Far)
+    fn is_remote(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.latency() == Latency::Remote)
     }
 
     /// Returns how many blocks the writer holds at most.
     #[must_use]
     pub fn holds(&self, block_bytes: usize) -> usize {
-        let usual = if self.is_far() { DEPTH_FAR } else { DEPTH_NEAR };
+        let usual = if self.is_remote() { DEPTH_FAR } else { DEPTH_NEAR };
         self.plan.policy.depth(usual, block_bytes, MEMORY_BYTES) + 1
     }
 
@@ -172,14 +172,14 @@ impl Writer {
 
     /// Returns what went wrong with a target so far.
     #[must_use]
-    pub fn trouble(&self, target: usize) -> Option<Trouble> {
+    pub fn trouble(&self, target: usize) -> Option<StreamError> {
         self.lanes.get(target).and_then(|lane| lane.trouble)
     }
 
     /// Takes the next bytes. Blocks while as many requests are in flight as there may be.
     ///
     /// What goes wrong with a target is told at the end; an error here is that of the machinery.
-    pub fn put(&mut self, block: Block) -> Result<(), Trouble> {
+    pub fn put(&mut self, block: Block) -> Result<(), StreamError> {
         if block.is_empty() {
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Writer {
     fn make_queue(&self, block_bytes: usize) -> Box<dyn Queue> {
         let positioned = || self.lanes.iter().filter(|lane| lane.positioned);
         let depth = self.holds(block_bytes) - 1;
-        if positioned().any(|lane| lane.trips() == Trips::Far) {
+        if positioned().any(|lane| lane.latency() == Latency::Remote) {
             return Box::new(ByThreads::new(depth));
         }
         if positioned().any(|lane| lane.way == Way::Direct) {
@@ -220,7 +220,7 @@ impl Writer {
         }
     }
 
-    fn write_out(&mut self, block: &Block) -> Result<(), Trouble> {
+    fn write_out(&mut self, block: &Block) -> Result<(), StreamError> {
         let bytes = block.len() as u64;
         let upto = self.position + bytes;
         for index in 0..self.lanes.len() {
@@ -251,7 +251,7 @@ impl Writer {
     }
 
     /// Hands a block to the queue, all of it or what is not zero.
-    fn send(&mut self, lane: usize, block: &Block) -> Result<(), Trouble> {
+    fn send(&mut self, lane: usize, block: &Block) -> Result<(), StreamError> {
         if self.plan.zeros == Zeros::Write {
             return self.ask(lane, block.clone(), self.position, block.filled());
         }
@@ -275,7 +275,7 @@ impl Writer {
         block: Block,
         offset: u64,
         range: Range<usize>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StreamError> {
         while self.queue.as_ref().is_some_and(|queue| queue.in_flight() >= queue.depth()) {
             self.wait()?;
         }
@@ -284,7 +284,7 @@ impl Writer {
         self.ask_flight(flight)
     }
 
-    fn ask_flight(&mut self, flight: Flight) -> Result<(), Trouble> {
+    fn ask_flight(&mut self, flight: Flight) -> Result<(), StreamError> {
         let Some(request) = self.request(&flight) else { return Ok(()) };
         let Some(queue) = &mut self.queue else { return Ok(()) };
         queue.ask(request)?;
@@ -296,7 +296,7 @@ impl Writer {
         let lane = self.lanes.get(flight.lane)?;
         Some(Request {
             tag: flight.tag,
-            deed: Deed::Write,
+            direction: Direction::Write,
             file: Arc::clone(&lane.target.file),
             way: lane.way,
             offset: lane.target.base + flight.offset,
@@ -305,9 +305,9 @@ impl Writer {
         })
     }
 
-    fn wait(&mut self) -> Result<(), Trouble> {
+    fn wait(&mut self) -> Result<(), StreamError> {
         if self.plan.stop.load(Ordering::Relaxed) {
-            return Err(Trouble::Stopped);
+            return Err(StreamError::Stopped);
         }
         let Some(queue) = &mut self.queue else { return Ok(()) };
         let begun = Instant::now();
@@ -319,7 +319,7 @@ impl Writer {
         }
     }
 
-    fn drain(&mut self) -> Result<(), Trouble> {
+    fn drain(&mut self) -> Result<(), StreamError> {
         while self.queue.as_ref().is_some_and(|queue| queue.in_flight() > 0) {
             self.wait()?;
         }
@@ -327,7 +327,7 @@ impl Writer {
     }
 
     /// Goes on with a request that is over.
-    fn took(&mut self, done: Done) -> Result<(), Trouble> {
+    fn took(&mut self, done: Done) -> Result<(), StreamError> {
         let Done { request, result } = done;
         let Some(at) = self.flights.iter().position(|flight| flight.tag == request.tag) else {
             return Ok(());
@@ -339,7 +339,7 @@ impl Writer {
         match result {
             Ok(0) => {
                 let full = CallError::new(Call::RingWrite, Errno::NOSPC);
-                self.fail(&flight, Trouble::Call(full));
+                self.fail(&flight, StreamError::Call(full));
             }
             Ok(count) => {
                 self.retries = RETRIES;
@@ -353,7 +353,7 @@ impl Writer {
                 if let Some(lane) = self.lanes.get_mut(flight.lane)
                     && let Err(error) = lane.arrived(start, end)
                 {
-                    self.fail(&flight, Trouble::Call(error));
+                    self.fail(&flight, StreamError::Call(error));
                 }
             }
             Err(error) => match verdict(error.call, error.errno) {
@@ -362,14 +362,14 @@ impl Writer {
                     return self.ask_flight(flight);
                 }
                 Verdict::NextMethod(_) => return self.complete_by_call(flight),
-                Verdict::Retry | Verdict::Fail => self.fail(&flight, Trouble::Call(error)),
+                Verdict::Retry | Verdict::Fail => self.fail(&flight, StreamError::Call(error)),
             },
         }
         Ok(())
     }
 
     /// Asks for the rest of a block that was written in part.
-    fn go_on(&mut self, flight: Flight, way: Way) -> Result<(), Trouble> {
+    fn go_on(&mut self, flight: Flight, way: Way) -> Result<(), StreamError> {
         let align = self.lanes.get(flight.lane).map_or(1, |lane| lane.align);
         if way == Way::Direct && !(flight.range.start as u64).is_multiple_of(align) {
             return self.complete_by_call(flight);
@@ -378,7 +378,7 @@ impl Writer {
     }
 
     /// Writes the rest of a block through the page cache, by plain calls, and everything after it.
-    fn complete_by_call(&mut self, mut flight: Flight) -> Result<(), Trouble> {
+    fn complete_by_call(&mut self, mut flight: Flight) -> Result<(), StreamError> {
         if let Some(lane) = self.lanes.get_mut(flight.lane) {
             // What is on its way past the cache may go on: it is about other pages.
             lane.leave_way();
@@ -396,7 +396,7 @@ impl Writer {
                     self.retries -= 1;
                 }
                 Err(error) => {
-                    self.fail(&flight, Trouble::Call(error));
+                    self.fail(&flight, StreamError::Call(error));
                     return Ok(());
                 }
             }
@@ -405,7 +405,7 @@ impl Writer {
     }
 
     /// Gives a target up. Where several writes failed, the first in the file is what is told.
-    fn fail(&mut self, flight: &Flight, trouble: Trouble) {
+    fn fail(&mut self, flight: &Flight, trouble: StreamError) {
         if let Some(lane) = self.lanes.get_mut(flight.lane)
             && flight.offset < lane.broken_at
         {
@@ -429,9 +429,9 @@ impl Writer {
                     if left.is_empty() || is_wanted() {
                         continue;
                     }
-                    Trouble::Stopped
+                    StreamError::Stopped
                 }
-                Err(_) if self.plan.stop.load(Ordering::Relaxed) => Trouble::Stopped,
+                Err(_) if self.plan.stop.load(Ordering::Relaxed) => StreamError::Stopped,
                 Err(error) if error.errno == Errno::AGAIN => {
                     use std::os::fd::AsFd as _;
                     match wait_for(lane.target.file.as_fd(), Ready::ToWrite) {
@@ -439,7 +439,7 @@ impl Writer {
                         Err(trouble) => trouble,
                     }
                 }
-                Err(error) => Trouble::Call(error),
+                Err(error) => StreamError::Call(error),
             };
             lane.broken_at = self.position + (block.len() - left.len()) as u64;
             lane.trouble = Some(trouble);
@@ -465,7 +465,7 @@ impl Writer {
         self.lanes.iter_mut().map(|lane| settle(lane, position, durable)).collect()
     }
 
-    fn write_last(&mut self) -> Result<(), Trouble> {
+    fn write_last(&mut self) -> Result<(), StreamError> {
         self.drain()?;
         if let Some(last) = self.held.take() {
             let queue = self.queue.get_or_insert_with(|| Box::new(ByCall::default()));
@@ -489,7 +489,7 @@ fn settle(lane: &mut Lane, position: u64, durable: Durable) -> Outcome {
         && lane.trouble.is_none()
         && (lane.positioned || !is_no_file(&error))
     {
-        lane.trouble = Some(Trouble::Call(error));
+        lane.trouble = Some(StreamError::Call(error));
     }
     Outcome {
         bytes: position.min(lane.broken_at),

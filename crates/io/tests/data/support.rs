@@ -156,7 +156,7 @@ pub(crate) fn copy_while(
         target_kind: Kind::Regular,
         pair: &pair,
         policy,
-        witness: None,
+        digests: None,
     };
     let (stop, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
     let watch = Watch { stop: &stop, bytes: &bytes, pace: None };

@@ -1,8 +1,8 @@
 //! `haul dd`: GNU dd's command line and words; the records are `haul_io::record`'s.
 
+mod adapter;
 mod operands;
 mod report;
-mod voice;
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,9 +17,9 @@ use haul_sys::fs::{
 };
 use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
 
+use self::adapter::{Adapter, Signals, names};
 use self::operands::{Request, Wrong};
 use self::report::Teller;
-use self::voice::{Signals, Voice, names};
 use super::common::{self, usage_error};
 use super::cp_help::version;
 use crate::escape::quote;
@@ -105,8 +105,8 @@ fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
     let (output, cut) = open_output(request, &mut teller)?;
     teller.begin();
     let interrupted = signals.interrupted;
-    let mut voice = Voice::new(request, teller, signals);
-    let mut run = Run::new(request.order(), input, output, &mut voice);
+    let mut adapter = Adapter::new(request, teller, signals);
+    let mut run = Run::new(request.order(), input, output, &mut adapter);
     let is_good = run.all();
     let (input, output) = run.into_files();
     if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
@@ -118,7 +118,7 @@ fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
         let name = quote(&name);
         close(file).map_err(|error| format!("closing {which} file {name}: {}", error.text()))?;
     }
-    Ok(cut && is_good && !voice.is_mute())
+    Ok(cut && is_good && !adapter.is_mute())
 }
 
 /// SIGINT, as every system numbers it.

@@ -17,7 +17,7 @@ pub(super) struct Teller {
     progress_length: usize,
     /// Seconds after the beginning at which the next line of progress is due.
     next: u64,
-    told_bytes: Option<u64>,
+    reported_bytes: Option<u64>,
     /// Whether something could not be told.
     pub(super) is_mute: bool,
 }
@@ -29,7 +29,7 @@ impl Teller {
             begun: Instant::now(),
             progress_length: 0,
             next: 1,
-            told_bytes: None,
+            reported_bytes: None,
             is_mute: false,
         }
     }
@@ -70,7 +70,7 @@ impl Teller {
 
     /// Prints a last line of progress before something that may take long.
     pub(super) fn progress_before_sync(&mut self, counts: &Counts) {
-        let is_old = self.told_bytes.is_some_and(|told| told < counts.bytes);
+        let is_old = self.reported_bytes.is_some_and(|told| told < counts.bytes);
         if self.status == Status::Progress && is_old {
             self.end_progress();
             let line = self.transfer(counts, &format_general(self.begun.elapsed().as_secs_f64()));
@@ -110,7 +110,7 @@ impl Teller {
 
     fn transfer(&mut self, counts: &Counts, seconds: &str) -> String {
         let bytes = counts.bytes;
-        self.told_bytes = Some(bytes);
+        self.reported_bytes = Some(bytes);
         let nanoseconds = self.begun.elapsed().as_nanos();
         let rate = match nanoseconds {
             0 => "Infinity B".to_owned(),

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use haul_sys::{Call, CallError, Errno, Result};
 
-use super::queue::{Deed, Done, Queue, Request, make};
+use super::queue::{Direction, Done, Queue, Request, make};
 use crate::sides::Way;
 
 /// A small generator of numbers, so that every failure can be had again by its seed.
@@ -79,7 +79,7 @@ impl Queue for Unruly {
             Way::Direct => (Call::RingRead, Call::RingWrite),
             _ => (Call::Pread, Call::Pwrite),
         };
-        let call = if request.deed == Deed::Read { read } else { write };
+        let call = if request.direction == Direction::Read { read } else { write };
         if let Some((turn, error)) = self.fails
             && self.answers >= turn
         {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use haul_sys::{Call, CallError, Errno};
 
 use super::super::queue::Queue;
-use super::super::source::{Executor, Manner, Pages};
-use super::super::{Block, ReadPlan, Reader, Source, Trouble};
+use super::super::source::{Executor, Pages, ReadStrategy};
+use super::super::{Block, ReadPlan, Reader, Source, StreamError};
 use super::{Numbers, Unruly, file};
 use crate::segment::Map;
 use crate::sides::Way;
 use crate::{Cache, DataPolicy};
 
-fn all(reader: &mut Reader) -> (Vec<u8>, Option<Trouble>) {
+fn all(reader: &mut Reader) -> (Vec<u8>, Option<StreamError>) {
     let mut bytes = Vec::new();
     loop {
         match reader.next() {
@@ -31,10 +31,10 @@ fn all(reader: &mut Reader) -> (Vec<u8>, Option<Trouble>) {
     }
 }
 
-fn manner(told: u64, request_bytes: usize, way: Way, align: u64) -> Manner {
-    Manner {
+fn strategy(told: u64, request_bytes: usize, way: Way, align: u64) -> ReadStrategy {
+    ReadStrategy {
         positioned: true,
-        told_bytes: told,
+        reported_bytes: told,
         allocated_bytes: told,
         is_guess: false,
         way,
@@ -67,7 +67,7 @@ fn any_schedule_of_faults_gives_the_same_bytes() {
         let mut reader = Reader::with(
             Source::Own(file),
             plan,
-            manner(told, request, way, align),
+            strategy(told, request, way, align),
             Box::new(Unruly::new(seed, depth)),
         );
         let start = bytes.len().min(usize::try_from(offset).unwrap());
@@ -76,7 +76,7 @@ fn any_schedule_of_faults_gives_the_same_bytes() {
         let (read, trouble) = all(&mut reader);
         let told_end = told.min(wanted.map_or(u64::MAX, |wanted| offset + wanted));
         let is_short = offset + (read.len() as u64) < told_end;
-        assert_eq!(trouble, is_short.then_some(Trouble::Shrank), "seed {seed}");
+        assert_eq!(trouble, is_short.then_some(StreamError::Shrank), "seed {seed}");
         assert!(read == bytes[start..end], "seed {seed}: {} of {}", read.len(), end - start);
         assert_eq!(reader.pool.out(), 0, "seed {seed}");
     }
@@ -93,11 +93,11 @@ fn an_error_comes_after_the_bytes_before_it() {
         let mut reader = Reader::with(
             Source::Own(file(&bytes)),
             ReadPlan::WHOLE,
-            manner(100_000, 4096, Way::Cached, 1),
+            strategy(100_000, 4096, Way::Cached, 1),
             Box::new(queue),
         );
         let (read, trouble) = all(&mut reader);
-        assert_eq!(trouble, Some(Trouble::Call(error)), "seed {seed}");
+        assert_eq!(trouble, Some(StreamError::Call(error)), "seed {seed}");
         assert!(bytes.starts_with(&read), "seed {seed}");
     }
 }
@@ -112,7 +112,7 @@ fn every_policy_reads_the_same_with_every_executor() {
             let policy = DataPolicy { cache, io_bytes, ..DataPolicy::PLAIN };
             let plan = ReadPlan { policy, offset: 12_345, ..ReadPlan::WHOLE };
             let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
-            assert_eq!(reader.told_bytes(), Some(size as u64 - 12_345));
+            assert_eq!(reader.reported_bytes(), Some(size as u64 - 12_345));
             let (read, trouble) = all(&mut reader);
             assert_eq!(trouble, None);
             assert!(read == bytes[12_345..], "{cache:?} {io_bytes:?}: {}", read.len());
@@ -125,9 +125,9 @@ fn every_policy_reads_the_same_with_every_executor() {
             Err(_) => Box::new(crate::stream::by_call::ByCall::default()),
         },
     ] {
-        let manner = manner(size as u64, 256 << 10, Way::Cached, 1);
+        let strategy = strategy(size as u64, 256 << 10, Way::Cached, 1);
         let source = Source::Own(file(&bytes));
-        let mut reader = Reader::with(source, ReadPlan::WHOLE, manner, queue);
+        let mut reader = Reader::with(source, ReadPlan::WHOLE, strategy, queue);
         assert!(all(&mut reader).0 == bytes);
     }
 }
@@ -178,7 +178,7 @@ fn a_large_shared_file_is_read_by_many_and_its_position_moves_on_with_what_is_de
         let policy = DataPolicy { cache, ..policy.clone() };
         let plan = ReadPlan { policy, copiers, ..ReadPlan::WHOLE };
         let mut reader = Reader::new(Source::Shared(Arc::clone(&shared)), plan).unwrap();
-        assert_eq!(reader.told_bytes(), Some(bytes.len() as u64 - start));
+        assert_eq!(reader.reported_bytes(), Some(bytes.len() as u64 - start));
         let mut read = Vec::new();
         while let Some(block) = reader.next().unwrap() {
             read.extend_from_slice(&block);
@@ -216,7 +216,7 @@ fn what_is_open_for_writing_alone_is_not_read_by_a_back_door() {
     let source = Source::Shared(Arc::new(OwnedFd::from(written)));
     let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
     let trouble = reader.next().unwrap_err();
-    assert_eq!(trouble, Trouble::Call(CallError::new(Call::Read, Errno::BADF)));
+    assert_eq!(trouble, StreamError::Call(CallError::new(Call::Read, Errno::BADF)));
 }
 
 /// A pipe of which the end to read from does not block.
@@ -231,7 +231,7 @@ fn proc_is_read_to_its_end() {
     let file = std::fs::File::open("/proc/self/maps").unwrap();
     let mut reader =
         Reader::new(Source::Own(Arc::new(OwnedFd::from(file))), ReadPlan::WHOLE).unwrap();
-    assert_eq!(reader.told_bytes(), None);
+    assert_eq!(reader.reported_bytes(), None);
     assert!(all(&mut reader).0.len() > 1000);
 }
 

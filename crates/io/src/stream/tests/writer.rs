@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use haul_sys::{Call, CallError, Errno};
 
-use super::super::{Block, Durable, End, Place, Pool, Target, Trouble, WritePlan, Writer, Zeros};
+use super::super::{
+    Block, Durable, End, Place, Pool, StreamError, Target, WritePlan, Writer, Zeros,
+};
 use super::{Numbers, Unruly, file};
 use crate::sides::Way;
 use crate::{Cache, DataPolicy};
@@ -95,7 +97,7 @@ fn a_target_that_fails_ends_where_its_first_gap_is() {
         if outcome.trouble.is_none() {
             assert_eq!(outcome.bytes, 100_000);
         } else {
-            assert_eq!(outcome.trouble, Some(Trouble::Call(error)), "seed {seed}");
+            assert_eq!(outcome.trouble, Some(StreamError::Call(error)), "seed {seed}");
         }
         let written = contents(&file);
         assert_eq!(written.len() as u64, outcome.bytes, "seed {seed}");

@@ -1,8 +1,8 @@
-//! A witness: remembers in short what was read from a source, so that the target can be held
+//! A digests: remembers in short what was read from a source, so that the target can be held
 //! against it later.
 //!
 //! Each request's bytes are hashed between being read and being written, in whatever order workers
-//! move them; so a witness knows not only whether a target differs but where. One digest of all
+//! move them; so a digests knows not only whether a target differs but where. One digest of all
 //! bytes needs them in order, which is what a sum file wants where nothing is read a second time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl Piece {
     }
 }
 
-/// What a witness remembers.
+/// What a digests remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remember {
     /// A digest of each request.
@@ -63,24 +63,24 @@ enum Memory {
 
 /// Remembers what was read of one file.
 #[derive(Debug)]
-pub struct Witness {
+pub struct BlockDigests {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
     memory: Mutex<Memory>,
 }
 
-/// What a witness made of bytes that are about to be written.
-pub(crate) struct Look(Option<[u8; KEPT_BYTES]>);
+/// What a digests made of bytes that are about to be written.
+pub(crate) struct BlockHash(Option<[u8; KEPT_BYTES]>);
 
-impl Witness {
-    /// Makes a witness that has seen nothing.
+impl BlockDigests {
+    /// Makes a digests that has seen nothing.
     #[must_use]
-    pub fn new(algorithm: &'static Algorithm, remember: Remember) -> Witness {
+    pub fn new(algorithm: &'static Algorithm, remember: Remember) -> BlockDigests {
         let memory = match remember {
             Remember::Pieces => Memory::Pieces(Vec::new()),
             Remember::Whole => Memory::Whole(algorithm.start()),
         };
-        Witness { algorithm, memory: Mutex::new(memory) }
+        BlockDigests { algorithm, memory: Mutex::new(memory) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
@@ -103,24 +103,24 @@ impl Witness {
     }
 
     /// Looks at bytes that were read, before they are written.
-    pub(crate) fn look(&self, bytes: &[u8]) -> Look {
+    pub(crate) fn hash(&self, bytes: &[u8]) -> BlockHash {
         if self.needs_order() {
-            return Look(None);
+            return BlockHash(None);
         }
         let mut digest = self.algorithm.start();
         digest.update(bytes);
-        Look(Some(cut(digest)))
+        BlockHash(Some(cut(digest)))
     }
 
-    /// Books bytes that were looked at and of which these first ones arrived.
-    pub(crate) fn book(&self, offset: u64, bytes: &[u8], arrived: u64, look: Look) {
+    /// Records bytes that were looked at and of which these first ones arrived.
+    pub(crate) fn record(&self, offset: u64, bytes: &[u8], arrived: u64, hash: BlockHash) {
         let whole = arrived == bytes.len() as u64;
         let arrived_bytes = bytes.get(..usize::try_from(arrived).unwrap_or(0)).unwrap_or(bytes);
         if arrived == 0 {
             return;
         }
-        let look = if whole { look } else { self.look(arrived_bytes) };
-        match (&mut *self.lock(), look.0) {
+        let hash = if whole { hash } else { self.hash(arrived_bytes) };
+        match (&mut *self.lock(), hash.0) {
             (Memory::Pieces(pieces), Some(digest)) => {
                 pieces.push(Piece { offset, bytes: arrived, digest });
             }
@@ -132,7 +132,7 @@ impl Witness {
         }
     }
 
-    /// Returns the pieces that were booked after the first so many, as they came.
+    /// Returns the pieces that were recorded after the first so many, as they came.
     #[must_use]
     pub fn pieces_since(&self, first: usize) -> Vec<Piece> {
         match &*self.lock() {
@@ -151,7 +151,7 @@ impl Witness {
         }
     }
 
-    /// Returns the pieces that were booked, and forgets them.
+    /// Returns the pieces that were recorded, and forgets them.
     #[must_use]
     pub fn take_pieces(&self) -> Vec<Piece> {
         match &mut *self.lock() {
@@ -160,7 +160,7 @@ impl Witness {
         }
     }
 
-    /// Books pieces that were looked at by an earlier run.
+    /// Records pieces that were looked at by an earlier run.
     pub fn learn(&self, earlier: &[Piece]) {
         if let Memory::Pieces(pieces) = &mut *self.lock() {
             pieces.extend_from_slice(earlier);

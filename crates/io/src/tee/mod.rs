@@ -5,9 +5,9 @@
 //! they are *read*: two outputs of one stream could then differ, and a sum that was taken from one
 //! would not be that of the other. That all outputs are the same is what people use it for.
 
-mod board;
 mod copy;
 mod sink;
+mod write_queue;
 
-pub use copy::{Ended, Failed, Fan, Then};
+pub use copy::{Ended, Failed, Tee, Then};
 pub use sink::write_whole;

@@ -76,16 +76,16 @@ pub(super) struct Job {
 
 /// The blocks that wait, shared by all who write.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct WriteQueue {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Board {
-    /// Makes an empty board for these outputs.
-    pub(super) fn new(outputs: impl Iterator<Item = usize>) -> Board {
+impl WriteQueue {
+    /// Makes an empty write_queue for these outputs.
+    pub(super) fn new(outputs: impl Iterator<Item = usize>) -> WriteQueue {
         let files = outputs.map(|output| File { output, next: 0, lane: Lane::Idle }).collect();
-        Board {
+        WriteQueue {
             state: Mutex::new(State {
                 blocks: VecDeque::new(),
                 first: 0,

@@ -17,8 +17,8 @@ use haul_sys::fs::{
 use haul_sys::{CallError, Errno};
 
 use super::fill::{Complete, Fate, Leftover, finish, whole_digest};
-use super::temporary::Placed;
-use super::{Target, partial, proved, resumed};
+use super::temporary::Published;
+use super::{Target, already_done, resumable, verified};
 use crate::error::What;
 use crate::journal::{Names as KnownNames, Secure};
 use crate::monitor::Shard;
@@ -108,14 +108,14 @@ impl Anchor {
 
 /// What a run holds, and what it has to secure at its end.
 #[derive(Default)]
-pub(crate) struct Group {
+pub(crate) struct CommitGroup {
     waiting: Mutex<Waiting>,
     /// The file systems that flushes go to.
     anchors: Mutex<Vec<Arc<Anchor>>>,
     names: Mutex<Names>,
 }
 
-impl Group {
+impl CommitGroup {
     /// Opens the way to a file system's flush before anything is written that it is to secure.
     pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
         let dev = node.pair.target_dev;
@@ -179,7 +179,7 @@ fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
         let node = Arc::clone(&held.node);
         match secured {
             _ if run.stopped() => abandon(run, &held),
-            Ok(()) if run.reads_targets() && !proved::is_proved(worker, &mut held) => {
+            Ok(()) if run.reads_targets() && !verified::is_proved(worker, &mut held) => {
                 abandon(run, &held);
             }
             Ok(()) => land(worker, held),
@@ -224,13 +224,13 @@ pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
         held.digest = whole_digest(run, &held.target, &held.stat);
     }
     match name(run, &held) {
-        Ok(Placed::Yes) => {}
-        Ok(Placed::Left) => {
+        Ok(Published::Yes) => {}
+        Ok(Published::Left) => {
             Shard::one(&worker.shard.skipped);
             abandon(run, &held);
             return;
         }
-        Ok(Placed::Refused) => {
+        Ok(Published::Refused) => {
             let taken_by_ours = run.policy.existing == Existing::KeepAndFail;
             let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
             let errno = (!taken_by_ours).then_some(Errno::EXIST);
@@ -249,7 +249,7 @@ pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
     let leads_links = target.leads_links;
     if run.journal.is_some() {
         let names = if leads_links { KnownNames::Several } else { KnownNames::One };
-        resumed::note(run, &entry, (&stat, fstat(&target.fd)), (names, digest.as_deref()));
+        already_done::note(run, &entry, (&stat, fstat(&target.fd)), (names, digest.as_deref()));
     }
     // Every error that closing could tell was asked for before the name was given.
     if let Err(error) = close(target.fd) {
@@ -258,8 +258,8 @@ pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
     finish(worker, &entry, &stat, Complete { moved, leads_links, digest });
 }
 
-fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
-    let Some(temporary) = &held.target.temporary else { return Ok(Placed::Yes) };
+fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
+    let Some(temporary) = &held.target.temporary else { return Ok(Published::Yes) };
     if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas tell of the last failed write when a descriptor
         // is closed; that has to be heard before the name is given.
@@ -283,7 +283,7 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Placed, (What, CallError)> {
 
 /// Gives a file up that has not got its name.
 pub(super) fn abandon(run: &Run<'_>, held: &Held) {
-    let stopped = run.stopped() && partial::is_kept(run, &held.target, DataError::Stopped);
+    let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
     Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None);

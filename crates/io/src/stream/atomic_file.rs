@@ -29,7 +29,7 @@ const CLOSED_MODE: u32 = 0o600;
 
 /// A file on its way to its name.
 #[derive(Debug)]
-pub struct Staged {
+pub struct AtomicFile {
     directory: OwnedFd,
     name: CString,
     file: Arc<OwnedFd>,
@@ -39,9 +39,9 @@ pub struct Staged {
     has_new_mode: bool,
 }
 
-impl Staged {
+impl AtomicFile {
     /// Makes an empty file in a directory, to which no other process has a way.
-    pub fn begin(directory: OwnedFd, name: CString) -> Result<Staged> {
+    pub fn begin(directory: OwnedFd, name: CString) -> Result<AtomicFile> {
         let is_new = present(&directory, &name)?.is_none();
         let mode = if is_new { NEW_MODE } else { CLOSED_MODE };
         let (file, hidden, mode) = match open_unnamed(&directory, mode, Access::Write) {
@@ -57,7 +57,7 @@ impl Staged {
             Err(error) => return Err(error),
         };
         let has_new_mode = mode == NEW_MODE;
-        Ok(Staged { directory, name, file: Arc::new(file), hidden, has_new_mode })
+        Ok(AtomicFile { directory, name, file: Arc::new(file), hidden, has_new_mode })
     }
 
     /// Returns the file, to be written.
@@ -183,14 +183,14 @@ mod tests {
 
     use super::*;
 
-    fn begin(folder: &std::path::Path) -> Staged {
+    fn begin(folder: &std::path::Path) -> AtomicFile {
         let path = CString::new(folder.to_str().unwrap()).unwrap();
         let directory = open_directory(CWD, &path, Follow::Yes).unwrap();
-        Staged::begin(directory, c"name".to_owned()).unwrap()
+        AtomicFile::begin(directory, c"name".to_owned()).unwrap()
     }
 
-    fn fill(staged: &Staged) {
-        let mut file = std::fs::File::from(staged.file().try_clone().unwrap());
+    fn fill(atomic_file: &AtomicFile) {
+        let mut file = std::fs::File::from(atomic_file.file().try_clone().unwrap());
         file.write_all(b"new").unwrap();
     }
 
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn nothing_is_seen_until_all_is() {
         let folder = tempfile::tempdir().unwrap();
-        let staged = begin(folder.path());
-        fill(&staged);
+        let atomic_file = begin(folder.path());
+        fill(&atomic_file);
         assert!(!folder.path().join("name").exists());
-        staged.publish(Durable::Yes, &mut |_, _| ()).unwrap();
+        atomic_file.publish(Durable::Yes, &mut |_, _| ()).unwrap();
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"new");
         assert_eq!(entries(folder.path()), ["name"]);
     }
@@ -216,13 +216,13 @@ mod tests {
     fn what_was_there_is_replaced_or_stays() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("name"), "old").unwrap();
-        let staged = begin(folder.path());
-        fill(&staged);
-        staged.abandon();
+        let atomic_file = begin(folder.path());
+        fill(&atomic_file);
+        atomic_file.abandon();
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"old");
-        let staged = begin(folder.path());
-        fill(&staged);
-        staged.publish(Durable::No, &mut |_, _| ()).unwrap();
+        let atomic_file = begin(folder.path());
+        fill(&atomic_file);
+        atomic_file.publish(Durable::No, &mut |_, _| ()).unwrap();
         assert_eq!(std::fs::read(folder.path().join("name")).unwrap(), b"new");
         assert_eq!(entries(folder.path()), ["name"]);
     }
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn a_hidden_name_is_removed_when_the_place_is_taken_by_a_directory() {
         let folder = tempfile::tempdir().unwrap();
-        let staged = begin(folder.path());
-        fill(&staged);
+        let atomic_file = begin(folder.path());
+        fill(&atomic_file);
         std::fs::create_dir(folder.path().join("name")).unwrap();
-        assert!(staged.publish(Durable::No, &mut |_, _| ()).is_err());
+        assert!(atomic_file.publish(Durable::No, &mut |_, _| ()).is_err());
         assert_eq!(entries(folder.path()), ["name"]);
     }
 }

@@ -20,7 +20,7 @@ use haul_sys::Errno;
 use haul_sys::data::{pipe_with_room, splice_in_now};
 use haul_sys::memory::page_bytes;
 
-use super::pass::{PassError, Passing, PipePages, Side, pass};
+use super::in_kernel_copy::{PassError, Passing, PipePages, Side, pass};
 use crate::fully::again;
 
 /// Bytes of one request: the room of a pipe that an ordinary user may have, see pipe(7).
@@ -47,7 +47,7 @@ struct Lane {
 
 /// Moves whole chunks of a file that is open for direct I/O into a pipe, and returns how many bytes.
 /// That they are fewer than asked for is no error: reading, from there on, says why.
-pub(super) fn pour(
+pub(super) fn direct_splice(
     file: &OwnedFd,
     range: Range<u64>,
     pipe: BorrowedFd<'_>,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, LOOK};
-use super::trouble::Trouble;
+use super::error::StreamError;
 
 /// The marks, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Marks {
 
 /// The buffer.
 #[derive(Debug)]
-pub struct Gate {
+pub struct WatermarkQueue {
     marks: Marks,
     inner: Mutex<Inner>,
     changed: Condvar,
@@ -36,17 +36,17 @@ struct Inner {
     blocks: VecDeque<Block>,
     takes: bool,
     gives: bool,
-    end: Option<Result<(), Trouble>>,
+    end: Option<Result<(), StreamError>>,
 }
 
-impl Gate {
+impl WatermarkQueue {
     /// Makes an empty buffer. Marks that make no sense are moved to where they do.
     #[must_use]
-    pub fn new(marks: Marks) -> Gate {
+    pub fn new(marks: Marks) -> WatermarkQueue {
         let full = marks.full.max(1);
         let marks = Marks { low: marks.low.min(full - 1), high: marks.high.clamp(1, full), full };
         let inner = Inner { blocks: VecDeque::new(), takes: true, gives: false, end: None };
-        Gate {
+        WatermarkQueue {
             marks,
             inner: Mutex::new(inner),
             changed: Condvar::new(),
@@ -97,7 +97,7 @@ impl Gate {
     }
 
     /// Says that nothing more comes, and why; or, from the other side, that nothing more is wanted.
-    pub fn end(&self, why: Result<(), Trouble>) {
+    pub fn end(&self, why: Result<(), StreamError>) {
         let mut inner = self.lock();
         inner.end.get_or_insert(why);
         inner.gives = true;
@@ -107,11 +107,11 @@ impl Gate {
     }
 
     /// Takes a block out. Blocks while the buffer gives nothing; `None` at the end.
-    pub fn take(&self, stop: &AtomicBool) -> Result<Option<Block>, Trouble> {
+    pub fn take(&self, stop: &AtomicBool) -> Result<Option<Block>, StreamError> {
         let mut inner = self.lock();
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Err(Trouble::Stopped);
+                return Err(StreamError::Stopped);
             }
             if inner.gives
                 && let Some(block) = inner.blocks.pop_front()
@@ -140,20 +140,20 @@ mod tests {
     #[test]
     fn nothing_comes_out_before_the_high_mark_and_then_everything() {
         let pool = Pool::new(4096, 16);
-        let gate = Gate::new(Marks { low: 1, high: 3, full: 4 });
-        let put = || gate.put(pool.try_take().unwrap().unwrap(), &NEVER);
-        let gives = || gate.lock().gives;
+        let watermark_queue = WatermarkQueue::new(Marks { low: 1, high: 3, full: 4 });
+        let put = || watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER);
+        let gives = || watermark_queue.lock().gives;
         assert!(put() && put());
         assert!(!gives());
         assert!(put());
         assert!(gives());
         for left in [2, 1, 0] {
-            assert!(gate.take(&NEVER).unwrap().is_some());
-            assert_eq!(gate.filled(), left);
+            assert!(watermark_queue.take(&NEVER).unwrap().is_some());
+            assert_eq!(watermark_queue.filled(), left);
         }
         // Empty again: it waits for the mark again.
         std::thread::scope(|scope| {
-            let taker = scope.spawn(|| gate.take(&NEVER).unwrap().is_some());
+            let taker = scope.spawn(|| watermark_queue.take(&NEVER).unwrap().is_some());
             while gives() {
                 std::thread::yield_now();
             }
@@ -165,25 +165,25 @@ mod tests {
     #[test]
     fn what_is_full_takes_nothing_until_the_low_mark() {
         let pool = Pool::new(4096, 16);
-        let gate = Gate::new(Marks { low: 1, high: 1, full: 3 });
+        let watermark_queue = WatermarkQueue::new(Marks { low: 1, high: 1, full: 3 });
         for _ in 0..3 {
-            assert!(gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
+            assert!(watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER));
         }
-        assert!(!gate.lock().takes);
-        gate.take(&NEVER).unwrap();
-        assert!(!gate.lock().takes);
-        gate.take(&NEVER).unwrap();
-        assert!(gate.lock().takes);
+        assert!(!watermark_queue.lock().takes);
+        watermark_queue.take(&NEVER).unwrap();
+        assert!(!watermark_queue.lock().takes);
+        watermark_queue.take(&NEVER).unwrap();
+        assert!(watermark_queue.lock().takes);
     }
 
     #[test]
     fn an_end_gives_what_is_left_and_then_why() {
         let pool = Pool::new(4096, 16);
-        let gate = Gate::new(Marks { low: 1, high: 3, full: 4 });
-        assert!(gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
-        gate.end(Err(Trouble::Shrank));
-        assert!(gate.take(&NEVER).unwrap().is_some());
-        assert_eq!(gate.take(&NEVER).unwrap_err(), Trouble::Shrank);
-        assert!(!gate.put(pool.try_take().unwrap().unwrap(), &NEVER));
+        let watermark_queue = WatermarkQueue::new(Marks { low: 1, high: 3, full: 4 });
+        assert!(watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER));
+        watermark_queue.end(Err(StreamError::Shrank));
+        assert!(watermark_queue.take(&NEVER).unwrap().is_some());
+        assert_eq!(watermark_queue.take(&NEVER).unwrap_err(), StreamError::Shrank);
+        assert!(!watermark_queue.put(pool.try_take().unwrap().unwrap(), &NEVER));
     }
 }

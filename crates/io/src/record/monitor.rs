@@ -52,7 +52,7 @@ pub enum End {
 
 /// What went wrong, or is worth a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum RecordError {
     /// There is no memory for a record of one of the ends.
     Memory {
         /// Which.
@@ -114,9 +114,9 @@ pub enum Flow {
 pub struct Quit;
 
 /// Hears what a run has to tell.
-pub trait Listener {
+pub trait Monitor {
     /// Something went wrong, or is worth a word.
-    fn trouble(&mut self, trouble: Trouble);
+    fn trouble(&mut self, trouble: RecordError);
 
     /// Asked before each call that may wait, and now and then while one does: reports where somebody
     /// asked for it, and says whether to go on.
@@ -134,7 +134,7 @@ pub trait Listener {
 
 /// A listener, and what it is told of.
 pub(super) struct Told<'l> {
-    listener: &'l mut dyn Listener,
+    listener: &'l mut dyn Monitor,
     pub(super) counts: Counts,
     /// Who reads ahead of a run that ends only when all that was read is written: told to stop when
     /// the end is asked for.
@@ -144,11 +144,11 @@ pub(super) struct Told<'l> {
 }
 
 impl<'l> Told<'l> {
-    pub(super) fn new(listener: &'l mut dyn Listener) -> Told<'l> {
+    pub(super) fn new(listener: &'l mut dyn Monitor) -> Told<'l> {
         Told { listener, counts: Counts::default(), reader: None, is_ending: false }
     }
 
-    pub(super) fn say(&mut self, trouble: Trouble) {
+    pub(super) fn say(&mut self, trouble: RecordError) {
         self.listener.trouble(trouble);
     }
 

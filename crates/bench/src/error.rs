@@ -11,7 +11,7 @@ use haul_sys::CallError;
 
 /// An error that ends a benchmark.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum Error {
     /// The session was interrupted.
     Interrupted,
     /// The directory has entries that no run created.
@@ -76,40 +76,40 @@ pub enum Trouble {
 }
 
 /// The result of a step of a benchmark.
-pub type Result<T> = std::result::Result<T, Trouble>;
+pub type Result<T> = std::result::Result<T, Error>;
 
-impl Trouble {
+impl Error {
     /// Adds action and path to an I/O error.
-    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Trouble {
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
-        move |error| Trouble::File { action, path, error }
+        move |error| Error::File { action, path, error }
     }
 
     /// Adds action and path to a failed kernel call.
-    pub(crate) fn call(action: &'static str, path: &Path) -> impl FnOnce(CallError) -> Trouble {
+    pub(crate) fn call(action: &'static str, path: &Path) -> impl FnOnce(CallError) -> Error {
         let path = path.to_owned();
-        move |error| Trouble::Call { action, path, error }
+        move |error| Error::Call { action, path, error }
     }
 
     /// Adds the path to a failure of the corpus.
-    pub(crate) fn corpus(path: &Path) -> impl FnOnce(Failure) -> Trouble {
+    pub(crate) fn corpus(path: &Path) -> impl FnOnce(Failure) -> Error {
         let path = path.to_owned();
-        move |failure| Trouble::Corpus { path, failure }
+        move |failure| Error::Corpus { path, failure }
     }
 
     /// Returns a hint on what to try, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Trouble::ForeignFolder { .. } => {
+            Error::ForeignFolder { .. } => {
                 Some("name an empty folder or a new one, or move away what is in it")
             }
-            Trouble::Exchanged(_) => Some("name a folder in which no other user may rename files"),
-            Trouble::BusyFolder { .. } => Some("wait for it to end, or name another folder"),
-            Trouble::NoSpace { .. } => {
+            Error::Exchanged(_) => Some("name a folder in which no other user may rename files"),
+            Error::BusyFolder { .. } => Some("wait for it to end, or name another folder"),
+            Error::NoSpace { .. } => {
                 Some("choose smaller scenarios (nested-small:files=1000), or another place")
             }
-            Trouble::Helper { .. } => {
+            Error::Helper { .. } => {
                 Some("fresh file systems need root and loop devices; without them name a folder")
             }
             _ => None,
@@ -117,30 +117,30 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Interrupted => f.write_str("interrupted"),
-            Trouble::ForeignFolder { path, found } => {
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::ForeignFolder { path, found } => {
                 write!(f, "{path:?} is not empty: {} was not made by haul bench", few(found))
             }
-            Trouble::Exchanged(path) => {
+            Error::Exchanged(path) => {
                 write!(f, "{path:?} was replaced by another process, and is left unchanged")
             }
-            Trouble::BusyFolder { path, pid } => {
+            Error::BusyFolder { path, pid } => {
                 write!(f, "{path:?} is in use by another benchmark (process {pid})")
             }
-            Trouble::NoSpace { path, needed_bytes, available_bytes } => {
+            Error::NoSpace { path, needed_bytes, available_bytes } => {
                 let (needed, available) = (needed_bytes >> 20, available_bytes >> 20);
                 write!(f, "{path:?} has {available} MiB of free space, {needed} MiB are needed")
             }
-            Trouble::Unfit(reason) => f.write_str(reason),
-            Trouble::File { action, path, error } => {
+            Error::Unfit(reason) => f.write_str(reason),
+            Error::File { action, path, error } => {
                 write!(f, "cannot {action} {path:?}: {error}")
             }
-            Trouble::Call { action, path, error } => write!(f, "cannot {action} {path:?}: {error}"),
-            Trouble::Corpus { path, failure } => write!(f, "in {path:?}: {failure}"),
-            Trouble::Helper { command, message } => write!(f, "{command}: {message}"),
+            Error::Call { action, path, error } => write!(f, "cannot {action} {path:?}: {error}"),
+            Error::Corpus { path, failure } => write!(f, "in {path:?}: {failure}"),
+            Error::Helper { command, message } => write!(f, "{command}: {message}"),
         }
     }
 }
@@ -154,4 +154,4 @@ fn few(names: &[String]) -> String {
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for Error {}

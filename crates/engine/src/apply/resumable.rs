@@ -9,12 +9,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::hidden::is_hidden_name;
-use haul_io::proof::Suspect;
 use haul_io::quirk::CopyRange;
 use haul_io::recheck::{recheck, strip};
 use haul_io::transfer::Transfer;
-use haul_io::witness::{Piece, Remember, Witness};
+use haul_io::verification::Unverified;
 use haul_io::{DataError, Pair};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Kind, OpenHow, Stat, fdatasync, fstat, openat, try_lock, unlinkat};
@@ -23,7 +23,7 @@ use haul_sys::{Call, CallError};
 use super::temporary::sibling;
 use super::{Item, Target};
 use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
-use crate::request::{Make, Prove};
+use crate::request::{Make, Verify};
 use crate::run::{Entry, Run};
 use crate::worker::{Task, Worker};
 
@@ -36,13 +36,13 @@ const LARGE_BYTES: u64 = 128 << 20;
 const RECORD_BYTES: u64 = 64 << 20;
 
 /// A large file that is on its way.
-pub(crate) struct Partial {
+pub(crate) struct Resumable {
     /// How records of its pieces name it.
     id: Sum,
     /// Who remembers the pieces: the one that proves the file, or one of its own.
-    witness: Arc<Witness>,
+    digests: Arc<BlockDigests>,
     is_own: bool,
-    /// How many pieces of a witness that is not its own were told.
+    /// How many pieces of a digests that is not its own were told.
     told: Mutex<usize>,
     /// Bytes that were moved since.
     moved: AtomicU64,
@@ -56,7 +56,7 @@ pub(crate) struct Partial {
 pub(super) struct Opened {
     pub(super) fd: OwnedFd,
     pub(super) hidden: CString,
-    pub(super) partial: Partial,
+    pub(super) partial: Resumable,
 }
 
 /// Tells whether a file is copied so that a later run can go on with it. Not where its digest is
@@ -65,7 +65,7 @@ pub(super) fn serves(run: &Run<'_>, task: &Task, item: &Item) -> bool {
     let Some(journal) = run.journal else { return false };
     let pair = &task.node.pair;
     let is_elsewhere = pair.one_device() && pair.target.copy_range == CopyRange::Offloads;
-    let in_order = run.policy.hashing.is_some_and(|hashing| hashing.prove == Prove::No);
+    let in_order = run.policy.hashing.is_some_and(|hashing| hashing.verify == Verify::No);
     !journal.is_broken()
         && item.stat.size >= LARGE_BYTES
         && item.stat.kind() == Kind::Regular
@@ -96,7 +96,7 @@ pub(super) fn open(
         // Without that it is a hidden file like others.
         _ => 0,
     };
-    Ok(Opened { fd, hidden, partial: Partial::new(run, id, Vec::new()) })
+    Ok(Opened { fd, hidden, partial: Resumable::new(run, id, Vec::new()) })
 }
 
 /// Opens the file that an earlier run wrote, if it certainly is that and the source did not change.
@@ -130,18 +130,18 @@ fn reopen(
         return Ok(None);
     }
     let earlier = journal.pieces(begun);
-    Ok(Some(Opened { fd, hidden, partial: Partial::new(run, begun.id, earlier) }))
+    Ok(Some(Opened { fd, hidden, partial: Resumable::new(run, begun.id, earlier) }))
 }
 
-impl Partial {
-    fn new(run: &Run<'_>, id: Sum, earlier: Vec<Piece>) -> Partial {
-        let proving = run.witness();
+impl Resumable {
+    fn new(run: &Run<'_>, id: Sum, earlier: Vec<Piece>) -> Resumable {
+        let proving = run.digests();
         let is_own = proving.is_none();
-        let own = || Arc::new(Witness::new(piece_algorithm(), Remember::Pieces));
-        Partial {
+        let own = || Arc::new(BlockDigests::new(piece_algorithm(), Remember::Pieces));
+        Resumable {
             is_told: AtomicBool::new(!earlier.is_empty()),
             id,
-            witness: proving.unwrap_or_else(own),
+            digests: proving.unwrap_or_else(own),
             is_own,
             told: Mutex::new(0),
             moved: AtomicU64::new(0),
@@ -150,13 +150,13 @@ impl Partial {
     }
 
     /// Returns who looks at the file's bytes.
-    pub(super) fn witness(&self) -> &Arc<Witness> {
-        &self.witness
+    pub(super) fn digests(&self) -> &Arc<BlockDigests> {
+        &self.digests
     }
 
     /// Returns who proves the file, if that is wanted.
-    pub(super) fn prover(&self) -> Option<Arc<Witness>> {
-        (!self.is_own).then(|| Arc::clone(&self.witness))
+    pub(super) fn prover(&self) -> Option<Arc<BlockDigests>> {
+        (!self.is_own).then(|| Arc::clone(&self.digests))
     }
 
     /// Keeps what an earlier run wrote as far as it is what was told, and lets the transfer go on
@@ -172,17 +172,18 @@ impl Partial {
             return Ok(());
         }
         let bytes = fstat(target)?.size;
-        let suspect = Suspect { fd: target, quirk: pair.target, bytes, witness: &self.witness };
-        let kept = match recheck(&suspect, earlier, &worker.watch()) {
+        let unverified =
+            Unverified { fd: target, quirk: pair.target, bytes, digests: &self.digests };
+        let kept = match recheck(&unverified, earlier, &worker.watch()) {
             Err(DataError::Stopped) => return Err(DataError::Stopped),
             answer => answer.unwrap_or_default(),
         };
-        let ranges = strip(&suspect, &kept)?;
+        let ranges = strip(&unverified, &kept)?;
         if !self.is_own {
             let is_left = |piece: &&Piece| ranges.iter().any(|range| range.contains(&piece.offset));
             let kept: Vec<Piece> = kept.iter().filter(is_left).copied().collect();
             *self.told.lock().unwrap_or_else(PoisonError::into_inner) = kept.len();
-            self.witness.learn(&kept);
+            self.digests.learn(&kept);
         }
         transfer.resume(ranges);
         Ok(())
@@ -219,13 +220,13 @@ impl Partial {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         self.moved.store(0, Ordering::Relaxed);
         let pieces =
-            if self.is_own { self.witness.take_pieces() } else { self.witness.pieces_since(*told) };
+            if self.is_own { self.digests.take_pieces() } else { self.digests.pieces_since(*told) };
         if pieces.is_empty() {
             return Ok(());
         }
         fdatasync(target)?;
         *told += pieces.len();
-        let digest_bytes = self.witness.algorithm.bytes.min(32);
+        let digest_bytes = self.digests.algorithm.bytes.min(32);
         journal.note_pieces(self.id, &pieces, digest_bytes);
         run.write_journal(Secure::Yes);
         if !journal.is_broken() {

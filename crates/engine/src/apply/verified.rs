@@ -4,11 +4,13 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use haul_io::DataError;
-use haul_io::proof::{Evidence, Proof, Suspect, Whole, prove, repair, source_bytes};
-use haul_io::witness::Witness;
+use haul_io::block_digests::BlockDigests;
+use haul_io::verification::{
+    Unverified, Verification, VerifiedFrom, Whole, repair, source_bytes, verify,
+};
 use haul_sys::fs::fsync;
 
-use super::held::Held;
+use super::commit_group::Held;
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
 use crate::run::Run;
@@ -26,32 +28,34 @@ const MOST_READERS: usize = 4;
 /// speaks against it is reported. Its bytes are written back already.
 pub(super) fn is_proved(worker: &Worker<'_, '_>, held: &mut Held) -> bool {
     let run = worker.run;
-    let Some(witness) = held.target.witness.clone() else { return true };
+    let Some(digests) = held.target.digests.clone() else { return true };
     let mut rounds = 0;
     loop {
-        let proof = match look(worker, held, &witness) {
-            Ok(proof) => proof,
+        let verification = match look(worker, held, &digests) {
+            Ok(verification) => verification,
             Err(error) => return failed(run, held, What::ReadBack, error),
         };
-        if proof.evidence == Evidence::Cache && !run.told_of_cache.swap(true, Ordering::Relaxed) {
+        if verification.verified_from == VerifiedFrom::Cache
+            && !run.told_of_cache.swap(true, Ordering::Relaxed)
+        {
             held.entry().report(run, What::ProvedFromCache, None, Severity::Warning);
         }
-        if proof.differing.is_empty() {
+        if verification.differing.is_empty() {
             if rounds > 0 {
                 held.entry().report(run, What::Repaired(rounds), None, Severity::Warning);
             }
             let wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
-            held.digest = wanted.then_some(proof.whole);
+            held.digest = wanted.then_some(verification.whole);
             return true;
         }
         if held.source.is_none() || rounds == REPAIRS {
-            let bytes = proof.differing.iter().map(|range| range.end - range.start).sum();
-            let offset = proof.differing.first().map_or(0, |range| range.start);
+            let bytes = verification.differing.iter().map(|range| range.end - range.start).sum();
+            let offset = verification.differing.first().map_or(0, |range| range.start);
             held.entry().fail(run, What::Differs { bytes, offset }, None);
             return false;
         }
         rounds += 1;
-        if let Err(error) = mend(worker, held, &witness, &proof) {
+        if let Err(error) = mend(worker, held, &digests, &verification) {
             return failed(run, held, What::Write, error);
         }
     }
@@ -67,23 +71,27 @@ fn failed(run: &Run<'_>, held: &Held, what: What, error: DataError) -> bool {
     false
 }
 
-fn suspect<'a>(held: &'a Held, witness: &'a Witness) -> Suspect<'a> {
-    Suspect {
+fn unverified<'a>(held: &'a Held, digests: &'a BlockDigests) -> Unverified<'a> {
+    Unverified {
         fd: held.target.fd.as_fd(),
         quirk: held.pair.target,
-        bytes: source_bytes(&held.stat, held.pair.source, witness),
-        witness,
+        bytes: source_bytes(&held.stat, held.pair.source, digests),
+        digests,
     }
 }
 
-fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof, DataError> {
+fn look(
+    worker: &Worker<'_, '_>,
+    held: &Held,
+    digests: &BlockDigests,
+) -> Result<Verification, DataError> {
     let run = worker.run;
     let whole = if run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell) {
         Whole::Taken
     } else {
         Whole::Left { readers: run.budget.workers.min(MOST_READERS) }
     };
-    prove(&suspect(held, witness), whole, &worker.watch())
+    verify(&unverified(held, digests), whole, &worker.watch())
 }
 
 /// Copies what differs again. The error of an earlier flush was the end of the file, so what is
@@ -91,11 +99,11 @@ fn look(worker: &Worker<'_, '_>, held: &Held, witness: &Witness) -> Result<Proof
 fn mend(
     worker: &Worker<'_, '_>,
     held: &Held,
-    witness: &Witness,
-    proof: &Proof,
+    digests: &BlockDigests,
+    verification: &Verification,
 ) -> Result<(), DataError> {
     let Some(source) = &held.source else { return Ok(()) };
-    repair(source.as_fd(), &suspect(held, witness), &proof.differing, &worker.watch())?;
+    repair(source.as_fd(), &unverified(held, digests), &verification.differing, &worker.watch())?;
     fsync(&held.target.fd)?;
     Ok(())
 }

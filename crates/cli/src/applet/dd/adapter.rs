@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use haul_io::record::{Counts, End, Flow, Listener, Trouble};
+use haul_io::record::{Counts, End, Flow, Monitor, RecordError};
 use haul_sys::{Errno, errno_text};
 
 use super::operands::{Request, Status};
@@ -16,7 +16,7 @@ pub(super) struct Signals {
 }
 
 /// Speaks for a run of `dd`.
-pub(super) struct Voice {
+pub(super) struct Adapter {
     teller: Teller,
     signals: Signals,
     answered: u32,
@@ -36,10 +36,10 @@ pub(super) fn names(request: &Request) -> [(&'static str, Vec<u8>); 2] {
     })
 }
 
-impl Voice {
-    pub(super) fn new(request: &Request, teller: Teller, signals: Signals) -> Voice {
+impl Adapter {
+    pub(super) fn new(request: &Request, teller: Teller, signals: Signals) -> Adapter {
         let [(_, input), (_, output)] = names(request);
-        Voice { teller, signals, answered: 0, input, output }
+        Adapter { teller, signals, answered: 0, input, output }
     }
 
     /// Tells whether something could not be told.
@@ -47,12 +47,12 @@ impl Voice {
         self.teller.is_mute
     }
 
-    fn words(&self, trouble: Trouble) -> (String, Option<Errno>) {
+    fn words(&self, trouble: RecordError) -> (String, Option<Errno>) {
         let (input, output) = (|| quote(&self.input), || quote(&self.output));
         let plain_input = || quote_if_needed(&self.input);
         let plain_output = || quote_if_needed(&self.output);
         match trouble {
-            Trouble::Memory { end, bytes } => {
+            RecordError::Memory { end, bytes } => {
                 let which = if end == End::Input { "input" } else { "output" };
                 let shown = human(u128::from(bytes), 1, Units::Iec);
                 (
@@ -60,37 +60,41 @@ impl Voice {
                     None,
                 )
             }
-            Trouble::Skip(errno) => (format!("{}: cannot skip", plain_input()), Some(errno)),
-            Trouble::SkipShort => {
+            RecordError::Skip(errno) => (format!("{}: cannot skip", plain_input()), Some(errno)),
+            RecordError::SkipShort => {
                 (format!("{}: cannot skip to specified offset", plain_input()), None)
             }
-            Trouble::Seek(errno) => (format!("{}: cannot seek", plain_output()), Some(errno)),
-            Trouble::Read(errno) | Trouble::Bad(errno) => {
+            RecordError::Seek(errno) => (format!("{}: cannot seek", plain_output()), Some(errno)),
+            RecordError::Read(errno) | RecordError::Bad(errno) => {
                 (format!("error reading {}", input()), Some(errno))
             }
-            Trouble::Offset => (format!("offset overflow while reading file {}", input()), None),
-            Trouble::Pass(errno) => (format!("{}: cannot seek", plain_input()), Some(errno)),
-            Trouble::Partial { bytes } => {
+            RecordError::Offset => {
+                (format!("offset overflow while reading file {}", input()), None)
+            }
+            RecordError::Pass(errno) => (format!("{}: cannot seek", plain_input()), Some(errno)),
+            RecordError::Partial { bytes } => {
                 let noun = if bytes == 1 { "byte" } else { "bytes" };
                 let text =
                     format!("warning: partial read ({bytes} {noun}); suggest iflag=fullblock");
                 (text, None)
             }
-            Trouble::Write(errno) => (format!("error writing {}", output()), errno),
-            Trouble::WriteBlock(errno) => (format!("writing to {}", output()), errno),
-            Trouble::LeaveDirect(errno) => {
+            RecordError::Write(errno) => (format!("error writing {}", output()), errno),
+            RecordError::WriteBlock(errno) => (format!("writing to {}", output()), errno),
+            RecordError::LeaveDirect(errno) => {
                 (format!("failed to turn off O_DIRECT: {}", plain_output()), Some(errno))
             }
-            Trouble::Extend { bytes, errno } => {
+            RecordError::Extend { bytes, errno } => {
                 let output = output();
                 (
                     format!("failed to truncate to {bytes} bytes in output file {output}"),
                     Some(errno),
                 )
             }
-            Trouble::DataSync(errno) => (format!("fdatasync failed for {}", output()), Some(errno)),
-            Trouble::Sync(errno) => (format!("fsync failed for {}", output()), Some(errno)),
-            Trouble::Forget(end, errno) => {
+            RecordError::DataSync(errno) => {
+                (format!("fdatasync failed for {}", output()), Some(errno))
+            }
+            RecordError::Sync(errno) => (format!("fsync failed for {}", output()), Some(errno)),
+            RecordError::Forget(end, errno) => {
                 let name = if end == End::Input { plain_input() } else { plain_output() };
                 (format!("failed to discard cache for: {name}"), Some(errno))
             }
@@ -98,14 +102,14 @@ impl Voice {
     }
 }
 
-impl Listener for Voice {
-    fn trouble(&mut self, trouble: Trouble) {
+impl Monitor for Adapter {
+    fn trouble(&mut self, trouble: RecordError) {
         let is_note = matches!(
             trouble,
-            Trouble::SkipShort
-                | Trouble::Bad(_)
-                | Trouble::Partial { .. }
-                | Trouble::LeaveDirect(_)
+            RecordError::SkipShort
+                | RecordError::Bad(_)
+                | RecordError::Partial { .. }
+                | RecordError::LeaveDirect(_)
         );
         if is_note && self.teller.status() == Status::None {
             return;

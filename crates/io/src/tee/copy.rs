@@ -13,8 +13,8 @@ use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::process::{Happened, Ready, input_or_gone};
 use haul_sys::{Call, CallError, Errno};
 
-use super::board::{Block, Board, GONE, Job};
 use super::sink::{until_ready, write_whole};
+use super::write_queue::{Block, GONE, Job, WriteQueue};
 use crate::fully::again;
 
 /// Bytes that are read at once: what stays in a core's second-level cache while it is written to
@@ -57,7 +57,7 @@ pub enum Ended {
 }
 
 /// A stream and where it goes.
-pub struct Fan<'a> {
+pub struct Tee<'a> {
     /// Where the bytes come from.
     pub input: BorrowedFd<'a>,
     /// Where they go.
@@ -75,7 +75,7 @@ struct Output<'a> {
     alive: bool,
 }
 
-impl Fan<'_> {
+impl Tee<'_> {
     /// Copies to the end. Every output that fails is told once. `Err` is a failure to read.
     pub fn copy(&self, failed: &mut dyn FnMut(Failed) -> Then) -> Result<Ended, CallError> {
         // Refused on pipes, and then not needed.
@@ -83,10 +83,10 @@ impl Fan<'_> {
         let stats: Vec<Option<Stat>> = self.outputs.iter().map(|fd| fstat(fd).ok()).collect();
         let outputs = outputs(&self.outputs, &stats);
         let files = outputs.iter().enumerate().filter(|(_, output)| output.is_file);
-        let board = Board::new(files.map(|(number, _)| number));
+        let write_queue = WriteQueue::new(files.map(|(number, _)| number));
         let mut run = Run {
-            fan: self,
-            board: &board,
+            tee: self,
+            write_queue: &write_queue,
             outputs,
             helpers: 0,
             helpers_max: helpers_max(&stats),
@@ -95,10 +95,10 @@ impl Fan<'_> {
         std::thread::scope(|scope| {
             let ended = run.copy(scope, failed);
             if matches!(ended, Ok(Ended::Stopped)) {
-                board.abandon();
+                write_queue.abandon();
             }
-            board.end();
-            board.serve(&|job| run.fan.write(job));
+            write_queue.end();
+            write_queue.serve(&|job| run.tee.write(job));
             match run.settle(failed) {
                 Then::Stop => Ok(Ended::Stopped),
                 Then::GoOn => ended,
@@ -139,8 +139,8 @@ fn helpers_max(stats: &[Option<Stat>]) -> usize {
 }
 
 struct Run<'r, 'a> {
-    fan: &'r Fan<'a>,
-    board: &'r Board,
+    tee: &'r Tee<'a>,
+    write_queue: &'r WriteQueue,
     outputs: Vec<Output<'a>>,
     helpers: usize,
     helpers_max: usize,
@@ -156,7 +156,7 @@ impl<'r> Run<'r, '_> {
     where
         'r: 'scope,
     {
-        let (fan, board) = (self.fan, self.board);
+        let (tee, write_queue) = (self.tee, self.write_queue);
         loop {
             if self.settle(failed) == Then::Stop {
                 return Ok(Ended::Stopped);
@@ -164,14 +164,14 @@ impl<'r> Run<'r, '_> {
             if !self.outputs.iter().any(|output| output.alive) {
                 return Ok(Ended::Outputs);
             }
-            if fan.watches_readers && self.lost_reader()? {
+            if tee.watches_readers && self.lost_reader()? {
                 if self.lose_first(failed) == Then::Stop {
                     return Ok(Ended::Stopped);
                 }
                 continue;
             }
-            board.make_room(&|job| fan.write(job));
-            let mut block = board.used_block().unwrap_or_else(|| Block::new(BLOCK_BYTES));
+            write_queue.make_room(&|job| tee.write(job));
+            let mut block = write_queue.used_block().unwrap_or_else(|| Block::new(BLOCK_BYTES));
             let filled = self.read(block.room())?;
             if filled == 0 {
                 return Ok(Ended::Input);
@@ -181,12 +181,12 @@ impl<'r> Run<'r, '_> {
             if self.write_in_order(&block, failed) == Then::Stop {
                 return Ok(Ended::Stopped);
             }
-            board.push(block);
+            write_queue.push(block);
             if self.helpers == 0 {
-                board.drain(&|job| fan.write(job));
+                write_queue.drain(&|job| tee.write(job));
             }
             while self.total >= HELP_AFTER_BYTES && self.helpers < self.helpers_max {
-                let serve = move || board.serve(&|job| fan.write(job));
+                let serve = move || write_queue.serve(&|job| tee.write(job));
                 match std::thread::Builder::new().spawn_scoped(scope, serve) {
                     Ok(_) => self.helpers += 1,
                     // Where no more threads are allowed it goes on with those there are.
@@ -198,9 +198,9 @@ impl<'r> Run<'r, '_> {
 
     fn read(&self, room: &mut [u8]) -> Result<usize, CallError> {
         loop {
-            match again(|| read(self.fan.input, room)) {
+            match again(|| read(self.tee.input, room)) {
                 Err(error) if error.errno == Errno::AGAIN => {
-                    until_ready(self.fan.input, Ready::ToRead)?;
+                    until_ready(self.tee.input, Ready::ToRead)?;
                 }
                 answer => return answer,
             }
@@ -225,7 +225,7 @@ impl<'r> Run<'r, '_> {
     /// Tells of the files that have failed meanwhile.
     fn settle(&mut self, failed: &mut dyn FnMut(Failed) -> Then) -> Then {
         let mut then = Then::GoOn;
-        for (number, error) in self.board.take_failures() {
+        for (number, error) in self.write_queue.take_failures() {
             if let Some(output) = self.outputs.get_mut(number) {
                 output.alive = false;
             }
@@ -249,7 +249,7 @@ impl<'r> Run<'r, '_> {
             return Ok(false);
         }
         loop {
-            match input_or_gone(self.fan.input, output.fd) {
+            match input_or_gone(self.tee.input, output.fd) {
                 Ok(happened) => return Ok(happened == Happened::OutputGone),
                 Err(error) if error.errno == Errno::INTR => {}
                 Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::stream::{PassError, ReadPlan, Reader, Side, Source, Trouble, Watch};
+use haul_io::stream::{PassError, ReadPlan, Reader, Side, Source, StreamError, Watch};
 use haul_io::{Cache, DataPolicy};
 use haul_sys::data::pipe_with_room;
 use haul_sys::fs::{Blocking, set_blocking};
@@ -26,7 +26,7 @@ impl Watch for After {
     }
 }
 
-/// Opens the source past the page cache; `None` where that, or pouring, is not possible.
+/// Opens the source past the page cache; `None` where that, or splicing, is not possible.
 fn reader(place: &Place, length: Option<u64>) -> Outcome<Option<Reader>> {
     let file = Arc::new(OwnedFd::from(File::open(place.at("source"))?));
     let policy = DataPolicy { cache: Cache::Direct, ..DataPolicy::PLAIN };
@@ -94,7 +94,7 @@ fn what_is_poured_is_the_file() -> Outcome {
                 write(&block)?;
             }
             let begun = reader.position();
-            let moved = reader.pour(inlet.as_fd(), &mut After(chunks)).map_err(failed)?;
+            let moved = reader.direct_splice(inlet.as_fd(), &mut After(chunks)).map_err(failed)?;
             assert_eq!(reader.position(), begun + moved);
             // Chunks that are on their way when it ends still come.
             assert!(chunks == u64::MAX || (chunks * MIB..chunks * MIB + 4 * MIB).contains(&moved));
@@ -121,7 +121,8 @@ fn what_is_in_the_pipe_is_not_the_files_any_more() -> Outcome {
         let mut outlet = File::from(outlet);
         std::thread::scope(|scope| {
             let taking = scope.spawn(|| outlet.read_exact(&mut taken));
-            let moved = reader.pour(inlet.as_fd(), &mut After(u64::MAX)).map_err(failed)?;
+            let moved =
+                reader.direct_splice(inlet.as_fd(), &mut After(u64::MAX)).map_err(failed)?;
             assert_eq!(moved, 3 * MIB);
             taking.join().map_err(|_| "the taker failed")??;
             Ok::<_, Box<dyn std::error::Error>>(())
@@ -150,9 +151,9 @@ fn a_file_that_was_cut_ends_where_it_does_and_says_so() -> Outcome {
             let Some(mut reader) = reader(&place, None)? else { continue };
             File::options().write(true).open(place.at("source"))?.set_len(left)?;
             let (inlet, taking) = taker(1 << 20)?;
-            reader.pour(inlet.as_fd(), &mut After(u64::MAX)).map_err(failed)?;
+            reader.direct_splice(inlet.as_fd(), &mut After(u64::MAX)).map_err(failed)?;
             let end = rest(&mut reader, &inlet).map_err(|error| error.to_string());
-            assert_eq!(end, Err(Trouble::Shrank.to_string()), "{} {left}", place.name);
+            assert_eq!(end, Err(StreamError::Shrank.to_string()), "{} {left}", place.name);
             drop(inlet);
             let taken = taking.join().map_err(|_| "the taker failed")??;
             let whole = usize::try_from(left)?;
@@ -172,7 +173,8 @@ fn a_pipe_that_nobody_reads_ends_it() -> Outcome {
             let mut some = vec![0; 2 << 20];
             File::from(outlet).read_exact(&mut some)
         });
-        let error = reader.pour(inlet.as_fd(), &mut After(u64::MAX)).err().ok_or("it went on")?;
+        let error =
+            reader.direct_splice(inlet.as_fd(), &mut After(u64::MAX)).err().ok_or("it went on")?;
         gone.join().map_err(|_| "the taker failed")??;
         assert_eq!(error.side, Side::Target);
         let what = error.trouble.to_string();

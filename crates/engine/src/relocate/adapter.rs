@@ -15,7 +15,7 @@ use crate::remove;
 use crate::walk::path::split;
 
 /// An operand that is being copied, as far as its messages are concerned.
-pub(super) struct Voice {
+pub(super) struct OperandState {
     /// The path of its waiting copy.
     pub(super) waiting: Vec<u8>,
     /// The path that the copy is to get.
@@ -26,33 +26,33 @@ pub(super) struct Voice {
 }
 
 /// Hears a copy.
-pub(super) struct CopyEars<'a> {
+pub(super) struct CopyAdapter<'a> {
     monitor: &'a dyn Monitor,
     control: &'a Control<'a>,
-    voices: &'a [Voice],
+    voices: &'a [OperandState],
     by_name: HashMap<&'a [u8], usize>,
     /// The length of what all waiting paths begin with: the directory and a slash.
     prefix: usize,
 }
 
-impl<'a> CopyEars<'a> {
+impl<'a> CopyAdapter<'a> {
     pub(super) fn new(
         monitor: &'a dyn Monitor,
         control: &'a Control<'a>,
-        voices: &'a [Voice],
-    ) -> CopyEars<'a> {
-        let base = |voice: &Voice| split(&voice.waiting).0.len();
+        voices: &'a [OperandState],
+    ) -> CopyAdapter<'a> {
+        let base = |voice: &OperandState| split(&voice.waiting).0.len();
         let prefix = voices.first().map_or(0, base);
         let by_name = voices
             .iter()
             .enumerate()
             .map(|(index, voice)| (voice.waiting.get(prefix..).unwrap_or(&[]), index))
             .collect();
-        CopyEars { monitor, control, voices, by_name, prefix }
+        CopyAdapter { monitor, control, voices, by_name, prefix }
     }
 
     /// Finds the operand that a path of the target belongs to, and what is behind its name.
-    fn find<'p>(&self, path: &'p [u8]) -> Option<(&Voice, &'p [u8])> {
+    fn find<'p>(&self, path: &'p [u8]) -> Option<(&OperandState, &'p [u8])> {
         let below = path.get(self.prefix..)?;
         let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
         let (name, rest) = below.split_at_checked(end)?;
@@ -75,7 +75,7 @@ fn is_tolerated(failure: &error::Failure) -> bool {
     failure.errno.is_some_and(|errno| cannot_have(failure.what, errno))
 }
 
-impl monitor::Monitor for CopyEars<'_> {
+impl monitor::Monitor for CopyAdapter<'_> {
     fn failed(&self, failure: &error::Failure) {
         let mut told = failure.clone();
         if is_tolerated(failure) {
@@ -143,13 +143,13 @@ impl monitor::Monitor for CopyEars<'_> {
 }
 
 /// Hears the removal of sources.
-pub(super) struct RemoveEars<'a> {
+pub(super) struct RemoveAdapter<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,
     pub(super) approval: Approval<'a>,
 }
 
-impl remove::Monitor for RemoveEars<'_> {
+impl remove::Monitor for RemoveAdapter<'_> {
     fn failed(&self, failure: &remove::Failure) {
         Control::one(&self.control.failures);
         self.monitor.failed(&Failure::Remove(failure.clone()));
@@ -180,12 +180,12 @@ impl remove::Monitor for RemoveEars<'_> {
 
 /// Hears the removal of what a run has left behind: nothing that a person has to know of, unless it
 /// fails.
-pub(super) struct QuietEars<'a> {
+pub(super) struct QuietAdapter<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,
 }
 
-impl remove::Monitor for QuietEars<'_> {
+impl remove::Monitor for QuietAdapter<'_> {
     fn failed(&self, failure: &remove::Failure) {
         Control::one(&self.control.failures);
         self.monitor.failed(&Failure::Remove(failure.clone()));

@@ -13,9 +13,9 @@ use haul_sys::fs::{
 };
 
 use super::{note, stage};
-use crate::leftover::Found;
 use crate::remove;
 use crate::request::{Recursion, Resources};
+use crate::stale::Found;
 
 /// Tells whether a name is one that moves use.
 pub(crate) fn is_name(name: &[u8]) -> bool {

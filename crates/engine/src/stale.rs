@@ -14,7 +14,7 @@ use haul_sys::fs::{
     openat, statat, try_lock, unlinkat,
 };
 
-use crate::relocate::leavings::{self, Quiet};
+use crate::relocate::stale::{self, Quiet};
 use crate::walk::path::join;
 
 /// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.
@@ -34,7 +34,7 @@ pub enum Moves {
 
 /// What is done with leftovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Mode {
     /// They are told.
     Tell,
     /// They are removed, and told.
@@ -71,7 +71,7 @@ struct Level {
 pub fn clean(
     root: &CStr,
     latest_seconds: i64,
-    (deed, moves): (Deed, Moves),
+    (mode, moves): (Mode, Moves),
     tell: &mut dyn FnMut(&[u8], Found),
 ) {
     let opened = open_directory(CWD, root, Follow::Yes);
@@ -81,7 +81,7 @@ pub fn clean(
         Err(error) => return tell(root.to_bytes(), Found::Failed(error)),
     };
     let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
-    let mut sweeper = Sweeper { latest_seconds, deed, moves, dev: stat.dev, tell };
+    let mut sweeper = Sweeper { latest_seconds, mode, moves, dev: stat.dev, tell };
     let mut levels = vec![sweeper.level(directory, root.to_bytes().to_vec(), &mut buffer)];
     while let Some(level) = levels.last_mut() {
         let Some(name) = level.below.pop() else {
@@ -103,7 +103,7 @@ pub fn clean(
 
 struct Sweeper<'a> {
     latest_seconds: i64,
-    deed: Deed,
+    mode: Mode,
     moves: Moves,
     dev: u64,
     tell: &'a mut dyn FnMut(&[u8], Found),
@@ -117,7 +117,7 @@ impl Sweeper<'_> {
             let more = for_each_entry(&directory, buffer, |entry| {
                 if is_hidden_name(entry.name.to_bytes()) {
                     hidden.push(entry.name.to_owned());
-                } else if leavings::is_name(entry.name.to_bytes()) {
+                } else if stale::is_name(entry.name.to_bytes()) {
                     moving.push(entry.name.to_owned());
                 } else if matches!(entry.kind, Some(Kind::Directory) | None) {
                     below.push(entry.name.to_owned());
@@ -171,12 +171,12 @@ impl Sweeper<'_> {
         if quiet.is_none() || stat.ctime.seconds > self.latest_seconds {
             return Ok(Found::InUse);
         }
-        let found = leavings::judge(directory.as_fd(), name, &stat);
+        let found = stale::judge(directory.as_fd(), name, &stat);
         if found != Found::Leftover && self.moves == Moves::Keep {
             return Ok(found);
         }
-        if self.deed == Deed::Remove {
-            leavings::remove(directory.as_fd(), name, &stat)?;
+        if self.mode == Mode::Remove {
+            stale::remove(directory.as_fd(), name, &stat)?;
         }
         Ok(Found::Leftover)
     }
@@ -196,7 +196,7 @@ impl Sweeper<'_> {
             Lock::Ours(fd) => Some(fd),
             Lock::Theirs => return Ok(Found::InUse),
         };
-        if self.deed == Deed::Remove {
+        if self.mode == Mode::Remove {
             unlinkat(directory, name)?;
         }
         Ok(Found::Leftover)

@@ -16,7 +16,7 @@ const HEIGHT: usize = 4096;
 
 /// What is known of the operands that wait to be removed.
 #[derive(Default)]
-pub(super) struct Kinship {
+pub(super) struct Nesting {
     /// Directories among them.
     directories: HashSet<Identity>,
     /// Directories above any of them.
@@ -25,7 +25,7 @@ pub(super) struct Kinship {
     chains: HashMap<Vec<u8>, Vec<Identity>>,
 }
 
-impl Kinship {
+impl Nesting {
     /// Tells whether a source lies in one that waits, or one of those in it. Where that cannot be
     /// found out, it is taken to be so.
     pub(super) fn is_kin(&mut self, path: &CStr, stat: &Stat) -> bool {

@@ -18,12 +18,12 @@ use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
+use super::error::StreamError;
 use super::ready::wait_for;
-use super::trouble::Trouble;
 use crate::errno::{RETRIES, Verdict, verdict};
 use crate::fully::again_while;
 use crate::kit::BUFFER_BYTES;
-use crate::quirk::{Preallocate, SizeTold, of_magic};
+use crate::quirk::{Preallocate, ReportedSize, of_magic};
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
 pub const PIPE_BYTES: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub struct PassError {
     /// On which side.
     pub side: Side,
     /// What.
-    pub trouble: Trouble,
+    pub trouble: StreamError,
 }
 
 /// Whose the pages are that a pipe holds.
@@ -119,8 +119,8 @@ impl Work<'_, '_, '_> {
             return Through::Memory;
         };
         let made_up = || {
-            fstatfs(self.source).map(|system| of_magic(system.magic).size_told)
-                != Ok(SizeTold::True)
+            fstatfs(self.source).map(|system| of_magic(system.magic).reported_size)
+                != Ok(ReportedSize::True)
         };
         match (from.kind(), to.kind()) {
             (Kind::Regular, _) if from.size == 0 || made_up() => Through::Memory,
@@ -154,7 +154,7 @@ impl Work<'_, '_, '_> {
 
     fn check_stop(&self) -> Result<(), PassError> {
         if self.passing.stop.load(Ordering::Relaxed) {
-            return Err(PassError { side: Side::Source, trouble: Trouble::Stopped });
+            return Err(PassError { side: Side::Source, trouble: StreamError::Stopped });
         }
         Ok(())
     }
@@ -230,7 +230,7 @@ impl Work<'_, '_, '_> {
             _ if reads_file => Side::Source,
             _ => Side::Target,
         };
-        PassError { side, trouble: Trouble::Call(error) }
+        PassError { side, trouble: StreamError::Call(error) }
     }
 
     /// The kernel does not say which side was not ready.
@@ -241,9 +241,9 @@ impl Work<'_, '_, '_> {
     }
 
     fn read_and_write(&mut self) -> Result<(), PassError> {
-        let of = |side| move |trouble: Trouble| PassError { side, trouble };
+        let of = |side| move |trouble: StreamError| PassError { side, trouble };
         let mut buffer = AlignedBuffer::new(BUFFER_BYTES)
-            .map_err(|error| of(Side::Source)(Trouble::Call(error)))?;
+            .map_err(|error| of(Side::Source)(StreamError::Call(error)))?;
         while self.left() > 0 {
             self.check_stop()?;
             let most = usize::try_from(self.left()).unwrap_or(usize::MAX).min(buffer.len());
@@ -257,7 +257,7 @@ impl Work<'_, '_, '_> {
                     continue;
                 }
                 Err(_) if !is_wanted() => continue,
-                Err(error) => return Err(of(Side::Source)(Trouble::Call(error))),
+                Err(error) => return Err(of(Side::Source)(StreamError::Call(error))),
             };
             let bytes = buffer.get(..filled).unwrap_or(&[]);
             write_all(self.target, bytes, self.passing.stop).map_err(of(Side::Target))?;
@@ -273,12 +273,12 @@ fn of_both(error: CallError) -> PassError {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::PIPE => Side::Target,
         _ => Side::Source,
     };
-    PassError { side, trouble: Trouble::Call(error) }
+    PassError { side, trouble: StreamError::Call(error) }
 }
 
 /// Writes all of it to where a descriptor stands, however short the answers; a descriptor that does
 /// not block is waited for.
-pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<(), Trouble> {
+pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<(), StreamError> {
     let mut left = bytes;
     while !left.is_empty() {
         match again_while(|| !stop.load(Ordering::Relaxed), || write(fd, left)) {
@@ -286,12 +286,12 @@ pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<
                 left = left.get(count..).unwrap_or(&[]);
                 // Broken off by the signal, with a short count and no error.
                 if !left.is_empty() && stop.load(Ordering::Relaxed) {
-                    return Err(Trouble::Stopped);
+                    return Err(StreamError::Stopped);
                 }
             }
-            Err(_) if stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
+            Err(_) if stop.load(Ordering::Relaxed) => return Err(StreamError::Stopped),
             Err(error) if error.errno == Errno::AGAIN => wait_for(fd, Ready::ToWrite)?,
-            Err(error) => return Err(Trouble::Call(error)),
+            Err(error) => return Err(StreamError::Call(error)),
         }
     }
     Ok(())

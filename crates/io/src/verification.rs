@@ -1,6 +1,6 @@
-//! Proving a target: reads it again, past the page cache, and holds it against a witness.
+//! Proving a target: reads it again, past the page cache, and holds it against a digests.
 //!
-//! What was just written is still cached, and reading that would only prove that memory works. So
+//! What was just written is still cached, and reading that would only verify that memory works. So
 //! the cache is emptied of it first, which `cachestat` has to confirm. Direct I/O alone is not enough:
 //! some file systems take the flag and answer from the cache (btrfs for compressed data, ext4 with
 //! journaled data). Where the cache keeps a part, direct reads of another part show whether they pass
@@ -15,13 +15,13 @@ use haul_sys::data::{Way, pread, pwrite, seek_data, set_way};
 use haul_sys::fs::{Kind, Stat};
 use haul_sys::memory::AlignedBuffer;
 
+use crate::block_digests::{BlockDigests, Piece};
 use crate::digest::{Algorithm, Digest};
 use crate::fully;
 use crate::ladder::DataError;
 use crate::method::retrying;
 use crate::passage::Passage;
-use crate::quirk::HolesTold;
-use crate::witness::{Piece, Witness};
+use crate::quirk::HoleMap;
 use crate::{Quirk, Watch};
 
 /// Bytes of one request: with direct I/O each is a trip to the device, and 1 MiB is where more
@@ -36,16 +36,16 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// Where the bytes came from that were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub enum VerifiedFrom {
     /// From storage.
     Storage,
     /// From the page cache, at least in part.
     Cache,
 }
 
-/// A file to be proved. It has to be open for reading, and written back.
+/// A file to be verified. It has to be open for reading, and written back.
 #[derive(Clone, Copy)]
-pub struct Suspect<'a> {
+pub struct Unverified<'a> {
     /// The file.
     pub fd: BorrowedFd<'a>,
     /// Its file system.
@@ -53,14 +53,14 @@ pub struct Suspect<'a> {
     /// The size that it ought to have, as its source tells it, see [`source_bytes`].
     pub bytes: u64,
     /// What was read of its source.
-    pub witness: &'a Witness,
+    pub digests: &'a BlockDigests,
 }
 
 /// What came of proving a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct Verification {
     /// Where the bytes came from.
-    pub evidence: Evidence,
+    pub verified_from: VerifiedFrom,
     /// Ranges that are not what they ought to be.
     pub differing: Vec<Range<u64>>,
     /// The digest of the whole file as it is, if it was taken.
@@ -82,34 +82,38 @@ pub enum Whole {
 
 /// Returns how many bytes a file ought to have whose source was described so before it was copied.
 #[must_use]
-pub fn source_bytes(source: &Stat, quirk: &Quirk, witness: &Witness) -> u64 {
-    let end = witness.end();
-    let has_map = source.may_have_holes() && quirk.holes_told == HolesTold::Trusted;
+pub fn source_bytes(source: &Stat, quirk: &Quirk, digests: &BlockDigests) -> u64 {
+    let end = digests.end();
+    let has_map = source.may_have_holes() && quirk.hole_map == HoleMap::Trusted;
     // What was read to its end has the bytes that were read. A hole at the end is not read.
     if has_map && source.kind() == Kind::Regular { end.max(source.size) } else { end }
 }
 
 /// Reads a file again and compares it. Blocks until it is read or the run is stopped.
-pub fn prove(suspect: &Suspect<'_>, whole: Whole, watch: &Watch<'_>) -> Result<Proof, DataError> {
-    let passage = Passage::prepare(suspect, watch)?;
-    let look = Look { suspect, passage: &passage, watch };
+pub fn verify(
+    unverified: &Unverified<'_>,
+    whole: Whole,
+    watch: &Watch<'_>,
+) -> Result<Verification, DataError> {
+    let passage = Passage::prepare(unverified, watch)?;
+    let look = Reading { unverified, passage: &passage, watch };
     let read = match whole {
         Whole::Taken => {
-            let all = Stretch { range: 0..suspect.bytes, pieces: suspect.witness.pieces() };
-            check(&look, all, Some(suspect.witness.algorithm.start()))
+            let all = Stretch { range: 0..unverified.bytes, pieces: unverified.digests.pieces() };
+            check(&look, all, Some(unverified.digests.algorithm.start()))
         }
         Whole::Left { readers } => check_stretches(&look, readers),
     };
     // The descriptor goes on as it was; where that fails, only its last use was to come.
-    let _back = set_way(suspect.fd, Way::Cached);
+    let _back = set_way(unverified.fd, Way::Cached);
     let (differing, whole) = read?;
-    Ok(Proof { evidence: passage.evidence(), differing, whole })
+    Ok(Verification { verified_from: passage.verified_from(), differing, whole })
 }
 
-/// What is being proved, and how it is read.
+/// What is being verified, and how it is read.
 #[derive(Clone, Copy)]
-struct Look<'a> {
-    suspect: &'a Suspect<'a>,
+struct Reading<'a> {
+    unverified: &'a Unverified<'a>,
     passage: &'a Passage,
     watch: &'a Watch<'a>,
 }
@@ -127,14 +131,14 @@ struct Stretch {
 type Checked = (Vec<Range<u64>>, Vec<u8>);
 
 /// Cuts a file between pieces, where direct I/O can begin.
-fn stretches(suspect: &Suspect<'_>) -> Vec<Stretch> {
-    let mut cut: Vec<Stretch> = vec![Stretch { range: 0..suspect.bytes, pieces: Vec::new() }];
-    for piece in suspect.witness.pieces() {
+fn stretches(unverified: &Unverified<'_>) -> Vec<Stretch> {
+    let mut cut: Vec<Stretch> = vec![Stretch { range: 0..unverified.bytes, pieces: Vec::new() }];
+    for piece in unverified.digests.pieces() {
         let Some(last) = cut.last_mut() else { break };
-        let is_far = piece.offset >= last.range.start + STRETCH_BYTES;
-        if is_far && piece.offset % UNIT_BYTES as u64 == 0 && piece.offset < suspect.bytes {
+        let is_remote = piece.offset >= last.range.start + STRETCH_BYTES;
+        if is_remote && piece.offset % UNIT_BYTES as u64 == 0 && piece.offset < unverified.bytes {
             last.range.end = piece.offset;
-            cut.push(Stretch { range: piece.offset..suspect.bytes, pieces: Vec::new() });
+            cut.push(Stretch { range: piece.offset..unverified.bytes, pieces: Vec::new() });
         }
         if let Some(last) = cut.last_mut() {
             last.pieces.push(piece);
@@ -144,8 +148,8 @@ fn stretches(suspect: &Suspect<'_>) -> Vec<Stretch> {
 }
 
 /// Checks a file by several readers, who draw its stretches in order.
-fn check_stretches(look: &Look<'_>, readers: usize) -> Result<Checked, DataError> {
-    let cut = stretches(look.suspect);
+fn check_stretches(look: &Reading<'_>, readers: usize) -> Result<Checked, DataError> {
+    let cut = stretches(look.unverified);
     let readers = readers.min(cut.len());
     let left = Mutex::new(cut.into_iter());
     let found: Mutex<Result<Vec<Range<u64>>, DataError>> = Mutex::new(Ok(Vec::new()));
@@ -175,10 +179,14 @@ fn check_stretches(look: &Look<'_>, readers: usize) -> Result<Checked, DataError
 }
 
 /// Reads a part of a file and compares it.
-fn check(look: &Look<'_>, stretch: Stretch, whole: Option<Digest>) -> Result<Checked, DataError> {
-    let Look { suspect, passage, watch } = *look;
+fn check(
+    look: &Reading<'_>,
+    stretch: Stretch,
+    whole: Option<Digest>,
+) -> Result<Checked, DataError> {
+    let Reading { unverified, passage, watch } = *look;
     let Range { start, end } = stretch.range;
-    let mut checker = Checker::new(suspect.witness.algorithm, stretch, whole);
+    let mut checker = Checker::new(unverified.digests.algorithm, stretch, whole);
     let wanted = usize::try_from(end - start).unwrap_or(REQUEST_BYTES).min(REQUEST_BYTES);
     let mut buffer = AlignedBuffer::new(wanted.next_multiple_of(UNIT_BYTES).max(UNIT_BYTES))?;
     let mut at = start;
@@ -186,13 +194,13 @@ fn check(look: &Look<'_>, stretch: Stretch, whole: Option<Digest>) -> Result<Che
         if watch.stopped() {
             return Err(DataError::Stopped);
         }
-        let data = if checker.is_in_piece() { at } else { next_data(suspect, at).min(end) };
+        let data = if checker.is_in_piece() { at } else { next_data(unverified, at).min(end) };
         if data > at {
             checker.zeros(data - at);
             at = data;
             continue;
         }
-        let filled = passage.read_at(suspect.fd, &mut buffer, at, watch)?;
+        let filled = passage.read_at(unverified.fd, &mut buffer, at, watch)?;
         let filled = filled.min(usize::try_from(end - at).unwrap_or(usize::MAX));
         if filled == 0 {
             break;
@@ -200,20 +208,20 @@ fn check(look: &Look<'_>, stretch: Stretch, whole: Option<Digest>) -> Result<Che
         checker.bytes(buffer.get(..filled).unwrap_or(&[]));
         at += filled as u64;
     }
-    let is_last = end == suspect.bytes;
-    let has_size = !is_last || haul_sys::fs::fstat(suspect.fd)?.size == suspect.bytes;
+    let is_last = end == unverified.bytes;
+    let has_size = !is_last || haul_sys::fs::fstat(unverified.fd)?.size == unverified.bytes;
     Ok(checker.finish(end, has_size && at == end))
 }
 
 /// Returns where the next data is, so that holes between pieces are not read; `at`, where the file
-/// system's answer is not to be believed, for a proof must not rest on it.
-fn next_data(suspect: &Suspect<'_>, at: u64) -> u64 {
-    if suspect.quirk.holes_told != HolesTold::Trusted {
+/// system's answer is not to be believed, for a verification must not rest on it.
+fn next_data(unverified: &Unverified<'_>, at: u64) -> u64 {
+    if unverified.quirk.hole_map != HoleMap::Trusted {
         return at;
     }
-    match seek_data(suspect.fd, at) {
-        Ok(data) => (data - data % UNIT_BYTES as u64).clamp(at, suspect.bytes),
-        Err(error) if error.errno == Errno::NXIO => suspect.bytes,
+    match seek_data(unverified.fd, at) {
+        Ok(data) => (data - data % UNIT_BYTES as u64).clamp(at, unverified.bytes),
+        Err(error) if error.errno == Errno::NXIO => unverified.bytes,
         Err(_) => at,
     }
 }
@@ -320,33 +328,33 @@ impl Checker {
     }
 }
 
-/// Copies ranges again, from a source that has to be what the witness saw.
+/// Copies ranges again, from a source that has to be what the digests saw.
 pub fn repair(
     source: BorrowedFd<'_>,
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     ranges: &[Range<u64>],
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
-    let pieces = suspect.witness.pieces();
+    let pieces = unverified.digests.pieces();
     for range in ranges {
         let mut hole_from = range.start;
         for piece in pieces
             .iter()
             .filter(|piece| piece.offset < range.end && range.start < piece.offset + piece.bytes)
         {
-            fill_zeros(suspect, hole_from..piece.offset, watch)?;
-            copy_piece(source, suspect, piece, watch)?;
+            fill_zeros(unverified, hole_from..piece.offset, watch)?;
+            copy_piece(source, unverified, piece, watch)?;
             hole_from = piece.offset + piece.bytes;
         }
-        fill_zeros(suspect, hole_from..range.end.min(suspect.bytes), watch)?;
+        fill_zeros(unverified, hole_from..range.end.min(unverified.bytes), watch)?;
     }
-    retrying(watch, || haul_sys::data::ftruncate(suspect.fd, suspect.bytes))?;
+    retrying(watch, || haul_sys::data::ftruncate(unverified.fd, unverified.bytes))?;
     Ok(())
 }
 
 fn copy_piece(
     source: BorrowedFd<'_>,
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     piece: &Piece,
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
@@ -361,16 +369,16 @@ fn copy_piece(
         }
     }
     let bytes = buffer.get(..length).unwrap_or(&[]);
-    let mut digest = suspect.witness.algorithm.start();
+    let mut digest = unverified.digests.algorithm.start();
     digest.update(bytes);
     if !piece.is(digest) {
         return Err(DataError::Changed);
     }
-    write_all(suspect, bytes, piece.offset, watch)
+    write_all(unverified, bytes, piece.offset, watch)
 }
 
 fn fill_zeros(
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     range: Range<u64>,
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
@@ -378,20 +386,20 @@ fn fill_zeros(
     let mut at = range.start;
     while at < range.end {
         let length = usize::try_from(range.end - at).unwrap_or(ZEROS.len()).min(ZEROS.len());
-        write_all(suspect, ZEROS.get(..length).unwrap_or(&ZEROS), at, watch)?;
+        write_all(unverified, ZEROS.get(..length).unwrap_or(&ZEROS), at, watch)?;
         at += length as u64;
     }
     Ok(())
 }
 
 fn write_all(
-    suspect: &Suspect<'_>,
+    unverified: &Unverified<'_>,
     bytes: &[u8],
     at: u64,
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
     let (_, trouble) = fully::write_all(bytes, |left, done| {
-        retrying(watch, || pwrite(suspect.fd, left, at + done))
+        retrying(watch, || pwrite(unverified.fd, left, at + done))
     });
     trouble.map_or(Ok(()), |error| Err(error.into()))
 }
