@@ -1,19 +1,22 @@
 //! Counting what a copy has before it, beside the copy itself, so that a bar can tell the time left.
 //!
-//! Only counts: nothing depends on it, so a directory that cannot be read counts as empty, and a
-//! tree that is too deep for the descriptors that are left ends the count without a total.
+//! Nothing depends on the count, so a directory that cannot be read counts as empty.
 
-use std::ffi::CString;
-use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use haul_sys::fs::{
-    CWD, DirectoryBuffer, Follow, Kind, for_each_entry, open_directory, statat, statat_follow,
+use haul_sys::CallError;
+use haul_sys::fs::{CWD, Follow, Kind, statat, statat_follow};
+use haul_tree::{
+    Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
+    Workers, walk,
 };
 
 use crate::request::{Dereference, Recursion, Request};
+
+/// Directories that the census keeps open: it takes few descriptors from the copy.
+const DIRECTORIES: usize = 16;
 
 /// What was counted so far.
 #[derive(Debug, Default)]
@@ -42,72 +45,116 @@ impl Census {
     }
 }
 
-struct Waiting {
-    parent: Arc<OwnedFd>,
+/// A directory of the sources.
+type Directory = Single<()>;
+
+/// A directory that was counted and not read yet.
+struct Found {
+    parent: Arc<Node<Directory>>,
     name: CString,
+    follow: Follow,
+}
+
+/// Counting as an operation on a tree.
+struct Counting<'r> {
+    request: &'r Request,
+    census: &'r Census,
+    stop: &'r AtomicBool,
+    directories: OpenDirectories<Directory>,
 }
 
 /// Counts the sources of a request; returns early when told to stop. Blocks while it reads.
 pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
-    let follow =
-        if request.policy.dereference == Dereference::Always { Follow::Yes } else { Follow::No };
-    let mut stack = Vec::new();
-    for source in &request.sources {
-        let stat = if request.policy.dereference == Dereference::Never {
-            statat(CWD, source)
-        } else {
-            statat_follow(CWD, source)
-        };
-        let Ok(stat) = stat else { continue };
-        census.add(stat.kind(), stat.size);
-        if stat.kind() == Kind::Directory
-            && request.policy.recursion == Recursion::Yes
-            && let Ok(here) = open_directory(CWD, c".", Follow::Yes)
-        {
-            stack.push(Waiting { parent: Arc::new(here), name: source.clone() });
-        }
+    let directories = OpenDirectories::new(DIRECTORIES);
+    let Ok(root) = Single::root(&directories, ()) else { return };
+    let counting = Counting { request, census, stop, directories };
+    let operand = |source: &CString| Operand::whole(source.clone(), source.clone());
+    let operands: Vec<Operand> = request.sources.iter().map(operand).collect();
+    let task = Task::new(root, Reader::of_operands(&operands), 1);
+    walk(&counting, Workers::ONE, task, |_| ());
+    if !stop.load(Ordering::Relaxed) {
+        census.complete.store(true, Ordering::Relaxed);
     }
-    let mut buffer = DirectoryBuffer::new(64 << 10);
-    while let Some(Waiting { parent, name }) = stack.pop() {
-        if stop.load(Ordering::Relaxed) {
-            return;
-        }
-        let Ok(directory) = open_directory(parent.as_ref(), &name, Follow::Yes) else { continue };
-        let directory = Arc::new(directory);
-        loop {
-            let answer = for_each_entry(directory.as_ref(), &mut buffer, |entry| {
-                look(&directory, entry.name, follow, census, &mut stack);
-                if stop.load(Ordering::Relaxed) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
-            if !answer.unwrap_or(false) {
-                break;
-            }
-        }
-    }
-    census.complete.store(true, Ordering::Relaxed);
 }
 
-fn look(
-    directory: &Arc<OwnedFd>,
-    name: &std::ffi::CStr,
-    follow: Follow,
-    census: &Census,
-    stack: &mut Vec<Waiting>,
-) {
-    let stat = match follow {
-        Follow::Yes => statat_follow(directory.as_ref(), name),
-        Follow::No => statat(directory.as_ref(), name),
-    };
-    let Ok(stat) = stat else { return };
-    census.add(stat.kind(), stat.size);
-    if stat.kind() == Kind::Directory {
-        stack.push(Waiting { parent: Arc::clone(directory), name: name.to_owned() });
+impl Counting<'_> {
+    /// Returns whether a name is followed if it is a link.
+    fn follow(&self, is_operand: bool) -> Follow {
+        match self.request.policy.dereference {
+            Dereference::Always => Follow::Yes,
+            Dereference::Never => Follow::No,
+            Dereference::Operands if is_operand => Follow::Yes,
+            Dereference::Operands => Follow::No,
+        }
     }
+}
+
+impl Operation for Counting<'_> {
+    type Directory = Directory;
+    type Found = Found;
+    type Shared = Nothing;
+    type Local = ();
+
+    fn local(&self, _: usize) {}
+
+    fn directories(&self) -> &OpenDirectories<Directory> {
+        &self.directories
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn enter(worker: &mut Worker<'_, Self>, found: Found) -> Option<Arc<Task<Directory>>> {
+        let Found { parent, name, follow } = found;
+        let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, stat| {
+            // With `-L` a link may lead to a directory that contains it.
+            (!Single::is_within(&parent, (stat.dev, stat.ino))).then_some(())
+        });
+        // A directory that cannot be read counts as empty: the copy reports it.
+        let task = entered.ok().flatten();
+        if task.is_none() {
+            worker.release_child(parent);
+        }
+        task.map(Arc::new)
+    }
+
+    fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Directory>) {
+        let counting = worker.operation;
+        let node = &batch.task.node;
+        let follow = counting.follow(node.is_root());
+        let is_recursive = counting.request.policy.recursion == Recursion::Yes;
+        for slot in &batch.entries.slots {
+            if counting.is_stopped() {
+                return;
+            }
+            let name = batch.entries.name(slot);
+            let Some((kind, bytes)) = describe(node, batch.handle, name, follow) else { continue };
+            counting.census.add(kind, bytes);
+            if kind == Kind::Directory && is_recursive {
+                node.owe();
+                let parent = Arc::clone(node);
+                worker.push(Found { parent, name: name.to_owned(), follow });
+            }
+        }
+    }
+
+    fn reopen_failed(&self, _: &Node<Directory>, _: CallError) {}
+
+    fn read_failed(&self, _: &Node<Directory>, _: CallError) {}
+}
+
+/// Returns the kind and the size of an entry.
+fn describe(
+    node: &Node<Directory>,
+    directory: impl std::os::fd::AsFd,
+    name: &CStr,
+    follow: Follow,
+) -> Option<(Kind, u64)> {
+    let directory = if node.is_root() { CWD } else { directory.as_fd() };
+    let stat = match follow {
+        Follow::Yes => statat_follow(directory, name),
+        Follow::No => statat(directory, name),
+    };
+    stat.ok().map(|stat| (stat.kind(), stat.size))
 }

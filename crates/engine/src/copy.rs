@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haul_sys::fs::{CWD, fstat, statat};
@@ -19,11 +19,10 @@ use crate::plan::Plan;
 use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources, Resume};
 use crate::run::Run;
 use crate::schedule::budget::Budget;
-use crate::schedule::pool::Pool;
-use crate::walk::handles::Cache;
-use crate::walk::node::{Node, Origin};
-use crate::walk::reader::Reader;
-use crate::worker::{Job, Task, TaskKind, Worker};
+use crate::walk::node::OpenDirectories;
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
+use crate::worker::DIRECTORY_WORKERS;
+use haul_tree::{Reader, Task, walk};
 
 /// Copies what the request asks for, and returns what was done. Blocks until it is done or
 /// stopped; failures reach the monitor as they happen.
@@ -110,8 +109,7 @@ pub(crate) fn copy_planned(
         monitor,
         control,
         budget,
-        pool: Pool::new(budget.workers, budget.waiting_workers),
-        cache: Cache::new(budget.directories),
+        cache: OpenDirectories::new(budget.directories),
         pairs: Pairs::default(),
         pace: policy.bytes_per_second.map(haul_io::Pace::new),
         links: LinkMap::default(),
@@ -130,13 +128,8 @@ pub(crate) fn copy_planned(
         tells_moves: monitor.wants_moves(),
     };
     let task = root(&run, plan);
-    std::thread::scope(|scope| {
-        let mut worker = Worker::new(&run, scope, 0);
-        worker.stack.push(Job::Continue(task));
-        worker.work();
-        // The pool is done only when every worker is, so nothing more is held from here on.
-        settle_all(&worker);
-    });
+    // All workers are done by then, so nothing more is held from here on.
+    walk(&run, run.workers(), task, settle_all);
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
@@ -164,7 +157,7 @@ fn can_name_open(policy: &Policy) -> bool {
 }
 
 /// Makes the task whose entries are the operands.
-fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
+fn root(run: &Run<'_>, plan: Plan) -> Task<CopyDirectory> {
     let Plan { operands, source, target, target_name, .. } = plan;
     // A directory that is held open can be described; if not, its zero device makes the first
     // file look its file systems up.
@@ -172,8 +165,7 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
     let pair =
         run.pairs.of((dev(source.as_fd()), source.as_fd()), (dev(target.as_fd()), target.as_fd()));
     let inherits_acl = run.policy.preserve.mode == ModePolicy::Keep;
-    let node = Arc::new(Node {
-        parent: None,
+    let directory = CopyDirectory {
         source_name: CString::default(),
         target_name: Some(target_name),
         source_id: (0, 0),
@@ -186,12 +178,13 @@ fn root(run: &Run<'_>, plan: Plan) -> Arc<Task> {
         position: 0,
         lists_operands: true,
         attributes: DirectoryAttributes::nothing(),
-        pending: AtomicUsize::new(1),
-        handles: Mutex::new(None),
-    });
-    let handles = Arc::new(run.cache.pair(source, target));
+        origin: Origin::Found,
+        new_owner: None,
+        create: Mutex::new(()),
+    };
+    let node = Arc::new(Node::new(None, directory));
+    let handles = run.cache.adopt(Handles { source, target });
     run.cache.keep(&node, &handles);
     let reader = Reader::of_operands(&operands);
-    let kind = TaskKind { origin: Origin::Found, new_owner: None, inherits_acl };
-    Arc::new(Task::new(node, handles, kind, reader))
+    Task::new(node, reader, DIRECTORY_WORKERS).holding(handles)
 }

@@ -12,6 +12,7 @@ mod copy;
 mod decide;
 pub mod error;
 mod facts;
+mod finish;
 mod journal;
 mod metadata;
 pub mod monitor;

@@ -14,8 +14,9 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 use crate::apply::backup;
 use crate::error::{Failure, Severity, What};
 use crate::request::{Again, Extent, Force, Order, Parents, Recursion, Request, TargetForm};
+use crate::walk::path::operand_of_path;
 use crate::walk::path::split;
-use crate::walk::reader::Operand;
+use haul_tree::Operand;
 
 /// A request that makes sense.
 pub(crate) struct Plan {
@@ -130,7 +131,7 @@ impl Plan {
             .iter()
             .map(|source| {
                 let operand = match request.policy.parents {
-                    Parents::Keep => Operand::of_path(source),
+                    Parents::Keep => operand_of_path(source),
                     Parents::Cut => Operand::whole(source.clone(), last_component(source)),
                 };
                 twice |= !seen.insert(operand.target.clone());

@@ -26,8 +26,8 @@ use crate::request::{
     Borders, Consent, Dereference, Existing, Force, Links, Make, Policy, Recursion, Request,
 };
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::{directory_of, join};
-use crate::walk::reader::Operand;
+use crate::walk::path::{directory_of, join, operand_of_path};
+use haul_tree::Operand;
 
 /// What would be done about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +230,7 @@ impl Rehearsal<'_> {
         stop: &AtomicBool,
     ) {
         if let Some(rest) = &waiting.operand.rest {
-            self.entry(place, Operand::of_path(rest));
+            self.entry(place, operand_of_path(rest));
             return;
         }
         if waiting.merges

@@ -12,50 +12,16 @@ use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::apply::commit_group::CommitGroup;
 use crate::apply::hardlink::{LinkMap, Name};
-use crate::apply::shared::SharedFile;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
 use crate::journal::{Journal, Place, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
-use crate::request::{Make, Order, Policy, Verify};
+use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
-use crate::schedule::pool::{Offer, Pool};
-use crate::walk::handles::Cache;
+use crate::walk::node::OpenDirectories;
 use crate::walk::node::{Identity, Node, identity};
 use crate::walk::path::{Side, of_entry, of_node};
-use crate::worker::{Job, Task};
-
-/// Work that an idle worker can join.
-#[derive(Clone)]
-pub(crate) enum Joinable {
-    Directory(Arc<Task>),
-    File(Arc<SharedFile>),
-}
-
-impl Offer for Joinable {
-    fn is(&self, other: &Joinable) -> bool {
-        match (self, other) {
-            (Joinable::Directory(one), Joinable::Directory(two)) => Arc::ptr_eq(one, two),
-            (Joinable::File(one), Joinable::File(two)) => Arc::ptr_eq(one, two),
-            _ => false,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        match self {
-            Joinable::Directory(task) => task.is_full(),
-            Joinable::File(file) => file.is_full(),
-        }
-    }
-
-    fn join(&self) {
-        match self {
-            Joinable::Directory(task) => task.join(),
-            Joinable::File(file) => file.join(),
-        }
-    }
-}
 
 /// What operands were copied to.
 #[derive(Default)]
@@ -74,8 +40,7 @@ pub(crate) struct Run<'r> {
     pub(crate) monitor: &'r dyn Monitor,
     pub(crate) control: &'r Control<'r>,
     pub(crate) budget: Budget,
-    pub(crate) pool: Pool<Job, Joinable>,
-    pub(crate) cache: Cache,
+    pub(crate) cache: OpenDirectories,
     pub(crate) pairs: Pairs,
     /// The rate that all workers share.
     pub(crate) pace: Option<haul_io::Pace>,
@@ -135,15 +100,9 @@ impl Run<'_> {
     /// wait and makes it once more.
     pub(crate) fn with_descriptors<T>(
         &self,
-        mut call: impl FnMut() -> haul_sys::Result<T>,
+        call: impl FnMut() -> haul_sys::Result<T>,
     ) -> haul_sys::Result<T> {
-        match call() {
-            Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
-                self.cache.relieve();
-                call()
-            }
-            answer => answer,
-        }
+        self.cache.with_descriptors(call)
     }
 
     /// Remembers what a target name is, a link itself, that an operand has got.
@@ -203,11 +162,6 @@ impl Run<'_> {
             0o002
         };
         stat.mode & bit != 0
-    }
-
-    /// Tells whether entries are handled one after another.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.policy.order == Order::Listed
     }
 
     /// Reports something that went wrong, once.

@@ -5,13 +5,15 @@
 //! hidden name for an instant, so it is left alone until it is old.
 
 use std::ffi::{CStr, CString};
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{
-    CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, for_each_entry, fstat, open_directory,
-    openat, statat, try_lock, unlinkat,
+use haul_sys::CallError;
+use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat};
+use haul_tree::{
+    Batch, Chunk, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
+    Workers, walk,
 };
 
 use crate::relocate::stale::{self, Quiet};
@@ -20,8 +22,8 @@ use crate::walk::path::join;
 /// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.
 pub const AGE_SECONDS: i64 = 60;
 
-/// Bytes of names that are read at a time.
-const BUFFER_BYTES: usize = 64 << 10;
+/// Directories that are kept open.
+const DIRECTORIES: usize = 64;
 
 /// What becomes of what interrupted moves would go on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,100 +62,158 @@ pub enum Found {
     Failed(haul_sys::CallError),
 }
 
-struct Level {
-    directory: OwnedFd,
-    path: Vec<u8>,
-    below: Vec<CString>,
+/// A directory that is searched.
+type Directory = Single<()>;
+
+/// A directory that was found and not searched yet.
+struct Below {
+    parent: Arc<Node<Directory>>,
+    name: CString,
 }
 
-/// Looks for leftovers in a directory and everything below it on the same file system: what was
-/// changed after `latest_seconds` of the epoch is left alone.
-pub fn clean(
-    root: &CStr,
+/// Searching as an operation on a tree.
+struct Search<'a> {
     latest_seconds: i64,
-    (mode, moves): (Mode, Moves),
-    tell: &mut dyn FnMut(&[u8], Found),
-) {
-    let opened = open_directory(CWD, root, Follow::Yes);
-    let described = opened.and_then(|directory| fstat(&directory).map(|stat| (directory, stat)));
-    let (directory, stat) = match described {
-        Ok(described) => described,
+    mode: Mode,
+    moves: Moves,
+    /// The file system of the directory that was named.
+    dev: OnceLock<u64>,
+    directories: OpenDirectories<Directory>,
+    tell: Mutex<&'a mut Tell<'a>>,
+}
+
+/// Is told each name that looks like a stale temporary, by its path, and what became of it.
+pub type Tell<'a> = dyn FnMut(&[u8], Found) + Send + 'a;
+
+/// Looks for stale temporaries in a directory and everything below it on the same file system: what was
+/// changed after `latest_seconds` of the epoch is left alone. Blocks until everything is searched.
+pub fn clean(root: &CStr, latest_seconds: i64, (mode, moves): (Mode, Moves), tell: &mut Tell<'_>) {
+    let directories = OpenDirectories::new(DIRECTORIES);
+    let top = match Single::root(&directories, ()) {
+        Ok(top) => top,
         Err(error) => return tell(root.to_bytes(), Found::Failed(error)),
     };
-    let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
-    let mut sweeper = Sweeper { latest_seconds, mode, moves, dev: stat.dev, tell };
-    let mut levels = vec![sweeper.level(directory, root.to_bytes().to_vec(), &mut buffer)];
-    while let Some(level) = levels.last_mut() {
-        let Some(name) = level.below.pop() else {
-            levels.pop();
-            continue;
-        };
-        let path = join(&[&level.path, name.to_bytes()]);
-        match open_directory(&level.directory, &name, Follow::No) {
-            Ok(directory) => {
-                let is_near = fstat(&directory).is_ok_and(|stat| stat.dev == sweeper.dev);
-                if is_near {
-                    levels.push(sweeper.level(directory, path, &mut buffer));
-                }
+    let search = Search {
+        latest_seconds,
+        mode,
+        moves,
+        dev: OnceLock::new(),
+        directories,
+        tell: Mutex::new(tell),
+    };
+    let operand = Operand::whole(root.to_owned(), root.to_owned());
+    let task = Task::new(top, Reader::of_operands(&[operand]), 1);
+    walk(&search, Workers::ONE, task, |_| ());
+}
+
+impl Operation for Search<'_> {
+    type Directory = Directory;
+    type Found = Below;
+    type Shared = Nothing;
+    type Local = ();
+
+    fn local(&self, _: usize) {}
+
+    fn directories(&self) -> &OpenDirectories<Directory> {
+        &self.directories
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    fn chunk(&self, _: &Node<Directory>) -> Chunk {
+        // Names are removed while the directory is open, and some file systems then lose their place.
+        Chunk { bytes: usize::MAX, ..Chunk::BUFFER }
+    }
+
+    fn most_entries(_: &Worker<'_, Self>, _: &Node<Directory>) -> usize {
+        // Names of moves are judged together, see `move_names`.
+        usize::MAX
+    }
+
+    fn enter(worker: &mut Worker<'_, Self>, below: Below) -> Option<Arc<Task<Directory>>> {
+        let search = worker.operation;
+        let Below { parent, name } = below;
+        let follow = if parent.is_root() { Follow::Yes } else { Follow::No };
+        let entered = Single::enter(search, &parent, (&name, follow), |_, stat| {
+            (*search.dev.get_or_init(|| stat.dev) == stat.dev).then_some(())
+        });
+        match entered {
+            Ok(Some(task)) => return Some(Arc::new(task)),
+            Ok(None) => {}
+            Err(error) => search.tell(&parent, &name, Found::Failed(error)),
+        }
+        worker.release_child(parent);
+        None
+    }
+
+    fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Directory>) {
+        let search = worker.operation;
+        let Batch { task, handle, entries } = batch;
+        let node = &task.node;
+        let mut moving = Vec::new();
+        for slot in &entries.slots {
+            let name = entries.name(slot);
+            if node.is_root() {
+                search.push(worker, node, name);
+            } else if is_hidden_name(name.to_bytes()) {
+                let found = search.one(handle, name).unwrap_or_else(Found::Failed);
+                search.tell(node, name, found);
+            } else if stale::is_name(name.to_bytes()) {
+                moving.push(name);
+            } else if is_directory(handle, name, slot.kind) {
+                search.push(worker, node, name);
             }
-            Err(error) => (sweeper.tell)(&path, Found::Failed(error)),
+        }
+        if !moving.is_empty() {
+            search.move_names(node, handle, &moving);
+        }
+    }
+
+    fn reopen_failed(&self, node: &Node<Directory>, error: CallError) {
+        self.read_failed(node, error);
+    }
+
+    fn read_failed(&self, node: &Node<Directory>, error: CallError) {
+        if let Some(parent) = &node.parent {
+            self.tell(parent, node.name(), Found::Failed(error));
         }
     }
 }
 
-struct Sweeper<'a> {
-    latest_seconds: i64,
-    mode: Mode,
-    moves: Moves,
-    dev: u64,
-    tell: &'a mut dyn FnMut(&[u8], Found),
+/// Returns whether an entry is a directory; asks where the directory did not report the kind.
+fn is_directory(directory: impl AsFd, name: &CStr, kind: Option<Kind>) -> bool {
+    kind.map_or_else(
+        || statat(directory, name).is_ok_and(|stat| stat.kind() == Kind::Directory),
+        |kind| kind == Kind::Directory,
+    )
 }
 
-impl Sweeper<'_> {
-    /// Deals with the leftovers of one directory, and lists its subdirectories.
-    fn level(&mut self, directory: OwnedFd, path: Vec<u8>, buffer: &mut DirectoryBuffer) -> Level {
-        let (mut below, mut hidden, mut moving) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
-            let more = for_each_entry(&directory, buffer, |entry| {
-                if is_hidden_name(entry.name.to_bytes()) {
-                    hidden.push(entry.name.to_owned());
-                } else if stale::is_name(entry.name.to_bytes()) {
-                    moving.push(entry.name.to_owned());
-                } else if matches!(entry.kind, Some(Kind::Directory) | None) {
-                    below.push(entry.name.to_owned());
-                }
-                ControlFlow::Continue(())
-            });
-            match more {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    (self.tell)(&path, Found::Failed(error));
-                    break;
-                }
-            }
+impl Search<'_> {
+    fn push(&self, worker: &mut Worker<'_, Self>, parent: &Arc<Node<Directory>>, name: &CStr) {
+        parent.owe();
+        worker.push(Below { parent: Arc::clone(parent), name: name.to_owned() });
+    }
+
+    fn tell(&self, node: &Node<Directory>, name: &CStr, found: Found) {
+        let mut path = Single::path(node);
+        path.push(name.to_bytes());
+        let mut tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        tell(&join(&path), found);
+    }
+
+    /// Handles the names in a directory that moves use.
+    fn move_names(&self, node: &Node<Directory>, directory: &OwnedFd, names: &[&CStr]) {
+        // Held until all of them are handled, so that no move begins meanwhile.
+        let quiet = Quiet::new(directory);
+        for name in names {
+            let found = match &quiet {
+                Ok(quiet) => self.moving(directory, name, quiet.as_ref()),
+                Err(error) => Err(*error),
+            };
+            self.tell(node, name, found.unwrap_or_else(Found::Failed));
         }
-        // Where the kind was not told, most of them are no directories.
-        below.retain(|name| {
-            statat(&directory, name).is_ok_and(|stat| stat.kind() == Kind::Directory)
-        });
-        for name in hidden {
-            let found = self.one(&directory, &name).unwrap_or_else(Found::Failed);
-            (self.tell)(&join(&[&path, name.to_bytes()]), found);
-        }
-        if !moving.is_empty() {
-            // Held until all of them are dealt with, so that no move begins meanwhile.
-            let quiet = Quiet::new(&directory);
-            for name in moving {
-                let found = match &quiet {
-                    Ok(quiet) => self.moving(&directory, &name, quiet.as_ref()),
-                    Err(error) => Err(*error),
-                };
-                let found = found.unwrap_or_else(Found::Failed);
-                (self.tell)(&join(&[&path, name.to_bytes()]), found);
-            }
-        }
-        Level { directory, path, below }
     }
 
     /// Deals with a name that moves use.

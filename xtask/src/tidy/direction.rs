@@ -1,6 +1,6 @@
 //! Which crate may depend on which, and which dependencies are only for some.
 //!
-//! The direction cli → {engine, bench, trace} → {io, manifest} → sys keeps policy out of the
+//! The direction cli → {engine, bench, trace} → {io, tree, manifest} → sys keeps policy out of the
 //! system calls and printing out of the libraries, and keeps the oracle (manifest, bench) free of
 //! the code that it judges.
 
@@ -31,10 +31,11 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys"] },
     Rule { name: "haul-manifest", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest", "haul-faultfs"] },
+    Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-trace", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
     Rule {
         name: "haul-engine",
-        uses: &["haul-sys", "haul-io"],
+        uses: &["haul-sys", "haul-io", "haul-tree"],
         tests_use: &["haul-manifest", "haul-faultfs"],
     },
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },
@@ -122,6 +123,8 @@ mod tests {
             ("haul-bench", "haul-io"),
             ("haul-trace", "haul-engine"),
             ("haul-io", "haul-engine"),
+            ("haul-tree", "haul-engine"),
+            ("haul-tree", "haul-io"),
             ("haul-io", "haul-manifest"),
             ("haul-sys", "haul-io"),
             ("haul-engine", "haul"),
@@ -141,6 +144,7 @@ mod tests {
             ("haul", "haul-engine"),
             ("haul", "clap"),
             ("haul-engine", "haul-io"),
+            ("haul-engine", "haul-tree"),
             ("haul-engine", "haul-sys"),
             ("haul-bench", "haul-manifest"),
             ("haul-sys", "rustix"),

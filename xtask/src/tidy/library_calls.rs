@@ -13,7 +13,8 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// The crates that this binds.
-const BOUND: [&str; 3] = ["crates/sys/src/", "crates/io/src/", "crates/engine/src/"];
+const BOUND: [&str; 4] =
+    ["crates/sys/src/", "crates/io/src/", "crates/tree/src/", "crates/engine/src/"];
 
 /// Path segments that follow one another, and what to do instead.
 const CALLS: &[(&[&str], &str)] = &[

@@ -13,13 +13,13 @@ use crate::worker::{Task, Worker};
 /// Tells whether an earlier run finished an entry and neither side changed since. Then it is as good
 /// as copied, whatever would otherwise become of a name that is taken.
 pub(super) fn is_finished(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &Item,
     names: Names,
 ) -> bool {
-    let run = worker.run;
+    let run = worker.operation;
     let Some(journal) = run.journal.filter(|journal| journal.knows_finished()) else {
         return false;
     };
@@ -41,7 +41,7 @@ pub(super) fn is_finished(
         run.note_operand_bytes(&target, &item.stat);
         run.note_operand_name(entry.target, Ok(target));
     }
-    Shard::one(&worker.shard.skipped);
+    Shard::one(&worker.local.shard.skipped);
     entry.tell(run, Outcome::Skipped, item.stat.kind());
     true
 }

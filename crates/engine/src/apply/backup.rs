@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
-    DirectoryBuffer, Follow, RenameMode, for_each_entry, is_refusal_of_mode, linkat,
-    open_directory, renameat, statat,
+    Follow, RenameMode, is_refusal_of_mode, linkat, open_directory, renameat, statat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -101,12 +100,11 @@ pub(crate) fn name_for(
 fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
     let (_, base) = split(name.to_bytes());
     let parent = open_directory(directory, &directory_of(name.to_bytes()), Follow::Yes)?;
-    let mut buffer = DirectoryBuffer::new(32 << 10);
     let mut highest = 0;
-    while for_each_entry(&parent, &mut buffer, |entry| {
-        highest = highest.max(number_of(entry.name.to_bytes(), base).unwrap_or(0));
+    haul_tree::for_each_name(&parent, |entry, _| {
+        highest = highest.max(number_of(entry.to_bytes(), base).unwrap_or(0));
         ControlFlow::Continue(())
-    })? {}
+    })?;
     Ok(highest)
 }
 

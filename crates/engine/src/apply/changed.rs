@@ -16,7 +16,7 @@ use haul_sys::fs::{Kind, Stat, Time, fstat, fstatfs};
 
 use super::fill::{Finished, job};
 use crate::error::{Severity, What};
-use crate::worker::Worker;
+use crate::worker::{Worker, watch};
 
 /// How long a file that changed is left alone before it is copied again on request: a writer that is
 /// at work gets a chance to be done.
@@ -37,7 +37,7 @@ pub(super) fn settle(
     stat: &mut Stat,
     moved: Result<Moved, DataError>,
 ) -> Result<Moved, DataError> {
-    let run = worker.run;
+    let run = worker.operation;
     let moved = moved.and_then(|moved| {
         if is_a_short_guess(worker, file, stat, &moved) {
             Err(DataError::Changed)
@@ -79,12 +79,12 @@ pub(super) fn settle(
 /// Returns whether a file of a server or a program gave fewer bytes than it claims. Such a size may be a
 /// guess; but a short answer looks the same, so nothing is removed, or called verified, on that ground.
 fn is_a_short_guess(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     file: &Finished<'_>,
     stat: &Stat,
     moved: &Moved,
 ) -> bool {
-    let has_to_be_sure = worker.run.copied.is_some() || worker.run.reads_targets();
+    let has_to_be_sure = worker.operation.copied.is_some() || worker.operation.reads_targets();
     has_to_be_sure
         && stat.kind() == Kind::Regular
         && moved.bytes < stat.size
@@ -101,7 +101,7 @@ fn move_again(
     stat: &mut Stat,
     (at_once, after_a_while): (u32, u32),
 ) -> Option<Result<Moved, DataError>> {
-    let run = worker.run;
+    let run = worker.operation;
     let target = &file.target;
     let is_rewritable = target.before.is_none_or(|before| before.kind() == Kind::Regular);
     let mut last = None;
@@ -135,7 +135,7 @@ fn once_more(
     file: &Finished<'_>,
     stat: &mut Stat,
 ) -> Result<Moved, DataError> {
-    let run = worker.run;
+    let run = worker.operation;
     let target = &file.target;
     let before = std::mem::replace(stat, fstat(&file.source)?);
     if let Some(digests) = &target.digests {
@@ -146,14 +146,14 @@ fn once_more(
     seek_set(&file.source, 0)?;
     let target_dev = fstat(&target.fd)?.dev;
     let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
-    let watch = worker.watch();
+    let watch = watch(worker);
     let job = job(&file.source, target, stat, &pair, run);
     // Nothing happened to it, and yet it has another size than it says (FUSE).
     if times(&before) != times(stat) {
-        return move_file(&job, &mut worker.kit, watch);
+        return move_file(&job, &mut worker.local.kit, watch);
     }
     // More than it says is all of it; less may be a short answer that was taken for the end.
-    match move_to_end(&job, &mut worker.kit, watch)? {
+    match move_to_end(&job, &mut worker.local.kit, watch)? {
         moved if moved.bytes < stat.size => Err(DataError::Changed),
         moved => Ok(moved),
     }

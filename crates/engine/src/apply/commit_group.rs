@@ -20,11 +20,11 @@ use super::fill::{Complete, Fate, Leftover, finish, whole_digest};
 use super::temporary::Published;
 use super::{Target, already_done, resumable, verified};
 use crate::error::What;
+use crate::finish::sync_names;
 use crate::journal::{Names as KnownNames, Secure};
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
 use crate::run::{Entry, Run};
-use crate::schedule::finish::{release, sync_names};
 use crate::walk::node::Node;
 use crate::worker::Worker;
 
@@ -142,8 +142,8 @@ impl CommitGroup {
 }
 
 /// Takes a complete file in, and settles the group if that makes it full.
-pub(super) fn hold(worker: &Worker<'_, '_>, held: Held) {
-    let run = worker.run;
+pub(super) fn hold(worker: &mut Worker<'_, '_>, held: Held) {
+    let run = worker.operation;
     held.node.owe();
     // Where parts may have to be copied again, the source is held as well.
     let each = if held.source.is_some() { 2 } else { 1 };
@@ -159,8 +159,8 @@ pub(super) fn hold(worker: &Worker<'_, '_>, held: Held) {
 }
 
 /// Settles what is held when no more comes.
-pub(crate) fn settle_all(worker: &Worker<'_, '_>) {
-    let run = worker.run;
+pub(crate) fn settle_all(worker: &mut Worker<'_, '_>) {
+    let run = worker.operation;
     let due = {
         let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *waiting).files
@@ -169,26 +169,26 @@ pub(crate) fn settle_all(worker: &Worker<'_, '_>) {
 }
 
 /// Secures files, and gives them their names.
-fn settle(worker: &Worker<'_, '_>, files: Vec<Held>) {
+fn settle(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
     if files.is_empty() {
         return;
     }
-    let run = worker.run;
+    let run = worker.operation;
     let (secured, by_group) = secure(run, &files);
     for (mut held, secured) in files.into_iter().zip(secured) {
         let node = Arc::clone(&held.node);
         match secured {
-            _ if run.stopped() => abandon(run, &held),
+            _ if run.stopped() => abandon(worker, &held),
             Ok(()) if run.reads_targets() && !verified::is_proved(worker, &mut held) => {
-                abandon(run, &held);
+                abandon(worker, &held);
             }
             Ok(()) => land(worker, held),
             Err(error) => {
                 held.entry().fail(run, What::Sync, Some(error.errno));
-                abandon(run, &held);
+                abandon(worker, &held);
             }
         }
-        release(run, node);
+        worker.release(node);
     }
     // What a flush of the whole file system has secured, the next one will secure as well.
     run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
@@ -218,16 +218,16 @@ fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
 }
 
 /// Gives a complete file its name, closes it and counts it.
-pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
-    let run = worker.run;
+pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
+    let run = worker.operation;
     if held.digest.is_none() {
         held.digest = whole_digest(run, &held.target, &held.stat);
     }
     match name(run, &held) {
         Ok(Published::Yes) => {}
         Ok(Published::Left) => {
-            Shard::one(&worker.shard.skipped);
-            abandon(run, &held);
+            Shard::one(&worker.local.shard.skipped);
+            abandon(worker, &held);
             return;
         }
         Ok(Published::Refused) => {
@@ -235,12 +235,12 @@ pub(super) fn land(worker: &Worker<'_, '_>, mut held: Held) {
             let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
             let errno = (!taken_by_ours).then_some(Errno::EXIST);
             held.entry().fail(run, what, errno);
-            abandon(run, &held);
+            abandon(worker, &held);
             return;
         }
         Err((what, error)) => {
             held.entry().fail(run, what, Some(error.errno));
-            abandon(run, &held);
+            abandon(worker, &held);
             return;
         }
     }
@@ -266,7 +266,7 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
         let twin = duplicate(&held.target.fd).map_err(|error| (What::Close, error))?;
         close(twin).map_err(|error| (What::Close, error))?;
     }
-    let handles = run.cache.of(&held.node).map_err(|(_, error)| (What::OpenDirectory, error))?;
+    let handles = run.cache.of(&held.node).map_err(|error| (What::OpenDirectory, error))?;
     let placed = temporary
         .name(run, &held.entry(), handles.target(), held.target.fd.as_fd())
         .map_err(|error| (What::CreateFile, error))?;
@@ -282,11 +282,12 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
 }
 
 /// Gives a file up that has not got its name.
-pub(super) fn abandon(run: &Run<'_>, held: &Held) {
+pub(super) fn abandon(worker: &mut Worker<'_, '_>, held: &Held) {
+    let run = worker.operation;
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None);
+    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(worker, None);
 }
 
 /// Books that a directory has got names that are to be on stable storage at the end.

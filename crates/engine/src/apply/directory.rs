@@ -1,6 +1,5 @@
 //! Directories: made when they are met, entered when their turn comes, finished with their last child.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
@@ -14,15 +13,14 @@ use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
 use crate::request::{Borders, Dereference, ModePolicy};
 use crate::run::{Entry, Run};
-use crate::schedule::finish::release;
-use crate::walk::handles::Handles;
-use crate::walk::node::{Node, Origin, identity};
-use crate::walk::reader::{Operand, Reader};
-use crate::worker::{Enter, Job, Task, TaskKind, Worker};
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity, is_below};
+use crate::walk::path::operand_of_path;
+use crate::worker::{DIRECTORY_WORKERS, Enter, Task, Worker};
+use haul_tree::Reader;
 
 /// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
-    let run = worker.run;
+    let run = worker.operation;
     if is_into_itself(run, entry, item) {
         return;
     }
@@ -56,9 +54,9 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
             return;
         }
     }
-    Shard::one(&worker.shard.directories);
+    Shard::one(&worker.local.shard.directories);
     task.node.owe();
-    worker.stack.push(Job::Enter(Box::new(Enter {
+    worker.push(Box::new(Enter {
         parent: Arc::clone(&task.node),
         source_name: entry.source.to_owned(),
         target_name: (entry.source != entry.target).then(|| entry.target.to_owned()),
@@ -68,7 +66,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         through_link: find::follows(run, entry) == Follow::Yes,
         target_through_link,
         rest: entry.rest.map(std::ffi::CStr::to_owned),
-    })));
+    }));
 }
 
 /// Tells the journal of a directory whose mode is to change when it is complete: a later run finds it
@@ -98,7 +96,7 @@ fn is_into_itself(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
         return true;
     }
     drop(roots);
-    if run.policy.dereference == Dereference::Always && entry.node.is_below(id) {
+    if run.policy.dereference == Dereference::Always && is_below(entry.node, id) {
         entry.fail(run, What::Cycle, None);
         return true;
     }
@@ -114,17 +112,18 @@ fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
     at
 }
 
-/// Opens a directory on both sides and works on its entries.
-pub(crate) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
-    let run = worker.run;
+/// Opens a directory on both sides, and returns its task.
+pub(crate) fn enter(
+    worker: &mut Worker<'_, '_>,
+    enter: Enter,
+) -> Option<Arc<haul_tree::Task<CopyDirectory>>> {
+    let run = worker.operation;
     if run.stopped() {
-        return release(run, enter.parent);
+        worker.release_child(enter.parent);
+        return None;
     }
     match open(run, &enter) {
-        Ok(opened) => {
-            let task = begin(run, enter, opened);
-            worker.run_task(&task);
-        }
+        Ok(opened) => Some(begin(run, enter, opened)),
         Err(Refusal { what, errno }) => {
             let entry = Entry {
                 node: &enter.parent,
@@ -134,7 +133,8 @@ pub(crate) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
             };
             entry.fail(run, what, errno);
             narrow_unread(run, &enter);
-            release(run, enter.parent);
+            worker.release_child(enter.parent);
+            None
         }
     }
 }
@@ -156,7 +156,7 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
     let parent = run
         .cache
         .of(&enter.parent)
-        .map_err(|(_, error)| Refusal { what: What::OpenDirectory, errno: Some(error.errno) })?;
+        .map_err(|error| Refusal { what: What::OpenDirectory, errno: Some(error.errno) })?;
     let follow = |through| if through { Follow::Yes } else { Follow::No };
     let source = run
         .with_descriptors(|| {
@@ -174,8 +174,7 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
-    let handles = run.cache.pair(source, target);
-    Ok(Opened { handles, source: source_stat, target: target_stat })
+    Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
 }
 
 /// A directory that cannot be read is empty in the target, and has the right mode all the same.
@@ -185,7 +184,7 @@ fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     // The failure to read it was told already; that of narrowing it leaves a directory that only
     // its owner can do more with.
-    let _narrowed = run.cache.of(&enter.parent).map_err(|(_, error)| error).and_then(|parent| {
+    let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
         fchmod(&target, mode)
     });
@@ -204,7 +203,7 @@ fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Opti
     Some((wanted & !run.policy.umask) | keeps)
 }
 
-fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
+fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
     let Opened { handles, source, target } = opened;
     let parent = &enter.parent;
     let is_operand = parent.lists_operands;
@@ -229,9 +228,11 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
     let beyond = run.policy.borders == Borders::Stay && source.dev != root_dev;
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
-    let node = Arc::new(Node {
+    // A directory that was just made belongs to the owner that a file in it will have, whatever the
+    // rules are by which its file system gives owners.
+    let new_owner = (origin == Origin::Made).then_some((target.uid, target.gid));
+    let directory = CopyDirectory {
         position,
-        parent: Some(enter.parent),
         source_name: enter.source_name,
         target_name: enter.target_name,
         source_id: identity(&source),
@@ -243,9 +244,11 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         pair,
         lists_operands: enter.rest.is_some(),
         attributes,
-        pending: AtomicUsize::new(1),
-        handles: Mutex::new(None),
-    });
+        origin,
+        new_owner,
+        create: Mutex::new(()),
+    };
+    let node = Arc::new(Node::new(Some(enter.parent), directory));
     if let Some(parent) = &node.parent {
         let entry = Entry {
             node: parent,
@@ -255,20 +258,16 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<Task> {
         };
         entry.lost(run, lost);
     }
-    let handles = Arc::new(handles);
+    let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     let reader = match enter.rest {
         // Nothing is left of the path, and nothing in the directory is wanted.
         Some(rest) if rest.is_empty() => Reader::of_operands(&[]),
-        Some(rest) => Reader::of_operands(&[Operand::of_path(&rest)]),
+        Some(rest) => Reader::of_operands(&[operand_of_path(&rest)]),
         None if beyond => Reader::of_operands(&[]),
         None => Reader::new(),
     };
-    // A directory that was just made belongs to whom a file in it will belong to, whatever the
-    // rules are by which its file system gives owners.
-    let new_owner = (origin == Origin::Made).then_some((target.uid, target.gid));
-    let kind = TaskKind { origin, new_owner, inherits_acl };
-    Arc::new(Task::new(node, handles, kind, reader))
+    Arc::new(haul_tree::Task::new(node, reader, DIRECTORY_WORKERS).holding(handles))
 }
 
 fn keeps_mode(run: &Run<'_>) -> bool {

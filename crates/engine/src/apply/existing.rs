@@ -57,7 +57,7 @@ pub(super) enum Done {
 
 /// Looks at an entry's name before anything is made, and makes room where that is the policy.
 pub(super) fn stand(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
@@ -71,12 +71,12 @@ pub(super) fn stand(
 
 /// The same for a name that was just found to be taken.
 pub(super) fn stand_taken(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> TargetState {
-    let run = worker.run;
+    let run = worker.operation;
     let failed = TargetState::Settled(Done::Failed);
     let taken = match look(task.handles.target(), entry.target) {
         Ok(Some(taken)) => taken,
@@ -100,7 +100,7 @@ pub(super) fn stand_taken(
     let found = Found { stat: item.stat, link: item.link, followed, keeps_links, same_name };
     let decision = decide(&found, &taken, run.policy);
     if decision.ask && !agreed(worker, entry, &taken) {
-        Shard::one(&worker.shard.skipped);
+        Shard::one(&worker.local.shard.skipped);
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         return failed;
     }
@@ -125,13 +125,13 @@ pub(super) fn stand_taken(
 }
 
 fn act(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
     (action, taken): (Action, Taken),
 ) -> TargetState {
-    let run = worker.run;
+    let run = worker.operation;
     let whole = run.policy.appears_whole();
     match action {
         // The same file by a second name: a hard link, or what a link leads to.
@@ -164,7 +164,7 @@ fn act(
         },
         Action::BackUp => back_up(worker, task, entry, item),
         Action::Skip => {
-            Shard::one(&worker.shard.skipped);
+            Shard::one(&worker.local.shard.skipped);
             entry.tell(run, Outcome::Skipped, item.stat.kind());
             TargetState::Settled(Done::Skipped)
         }
@@ -186,30 +186,30 @@ fn is_a_file(taken: &Taken) -> bool {
 
 /// A file that could not be written to is not replaced either: its bits were meant so.
 fn replace_overwritten(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     taken: Taken,
 ) -> TargetState {
-    if worker.run.policy.force == Force::No
+    if worker.operation.policy.force == Force::No
         && let Err(error) = may_write_at(task.handles.target(), entry.target)
     {
-        entry.fail(worker.run, What::CreateFile, Some(error.errno));
+        entry.fail(worker.operation, What::CreateFile, Some(error.errno));
         return TargetState::Settled(Done::Failed);
     }
     TargetState::Replace(Box::new(taken), Inherits::Yes)
 }
 
 /// Removes a taken name.
-pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> TargetState {
+pub(super) fn remove(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> TargetState {
     match unlinkat(task.handles.target(), entry.target) {
         Ok(()) => {
-            entry.tell(worker.run, Outcome::Removed, Kind::Regular);
+            entry.tell(worker.operation, Outcome::Removed, Kind::Regular);
             TargetState::Free
         }
         Err(error) if error.errno == Errno::NOENT => TargetState::Free,
         Err(error) => {
-            entry.fail(worker.run, What::Remove, Some(error.errno));
+            entry.fail(worker.operation, What::Remove, Some(error.errno));
             TargetState::Settled(Done::Failed)
         }
     }
@@ -218,12 +218,12 @@ pub(super) fn remove(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>) ->
 /// Gives what is there the backup's name as well, so that its own is never free; `None` where there
 /// are no second names.
 fn link_backup(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Option<TargetState> {
-    let run = worker.run;
+    let run = worker.operation;
     let policy = run.policy.backup.as_ref()?;
     let target = task.handles.target();
     if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
@@ -246,12 +246,12 @@ fn link_backup(
 }
 
 fn back_up(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> TargetState {
-    let run = worker.run;
+    let run = worker.operation;
     let Some(policy) = &run.policy.backup else { return TargetState::Settled(Done::Failed) };
     let target = task.handles.target();
     if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
@@ -345,10 +345,10 @@ pub(crate) const fn created(kind: Kind) -> What {
     }
 }
 
-fn agreed(worker: &Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
+fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
     let reached = taken.reached().unwrap_or(taken.link);
-    let unwritable = !worker.run.may_write(&reached);
-    worker.run.monitor.ask(&Question {
+    let unwritable = !worker.operation.may_write(&reached);
+    worker.operation.monitor.ask(&Question {
         target: entry.target_path(),
         unwritable_mode: unwritable.then_some(reached.permissions()),
     })

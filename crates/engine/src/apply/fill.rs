@@ -17,23 +17,23 @@ use super::commit_group::{self, Held};
 use super::temporary::Temporary;
 use super::{Follow, Target, changed, existing, hardlink, inherited, resumable, shared};
 use crate::error::{Severity, What};
+use crate::finish::sync_place;
 use crate::metadata;
 use crate::monitor::{HashedFile, MovedFile, Shard};
 use crate::request::{Appearance, Make, Sync, Verify, WholeDigest};
 use crate::run::{Entry, Run};
-use crate::schedule::finish::sync_place;
 use crate::walk::node::{Node, identity};
-use crate::worker::{Task, Worker};
+use crate::worker::{Task, Worker, watch};
 
 /// Fills a target; where the file is large, with others, or by another where more such follow.
 pub(super) fn fill(
     worker: &mut Worker<'_, '_>,
-    task: &Arc<Task>,
+    task: &Task,
     entry: &Entry<'_>,
     (source, stat): (OwnedFd, &Stat),
     (target, follow): (Target, Follow),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     if target.partial.is_some() {
         let pair = pair_of(run, task, stat, &source, &target);
         let sharing = Sharing::Several;
@@ -66,15 +66,15 @@ pub(super) fn fill_alone(
     stat: &Stat,
     target: Target,
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let moved = if run.policy.make == Make::Attributes {
         Ok(Moved { line: Shard::LINES, ..Moved::default() })
     } else {
         let pair = pair_of(run, task, stat, &source, &target);
-        let watch = worker.watch();
+        let watch = watch(worker);
         let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
         begun.map_err(DataError::from).and_then(|()| {
-            move_file(&job(&source, &target, stat, &pair, run), &mut worker.kit, watch)
+            move_file(&job(&source, &target, stat, &pair, run), &mut worker.local.kit, watch)
         })
     };
     let file = Finished {
@@ -158,7 +158,7 @@ pub(super) fn complete(
     file: Finished<'_>,
     moved: Result<Moved, DataError>,
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let mut stat = *file.stat;
     let moved = changed::settle(worker, &file, &mut stat, moved);
     let file = Finished { stat: &stat, ..file };
@@ -175,13 +175,13 @@ pub(super) fn complete(
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
             Leftover::of(file.entry, file.stat, &file.target)
                 .meeting(fate)
-                .take_away(run, ours.as_ref());
+                .take_away(worker, ours.as_ref());
             return;
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        take_away(run, &file, None);
+        take_away(worker, &file, None);
         return;
     }
     keep_attributes(run, &file);
@@ -213,13 +213,13 @@ pub(super) fn complete(
 
 /// Secures and closes a file that has had its name from the start.
 fn close_named(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     entry: &Entry<'_>,
     stat: &Stat,
     target: Target,
     moved: Moved,
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     if run.reads_targets() && run.policy.make == Make::Copy {
         entry.report(run, What::NotProved, None, Severity::Warning);
     }
@@ -247,7 +247,7 @@ fn close_named(
             temporary: None,
             fate: Fate::Gone,
         };
-        lost.take_away(run, None);
+        lost.take_away(worker, None);
         return;
     }
     if run.policy.sync == Sync::Files {
@@ -280,15 +280,20 @@ pub(super) struct Complete {
 }
 
 /// Counts a file that is complete and has its name, and links what waits for that.
-pub(super) fn finish(worker: &Worker<'_, '_>, entry: &Entry<'_>, stat: &Stat, complete: Complete) {
-    let run = worker.run;
+pub(super) fn finish(
+    worker: &mut Worker<'_, '_>,
+    entry: &Entry<'_>,
+    stat: &Stat,
+    complete: Complete,
+) {
+    let run = worker.operation;
     let Complete { moved, leads_links, digest } = complete;
     if let Some(digest) = digest {
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
     run.note_copied(stat);
-    Shard::one(&worker.shard.files);
-    if let Some(count) = worker.shard.methods.get(moved.line) {
+    Shard::one(&worker.local.shard.files);
+    if let Some(count) = worker.local.shard.methods.get(moved.line) {
         Shard::one(count);
     }
     if run.tells_moves && run.policy.make == Make::Copy {
@@ -307,7 +312,7 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
     let Some(temporary) = &file.target.temporary else { return Ok(()) };
     let fd = file.target.fd.as_fd();
     let handles =
-        run.cache.of(file.entry.node).map_err(|(_, error)| (What::OpenDirectory, error.errno))?;
+        run.cache.of(file.entry.node).map_err(|error| (What::OpenDirectory, error.errno))?;
     if let Some((directory, name, seen)) =
         temporary.predecessor(handles.target(), file.entry.target)
     {
@@ -320,16 +325,16 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
 }
 
 /// Books what was cached, and says where direct I/O was promised and not possible.
-fn tell_of_cache(worker: &Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
+fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
     if let Some(residency) = &moved.residency {
-        worker.shard.cached.add(residency);
+        worker.local.shard.cached.add(residency);
     }
     if let Some(lost) = moved.not_direct {
         let what = match lost.which {
             Which::Source => What::SourceNotDirect,
             Which::Target => What::TargetNotDirect,
         };
-        file.entry.report(worker.run, what, Some(lost.cause.errno), Severity::Warning);
+        file.entry.report(worker.operation, what, Some(lost.cause.errno), Severity::Warning);
     }
 }
 
@@ -349,8 +354,8 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
     file.entry.lost(run, lost);
 }
 
-fn take_away(run: &Run<'_>, file: &Finished<'_>, ours: Option<&Stat>) {
-    Leftover::of(file.entry, file.stat, &file.target).take_away(run, ours);
+fn take_away(worker: &mut Worker<'_, '_>, file: &Finished<'_>, ours: Option<&Stat>) {
+    Leftover::of(file.entry, file.stat, &file.target).take_away(worker, ours);
 }
 
 /// A target that has not got all its bytes.
@@ -394,11 +399,11 @@ impl<'a> Leftover<'a> {
 
     /// Removes an unfinished file that this run made, and every name that was made of it. With a
     /// description of it only if the name still is that file, for it may be somebody else's by now.
-    pub(super) fn take_away(&self, run: &Run<'_>, ours: Option<&Stat>) {
-        let entry = self.entry;
+    pub(super) fn take_away(&self, worker: &mut Worker<'_, '_>, ours: Option<&Stat>) {
+        let (run, entry) = (worker.operation, self.entry);
         if self.leads_links {
             for waiting in run.links.abandoned(identity(self.stat)) {
-                hardlink::give_up(run, waiting);
+                hardlink::give_up(worker, waiting);
             }
             for other in run.links.failed(identity(self.stat)) {
                 hardlink::unmake(run, &other.node, &other.name);
@@ -414,7 +419,7 @@ impl<'a> Leftover<'a> {
         if !self.made && self.temporary.is_none() {
             return;
         }
-        let removed = run.cache.of(entry.node).map_err(|(_, error)| error).and_then(|handles| {
+        let removed = run.cache.of(entry.node).and_then(|handles| {
             if let Some(temporary) = self.temporary {
                 if let Some(backup) = self.backup {
                     existing::restore(run, handles.target(), entry, backup);

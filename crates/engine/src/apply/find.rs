@@ -10,17 +10,17 @@ use crate::journal::Journal;
 use crate::request::{Borders, Consent, Dereference, Existing, Make, Recursion};
 use crate::run::{Entry, Run};
 use crate::walk::node::identity;
-use crate::walk::reader::Slot;
 use crate::worker::{Task, Worker};
+use haul_tree::Slot;
 
 /// Describes an entry; reports and returns `None` when that fails or it is to be left out.
 pub(super) fn find(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     slot: &Slot,
 ) -> Option<Item> {
-    let run = worker.run;
+    let run = worker.operation;
     if slot.kind == Some(Kind::Regular) && is_wanted_anyway(run, entry) {
         return open_at_once(run, task, entry, slot);
     }

@@ -10,14 +10,13 @@ use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 use super::existing::{self, Done, TargetState};
 use super::{Content, Item, already_done, find};
 use crate::error::What;
+use crate::finish::secure_place;
 use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
 use crate::request::Existing;
 use crate::run::{Entry, Run};
-use crate::schedule::finish::{release, secure_place};
 use crate::walk::node::{Identity, Node};
-use crate::walk::reader::Reader;
-use crate::worker::{Task, TaskKind, Worker};
+use crate::worker::{Task, Worker};
 
 /// The map is split, so that workers in different directories seldom meet.
 const SHARDS: usize = 16;
@@ -57,7 +56,6 @@ struct Group {
 /// An entry that waits for the first name of its file.
 pub(crate) struct Waiting {
     node: Arc<Node>,
-    kind: TaskKind,
     source: CString,
     target: CString,
     item: Item,
@@ -87,13 +85,12 @@ pub(super) struct Coming<'a> {
 
 impl Coming<'_> {
     /// Puts an entry by until the file has its first name.
-    pub(super) fn wait(mut self, task: &Task, entry: &Entry<'_>, item: &mut Item) {
+    pub(super) fn wait(mut self, entry: &Entry<'_>, item: &mut Item) {
         let Some(group) = self.shard.get_mut(&self.id) else { return };
         entry.node.owe();
         let (stat, link, slot) = (item.stat, item.link, item.slot);
         group.waiting.push(Waiting {
             node: Arc::clone(entry.node),
-            kind: task.kind(),
             source: entry.source.to_owned(),
             target: entry.target.to_owned(),
             item: Item { slot, content: Content::Special, stat, link, backup: None, target: None },
@@ -189,42 +186,43 @@ impl LinkMap {
 }
 
 /// Makes an entry that waited another name of its file, which has one now.
-pub(super) fn link_waiting(worker: &Worker<'_, '_>, first: &Name, waiting: Waiting) {
-    let run = worker.run;
-    let Waiting { node, kind, source, target, mut item } = waiting;
+pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: Waiting) {
+    let run = worker.operation;
+    let Waiting { node, source, target, mut item } = waiting;
     let entry = Entry { node: &node, source: &source, target: &target, rest: None };
     match run.cache.of(&node) {
         Ok(handles) => {
-            let task = Task::new(Arc::clone(&node), handles, kind, Reader::default());
+            let task = Task { node: Arc::clone(&node), handles };
             to_first(worker, &task, &entry, &mut item, first);
         }
-        Err((_, error)) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
+        Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
     }
-    release(run, node);
+    worker.release(node);
 }
 
 /// Reports an entry whose file did not come about.
-pub(super) fn give_up(run: &Run<'_>, waiting: Waiting) {
+pub(super) fn give_up(worker: &mut Worker<'_, '_>, waiting: Waiting) {
+    let run = worker.operation;
     let Waiting { node, source, target, .. } = waiting;
     if !run.stopped() {
         let entry = Entry { node: &node, source: &source, target: &target, rest: None };
         entry.fail(run, What::CreateHardLink, None);
     }
-    release(run, node);
+    worker.release(node);
 }
 
 /// Makes an entry another name of a file of the target.
 pub(super) fn to_first(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
     first: &Name,
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let handles = match run.cache.of(&first.node) {
         Ok(handles) => handles,
-        Err((_, error)) => {
+        Err(error) => {
             entry.fail(run, What::CreateHardLink, Some(error.errno));
             return;
         }
@@ -258,7 +256,7 @@ pub(super) fn to_first(
         Ok(()) => {
             let backup = item.backup.as_deref();
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
-            Shard::one(&worker.shard.hard_links);
+            Shard::one(&worker.local.shard.hard_links);
             secure_place(run, entry);
             already_done::note_named(run, task, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
@@ -282,8 +280,8 @@ enum Room {
 
 /// Frees a name that is to become another name of a file that was copied already. What is there
 /// goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
-fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
-    let run = worker.run;
+fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
+    let run = worker.operation;
     let goes = match existing::stand_taken(worker, task, entry, item) {
         TargetState::Free => return Room::Made,
         TargetState::Settled(Done::Skipped) => run.policy.existing == Existing::Older,
@@ -306,8 +304,13 @@ fn make_room(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut
 }
 
 /// Makes the target another name of the source itself (`-l`).
-pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
-    let run = worker.run;
+pub(super) fn to_source(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+) {
+    let run = worker.operation;
     let standing = existing::stand(worker, task, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
@@ -323,7 +326,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
     };
     match made {
         Ok(()) => {
-            Shard::one(&worker.shard.hard_links);
+            Shard::one(&worker.local.shard.hard_links);
             secure_place(run, entry);
             if entry.is_operand() {
                 run.note_operand_name(entry.target, statat(target, entry.target));
@@ -340,11 +343,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
 
 /// Removes a name that this run made and that must not stay.
 pub(crate) fn unmake(run: &Run<'_>, node: &Arc<Node>, name: &CStr) {
-    let removed = run
-        .cache
-        .of(node)
-        .map_err(|(_, error)| error)
-        .and_then(|handles| unlinkat(handles.target(), name));
+    let removed = run.cache.of(node).and_then(|handles| unlinkat(handles.target(), name));
     if let Err(error) = removed
         && error.errno != Errno::NOENT
     {

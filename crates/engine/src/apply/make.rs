@@ -19,7 +19,7 @@ use crate::worker::{Task, Worker};
 
 /// Makes an entry in the target, and leaves open what waits for its bytes.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
-    let run = worker.run;
+    let run = worker.operation;
     if matches!(item.content, Content::Directory) {
         directory::make(worker, task, entry, item);
         return;
@@ -34,7 +34,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         return;
     }
     match run.links.claim(identity(&item.stat)) {
-        Claim::Coming(coming) => coming.wait(task, entry, item),
+        Claim::Coming(coming) => coming.wait(entry, item),
         Claim::Made(first) => hardlink::to_first(worker, task, entry, item, &first),
         Claim::First(claim) => {
             let complete =
@@ -96,7 +96,7 @@ fn make_new(
     item: &mut Item,
     names: Names,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     if already_done::is_finished(worker, task, entry, item, names) {
         return Created::Before;
     }

@@ -32,8 +32,8 @@ use haul_io::block_digests::BlockDigests;
 use haul_sys::fs::Stat;
 
 use crate::run::{Entry, Run};
-use crate::walk::reader::{Names, Slot};
 use crate::worker::{Task, Worker};
+use haul_tree::{Entries, Slot};
 
 /// The source of an entry, once it is found.
 pub(crate) enum Content {
@@ -113,16 +113,16 @@ pub(crate) struct Batch {
 }
 
 /// Handles the entries of a batch.
-pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Arc<Task>, names: &Names, batch: &mut Batch) {
+pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
     let entry = |slot: &Slot| Entry {
         node: &task.node,
-        source: names.source(slot),
+        source: names.name(slot),
         target: names.target(slot),
         rest: names.rest(slot),
     };
     batch.items.clear();
     for slot in &names.slots {
-        if worker.run.stopped() {
+        if worker.operation.stopped() {
             break;
         }
         batch.items.extend(find::find(worker, task, &entry(slot), slot));
@@ -130,7 +130,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Arc<Task>, names: &Names, 
     {
         let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
         for item in &mut batch.items {
-            if worker.run.stopped() {
+            if worker.operation.stopped() {
                 break;
             }
             make::make(worker, task, &entry(&item.slot), item);

@@ -24,7 +24,7 @@ pub(super) fn make_open(
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Created {
-    if worker.run.policy.appears_whole() {
+    if worker.operation.policy.appears_whole() {
         // Whether the name is free would only be found out when all the bytes are there.
         let standing = existing::stand(worker, task, entry, item);
         return make_standing(worker, task, entry, item, standing);
@@ -66,7 +66,7 @@ pub(super) fn make(
     item: &mut Item,
     standing: TargetState,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     if run.policy.make == Make::Copy {
         let Some(source) = find::open_described(run, task, entry, &item.stat) else {
             return Created::No;
@@ -83,7 +83,7 @@ pub(super) fn make(
 }
 
 fn create_or_fail(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
@@ -95,12 +95,12 @@ fn create_or_fail(
 }
 
 fn create(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Result<(), CallError> {
-    let run = worker.run;
+    let run = worker.operation;
     if run.policy.appears_whole() {
         return create_unseen(run, task, entry, item, (Onto::Free, false));
     }
@@ -158,7 +158,7 @@ fn create_unseen(
 
 /// Makes a file that takes the place of the one that is there.
 fn replace(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
@@ -173,26 +173,26 @@ fn replace(
     let onto = seen.map_or(Onto::Overwritten, Onto::Replaced);
     if entry.is_operand() {
         // With --durable the old file has its names until the group is committed.
-        let is_deferred = worker.run.policy.appearance == Appearance::Durable;
+        let is_deferred = worker.operation.policy.appearance == Appearance::Durable;
         if let Some(seen) = seen.as_ref().filter(|_| is_deferred) {
-            worker.run.note_operand_bytes(seen, &item.stat);
+            worker.operation.note_operand_bytes(seen, &item.stat);
         }
-        worker.run.note_operand_name(entry.target, Ok(taken.link));
+        worker.operation.note_operand_name(entry.target, Ok(taken.link));
     }
-    match create_unseen(worker.run, task, entry, item, (onto, leads_elsewhere)) {
+    match create_unseen(worker.operation, task, entry, item, (onto, leads_elsewhere)) {
         Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
 }
 
-fn refused(worker: &Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
+fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
     // A name that ends in a slash can only be a directory; the kernel calls that EISDIR.
     let errno = if error.errno == Errno::ISDIR && entry.target.to_bytes().ends_with(b"/") {
         Errno::NOTDIR
     } else {
         error.errno
     };
-    entry.fail(worker.run, What::CreateFile, Some(errno));
+    entry.fail(worker.operation, What::CreateFile, Some(errno));
     Created::No
 }
 
@@ -205,7 +205,7 @@ fn overwrite(
     item: &mut Item,
     taken: &Taken,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     let is_link = taken.link.kind() == Kind::Symlink;
     let Some(reached) = taken.reached() else {
         return overwrite_dangling(worker, task, entry, item);
@@ -272,12 +272,12 @@ fn overwrite(
 
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).
 fn overwrite_dangling(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let how = OpenHow {
         access: Access::Write,

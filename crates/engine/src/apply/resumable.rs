@@ -25,7 +25,7 @@ use super::{Item, Target};
 use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Verify};
 use crate::run::{Entry, Run};
-use crate::worker::{Task, Worker};
+use crate::worker::{Task, Worker, watch};
 
 /// From this size on it is worth going on with a file: below, copying it again takes a second even
 /// where storage is slow.
@@ -163,7 +163,7 @@ impl Resumable {
     /// behind it. What cannot be read is copied again.
     pub(super) fn go_on(
         &self,
-        worker: &Worker<'_, '_>,
+        worker: &mut Worker<'_, '_>,
         (transfer, target, pair): (&Transfer, BorrowedFd<'_>, &Pair),
     ) -> Result<(), DataError> {
         let earlier =
@@ -174,7 +174,7 @@ impl Resumable {
         let bytes = fstat(target)?.size;
         let unverified =
             Unverified { fd: target, quirk: pair.target, bytes, digests: &self.digests };
-        let kept = match recheck(&unverified, earlier, &worker.watch()) {
+        let kept = match recheck(&unverified, earlier, &watch(worker)) {
             Err(DataError::Stopped) => return Err(DataError::Stopped),
             answer => answer.unwrap_or_default(),
         };

@@ -19,11 +19,10 @@ use haul_sys::fs::{Kind, Stat};
 use super::Target;
 use super::fill::{Finished, complete};
 use super::resumable::Resumable;
-use crate::run::{Entry, Joinable};
-use crate::schedule::finish::release;
-use crate::schedule::pool::Demand;
+use crate::run::Entry;
 use crate::walk::node::Node;
-use crate::worker::{Task, Worker};
+use crate::worker::{Task, Worker, watch};
+use haul_tree::Demand;
 
 /// A large file on its way.
 pub(crate) struct SharedFile {
@@ -86,9 +85,9 @@ pub(super) struct Large<'a> {
 
 /// Starts a large file, offers it to whoever is idle, and works on it; or leaves one that is for a
 /// single worker to somebody who is idle.
-pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<'_>) {
+pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Task, large: Large<'_>) {
     let Large { entry, source, stat, target, pair, sharing } = large;
-    let run = worker.run;
+    let run = worker.operation;
     // The ranges are moved through duplicates, so that completing can own the originals.
     let (duplicate_source, duplicate_target) = match (source.try_clone(), target.fd.try_clone()) {
         (Ok(source), Ok(target)) => (source, target),
@@ -106,8 +105,8 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         digests: target.digests.as_deref(),
     };
     let transfer = Transfer::new(&job, sharing);
-    let watch = worker.watch();
-    let prepared = transfer.prepare(&job, &mut worker.kit, watch).and_then(|()| {
+    let watch = watch(worker);
+    let prepared = transfer.prepare(&job, &mut worker.local.kit, watch).and_then(|()| {
         let Some(partial) = &target.partial else { return Ok(()) };
         partial.go_on(worker, (&transfer, target.fd.as_fd(), &pair))
     });
@@ -143,14 +142,13 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Arc<Task>, large: Large<
         workers: AtomicUsize::new(0),
     });
     let is_wanted = !file.transfer.is_over();
-    let started = is_wanted && run.pool.demand() == Demand::Unstarted && worker.start();
-    let offer = Joinable::File(Arc::clone(&file));
-    if sharing == Sharing::Sole && run.pool.assign(&offer, usize::from(started)) {
+    let started = is_wanted && worker.demand() == Demand::Unstarted && worker.start();
+    if sharing == Sharing::Sole && worker.assign(&file, usize::from(started)) {
         return;
     }
     file.join();
     if sharing == Sharing::Several && is_wanted {
-        run.pool.offer(&offer);
+        worker.offer(&file);
     }
     work(worker, &file);
 }
@@ -164,24 +162,24 @@ fn looking_at(target: &Target) -> Option<Arc<BlockDigests>> {
 
 /// Draws ranges until there are none; the last worker out completes the file.
 pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
-    let run = worker.run;
+    let run = worker.operation;
     let job = file.job(&run.policy.data);
-    let watch = worker.watch();
-    worker.watch_out(file.pair.is_remote());
-    let mut kit = std::mem::take(&mut worker.kit);
+    let watch = watch(worker);
+    worker.watch_for_waiting(file.pair.is_remote());
+    let mut kit = std::mem::take(&mut worker.local.kit);
     file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
         if !file.is_full() {
-            worker.company_for_ranges();
+            worker.start_for_ranges();
         }
         let Some(partial) = &file.partial else { return Ok(()) };
         partial.advance(run, file.target.as_fd(), bytes)
     });
-    worker.kit = kit;
-    run.pool.withdraw(&Joinable::File(Arc::clone(file)));
+    worker.local.kit = kit;
+    worker.withdraw(file);
     if file.workers.fetch_sub(1, Ordering::AcqRel) != 1 {
         return;
     }
-    let moved = file.transfer.finish(&job, &mut worker.kit, watch);
+    let moved = file.transfer.finish(&job, &mut worker.local.kit, watch);
     let rest = file.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(Rest { target, source, inherits, new_owner }) = rest {
         let entry = Entry {
@@ -196,5 +194,5 @@ pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
             moved,
         );
     }
-    release(run, Arc::clone(&file.node));
+    worker.release(Arc::clone(&file.node));
 }

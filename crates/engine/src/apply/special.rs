@@ -8,20 +8,20 @@ use super::Item;
 use super::existing::{self, TargetState};
 use super::make::{Created, keep_by_name};
 use crate::error::What;
+use crate::finish::secure_place;
 use crate::monitor::Shard;
 use crate::run::Entry;
-use crate::schedule::finish::secure_place;
 use crate::worker::{Task, Worker};
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &Item,
     standing: &TargetState,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     let kind = item.stat.kind();
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let rdev = match kind {
@@ -43,7 +43,7 @@ pub(super) fn make(
         entry.fail(run, what, Some(error.errno));
         return Created::No;
     }
-    Shard::one(&worker.shard.specials);
+    Shard::one(&worker.local.shard.specials);
     secure_place(run, entry);
     if entry.is_operand() {
         run.note_operand_name(entry.target, statat(directory, entry.target));

@@ -8,20 +8,20 @@ use super::Item;
 use super::existing::{self, TargetState};
 use super::make::{Created, keep_by_name};
 use crate::error::What;
+use crate::finish::secure_place;
 use crate::monitor::{Outcome, Shard};
 use crate::run::Entry;
-use crate::schedule::finish::secure_place;
 use crate::worker::{Task, Worker};
 
 /// Makes a symbolic link with the text of the source's.
 pub(super) fn make(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &Item,
     standing: &TargetState,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     let text = match readlinkat(task.handles.source(), entry.source) {
         Ok(text) => text,
         Err(error) => {
@@ -33,13 +33,13 @@ pub(super) fn make(
 }
 
 fn make_link(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     (text, item): (&CStr, &Item),
     standing: &TargetState,
 ) -> Created {
-    let run = worker.run;
+    let run = worker.operation;
     let directory = task.handles.target();
     let make = |name: &CStr| {
         symlinkat(text, directory, name)?;
@@ -52,7 +52,7 @@ fn make_link(
     };
     match made {
         Ok(()) => {
-            Shard::one(&worker.shard.symlinks);
+            Shard::one(&worker.local.shard.symlinks);
             secure_place(run, entry);
             if entry.is_operand() {
                 let made = statat(task.handles.target(), entry.target);
@@ -61,15 +61,20 @@ fn make_link(
             Created::Yes
         }
         Err(error) => {
-            entry.fail(worker.run, What::CreateSymlink, Some(error.errno));
+            entry.fail(worker.operation, What::CreateSymlink, Some(error.errno));
             Created::No
         }
     }
 }
 
 /// Makes the target a symbolic link to the source (`-s`).
-pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
-    let run = worker.run;
+pub(super) fn to_source(
+    worker: &mut Worker<'_, '_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    item: &mut Item,
+) {
+    let run = worker.operation;
     let path = entry.source_path();
     // A relative text would be read from where the link is, not from here.
     if !path.starts_with(b"/") && !is_here(entry) {
@@ -90,7 +95,7 @@ pub(super) fn to_source(worker: &Worker<'_, '_>, task: &Task, entry: &Entry<'_>,
         _ => symlinkat(&text, target, entry.target),
     };
     let Err(error) = made else {
-        Shard::one(&worker.shard.symlinks);
+        Shard::one(&worker.local.shard.symlinks);
         secure_place(run, entry);
         if entry.is_operand() {
             run.note_operand_name(entry.target, statat(target, entry.target));

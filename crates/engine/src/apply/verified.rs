@@ -14,7 +14,7 @@ use super::commit_group::Held;
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
 use crate::run::Run;
-use crate::worker::Worker;
+use crate::worker::{Worker, watch};
 
 /// How often a file is repaired. What differs a third time is no accident of one transfer, but a
 /// device or memory that does not keep what it is given.
@@ -26,8 +26,8 @@ const MOST_READERS: usize = 4;
 
 /// Compares a file with what was read of its source, and repairs it where that is wanted; whatever
 /// speaks against it is reported. Its bytes are written back already.
-pub(super) fn is_proved(worker: &Worker<'_, '_>, held: &mut Held) -> bool {
-    let run = worker.run;
+pub(super) fn is_proved(worker: &mut Worker<'_, '_>, held: &mut Held) -> bool {
+    let run = worker.operation;
     let Some(digests) = held.target.digests.clone() else { return true };
     let mut rounds = 0;
     loop {
@@ -81,29 +81,29 @@ fn unverified<'a>(held: &'a Held, digests: &'a BlockDigests) -> Unverified<'a> {
 }
 
 fn look(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     held: &Held,
     digests: &BlockDigests,
 ) -> Result<Verification, DataError> {
-    let run = worker.run;
+    let run = worker.operation;
     let whole = if run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell) {
         Whole::Taken
     } else {
         Whole::Left { readers: run.budget.workers.min(MOST_READERS) }
     };
-    verify(&unverified(held, digests), whole, &worker.watch())
+    verify(&unverified(held, digests), whole, &watch(worker))
 }
 
 /// Copies what differs again. The error of an earlier flush was the end of the file, so what is
 /// flushed here was never refused before.
 fn mend(
-    worker: &Worker<'_, '_>,
+    worker: &mut Worker<'_, '_>,
     held: &Held,
     digests: &BlockDigests,
     verification: &Verification,
 ) -> Result<(), DataError> {
     let Some(source) = &held.source else { return Ok(()) };
-    repair(source.as_fd(), &unverified(held, digests), &verification.differing, &worker.watch())?;
+    repair(source.as_fd(), &unverified(held, digests), &verification.differing, &watch(worker))?;
     fsync(&held.target.fd)?;
     Ok(())
 }

@@ -5,112 +5,247 @@
 //! did, only its bytes can say, for after a power cut a file may have its size and hold nothing.
 
 use std::ffi::{CStr, CString};
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::fs::{
-    CWD, DirectoryBuffer, Follow, Kind, OpenHow, Stat, fchmod, for_each_entry, open_directory,
-    openat, statat, unlinkat,
+    CWD, Follow, Kind, OpenHow, Stat, fchmod, fstat, open_directory, openat, statat, unlinkat,
+};
+use haul_sys::{Call, CallError, Errno, Result};
+use haul_tree::{
+    Batch, Chunk, Identity, Node, Nothing, OpenDirectories, Operation, Reader, Task, Worker,
+    Workers, walk,
 };
 
 use super::approval::{COMPARED_BYTES, same_bytes};
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
+use crate::walk::node::identity;
 use crate::walk::path::join;
 
-/// The deepest directory that is looked into: each level holds two descriptors. What lies deeper is
-/// copied again.
-const DEPTH: usize = 64;
+/// Directories that are kept open; each has two descriptors.
+const DIRECTORIES: usize = 32;
 
 /// A directory of the source and what there is of its copy.
-struct Level {
+struct Directory {
+    name: CString,
+    source: Identity,
+    copy: Identity,
+}
+
+/// Both, open.
+struct Handle {
     source: OwnedFd,
     copy: OwnedFd,
-    /// The path of the copy below the waiting name.
-    path: Vec<u8>,
-    /// Directories that are still to be looked into.
-    left: Vec<CString>,
+}
+
+impl Handle {
+    fn open(parent: &Handle, name: &CStr) -> Result<Handle> {
+        let source = open_directory(&parent.source, name, Follow::No)?;
+        Ok(Handle { source, copy: open_directory(&parent.copy, name, Follow::No)? })
+    }
+}
+
+impl Directory {
+    fn of(name: &CStr, handle: &Handle) -> Result<Directory> {
+        let (source, copy) = (fstat(&handle.source)?, fstat(&handle.copy)?);
+        Ok(Directory { name: name.to_owned(), source: identity(&source), copy: identity(&copy) })
+    }
+
+    fn verified(&self, handle: Handle) -> Result<Handle> {
+        let now = Directory::of(&self.name, &handle)?;
+        if (now.source, now.copy) == (self.source, self.copy) {
+            Ok(handle)
+        } else {
+            Err(CallError::new(Call::Openat, Errno::STALE))
+        }
+    }
+}
+
+impl haul_tree::Directory for Directory {
+    type Handle = Handle;
+
+    fn entries(handle: &Handle) -> BorrowedFd<'_> {
+        handle.copy.as_fd()
+    }
+
+    fn reopen(&self, parent: &Handle) -> Result<Handle> {
+        self.verified(Handle::open(parent, &self.name)?)
+    }
+
+    fn reopen_from(&self, child: &Handle) -> Result<Handle> {
+        self.verified(Handle::open(child, c"..")?)
+    }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 /// Looks through an unfinished copy, and removes the files in it that are not certainly right.
-/// Returns paths below it of directories that have to go as a whole.
+/// Returns paths below it of directories that have to be removed as a whole.
 pub(super) fn adopt(
     source: &CStr,
     (directory, waiting): (BorrowedFd<'_>, &CStr),
     (privileged, copied): (bool, &CopiedEntries),
     stop: &AtomicBool,
-) -> haul_sys::Result<Vec<Vec<u8>>> {
-    let mut adoption = Adoption {
-        doomed: Vec::new(),
+) -> Result<Vec<Vec<u8>>> {
+    let handle = Handle {
+        source: open_directory(CWD, source, Follow::No)?,
+        copy: open_directory(directory, waiting, Follow::No)?,
+    };
+    // Complete directories have their final modes, which may let others in.
+    fchmod(&handle.copy, 0o700)?;
+    let adoption = Adoption {
+        directories: OpenDirectories::new(DIRECTORIES),
+        doomed: Mutex::default(),
+        failed: Mutex::default(),
         privileged,
         copied,
-        names: DirectoryBuffer::new(64 << 10),
-        bytes: [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]],
+        stop,
     };
-    let source = open_directory(CWD, source, Follow::No)?;
-    let copy = open_directory(directory, waiting, Follow::No)?;
-    let mut levels = vec![adoption.enter(source, copy, Vec::new())?];
-    while let Some(level) = levels.last_mut() {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let Some(name) = level.left.pop() else {
-            levels.pop();
-            continue;
-        };
-        let path = join(&[&level.path, name.to_bytes()]);
-        let opened = open_directory(&level.source, &name, Follow::No)
-            .and_then(|source| Ok((source, open_directory(&level.copy, &name, Follow::No)?)));
-        match opened {
-            Ok((source, copy)) if levels.len() < DEPTH => {
-                levels.push(adoption.enter(source, copy, path)?);
-            }
-            _ => adoption.doomed.push(path),
-        }
+    let top = Arc::new(Node::new(None, Directory::of(c"", &handle)?));
+    let handle = adoption.directories.adopt(handle);
+    adoption.directories.keep(&top, &handle);
+    walk(&adoption, Workers::ONE, Task::new(top, Reader::new(), 1).holding(handle), |_| ());
+    match adoption.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(adoption.doomed.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
-    Ok(adoption.doomed)
 }
 
+/// Adopting as an operation on a tree.
 struct Adoption<'a> {
-    doomed: Vec<Vec<u8>>,
+    directories: OpenDirectories<Directory>,
+    doomed: Mutex<Vec<Vec<u8>>>,
+    /// The first error of the copy's side, which ends the adoption.
+    failed: Mutex<Option<CallError>>,
     privileged: bool,
-    /// Where what stays is noted as copied.
+    /// Where what stays is recorded as copied.
     copied: &'a CopiedEntries,
-    names: DirectoryBuffer,
+    stop: &'a AtomicBool,
+}
+
+/// Memory to compare files with.
+struct Local {
     bytes: [Vec<u8>; 2],
 }
 
-impl Adoption<'_> {
-    fn enter(&mut self, source: OwnedFd, copy: OwnedFd, path: Vec<u8>) -> haul_sys::Result<Level> {
-        // Complete directories have their final modes, which may let others in.
-        fchmod(&copy, 0o700)?;
-        let mut names = Vec::new();
-        while for_each_entry(&copy, &mut self.names, |entry| {
-            names.push(entry.name.to_owned());
-            ControlFlow::Continue(())
-        })? {}
-        let mut left = Vec::new();
-        for name in names {
-            let there = statat(&copy, &name)?;
-            if there.kind() == Kind::Directory {
-                left.push(name);
-            } else if !self.is_right(source.as_fd(), copy.as_fd(), (&name, &there)) {
-                unlinkat(&copy, &name)?;
+/// A directory of the copy.
+struct Found {
+    parent: Arc<Node<Directory>>,
+    name: CString,
+}
+
+impl Operation for Adoption<'_> {
+    type Directory = Directory;
+    type Found = Found;
+    type Shared = Nothing;
+    type Local = Local;
+
+    fn local(&self, _: usize) -> Local {
+        Local { bytes: [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]] }
+    }
+
+    fn directories(&self) -> &OpenDirectories<Directory> {
+        &self.directories
+    }
+
+    fn is_stopped(&self) -> bool {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stop.load(Ordering::Relaxed) || failed.is_some()
+    }
+
+    fn chunk(&self, _: &Node<Directory>) -> Chunk {
+        // Names are removed while the directory is open, and some file systems then lose their place.
+        Chunk { bytes: usize::MAX, ..Chunk::BUFFER }
+    }
+
+    fn enter(worker: &mut Worker<'_, Self>, found: Found) -> Option<Arc<Task<Directory>>> {
+        let adoption = worker.operation;
+        let Found { parent, name } = found;
+        if !adoption.is_stopped() {
+            match adoption.open(&parent, &name) {
+                Ok(task) => return Some(Arc::new(task)),
+                // The source has no such directory, or it cannot be read: the copy of it is removed.
+                Err(_) => adoption.doom(&parent, &name),
             }
         }
-        Ok(Level { source, copy, path, left })
+        worker.release_child(parent);
+        None
+    }
+
+    fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Directory>) {
+        let adoption = worker.operation;
+        let Batch { task, handle, entries } = batch;
+        for slot in &entries.slots {
+            if adoption.is_stopped() {
+                return;
+            }
+            let name = entries.name(slot);
+            match adoption.judge(&mut worker.local, handle, name) {
+                Ok(Kind::Directory) => {
+                    task.node.owe();
+                    let parent = Arc::clone(&task.node);
+                    worker.push(Found { parent, name: name.to_owned() });
+                }
+                Ok(_) => {}
+                Err(error) => adoption.fail(error),
+            }
+        }
+    }
+
+    fn reopen_failed(&self, _: &Node<Directory>, error: CallError) {
+        self.fail(error);
+    }
+
+    fn read_failed(&self, _: &Node<Directory>, error: CallError) {
+        self.fail(error);
+    }
+}
+
+impl Adoption<'_> {
+    fn fail(&self, error: CallError) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(error);
+    }
+
+    fn doom(&self, parent: &Node<Directory>, name: &CStr) {
+        let mut names = vec![name.to_bytes()];
+        let mut at = Some(parent);
+        while let Some(node) = at {
+            names.push(node.name.to_bytes());
+            at = node.parent.as_deref();
+        }
+        names.reverse();
+        self.doomed.lock().unwrap_or_else(PoisonError::into_inner).push(join(&names));
+    }
+
+    fn open(&self, parent: &Arc<Node<Directory>>, name: &CStr) -> Result<Task<Directory>> {
+        let above = self.directories.of(parent)?;
+        let handle = self.directories.with_descriptors(|| Handle::open(&above, name))?;
+        fchmod(&handle.copy, 0o700)?;
+        let node = Arc::new(Node::new(Some(Arc::clone(parent)), Directory::of(name, &handle)?));
+        let handle = self.directories.adopt(handle);
+        self.directories.keep(&node, &handle);
+        Ok(Task::new(node, Reader::new(), 1).holding(handle))
+    }
+
+    /// Removes an entry of the copy unless it is a directory or certainly right; returns its kind.
+    fn judge(&self, local: &mut Local, handle: &Handle, name: &CStr) -> Result<Kind> {
+        let there = statat(&handle.copy, name)?;
+        let kind = there.kind();
+        if kind != Kind::Directory && !self.is_right(local, handle, (name, &there)) {
+            unlinkat(&handle.copy, name)?;
+        }
+        Ok(kind)
     }
 
     /// Tells whether a file is a complete copy. One with several names is copied again, for the others
     /// have to find it.
-    fn is_right(
-        &mut self,
-        source: BorrowedFd<'_>,
-        copy: BorrowedFd<'_>,
-        (name, there): (&CStr, &Stat),
-    ) -> bool {
-        let Ok(stat) = statat(source, name) else { return false };
+    fn is_right(&self, local: &mut Local, handle: &Handle, (name, there): (&CStr, &Stat)) -> bool {
+        let Ok(stat) = statat(&handle.source, name) else { return false };
         let both_plain = stat.kind() == Kind::Regular
             && there.kind() == Kind::Regular
             && (stat.nlink, there.nlink) == (1, 1);
@@ -120,23 +255,18 @@ impl Adoption<'_> {
             && stat.mtime == there.mtime
             && stat.permissions() == there.permissions()
             && (!self.privileged || owner(&stat) == owner(there))
-            && self.has_same_bytes(source, copy, name).unwrap_or(false);
+            && has_same_bytes(local, handle, name).unwrap_or(false);
         if is_right {
             self.copied.insert(&stat);
         }
         is_right
     }
+}
 
-    fn has_same_bytes(
-        &mut self,
-        source: BorrowedFd<'_>,
-        copy: BorrowedFd<'_>,
-        name: &CStr,
-    ) -> haul_sys::Result<bool> {
-        let source = openat(source, name, OpenHow::READ)?;
-        let copy = openat(copy, name, OpenHow::READ)?;
-        // An attribute may have failed, or been set since.
-        Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
-            && same_bytes(&source, &copy, &mut self.bytes)?)
-    }
+fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr) -> Result<bool> {
+    let source = openat(&handle.source, name, OpenHow::READ)?;
+    let copy = openat(&handle.copy, name, OpenHow::READ)?;
+    // An attribute may have failed, or been set since.
+    Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
+        && same_bytes(&source, &copy, &mut local.bytes)?)
 }

@@ -35,8 +35,8 @@ use crate::request::{
     Parents, Policy, Preserve, Recursion, Specials, Sync, TargetLinks,
 };
 use crate::walk::path::join;
-use crate::walk::peek::is_empty;
-use crate::walk::reader::Operand;
+use haul_tree::Operand;
+use haul_tree::is_empty;
 
 /// Bytes of files that are copied before they are committed: as long as a disk takes to write this
 /// much, half a second and more, the wait for its journal does not matter.

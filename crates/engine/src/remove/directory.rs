@@ -7,18 +7,16 @@ use std::sync::Arc;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
 
-use super::finish::release_child;
-use super::handles::Handle;
 use super::monitor::What;
-use super::node::{Node, Place};
+use super::node::{Handle, Node, Place, RemoveDirectory, keep};
 use super::operand::inside;
 use super::prompt::{self, Inside, Stage};
-use super::reader::{End, Reader};
 use super::request::{Approval, Mode};
 use super::worker::{Enter, Task, Worker};
 use super::{entry, guards};
 use crate::monitor::Shard;
-use crate::walk::node::{Identity, identity};
+use crate::walk::node::identity;
+use haul_tree::{Identity, Reader};
 
 /// Whether a directory may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,7 @@ pub(super) fn may(
     directory: BorrowedFd<'_>,
     (name, stat, stage): (&CStr, &Stat, Stage),
 ) -> Result<Leave, Errno> {
-    let policy = worker.run.policy;
+    let policy = worker.operation.policy;
     if !prompt::looks(policy) {
         return Ok(Leave::Given);
     }
@@ -57,9 +55,9 @@ pub(super) fn may(
     }
 }
 
-/// Opens a directory and works on its entries.
-pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
-    let run = worker.run;
+/// Opens a directory, and returns its task.
+pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Task>> {
+    let run = worker.operation;
     let parent = Arc::clone(&enter.parent);
     if !run.stopped() {
         let begun = match run.cache.of(&parent) {
@@ -69,18 +67,19 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) {
                 None
             }
         };
-        // The parent is not held any longer: its end may come in here, and the kernel walks
-        // through every removed directory below one that somebody holds, at every removal above.
-        if let Some(task) = begun {
-            return worker.run_task(&task, End::Front);
+        // The parent's descriptor is not kept from here on: the kernel walks through every removed
+        // directory below one that is held, at every removal above.
+        if begun.is_some() {
+            return begun;
         }
     }
-    release_child(worker, parent);
+    worker.release_child(parent);
+    None
 }
 
 /// Returns the directory's task, unless it is settled already.
 fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Option<Arc<Task>> {
-    let run = worker.run;
+    let run = worker.operation;
     let (parent, name) = (&enter.parent, &enter.name);
     if prompt::looks(run.policy) && !ask(worker, parent, directory, name) {
         return None;
@@ -101,17 +100,18 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
             return None;
         }
     };
-    let top = if parent.lists_operands() { place } else { parent.top };
+    let top = if parent.is_root() { place } else { parent.top };
     if let Some((what, errno)) = refusal(worker, &enter, id, (top, place)) {
         run.fail(parent, name, what, errno);
         return None;
     }
     let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
-    let handle = run.cache.handle(fd);
-    let node = Arc::new(Node::new(enter.parent, enter.name, id, (top, delete_profile)));
+    let handle = run.cache.adopt(Handle { fd: Some(fd) });
+    let directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
+    let node = Arc::new(Node::new(Some(enter.parent), directory));
     run.cache.keep(&node, &handle);
-    let reader = Reader::new(&handle);
-    Some(Arc::new(Task::new(node, reader)))
+    let room = node.room();
+    Some(Arc::new(Task::new(node, Reader::new(), room)))
 }
 
 /// Tries the guards that need the directory to be open: whatever its name led to a moment ago, this
@@ -122,7 +122,7 @@ fn refusal(
     id: Identity,
     (top, place): (Place, Place),
 ) -> Option<(What, Option<Errno>)> {
-    let run = worker.run;
+    let run = worker.operation;
     if run.root == Some(id) {
         return Some((What::Root, None));
     }
@@ -135,7 +135,7 @@ fn refusal(
 /// Asks whether a directory may be looked into; one that is empty goes at once. Tells whether it is
 /// to be entered.
 fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name: &CStr) -> bool {
-    let run = worker.run;
+    let run = worker.operation;
     let stat = match statat(directory, name) {
         Ok(stat) => stat,
         Err(error) => {
@@ -151,8 +151,8 @@ fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name
         }
         Ok(Leave::Asked(_)) => true,
         Ok(Leave::Declined) => {
-            parent.keep();
-            Shard::one(&worker.shard.skipped);
+            keep(parent);
+            Shard::one(&worker.local.shard.skipped);
             false
         }
         Err(errno) => {
@@ -170,7 +170,7 @@ fn closed(
     directory: &Handle,
     (name, errno): (&CStr, Errno),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     if run.policy.approval == Approval::Each {
         // What cannot be looked into cannot be compared with its copy, so it is not removed unseen.
         return run.fail(parent, name, What::Remove, Some(errno));
@@ -190,15 +190,15 @@ pub(super) fn may_go(
     directory: &Handle,
     name: &CStr,
 ) -> Result<bool, Errno> {
-    if !prompt::looks(worker.run.policy) {
+    if !prompt::looks(worker.operation.policy) {
         return Ok(true);
     }
     let stat = statat(directory, name).map_err(|error| error.errno)?;
     match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove))? {
         Leave::Given | Leave::Asked(_) => Ok(true),
         Leave::Declined => {
-            parent.keep();
-            Shard::one(&worker.shard.skipped);
+            keep(parent);
+            Shard::one(&worker.local.shard.skipped);
             Ok(false)
         }
     }
@@ -212,14 +212,14 @@ pub(super) fn excise(
     directory: &Handle,
     (name, earlier): (&CStr, Option<Errno>),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let answer = match run.policy.mode {
         Mode::Pretend => Ok(()),
         Mode::Remove => rmdirat(directory, name),
     };
     match (answer, earlier) {
         (Ok(()), _) => {
-            Shard::one(&worker.shard.directories);
+            Shard::one(&worker.local.shard.directories);
             run.tell(parent, name, Kind::Directory);
         }
         (Err(error), Some(earlier))

@@ -10,25 +10,23 @@ use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, sta
 
 use super::gentle;
 use super::monitor::What;
-use super::node::Node;
+use super::node::{Handle, Node};
 use super::prompt::{self, Consent};
-use super::reader::Names;
 use super::request::{Approval, Ask, Mode, Policy, Protection};
 use super::run::Run;
-use super::worker::{Enter, Job, Worker};
+use super::worker::{Enter, Worker};
 use crate::monitor::Shard;
-use crate::walk::node::Identity;
+use haul_tree::Entries;
+use haul_tree::Identity;
 
 /// Removes a batch of entries; directories among them go onto the stack.
-pub(super) fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, names: &Names) {
-    let run = worker.run;
-    let directory = match run.cache.of(node) {
-        Ok(directory) => directory,
-        Err(error) => {
-            node.keep();
-            return run.report(What::Remove, node.path(), Some(error.errno));
-        }
-    };
+pub(super) fn remove(
+    worker: &mut Worker<'_, '_>,
+    node: &Arc<Node>,
+    directory: &Handle,
+    names: &Entries,
+) {
+    let run = worker.operation;
     for slot in &names.slots {
         if run.stopped() {
             return;
@@ -51,7 +49,7 @@ pub(super) fn later(
 ) {
     parent.owe();
     let enter = Enter { parent: Arc::clone(parent), name: name.to_owned(), expected };
-    worker.stack.push(Job::Enter(enter));
+    worker.push(enter);
 }
 
 fn one(
@@ -60,7 +58,7 @@ fn one(
     directory: BorrowedFd<'_>,
     (name, kind): (&CStr, Option<Kind>),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let gentle = run.throttle.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
     let approval = run.policy.approval == Approval::Each;
@@ -83,7 +81,7 @@ pub(super) fn excise(
     directory: BorrowedFd<'_>,
     (name, kind, stat): (&CStr, Option<Kind>, Option<Stat>),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     let approves_each = run.policy.approval == Approval::Each;
     if let Some(stat) = &stat
         && prompt::looks(run.policy)
@@ -101,7 +99,7 @@ pub(super) fn excise(
         match consent {
             Ok(true) => {}
             // GNU rm does not count what was declined as kept: it goes on to ask for the directory.
-            Ok(false) => return Shard::one(&worker.shard.skipped),
+            Ok(false) => return Shard::one(&worker.local.shard.skipped),
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
     }
@@ -124,17 +122,17 @@ pub(super) fn excise(
     match answer {
         Ok(()) => {
             Shard::one(match kind {
-                Kind::Regular | Kind::Unknown => &worker.shard.files,
-                Kind::Symlink => &worker.shard.symlinks,
-                Kind::Directory => &worker.shard.directories,
+                Kind::Regular | Kind::Unknown => &worker.local.shard.files,
+                Kind::Symlink => &worker.local.shard.symlinks,
+                Kind::Directory => &worker.local.shard.directories,
                 Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {
-                    &worker.shard.specials
+                    &worker.local.shard.specials
                 }
             });
             run.tell(node, name, kind);
         }
         // It has become a directory, or the file system told the wrong kind.
-        Err(error) if error.errno == Errno::ISDIR && !node.lists_operands() => {
+        Err(error) if error.errno == Errno::ISDIR && !node.is_root() => {
             later(worker, node, name, None);
         }
         Err(error) => unremovable(worker, node, directory, (name, error.errno)),
@@ -170,8 +168,8 @@ pub(super) fn consent(
         Consent::Given => Ok(true),
         Consent::Refused(errno) => Err(errno),
         // Who only pretends, asks nobody.
-        Consent::Ask(_) if worker.run.policy.mode == Mode::Pretend => Ok(true),
-        Consent::Ask(reason) => Ok(worker.run.ask(node, name, reason, protection)),
+        Consent::Ask(_) if worker.operation.policy.mode == Mode::Pretend => Ok(true),
+        Consent::Ask(reason) => Ok(worker.operation.ask(node, name, reason, protection)),
     }
 }
 
@@ -199,7 +197,7 @@ pub(super) fn unremovable(
     directory: BorrowedFd<'_>,
     (name, errno): (&CStr, Errno),
 ) {
-    let run = worker.run;
+    let run = worker.operation;
     // A read-only file system refuses before it looks whether there is such a name.
     let missing = errno == Errno::ROFS
         && statat(directory, name).is_err_and(|error| error.errno == Errno::NOENT);

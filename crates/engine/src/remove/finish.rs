@@ -1,7 +1,4 @@
-//! The counted parent chain: when a directory's last child is done, the directory goes.
-//!
-//! No barrier between phases and nothing in `Drop`: whoever does the last piece of work in a
-//! directory removes it, and then has done a piece of the parent's work.
+//! The end of a directory: when everything in it is done, the directory is removed.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -10,16 +7,15 @@ use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, rmdirat, statat};
+use haul_tree::{Finish, Reader};
 
 use super::directory::may_go;
 use super::entry::unremovable;
 use super::monitor::What;
 use super::node::Node;
 use super::prompt;
-use super::reader::Reader;
 use super::request::{Approval, Mode, Policy};
-use super::run::Operands;
-use super::worker::{Job, Task, Worker};
+use super::worker::Worker;
 use crate::monitor::Shard;
 use crate::walk::node::identity;
 
@@ -28,70 +24,38 @@ use crate::walk::node::identity;
 /// writers that never rest there is no end, so there has to be one.
 const PASSES: u32 = 16;
 
-/// Signs off an entry of a directory that never became a node.
-pub(super) fn release_child(worker: &mut Worker<'_, '_>, parent: Arc<Node>) {
-    go_on_with_list(worker, &parent);
-    release(worker, parent);
-}
-
-/// Signs off one piece of work of a directory, and removes every directory that this completes.
-pub(super) fn release(worker: &mut Worker<'_, '_>, node: Arc<Node>) {
-    let mut node = node;
-    loop {
-        if node.pending.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        let Some(parent) = node.parent.clone() else { return };
-        if !worker.run.stopped() && finish(worker, &node, &parent) == Finished::NotYet {
-            return;
-        }
-        worker.run.cache.forget(&node);
-        go_on_with_list(worker, &parent);
-        node = parent;
+/// Removes a directory of which everything is done; one that is not empty is read again.
+pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
+    match &node.parent {
+        Some(parent) if !worker.operation.stopped() => remove(worker, node, parent),
+        _ => Finish::Done,
     }
 }
 
-/// Where operands come one after another, the end of one is the beginning of the next.
-fn go_on_with_list(worker: &mut Worker<'_, '_>, parent: &Node) {
-    if parent.lists_operands()
-        && worker.run.operands == Operands::OneByOne
-        && let Some(list) = worker.run.list.get()
-    {
-        worker.stack.push(Job::Resume(Arc::clone(list)));
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finished {
-    Done,
-    /// It was not empty, and is read again.
-    NotYet,
-}
-
-fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> Finished {
-    let run = worker.run;
+fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> Finish {
+    let run = worker.operation;
     if node.is_kept() {
-        return Finished::Done;
+        return Finish::Done;
     }
     let name = &*node.name;
     let directory = match run.cache.of_parent(node, parent) {
         Ok(directory) => directory,
         Err(error) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
-            return Finished::Done;
+            return Finish::Done;
         }
     };
     match may_go(worker, parent, &directory, name) {
         Ok(true) => {}
-        Ok(false) => return Finished::Done,
+        Ok(false) => return Finish::Done,
         Err(errno) => {
             unremovable(worker, parent, directory.as_fd(), (name, errno));
-            return Finished::Done;
+            return Finish::Done;
         }
     }
     if run.policy.approval == Approval::Each && !is_still(&directory, name, node) {
         run.fail(parent, name, What::Changed, None);
-        return Finished::Done;
+        return Finish::Done;
     }
     let answer = match run.policy.mode {
         Mode::Pretend => Ok(()),
@@ -100,20 +64,18 @@ fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
     match answer {
         Ok(()) => {
             parent.progress.store(true, Ordering::Relaxed);
-            Shard::one(&worker.shard.directories);
+            Shard::one(&worker.local.shard.directories);
             run.tell(parent, name, Kind::Directory);
         }
         Err(error)
             if matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST)
                 && is_worth_reading(run.policy, node) =>
         {
-            node.pending.store(1, Ordering::Relaxed);
-            worker.stack.push(Job::Resume(Arc::new(Task::new(Arc::clone(node), Reader::again()))));
-            return Finished::NotYet;
+            return Finish::Again(Reader::again());
         }
         Err(error) => unremovable(worker, parent, directory.as_fd(), (name, error.errno)),
     }
-    Finished::Done
+    Finish::Done
 }
 
 /// Returns whether a name still is the directory that was emptied.

@@ -10,8 +10,9 @@ use super::monitor::What;
 use super::node::Place;
 use super::request::{Guard, Policy};
 use crate::request::{Borders, Recursion};
-use crate::walk::node::{Identity, identity};
+use crate::walk::node::identity;
 use crate::walk::path::split;
+use haul_tree::Identity;
 
 /// Returns the root directory's identity where it is guarded: whatever is the same directory is
 /// not removed, be it called `/`, `/data/..`, or a bind mount deep inside a tree.

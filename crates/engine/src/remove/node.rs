@@ -1,12 +1,16 @@
-//! A directory that is being removed: its place in the tree, and what its children still owe it.
+//! A directory that is being removed: what the removal keeps for it, and its descriptor.
 
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use haul_io::quirk::Latency;
+use haul_sys::fs::{CWD, Follow, fstat, open_directory};
+use haul_sys::{Call, CallError, Errno, Result};
+use haul_tree::{Directory, Identity};
 
 use super::delete_profile::DeleteProfile;
-use super::handles::Handle;
-use crate::walk::node::Identity;
+use crate::walk::node::identity;
 
 /// Where a directory is: its device and, where that was asked for, its mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,122 +19,139 @@ pub(super) struct Place {
     pub(super) mount: Option<u64>,
 }
 
-/// One directory. The first one of a run stands for the list of operands: it has no parent, its
-/// children are what the person named, and it is never removed itself.
-pub(super) struct Node {
-    pub(super) parent: Option<Arc<Node>>,
+/// A directory of the walk of a removal.
+pub(super) type Node = haul_tree::Node<RemoveDirectory>;
+
+/// The directories of a removal that are open.
+pub(super) type OpenDirectories = haul_tree::OpenDirectories<RemoveDirectory>;
+
+/// One directory. The root of a run stands for the list of operands, and is never removed itself.
+pub(super) struct RemoveDirectory {
     /// The name in the parent; for an operand the path as it was given.
     pub(super) name: CString,
     pub(super) id: Identity,
     /// Where the operand is that this lies below.
     pub(super) top: Place,
     pub(super) delete_profile: &'static DeleteProfile,
-    /// Children and workers that are not done yet.
-    pub(super) pending: AtomicUsize,
-    /// Something in it stays, which was told already; so the directory stays without a word.
+    /// Something in it stays, which was reported already; so the directory stays without a report.
     kept: AtomicBool,
     /// How often it was read from the beginning because it was not empty at the end.
     pub(super) passes: AtomicU32,
     /// Whether anything was removed since it was read from the beginning.
     pub(super) progress: AtomicBool,
-    pub(super) handle: Mutex<Option<Arc<Handle>>>,
+    /// Its entries take long, so that each batch is one entry, and more workers are useful.
+    pub(super) has_large: AtomicBool,
 }
 
-impl Node {
-    /// A directory below `parent` that one worker begins to work on.
-    pub(super) fn new(
-        parent: Arc<Node>,
+/// The descriptor of an open directory.
+pub(super) struct Handle {
+    /// `None` for the current directory, which need not be readable.
+    pub(super) fd: Option<OwnedFd>,
+}
+
+impl AsFd for Handle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_ref().map_or(CWD, AsFd::as_fd)
+    }
+}
+
+impl RemoveDirectory {
+    /// Makes the data of a directory of which nothing is removed yet.
+    pub(super) const fn new(
         name: CString,
         id: Identity,
-        (top, delete_profile): (Place, &'static DeleteProfile),
-    ) -> Node {
-        Node::make(Some(parent), name, id, (top, delete_profile))
-    }
-
-    /// The list of operands.
-    pub(super) fn operands() -> Node {
-        let nowhere = Place { dev: 0, mount: None };
-        Node::make(None, CString::default(), (0, 0), (nowhere, &super::delete_profile::PLAIN))
-    }
-
-    fn make(
-        parent: Option<Arc<Node>>,
-        name: CString,
-        id: Identity,
-        (top, delete_profile): (Place, &'static DeleteProfile),
-    ) -> Node {
-        Node {
-            parent,
+        top: Place,
+        delete_profile: &'static DeleteProfile,
+    ) -> RemoveDirectory {
+        RemoveDirectory {
             name,
             id,
             top,
             delete_profile,
-            pending: AtomicUsize::new(1),
             kept: AtomicBool::new(false),
             passes: AtomicU32::new(0),
             progress: AtomicBool::new(false),
-            handle: Mutex::new(None),
+            has_large: AtomicBool::new(false),
         }
     }
 
-    /// Tells whether its entries are what a person named.
-    pub(super) fn lists_operands(&self) -> bool {
-        self.parent.is_none()
+    /// Makes the data of the list of operands.
+    pub(super) fn operands() -> RemoveDirectory {
+        let nowhere = Place { dev: 0, mount: None };
+        RemoveDirectory::new(CString::default(), (0, 0), nowhere, &super::delete_profile::PLAIN)
     }
 
-    /// Adds something that the directory waits for. Only while it waits for something already.
-    pub(super) fn owe(&self) {
-        self.pending.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Tells whether something in it stays.
+    /// Returns whether something in it stays.
     pub(super) fn is_kept(&self) -> bool {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Remembers that something in it stays, and so does everything above.
-    pub(super) fn keep(&self) {
-        let mut at = Some(self);
-        while let Some(node) = at {
-            if node.kept.swap(true, Ordering::Relaxed) {
-                return;
-            }
-            at = node.parent.as_deref();
+    /// Returns how many workers are useful in it.
+    pub(super) fn room(&self) -> usize {
+        if self.has_large.load(Ordering::Relaxed) {
+            self.delete_profile.large_deleters
+        } else {
+            self.delete_profile.deleters
         }
     }
 
-    /// Returns the descriptor if it is open.
-    pub(super) fn cached(&self) -> Option<Arc<Handle>> {
-        self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the path of an entry, as a person would type it.
-    pub(super) fn path_of(&self, name: &CStr) -> Vec<u8> {
-        let mut names = vec![name.to_bytes()];
-        let mut at = Some(self);
-        while let Some(node) = at {
-            names.push(node.name.to_bytes());
-            at = node.parent.as_deref();
-        }
-        names.reverse();
-        crate::walk::path::join(&names)
-    }
-
-    /// Returns its own path.
-    pub(super) fn path(&self) -> Vec<u8> {
-        match self.parent.as_deref() {
-            Some(parent) => parent.path_of(&self.name),
-            None => Vec::new(),
+    fn verified(&self, fd: OwnedFd) -> Result<Handle> {
+        if identity(&fstat(&fd)?) == self.id {
+            Ok(Handle { fd: Some(fd) })
+        } else {
+            Err(CallError::new(Call::Openat, Errno::STALE))
         }
     }
 }
 
-/// A chain of a hundred thousand parents must not be dropped by recursion.
-impl Drop for Node {
-    fn drop(&mut self) {
-        let mut next = self.parent.take();
-        while let Some(node) = next {
-            next = Arc::into_inner(node).and_then(|mut node| node.parent.take());
+impl Directory for RemoveDirectory {
+    type Handle = Handle;
+
+    fn entries(handle: &Handle) -> BorrowedFd<'_> {
+        handle.as_fd()
+    }
+
+    fn reopen(&self, parent: &Handle) -> Result<Handle> {
+        // An operand may be reached through links, as it was the first time.
+        self.verified(open_directory(parent, &self.name, Follow::No)?)
+    }
+
+    fn reopen_from(&self, child: &Handle) -> Result<Handle> {
+        self.verified(open_directory(child, c"..", Follow::No)?)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.delete_profile.latency == Latency::Remote
+    }
+}
+
+/// Remembers that something in a directory stays, and so does everything above.
+pub(super) fn keep(node: &Node) {
+    let mut at = Some(node);
+    while let Some(node) = at {
+        if node.kept.swap(true, Ordering::Relaxed) {
+            return;
         }
+        at = node.parent.as_deref();
+    }
+}
+
+/// Returns the path of an entry, as a person would type it.
+pub(super) fn path_of(node: &Node, name: &CStr) -> Vec<u8> {
+    let mut names = vec![name.to_bytes()];
+    let mut at = Some(node);
+    while let Some(node) = at {
+        names.push(node.name.to_bytes());
+        at = node.parent.as_deref();
+    }
+    names.reverse();
+    crate::walk::path::join(&names)
+}
+
+/// Returns the path of a directory itself.
+pub(super) fn path(node: &Node) -> Vec<u8> {
+    match node.parent.as_deref() {
+        Some(parent) => path_of(parent, &node.name),
+        None => Vec::new(),
     }
 }

@@ -10,7 +10,6 @@ use haul_sys::fs::{CWD, Kind, Stat, rmdirat, statat};
 use super::monitor::What;
 use super::node::Node;
 use super::prompt::{Inside, Stage};
-use super::reader::Names;
 use super::request::{EmptyDirectories, Mode};
 use super::worker::Worker;
 use super::{directory, entry, guards};
@@ -18,7 +17,8 @@ use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;
 use crate::walk::path;
-use crate::walk::peek::is_empty;
+use haul_tree::Entries;
+use haul_tree::is_empty;
 
 /// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
 pub(super) fn trimmed(operand: &CStr) -> CString {
@@ -30,21 +30,19 @@ pub(super) fn trimmed(operand: &CStr) -> CString {
 }
 
 /// Removes a batch of operands; directories among them go onto the stack, the first one on top.
-pub(super) fn remove(worker: &mut Worker<'_, '_>, list: &Arc<Node>, names: &Names) {
-    let before = worker.stack.len();
+pub(super) fn remove(worker: &mut Worker<'_, '_>, list: &Arc<Node>, names: &Entries) {
+    let before = worker.stack_length();
     for slot in &names.slots {
-        if worker.run.stopped() {
+        if worker.operation.stopped() {
             break;
         }
         one(worker, list, names.name(slot));
     }
-    if let Some(new) = worker.stack.get_mut(before..) {
-        new.reverse();
-    }
+    worker.reverse_from(before);
 }
 
 fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
-    let run = worker.run;
+    let run = worker.operation;
     match statat(CWD, name) {
         Ok(stat) if stat.kind() == Kind::Directory => {
             if let Err((what, errno)) = try_brakes(worker, name, &stat) {
@@ -66,7 +64,7 @@ fn try_brakes(
     name: &CStr,
     stat: &Stat,
 ) -> Result<(), (What, Option<Errno>)> {
-    let policy = worker.run.policy;
+    let policy = worker.operation.policy;
     if policy.recursion == Recursion::No {
         if policy.empty_directories == EmptyDirectories::Refuse {
             return Err((What::Remove, Some(Errno::ISDIR)));
@@ -78,7 +76,7 @@ fn try_brakes(
     if guards::ends_in_dots(name) {
         return Err((What::Dots, None));
     }
-    if worker.run.root == Some(identity(stat)) {
+    if worker.operation.root == Some(identity(stat)) {
         return Err((What::Root, None));
     }
     guards::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
@@ -95,12 +93,12 @@ pub(super) fn inside(parent: impl AsFd, name: &CStr) -> Inside {
 
 /// Removes an operand that is an empty directory, or one that nobody can look into.
 fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat) {
-    let run = worker.run;
+    let run = worker.operation;
     for stage in [Stage::Descend, Stage::Remove] {
         match directory::may(worker, list, CWD, (name, stat, stage)) {
             Ok(directory::Leave::Asked(Inside::Empty)) => break,
             Ok(directory::Leave::Given | directory::Leave::Asked(_)) => {}
-            Ok(directory::Leave::Declined) => return Shard::one(&worker.shard.skipped),
+            Ok(directory::Leave::Declined) => return Shard::one(&worker.local.shard.skipped),
             Err(errno) => return run.fail(list, name, What::Remove, Some(errno)),
         }
     }
@@ -110,7 +108,7 @@ fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat
     };
     match answer {
         Ok(()) => {
-            Shard::one(&worker.shard.directories);
+            Shard::one(&worker.local.shard.directories);
             run.tell(list, name, Kind::Directory);
         }
         Err(error) => {

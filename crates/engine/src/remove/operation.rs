@@ -1,22 +1,19 @@
 //! Removing: a request in, counts out.
 
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use super::delete_profile::DeleteProfiles;
 use super::guards;
-use super::handles::Cache;
 use super::monitor::{Monitor, What};
-use super::node::Node;
+use super::node::{Handle, Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
-use super::reader::Reader;
 use super::request::{Missing, Request, Strategy};
-use super::run::{Operands, Run};
-use super::worker::{Job, Task, Worker};
+use super::run::Run;
 use crate::monitor::{Control, Counts};
 use crate::request::{Order, Resources};
-use crate::schedule::pool::Pool;
+use haul_tree::{Children, Operand, Reader, Task, Workers, walk};
 
 /// Descriptors that are not the engine's: the three standard ones, and the caller's own (a signal
 /// pipe, a journal, a report).
@@ -72,13 +69,9 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         policy,
         monitor,
         control,
-        pool: Pool::new(workers, waiting_workers),
-        jobs: workers,
-        cache: Cache::new(directories),
+        cache: OpenDirectories::new(directories),
         delete_profiles: DeleteProfiles::default(),
         throttle: Throttle::new(policy.pace),
-        operands: if together { Operands::Together } else { Operands::OneByOne },
-        list: OnceLock::new(),
         root: None,
         asking: Mutex::new(()),
         tells_entries,
@@ -91,13 +84,15 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
             return control.counts();
         }
     }
-    let list = Arc::new(Task::new(Arc::new(Node::operands()), Reader::of_operands(&operands)));
-    let list = run.list.get_or_init(|| list);
-    std::thread::scope(|scope| {
-        let mut worker = Worker::new(&run, scope, 0);
-        worker.stack.push(Job::Resume(Arc::clone(list)));
-        worker.work();
-    });
+    let root = Arc::new(Node::new(None, RemoveDirectory::operands()));
+    // The current directory need not be readable: operands are looked up by their paths.
+    run.cache.keep(&root, &run.cache.adopt(Handle { fd: None }));
+    let operands: Vec<Operand> =
+        operands.into_iter().map(|path| Operand::whole(path.clone(), path)).collect();
+    let children = if together { Children::Together } else { Children::OneByOne };
+    // One worker draws operands, in their order.
+    let task = Task::new(root, Reader::of_operands(&operands), 1).with_children(children);
+    walk(&run, Workers { busy: workers, waiting: waiting_workers }, task, |_| ());
     control.counts()
 }
 

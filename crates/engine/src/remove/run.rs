@@ -3,64 +3,27 @@
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use super::delete_profile::DeleteProfiles;
-use super::handles::Cache;
 use super::monitor::{Candidate, Failure, Monitor, PromptReason, Question, Removed, What};
-use super::node::Node;
+use super::node::{Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy, Protection};
-use super::worker::{Job, Task};
 use crate::monitor::Control;
-use crate::request::Order;
-use crate::schedule::pool::{Offer, Pool};
-use crate::walk::node::Identity;
-
-/// A directory that an idle worker can join.
-#[derive(Clone)]
-pub(super) struct Joinable(pub(super) Arc<Task>);
-
-impl Offer for Joinable {
-    fn is(&self, other: &Joinable) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-
-    fn join(&self) {
-        self.0.join();
-    }
-}
-
-/// How operands follow one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operands {
-    /// Several at once.
-    Together,
-    /// One after another: one may lie in another, or somebody watches.
-    OneByOne,
-}
+use haul_tree::Identity;
 
 /// What all workers of a run share.
 pub(super) struct Run<'r> {
     pub(super) policy: &'r Policy,
     pub(super) monitor: &'r dyn Monitor,
     pub(super) control: &'r Control<'r>,
-    pub(super) pool: Pool<Job, Joinable>,
-    /// Workers that keep the processors busy; further ones are for waiting.
-    pub(super) jobs: usize,
-    pub(super) cache: Cache,
+    pub(super) cache: OpenDirectories,
     pub(super) delete_profiles: DeleteProfiles,
     pub(super) throttle: Throttle,
-    pub(super) operands: Operands,
-    /// The list of operands, to be gone on with.
-    pub(super) list: OnceLock<Arc<Task>>,
     /// The root directory, where it is guarded.
     pub(super) root: Option<Identity>,
     /// Held while a person is asked.
@@ -75,11 +38,6 @@ impl Run<'_> {
         self.control.stop.load(Ordering::Relaxed)
     }
 
-    /// Tells whether entries are handled one after another.
-    pub(super) fn is_listed(&self) -> bool {
-        self.policy.order == Order::Listed
-    }
-
     /// Asks the monitor about an entry, where the policy wants that; reports one that has to stay.
     pub(super) fn approves(
         &self,
@@ -90,7 +48,7 @@ impl Run<'_> {
         if self.policy.approval == Approval::NotNeeded {
             return true;
         }
-        let path = || node.path_of(name);
+        let path = || path_of(node, name);
         let approved = self.monitor.approves(&Candidate { directory, name, stat, path: &path });
         if !approved {
             self.fail(node, name, What::Changed, None);
@@ -101,14 +59,14 @@ impl Run<'_> {
     /// Tells of an entry that is gone.
     pub(super) fn tell(&self, node: &Node, name: &CStr, kind: Kind) {
         if self.tells_entries {
-            self.monitor.removed(&Removed { kind, path: node.path_of(name) });
+            self.monitor.removed(&Removed { kind, path: path_of(node, name) });
         }
     }
 
     /// Reports something that went wrong with an entry, once, and keeps the directories above.
     pub(super) fn fail(&self, node: &Node, name: &CStr, what: What, errno: Option<Errno>) {
-        node.keep();
-        self.report(what, node.path_of(name), errno);
+        keep(node);
+        self.report(what, path_of(node, name), errno);
     }
 
     /// Reports something that went wrong.
@@ -132,7 +90,7 @@ impl Run<'_> {
         protection: Protection,
     ) -> bool {
         let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let question = Question { path: node.path_of(name), reason, protection };
+        let question = Question { path: path_of(node, name), reason, protection };
         !self.stopped() && self.monitor.ask(&question) && !self.stopped()
     }
 }

@@ -1,6 +1,3 @@
-//! When work is done: a pool that grows only while there is work, and what the machine allows.
+//! What the descriptors allow a run to use.
 
 pub(crate) mod budget;
-pub(crate) mod finish;
-pub(crate) mod meter;
-pub(crate) mod pool;

@@ -4,9 +4,5 @@
 //! (parent, name); descriptors are a budgeted cache beside it, so that a run needs a handful of
 //! them however deep and wide the tree is.
 
-pub(crate) mod handles;
 pub(crate) mod node;
-pub(crate) mod opened;
 pub(crate) mod path;
-pub(crate) mod peek;
-pub(crate) mod reader;

@@ -3,6 +3,8 @@
 
 use std::ffi::{CStr, CString};
 
+use haul_tree::Operand;
+
 use super::node::Node;
 
 /// Which of the two trees a path is for.
@@ -71,9 +73,41 @@ pub(crate) fn directory_of(path: &[u8]) -> CString {
     CString::new(if directory.is_empty() { b"." } else { directory }).unwrap_or_default()
 }
 
+/// Splits the first component off a path, with the slashes before it.
+pub(crate) fn operand_of_path(path: &CStr) -> Operand {
+    let bytes = trimmed(path.to_bytes());
+    let start = bytes.iter().position(|byte| *byte != b'/').unwrap_or(bytes.len());
+    let name = bytes.get(start..).unwrap_or(b"");
+    let length = name.iter().position(|byte| *byte == b'/').unwrap_or(name.len());
+    let (name, rest) = name.split_at_checked(length).unwrap_or((name, b""));
+    let rest_start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
+    let rest = rest.get(rest_start..).unwrap_or(b"");
+    let source = bytes.get(..start + length).unwrap_or(bytes);
+    // Parts of a C string hold no NUL.
+    let own = |part: &[u8]| CString::new(part).unwrap_or_default();
+    Operand {
+        source: own(source),
+        target: if name.is_empty() { c".".to_owned() } else { own(name) },
+        rest: (!rest.is_empty()).then(|| own(rest)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_give_their_components_one_by_one() {
+        let split = |path: &CStr| {
+            let operand = operand_of_path(path);
+            (operand.source, operand.target, operand.rest)
+        };
+        let own = |name: &CStr| name.to_owned();
+        assert_eq!(split(c"a/b//c/"), (own(c"a"), own(c"a"), Some(own(c"b//c"))));
+        assert_eq!(split(c"/bin/ls"), (own(c"/bin"), own(c"bin"), Some(own(c"ls"))));
+        assert_eq!(split(c"foo/"), (own(c"foo"), own(c"foo"), None));
+        assert_eq!(split(c"/"), (own(c""), own(c"."), None));
+    }
 
     #[test]
     fn paths_split_before_the_last_component() {

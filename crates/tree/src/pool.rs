@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Something that an idle worker can join.
-pub(crate) trait Offer: Clone {
+pub(crate) trait Joint: Clone {
     /// Tells whether both are the same work.
     fn is(&self, other: &Self) -> bool;
 
@@ -22,6 +22,29 @@ pub(crate) trait Offer: Clone {
 
     /// Signs in, so that the work does not end while the new worker is on its way.
     fn join(&self);
+}
+
+/// Work on one file that several workers can do together.
+pub trait Share: Send + Sync {
+    /// Returns whether another worker would only be in the way.
+    fn is_full(&self) -> bool;
+
+    /// Counts a worker in, so that the work does not end while the worker is on its way.
+    fn join(&self);
+}
+
+/// The type of shared work of an operation that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nothing {}
+
+impl Share for Nothing {
+    fn is_full(&self) -> bool {
+        match *self {}
+    }
+
+    fn join(&self) {
+        match *self {}
+    }
 }
 
 /// What a worker gets when it asks for work.
@@ -59,7 +82,7 @@ pub(crate) struct Pool<J, O> {
 
 /// What a busy worker learns when it asks whether others want work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub enum Demand {
     /// All are busy.
     None,
     /// Somebody is idle.
@@ -68,7 +91,7 @@ pub(crate) enum Demand {
     Unstarted,
 }
 
-impl<J, O: Offer> Pool<J, O> {
+impl<J, O: Joint> Pool<J, O> {
     pub(crate) fn new(most: usize, bound: usize) -> Pool<J, O> {
         Pool {
             most: AtomicUsize::new(most),
@@ -153,7 +176,7 @@ impl<J, O: Offer> Pool<J, O> {
         self.wake.notify_one();
     }
 
-    /// Offers work to be joined, once.
+    /// Joints work to be joined, once.
     pub(crate) fn offer(&self, offer: &O) {
         let mut state = self.lock();
         if !state.offers.iter().any(|other| other.is(offer)) {
@@ -163,7 +186,7 @@ impl<J, O: Offer> Pool<J, O> {
         self.wake.notify_one();
     }
 
-    /// Offers work to somebody who has none; `false` where nobody is free for it. `started` workers
+    /// Joints work to somebody who has none; `false` where nobody is free for it. `started` workers
     /// were started for it, and are on their way.
     pub(crate) fn assign(&self, offer: &O, started: usize) -> bool {
         let mut state = self.lock();
@@ -175,6 +198,12 @@ impl<J, O: Offer> Pool<J, O> {
         drop(state);
         self.wake.notify_one();
         true
+    }
+
+    /// Returns a guard that ends the pool if the worker that holds it panics: the others then do not
+    /// wait for it.
+    pub(crate) const fn guard(&self) -> Guard<'_, J, O> {
+        Guard { pool: self }
     }
 
     /// Takes an offer back, for there is nothing left to draw from it.
@@ -214,11 +243,29 @@ impl<J, O: Offer> Pool<J, O> {
     }
 }
 
+/// Ends a pool when its worker panics.
+pub(crate) struct Guard<'p, J, O> {
+    pool: &'p Pool<J, O>,
+}
+
+impl<J, O> Drop for Guard<'_, J, O> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut state = self.pool.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.done = true;
+            state.jobs.clear();
+            state.offers.clear();
+            drop(state);
+            self.pool.wake.notify_all();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    impl Offer for u32 {
+    impl Joint for u32 {
         fn is(&self, other: &u32) -> bool {
             self == other
         }

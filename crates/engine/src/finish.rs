@@ -1,11 +1,7 @@
-//! The counted parent chain: when a directory's last child is done, the directory is finished.
-//!
-//! No barrier between phases and nothing in `Drop`: whoever does the last piece of work in a
-//! directory applies its attributes, and then has done a piece of the parent's work.
+//! What a directory gets when everything in it is done: its attributes, and stable storage for its names.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use haul_sys::fs::{Follow, fsync_names, open_directory};
 
@@ -16,27 +12,20 @@ use crate::run::{Entry, Run};
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_node};
 
-/// Signs off one piece of work of a directory, and finishes every directory that this completes.
-pub(crate) fn release(run: &Run<'_>, node: Arc<Node>) {
-    let mut node = node;
-    loop {
-        if node.pending.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        if node.attributes.is_due() && !run.stopped() {
-            finish(run, &node);
-        }
-        if !run.stopped() {
-            secure(run, &node);
-        }
-        let Some(parent) = node.parent.clone() else { return };
-        if let Some(handles) = node.cached() {
-            let parent_is_busy = parent.pending.load(Ordering::Relaxed) > 1;
-            if parent_is_busy || parent.attributes.is_due() {
-                run.cache.climb(&handles, &parent);
-            }
-        }
-        node = parent;
+/// Finishes a directory of which everything is done.
+pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
+    if run.stopped() {
+        return;
+    }
+    if node.attributes.is_due() {
+        apply_attributes(run, node);
+    }
+    secure(run, node);
+    if let Some(parent) = &node.parent
+        && (parent.has_more_pending() || parent.attributes.is_due())
+    {
+        // Where that fails, the parent is opened by its names when it is needed.
+        let _opened = run.cache.climb(node, parent);
     }
 }
 
@@ -50,7 +39,7 @@ fn secure(run: &Run<'_>, node: &Arc<Node>) {
 
 /// Waits until the names in a target directory are on stable storage.
 pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
-    let synced = run.cache.of(node).map_err(|(_, error)| error).and_then(|handles| {
+    let synced = run.cache.of(node).and_then(|handles| {
         // The handle may be good for looking up names alone (O_PATH), which cannot be synced.
         let readable = open_directory(handles.target(), c".", Follow::No)?;
         fsync_names(&readable)?;
@@ -83,10 +72,10 @@ pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
     let path = entry.target.to_bytes();
     let behind = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let Ok(parent) = CString::new(path.get(..behind).unwrap_or_default()) else { return };
-    let synced =
-        run.cache.of(entry.node).map_err(|(_, error)| error).and_then(|handles| {
-            fsync_names(open_directory(handles.target(), &parent, Follow::Yes)?)
-        });
+    let synced = run
+        .cache
+        .of(entry.node)
+        .and_then(|handles| fsync_names(open_directory(handles.target(), &parent, Follow::Yes)?));
     if let Err(error) = synced {
         entry.fail(run, What::Sync, Some(error.errno));
     }
@@ -96,10 +85,10 @@ fn is_path(name: &CStr) -> bool {
     name.to_bytes().contains(&b'/')
 }
 
-fn finish(run: &Run<'_>, node: &Arc<Node>) {
+fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
     let handles = match run.cache.of(node) {
         Ok(handles) => handles,
-        Err((_, error)) => {
+        Err(error) => {
             run.fail_node(node, crate::error::What::OpenDirectory, Some(error.errno));
             return;
         }

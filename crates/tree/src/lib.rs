@@ -1,0 +1,136 @@
+//! A parallel walk over directory trees.
+//!
+//! The walk works relative to descriptors, never by path, within a budget of descriptors; it reads
+//! directories in large buffers and hands their entries to an [`Operation`] in batches. Several workers
+//! share a tree by giving away subtrees, and a flat directory by joining each other. A directory is
+//! finished by the worker that handles the last thing in it: there are no phases. The crate knows
+//! nothing of copying or removing.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | write an operation | [`Operation`], [`Directory`], [`Batch`] |
+//! | start a walk | [`walk`], [`Task`], [`Workers`] |
+//! | walk a tree that has one side | [`Single`] |
+//! | keep directories open within a budget | [`OpenDirectories`] |
+//! | read the names of one directory | [`for_each_name`], [`is_empty`] |
+//!
+//! # Example
+//!
+//! An operation that counts files, on one worker. An operation for several differs only in the
+//! [`Workers`] that [`walk`] gets.
+//!
+//! ```
+//! use std::ffi::CString;
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! use haul_sys::CallError;
+//! use haul_sys::fs::{Follow, Kind};
+//! use haul_tree::{
+//!     Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
+//!     Workers, walk,
+//! };
+//!
+//! struct Count {
+//!     directories: OpenDirectories<Single<()>>,
+//!     files: AtomicU64,
+//!     failures: AtomicU64,
+//! }
+//!
+//! struct Found {
+//!     parent: Arc<Node<Single<()>>>,
+//!     name: CString,
+//! }
+//!
+//! impl Operation for Count {
+//!     type Directory = Single<()>;
+//!     type Found = Found;
+//!     type Shared = Nothing;
+//!     type Local = ();
+//!
+//!     fn local(&self, _: usize) {}
+//!
+//!     fn directories(&self) -> &OpenDirectories<Single<()>> {
+//!         &self.directories
+//!     }
+//!
+//!     fn is_stopped(&self) -> bool {
+//!         false
+//!     }
+//!
+//!     fn enter(worker: &mut Worker<'_, Count>, found: Found) -> Option<Arc<Task<Single<()>>>> {
+//!         let Found { parent, name } = found;
+//!         let entered =
+//!             Single::enter(worker.operation, &parent, (&name, Follow::No), |_, _| Some(()));
+//!         if let Ok(Some(task)) = entered {
+//!             return Some(Arc::new(task));
+//!         }
+//!         worker.operation.failures.fetch_add(1, Ordering::Relaxed);
+//!         worker.release_child(parent);
+//!         None
+//!     }
+//!
+//!     fn handle(worker: &mut Worker<'_, Count>, batch: Batch<'_, Single<()>>) {
+//!         let node = &batch.task.node;
+//!         for slot in &batch.entries.slots {
+//!             if node.is_root() || slot.kind == Some(Kind::Directory) {
+//!                 node.owe();
+//!                 let name = batch.entries.name(slot).to_owned();
+//!                 worker.push(Found { parent: Arc::clone(node), name });
+//!             } else {
+//!                 worker.operation.files.fetch_add(1, Ordering::Relaxed);
+//!             }
+//!         }
+//!     }
+//!
+//!     fn reopen_failed(&self, _: &Node<Single<()>>, _: CallError) {
+//!         self.failures.fetch_add(1, Ordering::Relaxed);
+//!     }
+//!
+//!     fn read_failed(&self, _: &Node<Single<()>>, _: CallError) {
+//!         self.failures.fetch_add(1, Ordering::Relaxed);
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scratch = tempfile::tempdir()?;
+//! # std::fs::create_dir(scratch.path().join("below"))?;
+//! # std::fs::write(scratch.path().join("one"), "")?;
+//! # std::fs::write(scratch.path().join("below/two"), "")?;
+//! # let top = CString::new(scratch.path().to_str().ok_or("no UTF-8")?)?;
+//! let count = Count {
+//!     directories: OpenDirectories::new(64),
+//!     files: AtomicU64::new(0),
+//!     failures: AtomicU64::new(0),
+//! };
+//! let root = Single::root(&count.directories, ())?;
+//! let operands = [Operand::whole(top.clone(), top)];
+//! walk(&count, Workers::ONE, Task::new(root, Reader::of_operands(&operands), 1), |_| ());
+//! assert_eq!(count.files.into_inner(), 2);
+//! # assert_eq!(count.failures.into_inner(), 0);
+//! # Ok(())
+//! # }
+//! ```
+
+mod entries;
+mod meter;
+mod names;
+mod node;
+mod open;
+mod open_directories;
+mod operation;
+mod pool;
+mod reader;
+mod single;
+mod task;
+
+pub use entries::{Entries, Operand, Slot};
+pub use names::{for_each_name, is_empty};
+pub use node::{Directory, Node};
+pub use open::Open;
+pub use open_directories::OpenDirectories;
+pub use operation::{Batch, Finish, Operation, Order, Worker, Workers, walk};
+pub use pool::{Demand, Nothing, Share};
+pub use reader::{Chunk, End, Reader, Sequence};
+pub use single::{Identity, Single};
+pub use task::{Children, Task};

@@ -1,0 +1,44 @@
+//! The names in one directory, for code that needs no walk.
+
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+
+use haul_sys::Result;
+use haul_sys::fs::{DirectoryBuffer, Follow, Kind, for_each_entry, open_directory};
+
+use crate::reader::BUFFER_BYTES;
+
+/// Bytes that are enough for one entry with any name.
+const ONE_ENTRY_BYTES: usize = 1 << 10;
+
+/// Calls a function for each entry of an open directory except `.` and `..`, until it breaks off.
+/// Blocks while it reads. Entries that are added or removed meanwhile may be seen or not.
+pub fn for_each_name(
+    directory: impl AsFd,
+    mut see: impl FnMut(&CStr, Option<Kind>) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
+    let mut is_over = false;
+    while !is_over
+        && for_each_entry(&directory, &mut buffer, |entry| {
+            let flow = see(entry.name, entry.kind);
+            is_over = flow.is_break();
+            flow
+        })?
+    {}
+    Ok(())
+}
+
+/// Returns whether a directory is empty. A link to a directory is an error (`ENOTDIR` or `ELOOP`).
+pub fn is_empty(parent: impl AsFd, name: &CStr) -> Result<bool> {
+    let directory = open_directory(parent, name, Follow::No)?;
+    let mut buffer = DirectoryBuffer::new(ONE_ENTRY_BYTES);
+    let mut is_empty = true;
+    while for_each_entry(&directory, &mut buffer, |_| {
+        is_empty = false;
+        ControlFlow::Break(())
+    })? && is_empty
+    {}
+    Ok(is_empty)
+}

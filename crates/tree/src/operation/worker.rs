@@ -1,0 +1,513 @@
+//! A worker: takes directories, draws batches of their entries, and shares what others can join.
+
+use std::sync::{Arc, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use super::{Batch, Finish, Operation, Order};
+use crate::entries::Entries;
+use crate::meter::Meter;
+use crate::node::{Directory as _, Node};
+use crate::open::Open;
+use crate::pool::{Demand, Joint, Pool, Share as _, Work};
+use crate::reader::{End, Hold, Memory, Next, Stream};
+use crate::task::{Children, Parked, Task};
+
+/// The stack of a worker. Nothing here recurses and no frame holds a buffer, so an eighth of the usual
+/// size leaves room to spare; it is what a run with little memory has to find.
+const STACK_BYTES: usize = 256 << 10;
+
+/// A batch is done in this time, or the next is smaller: long enough for 32 small files on a local
+/// disk, and a few requests to another machine.
+const BATCH_TIME: Duration = Duration::from_millis(2);
+
+/// What waits on a worker's stack.
+pub(crate) enum Job<O: Operation> {
+    /// A directory to enter.
+    Enter(O::Found),
+    /// A directory of which some entries are handled.
+    Continue(Arc<Task<O::Directory>>),
+    /// The same, read to its end and closed because descriptors are few.
+    Parked(Box<Parked<O::Directory>>),
+}
+
+/// Work that an idle worker can join.
+pub(crate) enum Joinable<O: Operation> {
+    Directory(Arc<Task<O::Directory>>),
+    Shared(Arc<O::Shared>),
+}
+
+impl<O: Operation> Clone for Joinable<O> {
+    fn clone(&self) -> Joinable<O> {
+        match self {
+            Joinable::Directory(task) => Joinable::Directory(Arc::clone(task)),
+            Joinable::Shared(shared) => Joinable::Shared(Arc::clone(shared)),
+        }
+    }
+}
+
+impl<O: Operation> Joint for Joinable<O> {
+    fn is(&self, other: &Joinable<O>) -> bool {
+        match (self, other) {
+            (Joinable::Directory(one), Joinable::Directory(two)) => Arc::ptr_eq(one, two),
+            (Joinable::Shared(one), Joinable::Shared(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        match self {
+            Joinable::Directory(task) => task.is_full(),
+            Joinable::Shared(shared) => shared.is_full(),
+        }
+    }
+
+    fn join(&self) {
+        match self {
+            Joinable::Directory(task) => task.join(),
+            Joinable::Shared(shared) => shared.join(),
+        }
+    }
+}
+
+/// How many workers a walk may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Workers that keep the processors busy, the caller's thread included; at least 1.
+    pub busy: usize,
+    /// Workers where they mostly wait for storage; at least as many.
+    pub waiting: usize,
+}
+
+impl Workers {
+    /// The caller's thread alone.
+    pub const ONE: Workers = Workers { busy: 1, waiting: 1 };
+}
+
+/// What all workers of a walk share.
+pub(crate) struct Crew<'r, O: Operation> {
+    operation: &'r O,
+    pool: Pool<Job<O>, Joinable<O>>,
+    workers: Workers,
+    /// The list of operands, if they are handled one by one.
+    list: Option<Arc<Task<O::Directory>>>,
+}
+
+/// Starts threads for workers.
+trait Threads<'w, O: Operation>: Sync {
+    fn start(&'w self, crew: &'w Crew<'w, O>, number: usize) -> std::io::Result<()>;
+}
+
+impl<'scope, O: Operation> Threads<'scope, O> for Scope<'scope, '_> {
+    fn start(&'scope self, crew: &'scope Crew<'scope, O>, number: usize) -> std::io::Result<()> {
+        let builder = std::thread::Builder::new();
+        let builder = builder.name(format!("haul-{number}")).stack_size(STACK_BYTES);
+        builder.spawn_scoped(self, move || Worker::new(crew, self, number).work()).map(drop)
+    }
+}
+
+/// One worker of a walk.
+pub struct Worker<'w, O: Operation> {
+    /// The operation.
+    pub operation: &'w O,
+    /// What the operation keeps for this worker.
+    pub local: O::Local,
+    crew: &'w Crew<'w, O>,
+    threads: &'w dyn Threads<'w, O>,
+    memory: Memory,
+    names: Entries,
+    stack: Vec<Job<O>>,
+    handled: u64,
+    /// Entries of the next batch where each entry is a request to another machine.
+    batch_entries: usize,
+    meter: Option<Meter>,
+    /// Whether this worker was started because others waited.
+    is_extra: bool,
+    /// Whether it mostly waited when it was measured last.
+    is_waiting: bool,
+}
+
+/// Walks a tree from a list of operands, and returns when everything is handled, or what was in
+/// progress when the operation was stopped. Blocks meanwhile; `end` runs on the caller's thread after
+/// all workers are done.
+///
+/// # Panics
+///
+/// If the operation panicked in any worker; the others complete what they had begun first.
+pub fn walk<O: Operation, R>(
+    operation: &O,
+    workers: Workers,
+    root: Task<O::Directory>,
+    end: impl FnOnce(&mut Worker<'_, O>) -> R,
+) -> R {
+    let root = Arc::new(root);
+    let list = (root.children == Children::OneByOne).then(|| Arc::clone(&root));
+    let pool = Pool::new(workers.busy, workers.waiting);
+    let crew = Crew { operation, pool, workers, list };
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(&crew, scope, 0);
+        worker.stack.push(Job::Continue(root));
+        worker.work();
+        end(&mut worker)
+    })
+}
+
+impl<'w, O: Operation> Worker<'w, O> {
+    fn new(crew: &'w Crew<'w, O>, threads: &'w dyn Threads<'w, O>, number: usize) -> Worker<'w, O> {
+        let is_extra = number >= crew.workers.busy;
+        Worker {
+            operation: crew.operation,
+            local: crew.operation.local(number),
+            crew,
+            threads,
+            memory: Memory::default(),
+            names: Entries::default(),
+            stack: Vec::new(),
+            handled: 0,
+            batch_entries: 1,
+            meter: None,
+            is_extra,
+            is_waiting: is_extra,
+        }
+    }
+
+    /// Returns whether the worker was started because others mostly waited.
+    #[must_use]
+    pub const fn is_extra(&self) -> bool {
+        self.is_extra
+    }
+
+    /// Returns how many workers a walk may have.
+    #[must_use]
+    pub const fn workers(&self) -> Workers {
+        self.crew.workers
+    }
+
+    /// Puts a directory that was found on the stack; the last one is entered first.
+    pub fn push(&mut self, found: O::Found) {
+        self.stack.push(Job::Enter(found));
+    }
+
+    /// Returns the length of the stack, for [`reverse_from`](Worker::reverse_from).
+    #[must_use]
+    pub const fn stack_length(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Reverses the order of the directories that were pushed since the stack had this length.
+    pub fn reverse_from(&mut self, length: usize) {
+        self.stack.get_mut(length..).unwrap_or_default().reverse();
+    }
+
+    /// Works until nothing is left anywhere.
+    fn work(&mut self) {
+        let _guard = self.crew.pool.guard();
+        loop {
+            let job = match self.stack.pop() {
+                Some(job) => job,
+                None => match self.crew.pool.take() {
+                    Work::Job(job) => job,
+                    Work::Join(Joinable::Directory(task)) => {
+                        self.run_task(&task, O::JOINED_END);
+                        continue;
+                    }
+                    Work::Join(Joinable::Shared(shared)) => {
+                        O::work(self, &shared);
+                        continue;
+                    }
+                    Work::Nothing => return,
+                },
+            };
+            match job {
+                Job::Enter(found) => {
+                    if let Some(task) = O::enter(self, found) {
+                        self.run_task(&task, End::Front);
+                    }
+                }
+                Job::Continue(task) => self.run_task(&task, End::Front),
+                Job::Parked(parked) => self.unpark(*parked),
+            }
+            self.share(None);
+        }
+    }
+
+    /// Handles the entries of a directory, until there are none or others should come first.
+    fn run_task(&mut self, task: &Arc<Task<O::Directory>>, end: End) {
+        // A worker works on one directory at a time, so one arena serves them all.
+        let mut names = std::mem::take(&mut self.names);
+        let is_done = self.draw_batches(task, end, &mut names);
+        self.names = names;
+        if is_done {
+            task.leave();
+            self.crew.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
+            self.release(Arc::clone(&task.node));
+        }
+    }
+
+    /// Returns whether this worker is done with the directory; otherwise it is on the stack, below its
+    /// children, or continues when an operand is finished.
+    fn draw_batches(
+        &mut self,
+        task: &Arc<Task<O::Directory>>,
+        end: End,
+        names: &mut Entries,
+    ) -> bool {
+        let mut first_child = self.stack.len();
+        let is_listed = self.operation.order() == Order::Listed;
+        let is_remote = task.node.is_remote();
+        self.batch_entries = if is_remote { 1 } else { usize::MAX };
+        self.watch_for_waiting(is_remote || task.node.is_root());
+        loop {
+            let Some(handle) = self.handle_of(task) else { return true };
+            let next = self.draw(task, &handle, end, names);
+            let begun = is_remote.then(Instant::now);
+            O::handle(self, Batch { task, handle: &handle, entries: names });
+            drop(handle);
+            self.handled += names.slots.len() as u64;
+            if let Some(begun) = begun {
+                self.learn(begun.elapsed(), names.slots.len(), &task.node);
+            }
+            if self.operation.is_stopped() || next == Next::End {
+                return true;
+            }
+            // In a listed walk a directory comes right after its name; otherwise the children of one
+            // chunk come before the next chunk, so that only they wait.
+            if self.stack.len() > first_child {
+                if task.children == Children::OneByOne {
+                    return false;
+                }
+                if is_listed || next == Next::Chunk || task.node.is_root() && task.held.is_none() {
+                    let job = self.wait(task);
+                    self.stack.insert(first_child, job);
+                    return false;
+                }
+            }
+            first_child -= self.share(Some(task)).min(first_child);
+            if end == End::Back && task.is_overfull() {
+                return true;
+            }
+        }
+    }
+
+    /// Returns the descriptors of a directory for one batch, or reports that it could not be opened.
+    fn handle_of(&self, task: &Task<O::Directory>) -> Option<Arc<Open<Handle<O>>>> {
+        if let Some(held) = &task.held {
+            return Some(Arc::clone(held));
+        }
+        let opened = self.operation.directories().of(&task.node);
+        opened.inspect_err(|error| self.operation.reopen_failed(&task.node, *error)).ok()
+    }
+
+    fn draw(
+        &mut self,
+        task: &Task<O::Directory>,
+        handle: &Open<Handle<O>>,
+        end: End,
+        names: &mut Entries,
+    ) -> Next {
+        if self.operation.is_stopped() {
+            names.clear();
+            return Next::End;
+        }
+        let one_by_one =
+            self.operation.order() == Order::Listed || task.children == Children::OneByOne;
+        let most =
+            if one_by_one { 1 } else { O::most_entries(self, &task.node).min(self.batch_entries) };
+        let chunk = self.operation.chunk(&task.node);
+        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, error) =
+            reader.draw(stream::<O>(task, handle), (chunk, end, most), &mut self.memory, names);
+        drop(reader);
+        if let Some(error) = error {
+            self.operation.read_failed(&task.node, error);
+        }
+        next
+    }
+
+    /// Puts a directory aside until its children are done; without its descriptors, where they are few
+    /// and no other worker is in it.
+    fn wait(&mut self, task: &Arc<Task<O::Directory>>) -> Job<O> {
+        let Some(handle) = &task.held else { return Job::Continue(Arc::clone(task)) };
+        if !self.operation.directories().is_tight() || task.is_shared() || task.node.is_root() {
+            return Job::Continue(Arc::clone(task));
+        }
+        self.crew.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
+        let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another worker may have joined since the look above; then it stays as it is.
+        if task.is_shared() {
+            return Job::Continue(Arc::clone(task));
+        }
+        let chunk = self.operation.chunk(&task.node);
+        if let Err(error) = reader.read_on(stream::<O>(task, handle), chunk, &mut self.memory) {
+            self.operation.read_failed(&task.node, error);
+        }
+        Job::Parked(Box::new(task.parked(std::mem::take(&mut reader))))
+    }
+
+    fn unpark(&mut self, parked: Parked<O::Directory>) {
+        let Parked { node, reader, room } = parked;
+        match self.operation.directories().of(&node) {
+            Ok(handle) => {
+                let task = Arc::new(Task::new(node, reader, room).holding(handle));
+                self.run_task(&task, End::Front);
+            }
+            Err(error) => {
+                self.operation.reopen_failed(&node, error);
+                self.release(node);
+            }
+        }
+    }
+
+    /// Settles an entry of a directory that was pushed and is not entered after all.
+    pub fn release_child(&mut self, parent: Arc<Node<O::Directory>>) {
+        self.continue_list(&parent);
+        self.release(parent);
+    }
+
+    /// Settles one thing that a directory waited for, and finishes every directory that this completes.
+    pub fn release(&mut self, node: Arc<Node<O::Directory>>) {
+        let mut node = node;
+        while node.settle_one() {
+            match O::finish(self, &node) {
+                Finish::Done => {}
+                Finish::Again(reader) => {
+                    node.start_over();
+                    self.stack.push(Job::Continue(Arc::new(Task::new(node, reader, 1))));
+                    return;
+                }
+            }
+            let Some(parent) = node.parent.clone() else { return };
+            self.operation.directories().forget(&node);
+            self.continue_list(&parent);
+            node = parent;
+        }
+    }
+
+    /// Where operands are handled one by one, the end of one is the start of the next.
+    fn continue_list(&mut self, parent: &Node<O::Directory>) {
+        if parent.is_root()
+            && let Some(list) = &self.crew.list
+        {
+            self.stack.push(Job::Continue(Arc::clone(list)));
+        }
+    }
+
+    /// Gives work away where it is wanted. Returns how many jobs left the stack.
+    fn share(&mut self, task: Option<&Arc<Task<O::Directory>>>) -> usize {
+        let is_small = self.handled < O::ALONE_ENTRIES && !self.is_waiting;
+        if is_small || self.operation.order() == Order::Listed {
+            return 0;
+        }
+        let demand = self.crew.pool.demand();
+        if demand == Demand::None {
+            return 0;
+        }
+        if let Some(task) = task.filter(|task| self.is_waiting && task.node.is_remote()) {
+            task.set_room(self.operation.waiting_room(&task.node));
+        }
+        let before = self.stack.len();
+        let joinable = task.filter(|task| !task.is_full());
+        if before < 2 && joinable.is_none() {
+            return 0;
+        }
+        if demand == Demand::Unstarted {
+            self.start_for(before / 2);
+        }
+        if before > 1 {
+            self.crew.pool.donate(&mut self.stack);
+        } else if let Some(task) = joinable {
+            self.crew.pool.offer(&Joinable::Directory(Arc::clone(task)));
+        }
+        before - self.stack.len()
+    }
+
+    /// Starts a worker for each of so many jobs where workers wait, otherwise one, as far as the pool
+    /// allows.
+    fn start_for(&self, jobs: usize) {
+        for _ in 0..if self.is_waiting { jobs.max(1) } else { 1 } {
+            if self.crew.pool.demand() == Demand::Unstarted {
+                self.start();
+            }
+        }
+    }
+
+    /// Starts another worker and returns whether it did; continues without where threads are refused.
+    pub fn start(&self) -> bool {
+        let Some(number) = self.crew.pool.enlist() else { return false };
+        let is_started = self.threads.start(self.crew, number).is_ok();
+        if is_started {
+            self.operation.started();
+        } else {
+            self.crew.pool.cancel();
+        }
+        is_started
+    }
+
+    /// Returns whether other workers want work.
+    #[must_use]
+    pub fn demand(&self) -> Demand {
+        self.crew.pool.demand()
+    }
+
+    /// Offers shared work to any number of workers.
+    pub fn offer(&self, shared: &Arc<O::Shared>) {
+        self.crew.pool.offer(&Joinable::Shared(Arc::clone(shared)));
+    }
+
+    /// Gives shared work to one worker that is idle or was just started for it; returns `false` if
+    /// there is none.
+    #[must_use]
+    pub fn assign(&self, shared: &Arc<O::Shared>, started: usize) -> bool {
+        self.crew.pool.assign(&Joinable::Shared(Arc::clone(shared)), started)
+    }
+
+    /// Takes an offer back, because nothing is left to take of it.
+    pub fn withdraw(&self, shared: &Arc<O::Shared>) {
+        self.crew.pool.withdraw(&Joinable::Shared(Arc::clone(shared)));
+    }
+
+    /// Starts to measure whether this worker waits, where more workers could make a difference.
+    pub fn watch_for_waiting(&mut self, is_remote: bool) {
+        let could_grow = self.crew.pool.can_grow() && self.operation.may_grow();
+        self.meter = (is_remote && could_grow).then(Meter::begin);
+        self.is_waiting &= is_remote;
+    }
+
+    /// Lets the pool grow if this worker has mostly waited during its last steps.
+    pub fn grow_if_waiting(&mut self, steps: usize) {
+        if let Some(meter) = &mut self.meter
+            && meter.is_waiting(steps as u64)
+        {
+            self.is_waiting = true;
+            self.crew.pool.grow();
+        }
+    }
+
+    /// Starts more workers after a range of a large file, which stands offered, if this one waits.
+    pub fn start_for_ranges(&mut self) {
+        self.grow_if_waiting(1);
+        // One more after each range: by then it is known that there is more than one to move.
+        if self.crew.pool.demand() == Demand::Unstarted {
+            self.start_for(self.crew.workers.waiting);
+        }
+    }
+
+    /// Learns from a batch how long the next may be, and whether more workers are wanted.
+    fn learn(&mut self, time: Duration, entries: usize, node: &Node<O::Directory>) {
+        if time > BATCH_TIME {
+            self.batch_entries = (self.batch_entries / 2).max(1);
+        } else if entries == self.batch_entries {
+            self.batch_entries = (self.batch_entries * 2).min(O::most_entries(self, node));
+        }
+        self.grow_if_waiting(entries);
+    }
+}
+
+/// The handle of an operation's directories.
+type Handle<O> = <<O as Operation>::Directory as crate::node::Directory>::Handle;
+
+fn stream<'a, O: Operation>(task: &Task<O::Directory>, handle: &'a Open<Handle<O>>) -> Stream<'a> {
+    let hold = if task.held.is_some() { Hold::Open } else { Hold::MayClose };
+    let fd = <O::Directory as crate::node::Directory>::entries(handle);
+    Stream { fd, generation: handle.generation, hold }
+}

@@ -1,0 +1,131 @@
+//! A directory with one side: one descriptor, a name, and what an operation wants to keep with it.
+
+use std::ffi::{CStr, CString};
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use haul_sys::fs::{CWD, Follow, Stat, fstat, open_directory};
+use haul_sys::{Call, CallError, Errno, Result};
+
+use crate::node::{Directory, Node};
+use crate::open_directories::OpenDirectories;
+use crate::operation::Operation;
+use crate::reader::Reader;
+use crate::task::Task;
+
+/// Device and inode number of a file.
+pub type Identity = (u64, u64);
+
+/// A directory with one side.
+#[derive(Debug)]
+pub struct Single<T> {
+    name: CString,
+    id: Identity,
+    follow: Follow,
+    data: T,
+}
+
+impl<T> Deref for Single<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+impl<T: Send + Sync> Single<T> {
+    /// Returns the name in the parent; for an operand, its path.
+    pub fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// Makes the node that stands for a list of operands whose paths are relative to the current
+    /// directory.
+    ///
+    /// Fails if the current directory cannot be opened (`EACCES`, `ENOENT`).
+    pub fn root(directories: &OpenDirectories<Single<T>>, data: T) -> Result<Arc<Node<Single<T>>>> {
+        let here = open_directory(CWD, c".", Follow::Yes)?;
+        let name = CString::default();
+        let node = Arc::new(Node::new(None, Single { name, id: (0, 0), follow: Follow::No, data }));
+        directories.keep(&node, &directories.adopt(here));
+        Ok(node)
+    }
+
+    /// Opens a directory below another and makes its task. `data` gets its description and returns
+    /// what is kept with it, or `None` if the directory is not to be entered.
+    ///
+    /// Fails if it cannot be opened or described.
+    pub fn enter<O: Operation<Directory = Single<T>>>(
+        operation: &O,
+        parent: &Arc<Node<Single<T>>>,
+        (name, follow): (&CStr, Follow),
+        data: impl FnOnce(&OwnedFd, &Stat) -> Option<T>,
+    ) -> Result<Option<Task<Single<T>>>> {
+        let directories = operation.directories();
+        let above = directories.of(parent)?;
+        let fd = directories.with_descriptors(|| open_directory(&**above, name, follow))?;
+        let stat = fstat(&fd)?;
+        let Some(data) = data(&fd, &stat) else { return Ok(None) };
+        let directory = Single { name: name.to_owned(), id: (stat.dev, stat.ino), follow, data };
+        let node = Arc::new(Node::new(Some(Arc::clone(parent)), directory));
+        let handle = directories.adopt(fd);
+        directories.keep(&node, &handle);
+        Ok(Some(Task::new(node, Reader::new(), 1).holding(handle)))
+    }
+
+    /// Returns whether a directory or one of its ancestors has this identity.
+    #[must_use]
+    pub fn is_within(node: &Arc<Node<Single<T>>>, id: Identity) -> bool {
+        let mut at = Some(node);
+        while let Some(node) = at {
+            if node.id == id && !node.is_root() {
+                return true;
+            }
+            at = node.parent.as_ref();
+        }
+        false
+    }
+
+    /// Returns the names from the operand down to a directory, for a message.
+    #[must_use]
+    pub fn path(node: &Node<Single<T>>) -> Vec<&[u8]> {
+        let mut names = Vec::new();
+        let mut at = Some(node);
+        while let Some(node) = at {
+            names.push(node.name.to_bytes());
+            at = node.parent.as_deref();
+        }
+        names.reverse();
+        names
+    }
+
+    fn verified(&self, fd: OwnedFd) -> Result<OwnedFd> {
+        let stat = fstat(&fd)?;
+        if (stat.dev, stat.ino) == self.id {
+            Ok(fd)
+        } else {
+            Err(CallError::new(Call::Openat, Errno::STALE))
+        }
+    }
+}
+
+impl<T: Send + Sync> Directory for Single<T> {
+    type Handle = OwnedFd;
+
+    fn entries(handle: &OwnedFd) -> BorrowedFd<'_> {
+        handle.as_fd()
+    }
+
+    fn reopen(&self, parent: &OwnedFd) -> Result<OwnedFd> {
+        self.verified(open_directory(parent, &self.name, self.follow)?)
+    }
+
+    fn reopen_from(&self, child: &OwnedFd) -> Result<OwnedFd> {
+        self.verified(open_directory(child, c"..", Follow::No)?)
+    }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,101 @@
+//! A directory that one worker or several are working on.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::node::{Directory, Node};
+use crate::open::Open;
+use crate::reader::Reader;
+
+/// Whether the children of a directory may be handled at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// Several at once.
+    Together,
+    /// Each one, with all that is below it, before the next. Only for the list of operands.
+    OneByOne,
+}
+
+/// A directory, the position in it, and the workers that are in it.
+pub struct Task<D: Directory> {
+    /// The directory.
+    pub node: Arc<Node<D>>,
+    /// Its handle, for an operation that needs the directory open as long as it works there.
+    pub(crate) held: Option<Arc<Open<D::Handle>>>,
+    pub(crate) reader: Mutex<Reader>,
+    pub(crate) children: Children,
+    workers: AtomicUsize,
+    /// The largest useful number of workers.
+    room: AtomicUsize,
+}
+
+impl<D: Directory> Task<D> {
+    /// Makes a task for one worker, who opens the directory for each batch if it was closed.
+    #[must_use]
+    pub fn new(node: Arc<Node<D>>, reader: Reader, room: usize) -> Task<D> {
+        Task {
+            node,
+            held: None,
+            reader: Mutex::new(reader),
+            children: Children::Together,
+            workers: AtomicUsize::new(1),
+            room: AtomicUsize::new(room),
+        }
+    }
+
+    /// Keeps the directory open until the task ends or waits for the children while descriptors are
+    /// few. Its position then needs no `lseek`, which not every FUSE server can restore.
+    #[must_use]
+    pub fn holding(self, handle: Arc<Open<D::Handle>>) -> Task<D> {
+        Task { held: Some(handle), ..self }
+    }
+
+    /// Sets how children follow one another.
+    #[must_use]
+    pub fn with_children(self, children: Children) -> Task<D> {
+        Task { children, ..self }
+    }
+
+    /// Sets how many workers are useful in the directory.
+    pub fn set_room(&self, workers: usize) {
+        self.room.store(workers, Ordering::Relaxed);
+    }
+
+    /// Returns whether there are as many workers as are useful.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.workers.load(Ordering::Relaxed) >= self.room.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.workers.load(Ordering::Relaxed) > self.room.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.workers.load(Ordering::Relaxed) > 1
+    }
+
+    pub(crate) fn join(&self) {
+        self.node.owe();
+        self.workers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.workers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A directory whose remaining names are in memory and whose descriptors are closed.
+pub(crate) struct Parked<D: Directory> {
+    pub(crate) node: Arc<Node<D>>,
+    pub(crate) reader: Reader,
+    pub(crate) room: usize,
+}
+
+impl<D: Directory> Task<D> {
+    /// Returns what is needed to continue later without the descriptors.
+    pub(crate) fn parked(&self, reader: Reader) -> Parked<D> {
+        let room = self.room.load(Ordering::Relaxed);
+        Parked { node: Arc::clone(&self.node), reader, room }
+    }
+}
