@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use haul_sys::fs::{CWD, fstat, statat};
 
-use crate::apply::commit_group::{CommitGroup, secure_names, settle_all};
-use crate::apply::hardlink::LinkMap;
+use crate::apply::commit_group::{secure_names, settle_all};
+use crate::apply::group::CommitGroup;
+use crate::apply::links::LinkMap;
+use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, What};
 use crate::facts::Pairs;
@@ -21,7 +23,6 @@ use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
-use crate::worker::DIRECTORY_WORKERS;
 use haul_tree::{Reader, Task, walk};
 
 /// Copies what the request asks for, and returns what was done. Blocks until it is done or

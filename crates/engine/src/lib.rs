@@ -7,9 +7,12 @@
 mod apply;
 pub mod cached;
 pub mod census;
+mod context;
 mod copied_entries;
 mod copy;
 mod decide;
+mod durable_names;
+mod entry;
 pub mod error;
 mod facts;
 mod finish;

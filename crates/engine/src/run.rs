@@ -10,12 +10,13 @@ use haul_io::block_digests::{BlockDigests, Remember};
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, fstat};
 
-use crate::apply::commit_group::CommitGroup;
-use crate::apply::hardlink::{LinkMap, Name};
+use crate::apply::group::CommitGroup;
+use crate::apply::links::{LinkMap, Name};
 use crate::copied_entries::CopiedEntries;
+use crate::entry::Entry;
 use crate::error::{Failure, Severity, What};
 use crate::facts::Pairs;
-use crate::journal::{Journal, Place, Position, Secure};
+use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
@@ -233,35 +234,7 @@ impl Run<'_> {
     }
 }
 
-/// An entry by its names, for reports.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    pub(crate) node: &'a Arc<Node>,
-    pub(crate) source: &'a CStr,
-    pub(crate) target: &'a CStr,
-    /// What is left of an operand's path below this entry, which then is a leading directory.
-    pub(crate) rest: Option<&'a CStr>,
-}
-
 impl Entry<'_> {
-    pub(crate) fn source_path(&self) -> Vec<u8> {
-        of_entry(self.node, self.source, Side::Source)
-    }
-
-    pub(crate) fn target_path(&self) -> Vec<u8> {
-        of_entry(self.node, self.target, Side::Target)
-    }
-
-    /// Returns how the journal calls this entry.
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place { directory: self.node.position, name: self.target }
-    }
-
-    /// Tells whether a person named this entry.
-    pub(crate) fn is_operand(&self) -> bool {
-        self.node.lists_operands
-    }
-
     pub(crate) fn fail(&self, run: &Run<'_>, what: What, errno: Option<Errno>) {
         self.report(run, what, errno, Severity::Failure);
     }

@@ -4,6 +4,8 @@
 //! run that is at work holds a lock on its files, and what cannot be locked (links, FIFOs) has its
 //! hidden name for an instant, so it is left alone until it is old.
 
+pub(crate) mod moves;
+
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,7 +18,7 @@ use haul_tree::{
     Workers, walk,
 };
 
-use crate::relocate::stale::{self, Quiet};
+use self::moves::Quiet;
 use crate::walk::path::join;
 
 /// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.
@@ -160,7 +162,7 @@ impl Operation for Search<'_> {
             } else if is_hidden_name(name.to_bytes()) {
                 let found = search.one(handle, name).unwrap_or_else(Found::Failed);
                 search.tell(node, name, found);
-            } else if stale::is_name(name.to_bytes()) {
+            } else if moves::is_name(name.to_bytes()) {
                 moving.push(name);
             } else if is_directory(handle, name, slot.kind) {
                 search.push(worker, node, name);
@@ -231,12 +233,12 @@ impl Search<'_> {
         if quiet.is_none() || stat.ctime.seconds > self.latest_seconds {
             return Ok(Found::InUse);
         }
-        let found = stale::judge(directory.as_fd(), name, &stat);
+        let found = moves::judge(directory.as_fd(), name, &stat);
         if found != Found::Leftover && self.moves == Moves::Keep {
             return Ok(found);
         }
         if self.mode == Mode::Remove {
-            stale::remove(directory.as_fd(), name, &stat)?;
+            moves::remove(directory.as_fd(), name, &stat)?;
         }
         Ok(Found::Leftover)
     }

@@ -42,6 +42,7 @@ mod ptrace;
 pub mod render;
 pub mod report;
 mod trace;
+mod wait_notice;
 
 pub use calls::{Name, errno_name};
 pub use command::Command;

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, statat};
@@ -67,9 +67,13 @@ impl Toy {
     }
 
     pub(crate) fn note(&self, name: &CStr) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = locked(&self.seen);
         *seen.entry(name.to_owned()).or_default() += 1;
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A directory that was found.
@@ -119,7 +123,7 @@ impl Operation for Toy {
                 return Some(Arc::new(task));
             }
             Ok(None) => {}
-            Err(error) => toy.failures.lock().unwrap().push((name, error)),
+            Err(error) => locked(&toy.failures).push((name, error)),
         }
         worker.release_child(parent);
         None
@@ -146,16 +150,16 @@ impl Operation for Toy {
     fn finish(worker: &mut Worker<'_, Toy>, node: &Arc<Node<Directory>>) -> Finish {
         let toy = worker.operation;
         toy.finished.fetch_add(1, Ordering::Relaxed);
-        toy.ends.lock().unwrap_or_else(PoisonError::into_inner).push(node.name().to_owned());
+        locked(&toy.ends).push(node.name().to_owned());
         Finish::Done
     }
 
     fn reopen_failed(&self, node: &Node<Directory>, error: CallError) {
-        self.failures.lock().unwrap().push((node.name().to_owned(), error));
+        locked(&self.failures).push((node.name().to_owned(), error));
     }
 
     fn read_failed(&self, node: &Node<Directory>, error: CallError) {
-        self.failures.lock().unwrap().push((node.name().to_owned(), error));
+        locked(&self.failures).push((node.name().to_owned(), error));
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod budget;
 mod check;
+mod circles;
 mod code;
 mod direction;
 mod file_length;
@@ -24,6 +25,7 @@ pub(crate) use tree::Tree;
 /// All checks, in the order in which their findings are shown: what moves code first.
 pub(crate) const CHECKS: &[Check] = &[
     direction::CHECK,
+    circles::CHECK,
     budget::CHECK,
     unsafe_code::CHECK,
     library_calls::CHECK,

@@ -16,22 +16,6 @@ use crate::tool::Command;
 /// How many bytes of a command's standard error are kept: enough for its first messages.
 const STDERR_BYTES: u64 = 2_000;
 
-/// Conditions that end a command early.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// After this long it is killed.
-    pub(crate) time: Duration,
-}
-
-/// Why a command did not end by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
-    /// The benchmark was interrupted.
-    Interrupted,
-    /// It took too long.
-    TimedOut,
-}
-
 /// A command that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::child::{Cut, Limits};
 use super::device::{Device, Recording};
+use super::limits::{Cut, Limits};
 
 /// Sampling interval: short enough for a copy that takes one second.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);

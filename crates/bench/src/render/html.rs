@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use super::plot::{
     PALETTE, Place, RULES, cost, distribution, escape, pair, ratios, scaling, series_of, throughput,
 };
-use super::summary::{CaseSummary, Row, summarise, with_interval};
+use super::row::{Row, with_interval};
+use super::summary::{CaseSummary, summarise};
 use super::text::{memory, span};
 use crate::session::{Case, Ranking, Results};
 use crate::units;

@@ -3,6 +3,7 @@
 mod comparison;
 mod html;
 pub mod plot;
+mod row;
 mod summary;
 mod text;
 mod verdict;
@@ -10,6 +11,7 @@ mod write;
 
 pub use comparison::{Change, Comparison, Unrelated, compare, comparison_text};
 pub use html::html;
-pub use summary::{CaseSummary, Row, summarise};
+pub use row::Row;
+pub use summary::{CaseSummary, summarise};
 pub use text::text;
 pub use write::{prepare_report, write_report};

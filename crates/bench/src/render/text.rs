@@ -1,6 +1,7 @@
 //! Tables for a terminal.
 
-use super::summary::{CaseSummary, Row, summarise, with_interval};
+use super::row::{Row, with_interval};
+use super::summary::{CaseSummary, summarise};
 use crate::session::Results;
 use crate::stats::Interval;
 use crate::units;

@@ -3,7 +3,7 @@
 //! A tool leads only if it is significantly faster than every other tool. Otherwise the tools
 //! without a significant difference to the fastest one are named as level.
 
-use super::summary::{Row, relation, with_interval};
+use super::row::{Row, relation, with_interval};
 use crate::session::{Case, Measurement, Results};
 use crate::stats::{Ratio, level_with};
 use crate::units;

@@ -3,12 +3,13 @@
 
 use haul_sys::fs::{Kind, Stat, statat};
 
-use super::Item;
+use super::item::Item;
+use crate::context::{Task, Worker};
+use crate::entry::Entry;
 use crate::journal::Names;
 use crate::monitor::{HashedFile, Outcome, Shard};
 use crate::request::WholeDigest;
-use crate::run::{Entry, Run};
-use crate::worker::{Task, Worker};
+use crate::run::Run;
 
 /// Tells whether an earlier run finished an entry and neither side changed since. Then it is as good
 /// as copied, whatever would otherwise become of a name that is taken.

@@ -9,7 +9,7 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::existing::swap_in;
+use super::swap::swap_in;
 use crate::request::{Backup, BackupKind};
 use crate::walk::path::{directory_of, split, trimmed};
 

@@ -14,9 +14,9 @@ use haul_io::{Change, DataError, Moved, move_to_end};
 use haul_sys::data::{ftruncate, seek_set};
 use haul_sys::fs::{Kind, Stat, Time, fstat, fstatfs};
 
-use super::fill::{Finished, job};
+use super::finished::{Finished, job};
+use crate::context::{Worker, watch};
 use crate::error::{Severity, What};
-use crate::worker::{Worker, watch};
 
 /// How long a file that changed is left alone before it is copied again on request: a writer that is
 /// at work gets a chance to be done.

@@ -5,28 +5,28 @@
 //! of them, and only then do they get their names. A name that outlives a power cut therefore
 //! always has its file's bytes.
 
-use std::ffi::CString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::AsFd;
+use std::sync::{Arc, PoisonError};
 
+use haul_io::DataError;
 use haul_io::quirk::GroupSync;
-use haul_io::{DataError, Moved, Pair};
-use haul_sys::fs::{
-    Follow, Stat, close, duplicate, fstat, fsync, fsync_names, open_directory, syncfs,
-};
+use haul_sys::fs::{Follow, close, duplicate, fstat, fsync, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
-use super::fill::{Complete, Fate, Leftover, finish, whole_digest};
+use super::group::Held;
+use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
-use super::{Target, already_done, resumable, verified};
+use super::unfinished::{Fate, Leftover};
+use super::{already_done, resumable, verified};
+use crate::context::Worker;
+use crate::durable_names::sync_names;
+use crate::entry::Entry;
 use crate::error::What;
-use crate::finish::sync_names;
 use crate::journal::{Names as KnownNames, Secure};
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::walk::node::Node;
-use crate::worker::Worker;
 
 /// Files that are held at most, where there are descriptors for them: each pins an inode of about
 /// 1 KiB in the kernel, and with 4,096 of them a flush of some milliseconds is a microsecond each.
@@ -40,106 +40,6 @@ const FEW_FILES: usize = 4;
 
 /// Up to this many directories, likewise.
 const FEW_DIRECTORIES: usize = 4;
-
-/// A complete file that waits.
-pub(super) struct Held {
-    pub(super) node: Arc<Node>,
-    /// The file systems of its two sides; the target's may not be the directory's.
-    pub(super) pair: Arc<Pair>,
-    pub(super) source_name: CString,
-    pub(super) target_name: CString,
-    pub(super) stat: Stat,
-    pub(super) target: Target,
-    pub(super) moved: Moved,
-    /// Its source, where parts of it may have to be copied again.
-    pub(super) source: Option<OwnedFd>,
-    /// The digest of its bytes, once it is known.
-    pub(super) digest: Option<Vec<u8>>,
-}
-
-impl Held {
-    pub(super) fn entry(&self) -> Entry<'_> {
-        let (source, target) = (&*self.source_name, &*self.target_name);
-        Entry { node: &self.node, source, target, rest: None }
-    }
-
-    fn is_sole_grouped(&self) -> bool {
-        self.pair.target.group_sync == GroupSync::Whole
-    }
-}
-
-#[derive(Default)]
-struct Waiting {
-    files: Vec<Held>,
-    bytes: u64,
-}
-
-/// Directories whose names are to be secured, as long as they are few.
-#[derive(Default)]
-struct Names {
-    directories: Vec<Arc<Node>>,
-    many: bool,
-}
-
-/// A file system that is flushed as a whole.
-struct Anchor {
-    dev: u64,
-    /// A descriptor that was open before the first byte was written, so that `syncfs` reports to it
-    /// every write error since then; each of them once.
-    fd: OwnedFd,
-    /// The first failure. It stays for the whole run: `syncfs` has told it once and answers 0 from
-    /// then on, though the bytes of any group may be those that were lost.
-    failed: Mutex<Option<CallError>>,
-}
-
-impl Anchor {
-    /// Flushes everything that was written to the file system. One flush at a time, so that an error
-    /// which one caller is told of holds for all callers that come after it.
-    fn flush(&self) -> haul_sys::Result<()> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = *failed {
-            return Err(error);
-        }
-        let answer = syncfs(&self.fd);
-        *failed = answer.err();
-        answer
-    }
-}
-
-/// What a run holds, and what it has to secure at its end.
-#[derive(Default)]
-pub(crate) struct CommitGroup {
-    waiting: Mutex<Waiting>,
-    /// The file systems that flushes go to.
-    anchors: Mutex<Vec<Arc<Anchor>>>,
-    names: Mutex<Names>,
-}
-
-impl CommitGroup {
-    /// Opens the way to a file system's flush before anything is written that it is to secure.
-    pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
-        let dev = node.pair.target_dev;
-        let mut anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
-        if anchors.iter().any(|anchor| anchor.dev == dev) {
-            return;
-        }
-        // Without one, each file is flushed for itself.
-        if let Ok(fd) = open_directory(target, c".", Follow::No) {
-            anchors.push(Arc::new(Anchor { dev, fd, failed: Mutex::new(None) }));
-        }
-    }
-
-    fn anchor_of(&self, dev: u64) -> Option<Arc<Anchor>> {
-        let anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
-        anchors.iter().find(|anchor| anchor.dev == dev).cloned()
-    }
-
-    /// Flushes everything that was written to a file system; returns whether that proves that all of
-    /// it is on stable storage.
-    fn is_flushed(&self, dev: u64) -> bool {
-        self.anchor_of(dev).is_some_and(|anchor| anchor.flush().is_ok())
-    }
-}
 
 /// Takes a complete file in, and settles the group if that makes it full.
 pub(super) fn hold(worker: &mut Worker<'_, '_>, held: Held) {

@@ -5,17 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
 
-use super::{Item, existing, find};
+use super::existing::TargetState;
+use super::item::Item;
+use super::{existing, find};
+use crate::context::{DIRECTORY_WORKERS, Enter, Task, Worker};
 use crate::decide;
+use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
 use crate::request::{Borders, Dereference, ModePolicy};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity, is_below};
 use crate::walk::path::operand_of_path;
-use crate::worker::{DIRECTORY_WORKERS, Enter, Task, Worker};
 use haul_tree::Reader;
 
 /// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
@@ -34,16 +37,16 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
             match existing::stand_taken(worker, task, entry, item) {
-                existing::TargetState::Merge(taken) => {
+                TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
                 }
-                existing::TargetState::Settled(_) => return,
-                existing::TargetState::Free
-                | existing::TargetState::Swap
-                | existing::TargetState::Replace(..)
-                | existing::TargetState::Overwrite(_) => {
+                TargetState::Settled(_) => return,
+                TargetState::Free
+                | TargetState::Swap
+                | TargetState::Replace(..)
+                | TargetState::Overwrite(_) => {
                     entry.fail(run, What::CreateDirectory, Some(Errno::EXIST));
                     return;
                 }

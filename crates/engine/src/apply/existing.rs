@@ -1,25 +1,26 @@
 //! A name that is taken already: looks at it, decides, asks, and makes room.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-use haul_io::hidden::under_hidden_name;
+use haul_sys::Errno;
 use haul_sys::fs::{
     Access, Follow, Kind, OpenHow, RenameMode, fstat, may_write_at, openat, renameat, statat,
     statat_follow, unlinkat,
 };
-use haul_sys::{Call, CallError, Errno};
 
-use super::{Item, backup, find};
+use super::item::Item;
+use super::{backup, find};
+use crate::context::{Task, Worker};
 use crate::decide::{Action, Found, Taken, decide, over_just_created};
+use crate::entry::Entry;
 use crate::error::What;
 use crate::monitor::{Outcome, Question, Shard};
 use crate::request::{Force, Make};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::timestamp_precision;
 use crate::walk::node::{Origin, identity};
 use crate::walk::path::{directory_of, split};
-use crate::worker::{Task, Worker};
 
 /// How things stand with the name that an entry is to get.
 pub(super) enum TargetState {
@@ -268,29 +269,6 @@ fn back_up(
             entry.fail(run, What::Backup, Some(error.errno));
             TargetState::Settled(Done::Failed)
         }
-    }
-}
-
-/// Makes something under a hidden name beside its place, and then puts it there at once.
-pub(super) fn swap_in(
-    directory: BorrowedFd<'_>,
-    name: &CStr,
-    make: impl Fn(&CStr) -> haul_sys::Result<()>,
-) -> haul_sys::Result<()> {
-    let (parent, _) = split(name.to_bytes());
-    let mut beside = name.to_owned();
-    under_hidden_name(|hidden| {
-        beside = CString::new([parent, hidden.to_bytes()].concat())
-            .map_err(|_| CallError::new(Call::Renameat2, Errno::INVAL))?;
-        make(&beside)
-    })?;
-    let renamed = renameat(directory, &beside, directory, name, RenameMode::Replace);
-    // Where both are names of one file, renaming does nothing and leaves both.
-    let left = unlinkat(directory, &beside);
-    match (renamed, left) {
-        (Err(error), _) => Err(error),
-        (Ok(()), Err(error)) if error.errno != Errno::NOENT => Err(error),
-        (Ok(()), _) => Ok(()),
     }
 }
 

@@ -4,13 +4,14 @@ use std::os::fd::OwnedFd;
 
 use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
 
-use super::{Content, Item};
+use super::item::{Content, Item};
+use crate::context::{Task, Worker};
+use crate::entry::Entry;
 use crate::error::{Severity, What};
 use crate::journal::Journal;
 use crate::request::{Borders, Consent, Dereference, Existing, Make, Recursion};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::walk::node::identity;
-use crate::worker::{Task, Worker};
 use haul_tree::Slot;
 
 /// Describes an entry; reports and returns `None` when that fails or it is to be left out.

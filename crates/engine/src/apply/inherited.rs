@@ -7,9 +7,10 @@ use haul_io::inherit::{Failed, GivenOtherwise, Lost, Predecessor};
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, OpenHow, openat};
 
+use crate::entry::Entry;
 use crate::error::{Severity, What};
 use crate::request::ModePolicy;
-use crate::run::{Entry, Run};
+use crate::run::Run;
 
 /// Gives a file the owner, lists and bits of what it is to replace, as far as the policy does not
 /// give it others. A user who may not give files away gets a file of their own, and a warning;

@@ -1,21 +1,17 @@
 //! Making: gives an entry its name in the target. One worker at a time in each directory.
 
-use std::ffi::CStr;
-
-use haul_sys::fs::Stat;
-
-use super::existing::{Done, TargetState};
-use super::hardlink::Claim;
-use super::{
-    Content, Item, already_done, directory, existing, hardlink, regular, special, symlink,
-};
+use super::created::Created;
+use super::existing::TargetState;
+use super::item::{Content, Item};
+use super::links::Claim;
+use super::{already_done, directory, existing, hardlink, links, regular, special, symlink};
+use crate::context::{Task, Worker};
+use crate::entry::Entry;
 use crate::journal::Names;
-use crate::metadata::by_name;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Links, Make};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::walk::node::identity;
-use crate::worker::{Task, Worker};
 
 /// Makes an entry in the target, and leaves open what waits for its bytes.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
@@ -43,13 +39,13 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
                     (Created::Yes, Some(target)) => {
                         target.leads_links = true;
                         if target.temporary.is_some() {
-                            hardlink::Complete::Unnamed
+                            links::Complete::Unnamed
                         } else {
-                            hardlink::Complete::NotYet
+                            links::Complete::NotYet
                         }
                     }
                     // What was left as it is, for it is not older, is what the others are linked to.
-                    (Created::Yes | Created::Before, _) => hardlink::Complete::Yes,
+                    (Created::Yes | Created::Before, _) => links::Complete::Yes,
                 };
             // Where links are followed, there may always be another name.
             let follows = run.policy.dereference != Dereference::Never;
@@ -57,36 +53,6 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
             claim.publish(entry, names, complete);
         }
     }
-}
-
-/// Whether the entry has its name in the target now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Created {
-    Yes,
-    /// It had it before, and that is good enough.
-    Before,
-    No,
-}
-
-impl Created {
-    pub(super) const fn settled(done: Done) -> Created {
-        match done {
-            Done::Skipped => Created::Before,
-            Done::Failed => Created::No,
-        }
-    }
-}
-
-/// Gives a name that was just made the attributes of a source that is not opened.
-pub(super) fn keep_by_name(
-    run: &Run<'_>,
-    (task, entry): (&Task, &Entry<'_>),
-    stat: &Stat,
-    name: &CStr,
-) {
-    let source = by_name::Place { directory: task.handles.source(), name: entry.source };
-    let target = by_name::Place { directory: task.handles.target(), name };
-    entry.lost(run, by_name::keep(source, stat, target, run.policy));
 }
 
 fn make_new(

@@ -6,16 +6,16 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Stat, Wait, fstat, openat};
 use haul_sys::{CallError, Errno};
 
-use super::existing::{self, Inherits, TargetState};
-use super::make::Created;
-use super::resumable::Resumable;
-use super::temporary::{Onto, Temporary};
-use super::{Content, Item, Target, fill, find};
+use super::created::Created;
+use super::existing::{Inherits, TargetState};
+use super::item::{Content, Item, Onto, Resumable, Target, Temporary};
+use super::{alone, existing, find};
+use crate::context::{Task, Worker};
 use crate::decide::Taken;
+use crate::entry::Entry;
 use crate::error::What;
 use crate::request::{Appearance, Force, Make};
-use crate::run::{Entry, Run};
-use crate::worker::{Task, Worker};
+use crate::run::Run;
 
 /// Makes the target of a source that is open: its name is made if it is free, without a look.
 pub(super) fn make_open(
@@ -111,7 +111,7 @@ fn create(
         note_operand(run, entry, &item.stat, fstat(&fd));
     }
     let backup = item.backup.take();
-    item.target = Some(Target { mode: Some(mode), backup, ..Target::open(run, fd) });
+    item.target = Some(Target { mode: Some(mode), backup, ..Target::open(fd, run.digests()) });
     Ok(())
 }
 
@@ -256,12 +256,12 @@ fn overwrite(
         run.note_operand_bytes(&before, &item.stat);
         run.note_operand_name(entry.target, Ok(taken.link));
     }
-    let target = Target { before: Some(before), ..Target::open(run, fd) };
+    let target = Target { before: Some(before), ..Target::open(fd, run.digests()) };
     if several {
         if let Content::Data(source) = &mut item.content
             && let Some(source) = source.take()
         {
-            fill::fill_alone(worker, task, entry, source, &item.stat, target);
+            alone::fill(worker, task, entry, source, &item.stat, target);
         }
     } else {
         item.target = Some(target);
@@ -292,7 +292,7 @@ fn overwrite_dangling(
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
-            item.target = Some(Target { before: Some(before), ..Target::open(run, fd) });
+            item.target = Some(Target { before: Some(before), ..Target::open(fd, run.digests()) });
             Created::Yes
         }
         // Somebody has made something there meanwhile: nobody has agreed to writing over that.

@@ -20,12 +20,13 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Kind, OpenHow, Stat, fdatasync, fstat, openat, try_lock, unlinkat};
 use haul_sys::{Call, CallError};
 
-use super::temporary::sibling;
-use super::{Item, Target};
+use super::item::{Item, Resumable, Target};
+use super::sibling::sibling;
+use crate::context::{Task, Worker, watch};
+use crate::entry::Entry;
 use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Verify};
-use crate::run::{Entry, Run};
-use crate::worker::{Task, Worker, watch};
+use crate::run::Run;
 
 /// From this size on it is worth going on with a file: below, copying it again takes a second even
 /// where storage is slow.
@@ -34,23 +35,6 @@ const LARGE_BYTES: u64 = 128 << 20;
 /// Bytes after which what was written is secured and told. Waiting for that much takes much longer
 /// than the flush itself, and others write meanwhile.
 const RECORD_BYTES: u64 = 64 << 20;
-
-/// A large file that is on its way.
-pub(crate) struct Resumable {
-    /// How records of its pieces name it.
-    id: Sum,
-    /// Who remembers the pieces: the one that proves the file, or one of its own.
-    digests: Arc<BlockDigests>,
-    is_own: bool,
-    /// How many pieces of a digests that is not its own were told.
-    told: Mutex<usize>,
-    /// Bytes that were moved since.
-    moved: AtomicU64,
-    /// What an earlier run has told of it.
-    earlier: Mutex<Vec<Piece>>,
-    /// Whether the journal tells of any piece, so that there is something to go on with.
-    is_told: AtomicBool,
-}
 
 /// A partial that was made, or opened again.
 pub(super) struct Opened {

@@ -16,12 +16,13 @@ use haul_io::transfer::Transfer;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Kind, Stat};
 
-use super::Target;
-use super::fill::{Finished, complete};
-use super::resumable::Resumable;
-use crate::run::Entry;
+use super::alone;
+use super::complete::complete;
+use super::finished::Finished;
+use super::item::{Resumable, Target};
+use crate::context::{Task, Worker, watch};
+use crate::entry::Entry;
 use crate::walk::node::Node;
-use crate::worker::{Task, Worker, watch};
 use haul_tree::Demand;
 
 /// A large file on its way.
@@ -92,7 +93,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Task, large: Large<'_>) 
     let (duplicate_source, duplicate_target) = match (source.try_clone(), target.fd.try_clone()) {
         (Ok(source), Ok(target)) => (source, target),
         // No descriptors left: then one worker has to do.
-        _ => return super::fill::fill_alone(worker, task, entry, source, stat, target),
+        _ => return alone::fill(worker, task, entry, source, stat, target),
     };
     let policy = &run.policy.data;
     let job = FileJob {

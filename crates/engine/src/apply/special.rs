@@ -4,14 +4,15 @@ use std::ffi::CStr;
 
 use haul_sys::fs::{Kind, mknodat, statat};
 
-use super::Item;
-use super::existing::{self, TargetState};
-use super::make::{Created, keep_by_name};
+use super::created::{Created, keep_by_name};
+use super::existing::TargetState;
+use super::item::Item;
+use super::swap::swap_in;
+use crate::context::{Task, Worker};
+use crate::durable_names::secure_place;
+use crate::entry::Entry;
 use crate::error::What;
-use crate::finish::secure_place;
 use crate::monitor::Shard;
-use crate::run::Entry;
-use crate::worker::{Task, Worker};
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(
@@ -35,7 +36,7 @@ pub(super) fn make(
         Ok(())
     };
     let made = match standing {
-        TargetState::Replace(..) => existing::swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => swap_in(directory, entry.target, make),
         _ => make(entry.target),
     };
     if let Err(error) = made {

@@ -4,14 +4,16 @@ use std::ffi::{CStr, CString};
 
 use haul_sys::fs::{readlinkat, statat, symlinkat};
 
-use super::Item;
-use super::existing::{self, TargetState};
-use super::make::{Created, keep_by_name};
+use super::created::{Created, keep_by_name};
+use super::existing;
+use super::existing::TargetState;
+use super::item::Item;
+use super::swap::swap_in;
+use crate::context::{Task, Worker};
+use crate::durable_names::secure_place;
+use crate::entry::Entry;
 use crate::error::What;
-use crate::finish::secure_place;
 use crate::monitor::{Outcome, Shard};
-use crate::run::Entry;
-use crate::worker::{Task, Worker};
 
 /// Makes a symbolic link with the text of the source's.
 pub(super) fn make(
@@ -47,7 +49,7 @@ fn make_link(
         Ok(())
     };
     let made = match standing {
-        TargetState::Replace(..) => existing::swap_in(directory, entry.target, make),
+        TargetState::Replace(..) => swap_in(directory, entry.target, make),
         _ => make(entry.target),
     };
     match made {
@@ -89,9 +91,7 @@ pub(super) fn to_source(
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let target = task.handles.target();
     let made = match standing {
-        TargetState::Swap => {
-            existing::swap_in(target, entry.target, |name| symlinkat(&text, target, name))
-        }
+        TargetState::Swap => swap_in(target, entry.target, |name| symlinkat(&text, target, name)),
         _ => symlinkat(&text, target, entry.target),
     };
     let Err(error) = made else {

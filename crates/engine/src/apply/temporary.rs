@@ -8,48 +8,25 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use haul_io::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
+use haul_io::hidden::{has_no_unnamed, under_hidden_name};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, is_refusal_of_mode, linkat,
-    name_open, open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
+    Access, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, is_refusal_of_mode, linkat, name_open,
+    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
-use super::Item;
-use super::resumable::{self, Opened, Resumable};
+use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
+use super::resumable;
+use super::resumable::Opened;
+use super::sibling::sibling;
+use crate::context::Task;
 use crate::decide;
+use crate::entry::Entry;
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
-use crate::run::{Entry, Run};
+use crate::run::Run;
 use crate::walk::node::{Origin, identity};
 use crate::walk::path::split;
-use crate::worker::Task;
-
-/// What the name is to be to the file that gets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Onto {
-    /// It was free.
-    Free,
-    /// It is another file's, which was seen, and whose owner and bits the new one takes over.
-    Replaced(Stat),
-    /// It is another file's, and the new one has nothing to do with that.
-    Overwritten,
-}
-
-/// A directory other than the entry's own, and the name there.
-struct Elsewhere {
-    directory: OwnedFd,
-    name: CString,
-}
-
-/// A file that is on its way to its name.
-pub(crate) struct Temporary {
-    elsewhere: Option<Elsewhere>,
-    /// The name that it has meanwhile, if it has one.
-    hidden: Option<CString>,
-    onto: Onto,
-    origin: Origin,
-}
 
 /// A temporary that was just made.
 pub(super) struct CreatedFile {
@@ -275,17 +252,6 @@ fn unnamed(
         }
         Err(error) => Err(error),
     }
-}
-
-/// Makes a file with a hidden name, and locks it.
-pub(super) fn sibling(
-    run: &Run<'_>,
-    directory: BorrowedFd<'_>,
-    mode: u32,
-    access: Access,
-) -> haul_sys::Result<(OwnedFd, CString)> {
-    let how = OpenHow { access, create: Create::New(mode), ..OpenHow::WRITE };
-    make_hidden(|hidden| run.with_descriptors(|| openat(directory, hidden, how)))
 }
 
 /// Finds the directory of a path of several components.

@@ -10,11 +10,11 @@ use haul_io::verification::{
 };
 use haul_sys::fs::fsync;
 
-use super::commit_group::Held;
+use super::group::Held;
+use crate::context::{Worker, watch};
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
 use crate::run::Run;
-use crate::worker::{Worker, watch};
 
 /// How often a file is repaired. What differs a third time is no accident of one transfer, but a
 /// device or memory that does not keep what it is given.

@@ -22,8 +22,7 @@ use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
 use super::durable::{Anchor, Trust};
 use super::monitor::{Event, Outcome, What};
 use super::nesting::Nesting;
-use super::operand::beside;
-use super::operation::Run;
+use super::run::Run;
 use super::target::Place;
 use super::{adopt, note, stage};
 use crate::apply::backup;
@@ -34,6 +33,7 @@ use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
     Parents, Policy, Preserve, Recursion, Specials, Sync, TargetLinks,
 };
+use crate::walk::path::beside;
 use crate::walk::path::join;
 use haul_tree::Operand;
 use haul_tree::is_empty;

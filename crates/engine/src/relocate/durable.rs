@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::stale;
+use crate::stale::moves;
 use haul_sys::Errno;
 use haul_sys::fs::{
     Access, Follow, fstatfs, fsync_names, mount_id, open_directory, open_unnamed, syncfs,
@@ -53,7 +53,7 @@ impl Anchor {
     pub(super) fn new(directory: BorrowedFd<'_>) -> haul_sys::Result<Anchor> {
         let refused = match open_directory(directory, c".", Follow::No) {
             Ok(fd) => {
-                stale::announce(&fd);
+                moves::announce(&fd);
                 let trust = trust(fd.as_fd());
                 return Ok(Anchor { fd, is_directory: true, trust });
             }

@@ -14,12 +14,12 @@ mod decide;
 mod durable;
 mod monitor;
 mod nesting;
-mod note;
+pub(crate) mod note;
 mod operand;
 mod operation;
 mod request;
-mod stage;
-pub(crate) mod stale;
+mod run;
+pub(crate) mod stage;
 mod target;
 
 pub use monitor::{Control, Counts, Event, Failure, Monitor, MoveFailure, Outcome, What};

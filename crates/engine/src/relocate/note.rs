@@ -32,7 +32,7 @@ fn name(stage: &CStr) -> CString {
 }
 
 /// Returns the waiting name that a note is on, if that is what this is the name of.
-pub(super) fn of_copy(name: &[u8]) -> Option<&[u8]> {
+pub(crate) fn of_copy(name: &[u8]) -> Option<&[u8]> {
     name.strip_suffix(SUFFIX)
 }
 
@@ -79,7 +79,7 @@ fn parent_of(path: &[u8]) -> Option<CString> {
 }
 
 /// Writes the note on a complete copy that waits.
-pub(super) fn write(
+pub(crate) fn write(
     directory: BorrowedFd<'_>,
     waiting: &CStr,
     (path, source, birth): (&CStr, &Stat, Option<Time>),
@@ -105,7 +105,7 @@ pub(super) fn write(
 }
 
 /// Removes the note on a waiting name, if there is one.
-pub(super) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<()> {
+pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<()> {
     match unlinkat(directory, &name(waiting)) {
         Err(error) if error.errno != Errno::NOENT => Err(error),
         _ => Ok(()),
@@ -113,7 +113,7 @@ pub(super) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Res
 }
 
 /// Tells whether what has a name is the complete copy of a source, by an earlier run's note.
-pub(super) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) -> bool {
+pub(crate) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) -> bool {
     let look = || -> haul_sys::Result<bool> {
         let stat = statat(CWD, source)?;
         let birth = birth_at(CWD, source)?;
@@ -139,7 +139,7 @@ fn read(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Vec<u
 }
 
 /// What has become of the source that a note speaks of.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The directory that it was in does not have it any more.
     Gone,
     /// Some of it is left.
@@ -149,7 +149,7 @@ pub(super) enum Source {
 }
 
 /// Looks for the source that a note speaks of.
-pub(super) fn source_of(directory: BorrowedFd<'_>, name: &CStr) -> Source {
+pub(crate) fn source_of(directory: BorrowedFd<'_>, name: &CStr) -> Source {
     let look = || -> Option<Source> {
         let text = read(directory, name).ok()??;
         let mut lines = text.splitn(5, |byte| *byte == b'\n').skip(1);

@@ -1,7 +1,8 @@
 //! One operand: renamed if that is possible, refused if it must be, else left to the batch that is
 //! copied.
 
-use std::ffi::CStr;
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 
 use haul_sys::Errno;
@@ -9,22 +10,36 @@ use haul_sys::fs::{
     CWD, Kind, RenameMode, Stat, may_write_at, openat, readlinkat, renameat, statat, statat_follow,
 };
 
-use super::batch::Newcomer;
+use super::batch::{Batch, Newcomer};
 use super::decide::{Action, Pair, before_asking, decide};
 use super::monitor::{Control, Event, Outcome, What};
-use super::operation::Mover;
 use super::request::{Across, Mode, Unasked};
+use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
 use crate::apply::existing::{DIRECTORY, is_one_entry};
 use crate::monitor::Question;
 use crate::request::Existing;
 use crate::timestamp_precision;
+use crate::walk::node::Identity;
 use crate::walk::node::identity;
+use crate::walk::path::beside;
 use crate::walk::path::split;
 
 /// An operand that is done with, and that was told where it had to be.
 struct Settled;
+
+/// The state of a run between its operands.
+pub(super) struct Mover<'r> {
+    pub(super) run: &'r Run<'r>,
+    pub(super) batch: Batch<'r>,
+    /// What was moved into the target directory, so that no second source replaces it.
+    pub(super) made: HashSet<(CString, Identity)>,
+    /// Directories that were to be moved into themselves, and where to.
+    pub(super) into_themselves: HashSet<(CString, Identity)>,
+    /// Whether what was moved has to be known.
+    pub(super) remembers: bool,
+}
 
 impl Mover<'_> {
     /// Moves a source to its place, or leaves it to the batch.
@@ -320,13 +335,6 @@ impl Mover<'_> {
         };
         self.fail(source, place, what, Some(errno.unwrap_or(Errno::NOENT)))
     }
-}
-
-/// Returns the path of another name beside a path.
-pub(super) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
-    let (directory, _) = split(shown);
-    let (_, base) = split(name.to_bytes());
-    [directory, base].concat()
 }
 
 /// Tells whether the last component of a path is `.` or `..`, or there is none, as in `/`.

@@ -1,65 +1,15 @@
 //! Moving: a request in, counts out.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, CString};
-
-use haul_sys::Errno;
+use std::ffi::CStr;
 
 use super::batch::Batch;
-use super::monitor::{Control, Counts, Failure, Monitor, MoveFailure, What};
+use super::monitor::{Control, Counts, Monitor};
+use super::operand::Mover;
 use super::request::Request;
+use super::run::Run;
 use super::target::Target;
-use crate::error::Severity;
 use crate::request::TargetForm;
-use crate::walk::node::Identity;
-
-/// What all operands of a run share.
-pub(super) struct Run<'r> {
-    pub(super) request: &'r Request,
-    pub(super) monitor: &'r dyn Monitor,
-    pub(super) control: &'r Control<'r>,
-}
-
-impl Run<'_> {
-    /// Reports what went wrong with an operand, once.
-    pub(super) fn fail(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>) {
-        Control::one(&self.control.failures);
-        self.report(what, paths, (errno, Severity::Failure));
-    }
-
-    /// Tells what is odd about an operand.
-    pub(super) fn warn(&self, what: What, paths: (&[u8], &[u8])) {
-        Control::one(&self.control.warnings);
-        self.report(what, paths, (None, Severity::Warning));
-    }
-
-    fn report(
-        &self,
-        what: What,
-        (source, target): (&[u8], &[u8]),
-        (errno, severity): (Option<Errno>, Severity),
-    ) {
-        self.monitor.failed(&Failure::Move(MoveFailure {
-            what,
-            source: source.to_vec(),
-            target: target.to_vec(),
-            errno,
-            severity,
-        }));
-    }
-}
-
-/// The state of a run between its operands.
-pub(super) struct Mover<'r> {
-    pub(super) run: &'r Run<'r>,
-    pub(super) batch: Batch<'r>,
-    /// What was moved into the target directory, so that no second source replaces it.
-    pub(super) made: HashSet<(CString, Identity)>,
-    /// Directories that were to be moved into themselves, and where to.
-    pub(super) into_themselves: HashSet<(CString, Identity)>,
-    /// Whether what was moved has to be known.
-    pub(super) remembers: bool,
-}
 
 /// Moves what the request asks for, and returns what was done. Blocks until it is done or stopped;
 /// failures reach the monitor as they happen.

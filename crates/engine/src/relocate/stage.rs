@@ -12,10 +12,10 @@ use haul_io::hidden::checksum;
 use haul_sys::fs::{Stat, Time};
 
 /// What all of them begin with.
-pub(super) const PREFIX: &str = ".haul-mv-";
+pub(crate) const PREFIX: &str = ".haul-mv-";
 
 /// Returns the name under which the copy of a source waits to become `name`.
-pub(super) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CString {
+pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CString {
     let mut text = format!("{PREFIX}{:x}-", source.ino);
     // Writing to a string cannot fail.
     let _written = match birth {
@@ -30,7 +30,7 @@ pub(super) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
 }
 
 /// Tells whether a name has the form of these.
-pub(super) fn is_name(name: &[u8]) -> bool {
+pub(crate) fn is_name(name: &[u8]) -> bool {
     let is_hex = |text: &[u8]| {
         !text.is_empty() && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
 
+use super::context::{Enter, Task, Worker};
+use super::inside::inside;
 use super::monitor::What;
 use super::node::{Handle, Node, Place, RemoveDirectory, keep};
-use super::operand::inside;
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
-use super::worker::{Enter, Task, Worker};
 use super::{entry, guards};
 use crate::monitor::Shard;
 use crate::walk::node::identity;

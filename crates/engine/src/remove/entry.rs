@@ -8,13 +8,13 @@ use std::sync::atomic::Ordering;
 use haul_sys::Errno;
 use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, statat, unlinkat};
 
+use super::context::{Enter, Worker};
 use super::gentle;
 use super::monitor::What;
 use super::node::{Handle, Node};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy, Protection};
 use super::run::Run;
-use super::worker::{Enter, Worker};
 use crate::monitor::Shard;
 use haul_tree::Entries;
 use haul_tree::Identity;

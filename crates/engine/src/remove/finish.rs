@@ -9,13 +9,13 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, rmdirat, statat};
 use haul_tree::{Finish, Reader};
 
+use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
 use super::monitor::What;
 use super::node::Node;
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
-use super::worker::Worker;
 use crate::monitor::Shard;
 use crate::walk::node::identity;
 

@@ -4,12 +4,14 @@
 //! the copy's: a pool that grows only while there is work, a counted parent chain instead of
 //! barriers, everything relative to directory descriptors that have to be what they were.
 
+mod context;
 mod delete_profile;
 mod directory;
 mod entry;
 mod finish;
 mod gentle;
 mod guards;
+mod inside;
 mod monitor;
 mod node;
 mod operand;

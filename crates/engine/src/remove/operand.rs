@@ -1,24 +1,23 @@
 //! What a person named: the only place where paths are paths, and where most guards are.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use haul_sys::Errno;
 use haul_sys::fs::{CWD, Kind, Stat, rmdirat, statat};
 
+use super::context::Worker;
+use super::inside::inside;
 use super::monitor::What;
 use super::node::Node;
 use super::prompt::{Inside, Stage};
 use super::request::{EmptyDirectories, Mode};
-use super::worker::Worker;
 use super::{directory, entry, guards};
 use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;
 use crate::walk::path;
 use haul_tree::Entries;
-use haul_tree::is_empty;
 
 /// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
 pub(super) fn trimmed(operand: &CStr) -> CString {
@@ -80,15 +79,6 @@ fn try_brakes(
         return Err((What::Root, None));
     }
     guards::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
-}
-
-/// Looks whether there is anything in a directory.
-pub(super) fn inside(parent: impl AsFd, name: &CStr) -> Inside {
-    match is_empty(parent, name) {
-        Ok(true) => Inside::Empty,
-        Ok(false) => Inside::Full,
-        Err(error) => Inside::Closed(error.errno),
-    }
 }
 
 /// Removes an operand that is an empty directory, or one that nobody can look into.

@@ -1,20 +1,19 @@
 //! Removing as an operation on a tree: how the walk enters directories, removes batches and finishes.
 
-use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haul_io::quirk::Latency;
 use haul_sys::{CallError, Errno};
-use haul_tree::{Batch, Chunk, End, Finish, Identity, Nothing, Operation, Sequence};
+use haul_tree::{Batch, Chunk, End, Finish, Nothing, Operation, Sequence};
 
+use super::context::{Enter, Local, Task, Worker};
 use super::delete_profile;
 use super::monitor::What;
 use super::node::{self, Node, OpenDirectories, RemoveDirectory};
 use super::run::Run;
 use super::{directory, entry, finish, operand};
-use crate::monitor::Shard;
 use crate::request::Order;
 
 /// Time for one entry beyond which it must have been a large file: its pages and blocks are freed
@@ -29,25 +28,6 @@ const SORTED_BYTES: usize = 15 << 20;
 /// Subdirectories after which a chunk ends. All of a chunk's subdirectories wait at once, at each
 /// level of the tree.
 const SUBDIRECTORIES: usize = 2048;
-
-/// A directory to enter.
-pub(super) struct Enter {
-    pub(super) parent: Arc<Node>,
-    pub(super) name: CString,
-    /// What an operand was when the guards looked at it; anything else is refused.
-    pub(super) expected: Option<Identity>,
-}
-
-/// What each worker of a removal keeps for itself.
-pub(super) struct Local<'r> {
-    pub(super) shard: &'r Shard,
-}
-
-/// A worker of a removal.
-pub(super) type Worker<'w, 'r> = haul_tree::Worker<'w, Run<'r>>;
-
-/// A directory that is being worked on.
-pub(super) type Task = haul_tree::Task<RemoveDirectory>;
 
 impl<'r> Operation for Run<'r> {
     type Directory = RemoveDirectory;

@@ -92,6 +92,13 @@ pub(crate) fn operand_of_path(path: &CStr) -> Operand {
     }
 }
 
+/// Returns the path of another name beside a path.
+pub(crate) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
+    let (directory, _) = split(shown);
+    let (_, base) = split(name.to_bytes());
+    [directory, base].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -291,8 +291,14 @@ fn parse_value(key: &Key, text: &str) -> Result<u64, ParseError> {
     if (key.low..=key.high).contains(&value) { Ok(value) } else { Err(wrong()) }
 }
 
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&describe(self))
+    }
+}
+
 /// Returns the text of a recipe with all its keys.
-pub(super) fn describe(recipe: &Recipe) -> String {
+fn describe(recipe: &Recipe) -> String {
     let (name, values) = match recipe.shape {
         Shape::Flat { files, size } => ("flat", vec![files, size]),
         Shape::Nested { files, dirs, size } => ("nested", vec![files, dirs, size]),

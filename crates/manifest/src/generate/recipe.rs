@@ -3,7 +3,6 @@
 //! A recipe is plain data with a text form of one line, so that a scenario, a report and a command
 //! line use the same name for the same tree.
 
-use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,6 @@ use super::attributes;
 use super::bulk::{self, Mixed};
 use super::create::{Generated, create_tree};
 use super::item::Item;
-use super::parse::describe;
 use super::random::{Limits, random_tree};
 use crate::failure::Failure;
 
@@ -134,11 +132,5 @@ impl Recipe {
     /// As [`create_tree`].
     pub fn generate(&self, root: &Path) -> Result<Generated, Failure> {
         create_tree(root, self.items())
-    }
-}
-
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&describe(self))
     }
 }

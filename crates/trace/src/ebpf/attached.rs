@@ -13,7 +13,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::collect::{Counter, FIRST_ATTACHED};
 use super::load::{self, Loaded, Maps, Setup, TaskWords};
 use super::{Failure, LINGER_TICK, Watch};
-use crate::trace::nanoseconds;
+use crate::wait_notice::nanoseconds;
 use crate::{Ending, Observer, Report, TraceError, TraceOptions, mark, process};
 
 /// The call state of a thread that may be in a call which began before the trace: `IN_EARLIER` of

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use self::collect::{Collected, Counter};
 use self::load::{Loaded, Maps, Setup};
 use crate::interrupt::InterruptWatch;
-use crate::trace::{WaitNotice, nanoseconds};
+use crate::wait_notice::{WaitNotice, nanoseconds};
 use crate::{Command, Ending, Files, Observer, Report, TraceError, TraceOptions, Until, mark};
 
 /// Polling interval of flags and tables while the command runs.

@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use self::tracer::{Goal, Tracer};
 use crate::interrupt::InterruptWatch;
-use crate::trace::{WaitNotice, nanoseconds};
+use crate::wait_notice::{WaitNotice, nanoseconds};
 use crate::{Command, Ending, Observer, Report, TraceError, TraceOptions, process};
 
 /// Polling interval of the flag and the clock.

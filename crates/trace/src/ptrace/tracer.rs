@@ -14,7 +14,7 @@ use super::Found;
 use super::files::{Done, FileTable, OpenCall};
 use super::units::{Pending, Tracee};
 use crate::calls::{CALL_ROWS, Outcome, ROWS, Shape, Size, row_name, shape_of};
-use crate::trace::nanoseconds;
+use crate::wait_notice::nanoseconds;
 use crate::{Ending, Files, TraceError, TraceOptions, Unit, Until};
 
 /// The traced process, and how the tracer learns that it should stop.

@@ -1,6 +1,7 @@
 //! The cost of a run to other processes: page cache use, dirty data, stalls.
 
-use super::super::summary::{CaseSummary, Row};
+use super::super::row::Row;
+use super::super::summary::CaseSummary;
 use super::canvas::{Canvas, Place, WIDTH, fit, margin_for};
 use crate::units;
 

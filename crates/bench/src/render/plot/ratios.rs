@@ -1,7 +1,8 @@
 //! Each tool in relation to the baseline, with the interval: if it contains 1, no difference is
 //! shown.
 
-use super::super::summary::{CaseSummary, Row, with_interval};
+use super::super::row::{Row, with_interval};
+use super::super::summary::CaseSummary;
 use super::axis::Axis;
 use super::canvas::{Canvas, LETTER, Place, WIDTH, fit, margin_for};
 use crate::stats::Ratio;

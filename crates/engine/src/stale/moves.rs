@@ -12,10 +12,10 @@ use haul_sys::fs::{
     Follow, Kind, Stat, open_directory, statat, try_lock, try_lock_shared, unlinkat,
 };
 
-use super::{note, stage};
+use super::Found;
+use crate::relocate::{note, stage};
 use crate::remove;
 use crate::request::{Recursion, Resources};
-use crate::stale::Found;
 
 /// Tells whether a name is one that moves use.
 pub(crate) fn is_name(name: &[u8]) -> bool {
@@ -24,7 +24,7 @@ pub(crate) fn is_name(name: &[u8]) -> bool {
 
 /// Tells others that a move is at work in a directory, for as long as the descriptor is open. Where
 /// that cannot be told, what is there is spared for a minute by its age.
-pub(super) fn announce(directory: impl AsFd) {
+pub(crate) fn announce(directory: impl AsFd) {
     let _announced = try_lock_shared(directory);
 }
 

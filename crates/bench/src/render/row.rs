@@ -1,0 +1,93 @@
+//! A tool's line in the table of a case, and its relation to another tool's.
+
+use crate::session::{Case, Fault, Measurement, Run};
+use crate::stats::{Interval, Ratio, paired_ratio};
+use crate::units;
+
+/// A tool's line in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The tool.
+    pub tool: String,
+    /// Its command template.
+    pub command: String,
+    /// Why it is not ranked, if it is not.
+    pub fault: Option<Fault>,
+    /// The times by which it is ranked, round by round, in seconds.
+    pub times_s: Vec<f64>,
+    /// Their median; 0 if there are none.
+    pub time_s: f64,
+    /// The confidence interval of the median.
+    pub time_interval: Option<Interval>,
+    /// Times in relation to the baseline's of the same round.
+    pub ratio: Option<Ratio>,
+    /// CPU in relation to the baseline's of the same round.
+    pub cpu_ratio: Option<Ratio>,
+    /// Median seconds of the command.
+    pub wall_s: f64,
+    /// Median seconds of the sync after it.
+    pub sync_s: f64,
+    /// Median seconds of CPU in user mode.
+    pub user_s: f64,
+    /// Median seconds of CPU in the kernel.
+    pub system_s: f64,
+    /// The largest peak of memory.
+    pub max_rss_bytes: u64,
+    /// Whether that is the benchmark's own memory, so that it is only an upper bound for the
+    /// tool's.
+    pub memory_is_bound: bool,
+    /// Median bytes written at the device.
+    pub written_bytes: Option<u64>,
+    /// Median pages that the run added to the page cache: of source and target, as they are after.
+    pub cached_pages: Option<u64>,
+    /// Median pages of the hot file that were evicted.
+    pub hot_evicted: Option<u64>,
+    /// Median dirty bytes when the command ended.
+    pub dirty_bytes: Option<u64>,
+    /// Median seconds in which at least one task of the machine waited for I/O.
+    pub io_stall_s: Option<f64>,
+    /// System calls, where they were counted.
+    pub calls: Option<u64>,
+    /// Number of outliers.
+    pub outliers: usize,
+}
+
+impl Row {
+    /// Returns whether the tool is ranked.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        self.fault.is_none() && !self.times_s.is_empty()
+    }
+}
+
+/// Relates a figure of one tool to another's, within each round.
+pub(super) fn relation(
+    case: &Case,
+    tool: &str,
+    other: &str,
+    seed: u64,
+    figure: &dyn Fn(&Measurement) -> f64,
+) -> Option<Ratio> {
+    let of_round = |round: u32| {
+        let found = case.runs_of(other).find(|run: &&Run| run.round == round)?;
+        Some(figure(&found.measured))
+    };
+    let pairs: Vec<(f64, f64)> = case
+        .runs_of(tool)
+        .filter_map(|run| Some((figure(&run.measured), of_round(run.round)?)))
+        .collect();
+    paired_ratio(&pairs, seed)
+}
+
+/// Formats a ratio with its interval: `0.57 (0.55 to 0.60)`.
+pub(super) fn with_interval(ratio: &Ratio) -> String {
+    match ratio.interval {
+        Some(interval) => format!(
+            "{} ({} to {})",
+            units::ratio(ratio.median),
+            units::ratio(interval.low),
+            units::ratio(interval.high)
+        ),
+        None => units::ratio(ratio.median),
+    }
+}

@@ -1,0 +1,219 @@
+//! The end of a file: its attributes, its name where it has none yet, and the close.
+
+use super::finished::{Finished, pair_at_last};
+use super::group::Held;
+use super::item::Target;
+use super::published::{Complete, finish, whole_digest};
+use super::unfinished::{Fate, Leftover};
+use super::{changed, commit_group, inherited, resumable};
+use crate::context::Worker;
+use crate::durable_names::sync_place;
+use crate::entry::Entry;
+use crate::error::{Severity, What};
+use crate::metadata;
+use crate::request::{Appearance, Make, Sync, Verify};
+use crate::run::Run;
+use haul_io::inherit::Predecessor;
+use haul_io::sides::Which;
+use haul_io::{DataError, Moved};
+use haul_sys::Call;
+use haul_sys::fs::{Kind, Stat, close, fstat, fsync};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Applies attributes and closes, or takes an unfinished target away again.
+pub(super) fn complete(
+    worker: &mut Worker<'_, '_>,
+    file: Finished<'_>,
+    moved: Result<Moved, DataError>,
+) {
+    let run = worker.operation;
+    let mut stat = *file.stat;
+    let moved = changed::settle(worker, &file, &mut stat, moved);
+    let file = Finished { stat: &stat, ..file };
+    let moved = match moved {
+        Ok(moved) => moved,
+        Err(error) => {
+            if !run.stopped() {
+                let (what, errno) = told(error);
+                file.entry.fail(run, what, errno);
+            }
+            // Without a description it goes by its name alone: what is unfinished must not stay.
+            let ours = fstat(&file.target.fd).ok();
+            let fate =
+                if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
+            Leftover::of(file.entry, file.stat, &file.target)
+                .meeting(fate)
+                .take_away(worker, ours.as_ref());
+            return;
+        }
+    };
+    if let Err((what, errno)) = inherit(run, &file) {
+        file.entry.fail(run, what, Some(errno));
+        take_away(worker, &file, None);
+        return;
+    }
+    keep_attributes(run, &file);
+    tell_of_cache(worker, &file, &moved);
+    let pair = pair_at_last(run, &file);
+    let Finished { entry, source, stat, target, .. } = file;
+    let source = (run.policy.verify() == Verify::Repair).then_some(source);
+    if target.temporary.is_some() {
+        let held = Held {
+            pair,
+            source,
+            digest: None,
+            node: Arc::clone(entry.node),
+            source_name: entry.source.to_owned(),
+            target_name: entry.target.to_owned(),
+            stat: *stat,
+            target,
+            moved,
+        };
+        if run.policy.appearance == Appearance::Durable || run.reads_targets() {
+            commit_group::hold(worker, held);
+        } else {
+            commit_group::land(worker, held);
+        }
+        return;
+    }
+    close_named(worker, entry, stat, target, moved);
+}
+
+/// Secures and closes a file that has had its name from the start.
+fn close_named(
+    worker: &mut Worker<'_, '_>,
+    entry: &Entry<'_>,
+    stat: &Stat,
+    target: Target,
+    moved: Moved,
+) {
+    let run = worker.operation;
+    if run.reads_targets() && run.policy.make == Make::Copy {
+        entry.report(run, What::NotProved, None, Severity::Warning);
+    }
+    // A device or FIFO that is written to has no name to wait for.
+    let synced = match (run.policy.sync, run.policy.appearance) {
+        (Sync::Files, _) => fsync(&target.fd).map_err(|error| (What::Sync, error)),
+        (Sync::No, Appearance::Durable) if !is_stream(&target) => {
+            fsync(&target.fd).map_err(|error| (What::Sync, error))
+        }
+        (Sync::No, _) => Ok(()),
+    };
+    let digest = whole_digest(run, &target, stat);
+    run.note_target(entry, stat, target.fd.as_fd());
+    let Target { fd, mode, leads_links, backup, .. } = target;
+    // Network file systems, FUSE and quotas tell of the last failed write here.
+    let closed = close(fd).map_err(|error| (What::Close, error));
+    if let Err((what, error)) = synced.and(closed) {
+        entry.fail(run, what, Some(error.errno));
+        let lost = Leftover {
+            entry,
+            stat,
+            made: mode.is_some(),
+            leads_links,
+            backup: backup.as_deref(),
+            temporary: None,
+            fate: Fate::Gone,
+        };
+        lost.take_away(worker, None);
+        return;
+    }
+    if run.policy.sync == Sync::Files {
+        sync_place(run, entry);
+    }
+    finish(worker, entry, stat, Complete { moved, leads_links, digest });
+}
+
+/// FIFOs and terminals cannot be synced (`EINVAL`), and have nothing that could be lost.
+fn is_stream(target: &Target) -> bool {
+    target
+        .before
+        .is_some_and(|before| matches!(before.kind(), Kind::Fifo | Kind::Socket | Kind::CharDevice))
+}
+
+/// Hands on to a file that replaces another what the other has.
+fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Errno)> {
+    let Some(temporary) = &file.target.temporary else { return Ok(()) };
+    let fd = file.target.fd.as_fd();
+    let handles =
+        run.cache.of(file.entry.node).map_err(|error| (What::OpenDirectory, error.errno))?;
+    if let Some((directory, name, seen)) =
+        temporary.predecessor(handles.target(), file.entry.target)
+    {
+        let old = Predecessor { directory, name, seen };
+        return inherited::take_over(run, file.entry, fd, &old);
+    }
+    temporary
+        .settle_mode(run, fd, file.stat, file.target.mode)
+        .map_err(|error| (What::Permissions, error.errno))
+}
+
+/// Books what was cached, and says where direct I/O was promised and not possible.
+fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
+    if let Some(residency) = &moved.residency {
+        worker.local.shard.cached.add(residency);
+    }
+    if let Some(lost) = moved.not_direct {
+        let what = match lost.which {
+            Which::Source => What::SourceNotDirect,
+            Which::Target => What::TargetNotDirect,
+        };
+        file.entry.report(worker.operation, what, Some(lost.cause.errno), Severity::Warning);
+    }
+}
+
+fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
+    if !metadata::keeps_anything(run.policy) {
+        return;
+    }
+    let target = &file.target;
+    let owner = target.before.map(|before| (before.uid, before.gid)).or(file.new_owner);
+    // Where nobody can tell beforehand, the file itself is asked; unasked, it is simply set.
+    let owner = owner
+        .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
+        .unwrap_or((u32::MAX, u32::MAX));
+    let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
+    let lost =
+        metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
+    file.entry.lost(run, lost);
+}
+
+fn take_away(worker: &mut Worker<'_, '_>, file: &Finished<'_>, ours: Option<&Stat>) {
+    Leftover::of(file.entry, file.stat, &file.target).take_away(worker, ours);
+}
+
+/// Puts a failure of the data path into the engine's terms.
+fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
+    match error {
+        DataError::Call(error) => {
+            let what = match error.call {
+                Call::Write
+                | Call::Pwrite
+                | Call::Pwritev2
+                | Call::DirectWrite
+                | Call::RingWrite
+                | Call::SyncFileRange
+                | Call::Fallocate => What::Write,
+                Call::Ftruncate => What::Extend,
+                Call::Ficlone | Call::FicloneRange => What::Clone,
+                Call::CopyFileRange | Call::Sendfile | Call::Splice => What::CopyBytes,
+                Call::Mmap | Call::IoUringSetup | Call::IoUringRegister | Call::IoUringEnter => {
+                    What::Resources
+                }
+                Call::Close => What::Close,
+                Call::Fdatasync => What::Sync,
+                _ => What::Read,
+            };
+            (what, Some(error.errno))
+        }
+        DataError::NoProgress => (What::Write, None),
+        DataError::Unfit { line, why } => {
+            (What::MethodUnfit(haul_io::ladder::name(line), why), None)
+        }
+        DataError::Refused { line, cause } => {
+            (What::MethodRefused(haul_io::ladder::name(line)), Some(cause.errno))
+        }
+        DataError::Changed | DataError::Stopped => (What::Changed, None),
+    }
+}

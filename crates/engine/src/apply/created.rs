@@ -1,0 +1,41 @@
+//! The answer of the steps that make a name, and the attributes of what is not opened.
+
+use std::ffi::CStr;
+
+use haul_sys::fs::Stat;
+
+use super::existing::Done;
+use crate::context::Task;
+use crate::entry::Entry;
+use crate::metadata::by_name;
+use crate::run::Run;
+
+/// Whether the entry has its name in the target now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Created {
+    Yes,
+    /// It had it before, and that is good enough.
+    Before,
+    No,
+}
+
+impl Created {
+    pub(super) const fn settled(done: Done) -> Created {
+        match done {
+            Done::Skipped => Created::Before,
+            Done::Failed => Created::No,
+        }
+    }
+}
+
+/// Gives a name that was just made the attributes of a source that is not opened.
+pub(super) fn keep_by_name(
+    run: &Run<'_>,
+    (task, entry): (&Task, &Entry<'_>),
+    stat: &Stat,
+    name: &CStr,
+) {
+    let source = by_name::Place { directory: task.handles.source(), name: entry.source };
+    let target = by_name::Place { directory: task.handles.target(), name };
+    entry.lost(run, by_name::keep(source, stat, target, run.policy));
+}

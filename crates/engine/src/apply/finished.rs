@@ -1,0 +1,77 @@
+//! A file whose bytes were moved, and the job that moves them.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use haul_io::{FileJob, Pair};
+use haul_sys::fs::{Kind, Stat, fstat};
+
+use super::item::Target;
+use crate::context::Task;
+use crate::entry::Entry;
+use crate::run::Run;
+use crate::walk::node::Node;
+
+/// A file whose bytes were moved, or not.
+pub(super) struct Finished<'a> {
+    pub(super) entry: &'a Entry<'a>,
+    pub(super) source: OwnedFd,
+    pub(super) stat: &'a Stat,
+    pub(super) target: Target,
+    pub(super) inherits: bool,
+    pub(super) new_owner: Option<(u32, u32)>,
+}
+
+pub(super) fn job<'a>(
+    source: &'a OwnedFd,
+    target: &'a Target,
+    stat: &'a Stat,
+    pair: &'a Pair,
+    run: &'a Run<'_>,
+) -> FileJob<'a> {
+    FileJob {
+        source: source.as_fd(),
+        target: target.fd.as_fd(),
+        stat,
+        target_kind: target.before.map_or(Kind::Regular, |before| before.kind()),
+        pair,
+        policy: &run.policy.data,
+        digests: target.digests.as_deref(),
+    }
+}
+
+/// Nearly every file is on its directory's file system; the others are looked up.
+pub(super) fn pair_of(
+    run: &Run<'_>,
+    task: &Task,
+    stat: &Stat,
+    source: &OwnedFd,
+    target: &Target,
+) -> Arc<Pair> {
+    let pair = &task.node.pair;
+    // Where the target is a name and no directory, what the operands' node knows is the file system
+    // of the current directory, from which the name may lead elsewhere.
+    let is_elsewhere = task.node.lists_operands
+        && task.node.target_name.as_ref().is_some_and(|name| name.is_empty());
+    let target_dev = match target.before {
+        Some(before) => before.dev,
+        None if is_elsewhere => fstat(&target.fd).map_or(0, |now| now.dev),
+        None => pair.target_dev,
+    };
+    if stat.dev == pair.source_dev && target_dev == pair.target_dev {
+        return Arc::clone(pair);
+    }
+    run.pairs.of((stat.dev, source.as_fd()), (target_dev, target.fd.as_fd()))
+}
+
+/// The same once more for a file that gets its name in another directory than the entry's.
+pub(super) fn pair_at_last(run: &Run<'_>, file: &Finished<'_>) -> Arc<Pair> {
+    let Finished { source, stat, target, .. } = file;
+    let node: &Arc<Node> = file.entry.node;
+    let is_elsewhere = target.temporary.as_ref().is_some_and(|file| file.elsewhere().is_some());
+    let dev = if is_elsewhere { fstat(&target.fd).map_or(0, |now| now.dev) } else { 0 };
+    if !is_elsewhere || dev == node.pair.target_dev {
+        return Arc::clone(&node.pair);
+    }
+    run.pairs.of((stat.dev, source.as_fd()), (dev, target.fd.as_fd()))
+}

@@ -1,0 +1,56 @@
+//! What follows when a file is complete and has its name: it is counted, and its other names are made.
+
+use super::hardlink;
+use super::item::Target;
+use crate::context::Worker;
+use crate::entry::Entry;
+use crate::monitor::{HashedFile, MovedFile, Shard};
+use crate::request::{Make, WholeDigest};
+use crate::run::Run;
+use crate::walk::node::identity;
+use haul_io::Moved;
+use haul_sys::fs::{Stat, fstat};
+
+/// Returns the digest of all bytes that were written, if somebody wants it and they came in order.
+pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Option<Vec<u8>> {
+    run.policy.hashing.filter(|hashing| hashing.whole == WholeDigest::Tell)?;
+    let digests = target.digests.as_ref().filter(|digests| digests.needs_order())?;
+    // What is behind the last byte that was seen is a hole; a stream has its size from its bytes.
+    let now = fstat(&target.fd).map_or(stat.size, |now| now.size);
+    digests.whole(now)
+}
+
+/// What is known of a file that is complete and has its name.
+pub(super) struct Complete {
+    pub(super) moved: Moved,
+    pub(super) leads_links: bool,
+    pub(super) digest: Option<Vec<u8>>,
+}
+
+/// Counts a file that is complete and has its name, and links what waits for that.
+pub(super) fn finish(
+    worker: &mut Worker<'_, '_>,
+    entry: &Entry<'_>,
+    stat: &Stat,
+    complete: Complete,
+) {
+    let run = worker.operation;
+    let Complete { moved, leads_links, digest } = complete;
+    if let Some(digest) = digest {
+        run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
+    }
+    run.note_copied(stat);
+    Shard::one(&worker.local.shard.files);
+    if let Some(count) = worker.local.shard.methods.get(moved.line) {
+        Shard::one(count);
+    }
+    if run.tells_moves && run.policy.make == Make::Copy {
+        let (source, target) = (entry.source_path(), entry.target_path());
+        run.monitor.moved(&MovedFile { source, target, moved });
+    }
+    if leads_links && let Some((first, waiting)) = run.links.completed(identity(stat)) {
+        for waiting in waiting {
+            hardlink::link_waiting(worker, &first, waiting);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! A file with a hidden name beside its final place.
+
+use std::ffi::CString;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use haul_io::hidden::make_hidden;
+use haul_sys::fs::{Access, Create, OpenHow, openat};
+
+use crate::run::Run;
+
+/// Makes a file with a hidden name, and locks it.
+pub(super) fn sibling(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    mode: u32,
+    access: Access,
+) -> haul_sys::Result<(OwnedFd, CString)> {
+    let how = OpenHow { access, create: Create::New(mode), ..OpenHow::WRITE };
+    make_hidden(|hidden| run.with_descriptors(|| openat(directory, hidden, how)))
+}

@@ -1,0 +1,65 @@
+//! What the steps of a copy get: the worker, and the directory that they work in.
+
+use std::ffi::CString;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use haul_io::{Kit, Watch};
+use haul_sys::fs::Stat;
+use haul_tree::Open;
+
+use crate::apply::item::Batch;
+use crate::monitor::Shard;
+use crate::run::Run;
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
+
+/// The largest number of workers in one directory. Making a name takes about 40 % of the time of a small
+/// file, and only one worker can do that at a time. A third worker makes 100,000 files in one directory
+/// slower by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59 on XFS).
+pub(crate) const DIRECTORY_WORKERS: usize = 2;
+
+/// A directory to enter.
+pub(crate) struct Enter {
+    pub(crate) parent: Arc<Node>,
+    pub(crate) source_name: CString,
+    pub(crate) target_name: Option<CString>,
+    pub(crate) stat: Stat,
+    /// The mode it was made with, or `None` if it was there.
+    pub(crate) made: Option<u32>,
+    /// Whether it may have entries: it was there, or an earlier run made it.
+    pub(crate) origin: Origin,
+    pub(crate) through_link: bool,
+    pub(crate) target_through_link: bool,
+    /// What is left of an operand's path below this directory, if only that is wanted of it.
+    pub(crate) rest: Option<CString>,
+}
+
+/// A directory in which a batch is copied.
+pub(crate) struct Task {
+    pub(crate) node: Arc<Node>,
+    pub(crate) handles: Arc<Open<Handles>>,
+}
+
+impl Deref for Task {
+    type Target = CopyDirectory;
+
+    fn deref(&self) -> &CopyDirectory {
+        &self.node
+    }
+}
+
+/// What each worker of a copy keeps for itself.
+pub(crate) struct Local<'r> {
+    pub(crate) shard: &'r Shard,
+    pub(crate) kit: Kit,
+    pub(crate) batch: Batch,
+}
+
+/// A worker of a copy.
+pub(crate) type Worker<'w, 'r> = haul_tree::Worker<'w, Run<'r>>;
+
+/// Returns what a worker is watched by while it moves bytes.
+pub(crate) fn watch<'w>(worker: &Worker<'w, '_>) -> Watch<'w> {
+    let run = worker.operation;
+    Watch { stop: run.control.stop, bytes: &worker.local.shard.bytes, pace: run.pace.as_ref() }
+}

@@ -1,0 +1,38 @@
+//! An entry of a copy by its names on both sides, and its paths for messages.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use crate::journal::Place;
+use crate::walk::node::Node;
+use crate::walk::path::{Side, of_entry};
+
+/// An entry by its names, for reports.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) node: &'a Arc<Node>,
+    pub(crate) source: &'a CStr,
+    pub(crate) target: &'a CStr,
+    /// What is left of an operand's path below this entry, which then is a leading directory.
+    pub(crate) rest: Option<&'a CStr>,
+}
+
+impl Entry<'_> {
+    pub(crate) fn source_path(&self) -> Vec<u8> {
+        of_entry(self.node, self.source, Side::Source)
+    }
+
+    pub(crate) fn target_path(&self) -> Vec<u8> {
+        of_entry(self.node, self.target, Side::Target)
+    }
+
+    /// Returns how the journal calls this entry.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { directory: self.node.position, name: self.target }
+    }
+
+    /// Tells whether a person named this entry.
+    pub(crate) fn is_operand(&self) -> bool {
+        self.node.lists_operands
+    }
+}

@@ -1,0 +1,43 @@
+//! What all operands of a move share, and how their failures are reported.
+
+use haul_sys::Errno;
+
+use super::monitor::{Control, Failure, Monitor, MoveFailure, What};
+use super::request::Request;
+use crate::error::Severity;
+
+/// What all operands of a run share.
+pub(super) struct Run<'r> {
+    pub(super) request: &'r Request,
+    pub(super) monitor: &'r dyn Monitor,
+    pub(super) control: &'r Control<'r>,
+}
+
+impl Run<'_> {
+    /// Reports what went wrong with an operand, once.
+    pub(super) fn fail(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>) {
+        Control::one(&self.control.failures);
+        self.report(what, paths, (errno, Severity::Failure));
+    }
+
+    /// Tells what is odd about an operand.
+    pub(super) fn warn(&self, what: What, paths: (&[u8], &[u8])) {
+        Control::one(&self.control.warnings);
+        self.report(what, paths, (None, Severity::Warning));
+    }
+
+    fn report(
+        &self,
+        what: What,
+        (source, target): (&[u8], &[u8]),
+        (errno, severity): (Option<Errno>, Severity),
+    ) {
+        self.monitor.failed(&Failure::Move(MoveFailure {
+            what,
+            source: source.to_vec(),
+            target: target.to_vec(),
+            errno,
+            severity,
+        }));
+    }
+}
