@@ -13,23 +13,46 @@ pub(crate) struct Token<'a> {
 
 /// Splits Rust text into tokens, without comments, strings and characters.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
+    parts(text)
+        .into_iter()
+        .filter(|(kind, _)| *kind == Part::Code)
+        .map(|(_, token)| token)
+        .collect()
+}
+
+/// The comments of Rust text, with their slashes, each with the line on which it begins.
+pub(crate) fn comments(text: &str) -> Vec<Token<'_>> {
+    let is_comment =
+        |(kind, token): &(Part, Token<'_>)| *kind == Part::Skipped && token.text.starts_with('/');
+    parts(text).into_iter().filter(is_comment).map(|(_, token)| token).collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Code,
+    /// A comment, string, character or lifetime.
+    Skipped,
+}
+
+/// Splits Rust text into all its parts but white space.
+fn parts(text: &str) -> Vec<(Part, Token<'_>)> {
+    let mut parts = Vec::new();
     let (mut at, mut line) = (0, 1);
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
-        let (length, code) = match skipped(rest) {
-            Some(length) => (length, false),
-            None if is_word(first) => (rest.find(|c| !is_word(c)).unwrap_or(rest.len()), true),
-            None if rest.starts_with("::") => (2, true),
-            None => (first.len_utf8(), !first.is_whitespace()),
+        let (length, part) = match skipped(rest) {
+            Some(length) => (length, Some(Part::Skipped)),
+            None if is_word(first) => {
+                (rest.find(|c| !is_word(c)).unwrap_or(rest.len()), Some(Part::Code))
+            }
+            None if rest.starts_with("::") => (2, Some(Part::Code)),
+            None => (first.len_utf8(), (!first.is_whitespace()).then_some(Part::Code)),
         };
-        if code {
-            tokens.push(Token { text: &rest[..length], line });
-        }
+        parts.extend(part.map(|part| (part, Token { text: &rest[..length], line })));
         line += rest[..length].matches('\n').count();
         at += length;
     }
-    tokens
+    parts
 }
 
 fn is_word(c: char) -> bool {
@@ -245,6 +268,13 @@ mod tests {
 
     fn words(text: &str) -> String {
         tokens(text).iter().map(|token| token.text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn comments_are_found_with_their_lines() {
+        let text = "a // one\n\"// no\" /* two\n three */ b\n/// four";
+        let found: Vec<_> = comments(text).iter().map(|token| (token.line, token.text)).collect();
+        assert_eq!(found, [(1, "// one"), (2, "/* two\n three */"), (4, "/// four")]);
     }
 
     #[test]

@@ -12,12 +12,14 @@ mod direction;
 mod file_length;
 mod first_line;
 mod front_pages;
+mod glossary;
 mod library_calls;
 mod named_documents;
 mod named_paths;
 mod silenced;
 mod tree;
 mod unsafe_code;
+mod vocabulary;
 
 pub(crate) use check::{Check, Finding};
 pub(crate) use tree::Tree;
@@ -35,6 +37,8 @@ pub(crate) const CHECKS: &[Check] = &[
     named_paths::CHECK,
     named_documents::CHECK,
     front_pages::CHECK,
+    glossary::CHECK,
+    vocabulary::CHECK,
 ];
 
 #[cfg(test)]
