@@ -1,8 +1,8 @@
 //! Other programs: found, run, watched, and their output read line by line.
 //!
-//! Two manners only. A *short* command (mount, losetup, mkfs) runs to its end whatever happens, so
-//! that a signal cannot leave half of it behind. A *long* one (cargo, make, the suites) gets our
-//! signals, and its lines are shown as they come.
+//! There are two kinds. A *short* command (mount, losetup, mkfs) always runs to its end, so that a
+//! signal cannot leave half of its work behind. A *long* one (cargo, make, the suites) gets the signals
+//! of this process, and its lines are shown as they arrive.
 
 use crate::error::{Context, Error, Result};
 use crate::interrupt;
@@ -17,11 +17,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Where mkfs, mount and losetup live; not on every user's PATH.
+/// Folders of mkfs, mount and losetup, which are not on every user's PATH.
 const ADMIN_DIRS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// How long the output may stay open after the command itself has ended: a daemon that a test left
-/// behind holds it, and five seconds are ample for lines that are still in the pipe.
+/// Time for which the output may stay open after the command itself has ended: a daemon that a test
+/// started may hold it, and five seconds suffice for lines that are still in the pipe.
 const OUTPUT_LINGER: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ pub(crate) fn which(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&search_path()).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 
-/// A command without input that finds administrator's programs too, in a process group of its own.
+/// Makes a command without input, in its own process group, that also finds administrator's programs.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let program = program.as_ref();
     let found = program.to_str().and_then(which);
@@ -49,7 +49,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The same cargo that runs this program.
+/// Makes a command of the cargo that runs this program.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments);
@@ -75,9 +75,9 @@ fn spawn(command: &mut Command) -> Result<Child> {
     })
 }
 
-/// Runs a short command to its end and returns what it printed; signals wait meanwhile.
+/// Runs a short command to its end and returns its output; signals wait meanwhile.
 ///
-/// A command that fails is an error with what it said on standard error.
+/// A command that fails is an error with the text of its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let done = child.wait_with_output().context("wait for", shown(command))?;
@@ -88,7 +88,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Err(Error::new(format!("`{}` failed ({}): {}", shown(command), done.status, said.trim())))
 }
 
-/// Runs a long command with our own output, passing signals on; an error if it fails.
+/// Runs a long command with the output of this process, passing signals on; fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     interrupt::check()?;
     let mut child = spawn(command)?;
@@ -103,9 +103,9 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Err(Error::new(format!("`{}` failed ({status})", shown(command))))
 }
 
-/// Runs a long command, shows each line that it prints and hands it to `see`.
+/// Runs a long command, shows each line that it prints and passes it to `see`.
 ///
-/// Returns how it ended; an error only if it could not be run or a signal arrived.
+/// Returns its exit status; fails only if it could not be run or a signal arrived.
 pub(crate) fn stream(command: &mut Command, mut see: impl FnMut(&str)) -> Result<ExitStatus> {
     interrupt::check()?;
     let mut child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
@@ -131,7 +131,7 @@ enum Target {
     Err,
 }
 
-/// Sends the lines of a pipe from a thread, until its end or until nobody listens.
+/// Sends the lines of a pipe from a thread, until its end or until the receiver is dropped.
 fn read_lines(pipe: impl Read + Send + 'static, target: Target, send: Sender<(Target, Vec<u8>)>) {
     std::thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
@@ -164,7 +164,9 @@ fn drain(
                     ended_at = Some(Instant::now());
                 }
                 if ended_at.is_some_and(|at| at.elapsed() > OUTPUT_LINGER) {
-                    eprintln!("xtask: a process left behind holds the output open; going on");
+                    eprintln!(
+                        "xtask: a background process holds the output open; continuing without it"
+                    );
                     return Ok(());
                 }
             }
@@ -175,14 +177,14 @@ fn drain(
 }
 
 fn show(target: Target, line: &[u8]) {
-    // Where nobody reads our output any more, the run still has to end in order.
+    // If the output has no reader any more, the run still has to end in order.
     match target {
         Target::Out => io::stdout().write_all(line).ok(),
         Target::Err => io::stderr().write_all(line).ok(),
     };
 }
 
-/// Whether the leader of the group has ended; it is not reaped, so that its number stays its own.
+/// Whether the leader of the group has ended; it is not reaped, so that its number is not reused.
 fn ended(group: Pid, wait: WaitIdOptions) -> Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | wait;
     match waitid(WaitId::Pid(group), options) {
@@ -192,10 +194,10 @@ fn ended(group: Pid, wait: WaitIdOptions) -> Result<bool> {
     }
 }
 
-/// Ends what the leader left in its group, and reaps the leader.
+/// Kills the other processes of the leader's group, and reaps the leader.
 fn reap(child: &mut Child, group: Pid) -> Result<ExitStatus> {
     interrupt::unwatch();
-    // Mostly there is nothing left, and then the leader, already ended, is all that is hit.
+    // Usually only the leader is left, which has already ended.
     kill_process_group(group, Signal::KILL).ok();
     child.wait().context("wait for", format_args!("process {group:?}"))
 }

@@ -1,7 +1,7 @@
-//! An error of a chore: what failed, and hints on the way out.
+//! An error of a command: what failed, and hints for the user.
 //!
-//! One type is enough, since nobody reacts to an error here but the person who reads it. A hint is
-//! kept apart from the failure so that it can be added by the caller who knows the way out.
+//! One type is enough, because no code reacts to an error here; a person reads it. A hint is separate
+//! from the failure, so that a caller that knows a remedy can add it.
 
 use std::fmt;
 

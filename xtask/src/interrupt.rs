@@ -1,4 +1,4 @@
-//! Signals: a chore that is interrupted passes the signal on, cleans up, and then ends.
+//! Signals: an interrupted command passes the signal to its child, cleans up, and then ends.
 //!
 //! Children run in process groups of their own, so that Ctrl-C at a terminal reaches only us and
 //! the mounts are taken down in order: first the children end, then what they used goes away.
@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The first signal that arrived, or 0.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// The process group that is running now and that gets the signals.
+/// The process group that is running now and gets the signals.
 static RUNNING: Mutex<Option<Pid>> = Mutex::new(None);
 
 fn running() -> MutexGuard<'static, Option<Pid>> {
@@ -37,7 +37,7 @@ pub(crate) fn install() -> Result<()> {
     Ok(())
 }
 
-/// Passes the first signal on as it is; who sends a second one wants an end at any price.
+/// Passes the first signal on as it is; a second one kills the group.
 fn pass_on(group: Pid, first: bool, number: i32) {
     let signal = match number {
         SIGINT if first => Signal::INT,
@@ -59,12 +59,13 @@ pub(crate) fn watch(group: Pid) {
     }
 }
 
-/// Must be called before the group's leader is reaped, as its number may be reused after that.
+/// Stops passing signals on. Must be called before the group's leader is reaped, because its number
+/// may be reused after that.
 pub(crate) fn unwatch() {
     *running() = None;
 }
 
-/// Fails when a signal has arrived: called between the steps of whatever can be abandoned.
+/// Fails if a signal has arrived. Called between steps after which a command can stop.
 pub(crate) fn check() -> Result<()> {
     match CAUGHT.load(Ordering::SeqCst) {
         0 => Ok(()),

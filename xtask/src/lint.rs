@@ -1,6 +1,6 @@
 //! `cargo xtask lint`: rustfmt, clippy, and the tidy checks.
 //!
-//! The stages are independent and all of them run, so that one look shows all there is to mend.
+//! The stages are independent and all of them run, so that one run shows all findings.
 
 use crate::command::{cargo, run};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs all stages; each that finds something is one failure in `tally`.
+/// Runs all stages; each stage with findings counts as one failure in `tally`.
 pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     println!("lint: rustfmt");
     let found = run(&mut cargo(&["fmt", "--all", "--check"]));
@@ -28,7 +28,7 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     println!("lint: clippy");
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let found = run(&mut cargo(&clippy));
-    count("clippy", found, "mend what it shows; or `rustup component add clippy`", tally)?;
+    count("clippy", found, "fix what it shows; or `rustup component add clippy`", tally)?;
 
     println!("lint: tidy");
     count("tidy", tidy(workspace), "each line above names a file and its breach", tally)

@@ -1,8 +1,8 @@
-//! The chores of the repository: `cargo xtask COMMAND`.
+//! The repository's development commands: `cargo xtask COMMAND`.
 //!
-//! Everything that a person or a CI job does with this repository, other than building it, is a
-//! command here, so that it needs no shell and can be tested like other code. Only the runner of GNU's
-//! suite, `xtask/gnu`, is in another language: Python.
+//! Every task of a developer or a CI job in this repository, other than building it, is a command here,
+//! so that it needs no shell and can be tested like other code. Only the runner of GNU's suite,
+//! `xtask/gnu`, is in another language: Python.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

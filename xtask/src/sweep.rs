@@ -1,7 +1,7 @@
-//! `cargo xtask sweep`: faults at every call of every command, and how many were survived.
+//! `cargo xtask sweep`: faults at every call of every command, and the number of violated promises.
 //!
 //! The sweep itself is a part of haul's integration tests (crates/cli/tests/sweep), where CI runs a
-//! bounded part of it. This builds the release binary, asks for all of it, and adds up.
+//! bounded part of it. This command builds the release binary, runs all of it, and adds up the results.
 
 use crate::command::{cargo, run, stream};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ impl Options {
     }
 }
 
-/// What came of the sweep, added up.
+/// The results of the sweep, added up.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Total {
     cases: u64,
@@ -45,7 +45,7 @@ struct Total {
 impl Total {
     /// Reads a line of the tests' output: `swept NAME: N injections, M violations`.
     fn see(&mut self, line: &str) {
-        // libtest may have begun the line, for tests run side by side.
+        // Tests run concurrently, so libtest may have begun the line.
         let Some((_, rest)) = line.split_once("swept ") else { return };
         let Some((_, counts)) = rest.rsplit_once(": ") else { return };
         let mut numbers =
@@ -76,7 +76,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     );
     if total.cases == 0 {
         return Err(Error::new("nothing was swept")
-            .hint("crates/cli/tests/sweep/case.rs lists the cases; strace has to be there"));
+            .hint("crates/cli/tests/sweep/case.rs lists the cases; strace must be installed"));
     }
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -8,7 +8,7 @@ use crate::error::{Context, Error, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Places of the workspace that this program was started in.
+/// Paths of the workspace that this program was started in.
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     pub(crate) target: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo; fails outside of a workspace.
+    /// Finds the workspace with cargo; fails outside of one.
     pub(crate) fn find() -> Result<Self> {
         let metadata = command::output(&mut command::cargo(&[
             "metadata",
@@ -42,7 +42,7 @@ impl Workspace {
     }
 }
 
-/// The nearest folder above `path`, or itself, that other users may not search, if there is one.
+/// Returns the nearest ancestor of `path`, or itself, that other users may not search, if there is one.
 pub(crate) fn closed_to_others(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find(|dir| {
@@ -51,7 +51,7 @@ pub(crate) fn closed_to_others(path: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Whether an environment variable is set to a word for yes.
+/// Whether an environment variable is set to `true`, `1` or `yes`.
 pub(crate) fn env_is_on(name: &str) -> bool {
     std::env::var(name).is_ok_and(|value| matches!(value.as_str(), "true" | "1" | "yes"))
 }

@@ -1,8 +1,8 @@
 //! The one integration binary of haul-io: every method on every file system at every size class.
 //!
-//! A method that the kernel refuses is no failure, for the ladder goes on; bytes that are not
-//! the source's are. Which methods moved bytes where is printed, so that a method that never
-//! serves does not go unseen.
+//! A method that the kernel refuses is no failure, because the ladder tries the next; wrong bytes are
+//! one. The tests print which methods moved bytes on which file system, so that a method that is never
+//! used is noticed.
 
 mod attempts;
 mod data;

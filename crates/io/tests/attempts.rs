@@ -1,4 +1,4 @@
-//! Every method by itself: one attempt at a range, with nobody to catch what it leaves.
+//! Every method by itself: one attempt at a range, without a next method.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -48,7 +48,7 @@ fn attempt(
     (method.fits(pair, &want), method.attempt(&job, &mut Kit::new()))
 }
 
-/// Says how far an attempt came, and whether that is the end; a failure is none of the answers.
+/// Returns how many bytes an attempt moved, and whether it is complete; panics if it failed.
 fn came(attempt: Attempt, context: &str) -> (u64, bool) {
     assert!(!matches!(attempt, Attempt::Failed { .. }), "{context}: {attempt:?}");
     match attempt {
@@ -57,7 +57,7 @@ fn came(attempt: Attempt, context: &str) -> (u64, bool) {
     }
 }
 
-/// Prints where each method served.
+/// Prints on which file systems each method moved bytes.
 fn tell(served: &BTreeMap<&str, Vec<String>>) -> Outcome {
     for method in LADDER {
         let name = method.info().name;
@@ -92,7 +92,7 @@ fn whole_files_of_every_size() -> Outcome {
                         at.push(place.name.clone());
                     }
                 } else {
-                    // What did arrive arrived rightly, for the next method goes on behind it.
+                    // The bytes that arrived are right, because the next method continues after them.
                     let got = place.target_bytes()?;
                     let bytes = usize::try_from(bytes)?;
                     assert!(got.len() >= bytes, "{context}");
@@ -106,7 +106,7 @@ fn whole_files_of_every_size() -> Outcome {
     tell(&served)
 }
 
-/// Ranges as they are drawn: from block to block, and the last one to the end.
+/// Ranges as workers draw them: from block to block, and the last one to the end.
 #[test]
 fn parts_leave_everything_around_them_alone() -> Outcome {
     let size = 6 * MIB + 777;
@@ -143,7 +143,7 @@ fn parts_leave_everything_around_them_alone() -> Outcome {
     Ok(())
 }
 
-/// A source that ends before it was said to ends the range, and nothing is made up.
+/// A source that is shorter than reported ends the range, and no bytes are invented.
 #[test]
 fn a_source_that_ends_early_ends_the_range() -> Outcome {
     for place in places()? {
@@ -157,7 +157,7 @@ fn a_source_that_ends_early_ends_the_range() -> Outcome {
                 let with = (&pair, Sharing::Sole, Zeros::Write);
                 let range = 0..size + 2 * MIB;
                 let (_, answer) = attempt(*method, (&source, &target), range, with);
-                // Answers that the source is shorter may come from a call, as an error.
+                // A call may report the shorter source as an error.
                 if let Attempt::Done(bytes) = answer {
                     assert_eq!(bytes, size, "{context}");
                     demand_same(&place.target_bytes()?, &source.bytes, &context);
@@ -197,7 +197,7 @@ fn zeros_are_left_out_where_they_are_to_be() -> Outcome {
     Ok(())
 }
 
-/// A target that takes nothing is an error of every method, never a success and never a panic.
+/// A target that cannot be written is an error of every method, never a success and never a panic.
 #[test]
 fn a_target_that_cannot_be_written_is_an_error() -> Outcome {
     for place in places()? {
@@ -222,7 +222,7 @@ fn a_target_that_cannot_be_written_is_an_error() -> Outcome {
     Ok(())
 }
 
-/// A stop is heard, and what is there is shorter than the source.
+/// A stop ends the attempt, and the target is shorter than the source.
 #[test]
 fn a_stop_is_heard() -> Outcome {
     use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Pouring: from storage into a pipe without a copy, on every file system that can.
+//! Direct splice: from storage into a pipe without a copy, on every file system that supports it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use haul_sys::fs::{Blocking, set_blocking};
 
 use super::support::{MIB, Outcome, Place, places};
 
-/// Ends it after so many chunks.
+/// Ends the splice after this number of chunks.
 struct After(u64);
 
 impl Watch for After {
@@ -26,7 +26,7 @@ impl Watch for After {
     }
 }
 
-/// Opens the source past the page cache; `None` where that, or splicing, is not possible.
+/// Opens the source for direct I/O; `None` where that, or splicing, is not possible.
 fn reader(place: &Place, length: Option<u64>) -> Outcome<Option<Reader>> {
     let file = Arc::new(OwnedFd::from(File::open(place.at("source"))?));
     let policy = DataPolicy { cache: Cache::Direct, ..DataPolicy::PLAIN };
@@ -34,7 +34,7 @@ fn reader(place: &Place, length: Option<u64>) -> Outcome<Option<Reader>> {
     Ok(Some(reader).filter(Reader::can_pour))
 }
 
-/// Makes a pipe and a thread that takes `bytes` from it at a time until it is closed.
+/// Makes a pipe and a thread that reads `bytes` from it at a time until it is closed.
 fn taker(bytes: usize) -> Outcome<(OwnedFd, std::thread::JoinHandle<std::io::Result<Vec<u8>>>)> {
     let (outlet, inlet, _) = pipe_with_room(1 << 20)?;
     let thread = std::thread::spawn(move || {
@@ -96,7 +96,7 @@ fn what_is_poured_is_the_file() -> Outcome {
             let begun = reader.position();
             let moved = reader.direct_splice(inlet.as_fd(), &mut After(chunks)).map_err(failed)?;
             assert_eq!(reader.position(), begun + moved);
-            // Chunks that are on their way when it ends still come.
+            // Chunks that are in flight when it ends still arrive.
             assert!(chunks == u64::MAX || (chunks * MIB..chunks * MIB + 4 * MIB).contains(&moved));
             poured += moved;
             rest(&mut reader, &inlet)?;
@@ -127,7 +127,7 @@ fn what_is_in_the_pipe_is_not_the_files_any_more() -> Outcome {
             taking.join().map_err(|_| "the taker failed")??;
             Ok::<_, Box<dyn std::error::Error>>(())
         })?;
-        // The last pipeful is still on its way.
+        // The last pipeful is still in flight.
         let file = File::options().write(true).open(place.at("source"))?;
         std::os::unix::fs::FileExt::write_all_at(&file, &vec![0; 3 << 20], 0)?;
         file.sync_all()?;

@@ -1,5 +1,5 @@
-//! Proving a file: what is said to come from storage was read from it, and a file has the size that
-//! its source had.
+//! Verifying a file: bytes reported as read from storage were read from it, and a file has the size
+//! of its source.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -18,7 +18,7 @@ use super::support::{Outcome, Place, ignored, places};
 
 const BYTES: usize = 1 << 20;
 
-/// Bytes that can be compressed, but not to nothing.
+/// Makes bytes that can be compressed, but not to nothing.
 fn bytes() -> Vec<u8> {
     (0..BYTES).map(|at| (at % 251) as u8 ^ (at / 65_536) as u8).collect()
 }
@@ -27,8 +27,8 @@ fn text(error: haul_sys::CallError) -> String {
     error.text()
 }
 
-/// Makes a file with these bytes and this attribute, written back; `None` where there is no such
-/// attribute.
+/// Makes a file with these bytes and this attribute, written back; `None` if the file system has no
+/// such attribute.
 fn make(place: &Place, attribute: &str) -> Outcome<Option<File>> {
     let path = place.at("target");
     let _absent = std::fs::remove_file(&path);
@@ -63,7 +63,7 @@ fn verified(file: &File, size: u64) -> Outcome<Verification> {
     verify(&unverified, Whole::Taken, &watch).map_err(|error| format!("{error:?}").into())
 }
 
-/// Returns how many bytes this thread has had read from storage.
+/// Returns the number of bytes that this thread has read from storage.
 fn read_from_storage() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
@@ -75,7 +75,7 @@ fn what_is_said_to_come_from_storage_was_read_from_it() -> Outcome {
         return ignored("a kernel that counts what a thread reads");
     }
     for place in places()? {
-        // Compressed data and journaled data are read through the cache whatever the flag says.
+        // Compressed data and journaled data are read through the cache despite the flag.
         let pretended = match place.name.as_str() {
             "btrfs" => "+c",
             "ext4" | "ext4-4k" => "+j",
@@ -103,7 +103,7 @@ fn what_is_said_to_come_from_storage_was_read_from_it() -> Outcome {
 fn a_cache_that_cannot_be_emptied_is_told() -> Outcome {
     for place in places()? {
         let Some(file) = make(&place, "")? else { continue };
-        // Pages that somebody has mapped stay.
+        // Pages that a process has mapped stay.
         let mut window = haul_sys::memory::Window::new(BYTES).map_err(text)?;
         window.show(file.as_fd(), 0, BYTES).map_err(text)?;
         assert_eq!(

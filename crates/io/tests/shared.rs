@@ -1,5 +1,5 @@
-//! One file, several workers: nothing is moved twice or left out, and until all of it is there
-//! the target is shorter than the source.
+//! One file, several workers: no range is moved twice or omitted, and the target is shorter than the
+//! source until it is complete.
 
 use std::fs::File;
 use std::sync::atomic::Ordering;
@@ -10,8 +10,8 @@ use haul_io::{Choice, DataError, DataPolicy, Kit, Moved, Reflink, Sparse};
 
 use super::support::{Desk, MIB, Outcome, Place, Source, demand_same, job, pair, places};
 
-/// Moves a file with several workers. Returns what came of it, and how long the target was before
-/// the last worker finished it.
+/// Moves a file with several workers. Returns the result, and the length of the target before the
+/// last worker finished it.
 fn share(
     place: &Place,
     source: &mut Source,
@@ -99,7 +99,7 @@ fn holes_stay_holes_with_several_workers() -> Outcome {
     Ok(())
 }
 
-/// The failure of one ends it for all, and what is there is shorter than the source.
+/// The failure of one worker stops all of them, and the target is shorter than the source.
 #[test]
 fn a_source_that_shrinks_fails_all_workers() -> Outcome {
     for place in places()? {
@@ -132,7 +132,7 @@ fn a_stop_is_heard_by_all_workers() -> Outcome {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                // Whoever comes first lets the others stop.
+                // The first worker stops the others.
                 desk.stop.store(true, Ordering::Relaxed);
                 transfer.work(&job, &mut Kit::new(), desk.watch());
             });

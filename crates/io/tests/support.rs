@@ -1,4 +1,4 @@
-//! Files to move: made, opened, described and looked at.
+//! Files to move: created, opened, described and compared.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -12,12 +12,12 @@ use haul_io::FileJob;
 use haul_io::{DataPolicy, Pair, Watch};
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 
-/// What every test returns, so that none needs to unwrap.
+/// The result of every test, so that none needs to unwrap.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// Sizes around blocks, requests, draws, and the bounds at which something else is done.
+/// Sizes around blocks, requests, draws, and other limits at which the behaviour changes.
 pub(crate) const SIZES: [u64; 15] = [
     0,
     1,
@@ -36,8 +36,8 @@ pub(crate) const SIZES: [u64; 15] = [
     9 * MIB + 123,
 ];
 
-/// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
-/// and keeps back what `println` writes when a test passes; this is seen.
+/// Reports that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
+/// and hides the output of `println` when a test passes; this output is shown.
 pub(crate) fn ignored(needs: &str) -> Outcome {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     Ok(writeln!(std::io::stdout(), "ignored: {name} needs {needs}")?)
@@ -53,7 +53,7 @@ pub(crate) struct Place {
 const EXPECTED: [&str; 7] =
     ["ext4", "ext4-4k", "xfs", "xfs-noreflink", "btrfs", "tmpfs", "overlayfs"];
 
-/// Returns a folder on each test file system, or the one for temporary files where there is none.
+/// Returns a folder on each test file system, or the one for temporary files if there is none.
 pub(crate) fn places() -> Outcome<Vec<Place>> {
     let list = std::env::var("HAUL_TEST_FS").unwrap_or_default();
     let mut places = Vec::new();
@@ -81,7 +81,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// Makes a source of this size without holes, in which every 8 bytes say where they are.
+    /// Makes a source of this size without holes, in which every 8 bytes depend on their offset.
     pub(crate) fn dense(&self, size: u64) -> Outcome<Source> {
         let bytes: Vec<u8> =
             (0..size.div_ceil(8)).flat_map(|word| mixed(word).to_le_bytes()).collect();
@@ -106,7 +106,7 @@ impl Place {
         if path.exists() {
             fs::remove_file(&path)?;
         }
-        // As the engine opens it: for writing alone.
+        // Opened as the engine opens it: for writing only.
         Ok(File::options().write(true).create_new(true).open(path)?)
     }
 
@@ -115,13 +115,13 @@ impl Place {
     }
 }
 
-/// Spreads a number over all bits, so that no two places of a file look alike.
+/// Spreads a number over all bits, so that no two places of a file are equal.
 fn mixed(word: u64) -> u64 {
     let word = (word + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (word ^ word >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// An open source, what it was when it was opened, and its bytes.
+/// An open source, its description when it was opened, and its bytes.
 pub(crate) struct Source {
     path: PathBuf,
     pub(crate) file: File,
@@ -143,7 +143,7 @@ impl Source {
     }
 }
 
-/// Returns what is known of the two file systems.
+/// Returns the pair of the two file systems.
 pub(crate) fn pair(source: &File, target: &File) -> Outcome<Pair> {
     let side = |file: &File| -> Outcome<_> {
         Ok((fstat(file)?.dev, haul_io::quirk::of_magic(fstatfs(file)?.magic)))
@@ -169,7 +169,7 @@ pub(crate) fn job<'a>(
     }
 }
 
-/// What a run has at hand: its brake and its counter.
+/// The stop flag and the byte counter of a run.
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(crate) stop: AtomicBool,
@@ -182,7 +182,7 @@ impl Desk {
     }
 }
 
-/// Demands that two files are equal, and says where they are not; the whole would fill pages.
+/// Asserts that two files are equal; prints only the first difference.
 pub(crate) fn demand_same(got: &[u8], expected: &[u8], context: &str) {
     assert_eq!(got.len(), expected.len(), "{context}: length");
     let first = got.iter().zip(expected).position(|(got, expected)| got != expected);

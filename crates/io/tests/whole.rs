@@ -1,4 +1,4 @@
-//! Whole files by one worker: every method that is asked for, every policy, every file system.
+//! Whole files by one worker: every method by name, every policy, every file system.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -23,7 +23,7 @@ fn moved(
     Ok(move_file(&job(&*source, &target, &pair, policy), &mut Kit::new(), desk.watch()))
 }
 
-/// A refusal is an answer to whoever asked for a method; anything else is a failure.
+/// A refusal of the requested method is allowed; any other error is a failure.
 fn is_refusal(answer: &Result<Moved, DataError>) -> bool {
     match answer {
         Err(DataError::Unfit { .. } | DataError::Refused { .. }) => true,
@@ -74,7 +74,7 @@ fn every_map_of_holes_by_every_method_and_policy() -> Outcome {
     for place in places()? {
         for (size, pieces) in MAPS {
             for choice in choices() {
-                // Anew: looking at a hole through a mapping fills it on tmpfs.
+                // A new source: reading a hole through a mapping fills it on tmpfs.
                 let mut source = place.sparse(size, pieces)?;
                 for sparse in [Sparse::Auto, Sparse::Always, Sparse::Never] {
                     for reflink in [Reflink::Auto, Reflink::Never] {
@@ -90,7 +90,7 @@ fn every_map_of_holes_by_every_method_and_policy() -> Outcome {
                         answer.map_err(|error| format!("{context}: {error:?}"))?;
                         demand_same(&place.target_bytes()?, &source.bytes, &context);
                         if place.at("source").metadata()?.blocks() > had {
-                            // Only a mapping does that, and it is never chosen.
+                            // Only a mapping does that, and it is never chosen automatically.
                             assert_ne!(choice, Choice::Auto, "{context}: the source has grown");
                             source = place.sparse(size, pieces)?;
                         }
@@ -113,7 +113,7 @@ fn check_allocation(
     let held = place.at("target").metadata()?.blocks() * 512;
     let data: u64 = pieces.iter().map(|(_, length)| length + 2 * 65_536).sum();
     match policy.sparse {
-        // XFS allocates ahead of each write that extends a file, as much as there is already.
+        // XFS preallocates after each write that extends a file, as much as the file already has.
         Sparse::Auto | Sparse::Always if !place.name.starts_with("xfs") => {
             assert!(held <= data + 65_536, "{context}: {held} bytes allocated");
         }
@@ -146,7 +146,7 @@ fn a_source_that_is_shorter_than_it_was_is_an_error() -> Outcome {
 fn a_source_that_was_written_to_meanwhile_is_an_error() -> Outcome {
     for place in places()? {
         let mut source = place.dense(3 * MIB)?;
-        // A tick of the clock later, so that its time can tell.
+        // One clock tick later, so that its time is different.
         std::thread::sleep(std::time::Duration::from_millis(20));
         File::options().write(true).open(place.at("source"))?.write_all_at(b"new", 5)?;
         for choice in choices() {

@@ -15,7 +15,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         _ => ("", None),
     };
     if !["up", "down", "env"].contains(&verb) {
-        return Err(Error::new("`fs` takes one of up, down, env, and then perhaps --dir DIR"));
+        return Err(Error::new("`fs` takes one of up, down, env, and optionally --dir DIR"));
     }
     let place = Place::shared(&Workspace::find()?, dir)?;
     if verb == "env" {

@@ -1,8 +1,8 @@
-//! Mounting an image through a loop device that goes away by itself.
+//! Mounts an image through a loop device that detaches itself.
 //!
 //! A loop device in *autoclear* mode detaches with its last user, so that nothing is left even
-//! when we are killed. `mount -o loop` sets that; where we attach the device ourselves, a detach
-//! right after the mount sets it too, as the device is in use then.
+//! after a kill. `mount -o loop` sets this mode; for a device that this program attaches, a detach
+//! right after the mount sets it too, because the device is in use then.
 
 use super::table::{IMAGE_BYTES, Sector};
 use crate::command::{command, output};
@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 use std::fs::File;
 use std::path::Path;
 
-/// Makes the sparse image and formats it.
+/// Creates the sparse image and formats it.
 pub(super) fn format(image: &Path, program: &[&str]) -> Result<()> {
     let file = File::create(image).context("create", image.display())?;
     file.set_len(IMAGE_BYTES).context("enlarge", image.display())?;
@@ -30,7 +30,7 @@ pub(super) fn mount(image: &Path, sector: Sector, on: &Path) -> Result<()> {
             let attach = ["--find", "--show", "--sector-size", "4096"];
             let device = output(command("losetup").args(attach).arg(image))?;
             let mounted = output(command("mount").arg(device.trim()).arg(on));
-            // Detaches when the mount failed; sets autoclear when it did not.
+            // Detaches if the mount failed; sets autoclear otherwise.
             let detached = output(command("losetup").args(["--detach", device.trim()]));
             mounted.and(detached)?;
         }

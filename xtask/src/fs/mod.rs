@@ -1,7 +1,7 @@
-//! The file systems that tests run on: what they are, mounted and unmounted again.
+//! The file systems that tests run on: their table, mounting and unmounting.
 //!
-//! Much of what haul decides depends on the file system, and a machine has mostly one. So each of
-//! the table's is made in an image file and mounted; `HAUL_TEST_FS` tells the tests where.
+//! Many of haul's decisions depend on the file system, and most machines have only one. So each of
+//! the table is made in an image file and mounted; `HAUL_TEST_FS` tells the tests where.
 
 mod cli;
 mod loops;

@@ -1,7 +1,7 @@
-//! Mounting the table, and unmounting it whatever happens.
+//! Mounts the table, and unmounts it in every case.
 //!
-//! `Mounts` is a guard: dropped, it takes everything down that is mounted in its place. Its
-//! failures there can only be printed, so that `down` is the regular way.
+//! `Mounts` is a guard: when dropped, it unmounts everything in its place. Failures in `Drop` can only
+//! be printed, so `down` is the regular way.
 
 use super::loops;
 use super::place::{Place, mounted_below};
@@ -14,35 +14,35 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a busy mount is tried again: a process that was just killed needs a moment to let go.
+/// Attempts to unmount a busy mount: a process that was just killed takes a moment to close its files.
 const UNMOUNT_TRIES: usize = 20;
 const UNMOUNT_WAIT: Duration = Duration::from_millis(100);
 
-/// How long mounts shall last.
+/// The lifetime of the mounts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Until somebody calls `down`.
+    /// Until a call of `down`.
     Down,
-    /// Until the namespace of this process ends: the images get no name that could be left behind.
+    /// Until the namespace of this process ends: the images get no name, so a kill leaves no file.
     Exit,
 }
 
-/// Mounted file systems, taken down when dropped.
+/// Mounted file systems, unmounted when dropped.
 pub(crate) struct Mounts {
     place: Place,
-    /// File systems that could not be had, and why.
+    /// File systems that could not be mounted, and why.
     pub(crate) missing: Vec<(&'static str, Error)>,
-    /// What was mounted before, and stays when an `up` is given up.
+    /// File systems that were mounted before, and stay if an `up` fails.
     already: Vec<&'static FileSystem>,
     is_kept: bool,
 }
 
 impl Mounts {
-    /// Mounts what is not mounted yet. An error only when a signal came or the place is no good.
+    /// Mounts what is not mounted yet. Fails only if a signal arrived or the place cannot be used.
     pub(crate) fn up(place: Place, until: Until) -> Result<Self> {
         let already = place.mounted()?;
         let mut mounts = Self { place, missing: Vec::new(), already, is_kept: false };
-        // Declared after the guard, so that it is released before the guard takes things down.
+        // Declared after the guard, so that it is released before the guard unmounts.
         let lock = mounts.place.lock()?;
         mounts.already = mounts.place.mounted()?;
         for one in FILE_SYSTEMS {
@@ -59,13 +59,13 @@ impl Mounts {
         Ok(mounts)
     }
 
-    /// Leaves everything mounted after all.
+    /// Leaves everything mounted.
     pub(crate) fn keep(mut self) -> Vec<(&'static str, Error)> {
         self.is_kept = true;
         std::mem::take(&mut self.missing)
     }
 
-    /// Takes everything down and says what could not be.
+    /// Unmounts everything and reports what could not be unmounted.
     pub(crate) fn down(mut self) -> Result<()> {
         self.is_kept = true;
         down(&self.place, &self.already)
@@ -82,7 +82,7 @@ impl Drop for Mounts {
     }
 }
 
-/// What `HAUL_TEST_FS` has to be for what is mounted in the place now.
+/// Returns the value of `HAUL_TEST_FS` for the file systems that are mounted in the place now.
 pub(crate) fn env_value(place: &Place) -> Result<String> {
     let mounted = place.mounted()?;
     let pairs =
@@ -128,7 +128,7 @@ fn mount_overlay(place: &Place, on: &str, point: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts, detaches and removes everything in the place but `kept`; goes on after failures.
+/// Unmounts, detaches and removes everything in the place but `kept`; continues after failures.
 pub(crate) fn down(place: &Place, kept: &[&FileSystem]) -> Result<()> {
     if !place.dir.exists() {
         return Ok(());
@@ -145,7 +145,7 @@ pub(crate) fn down(place: &Place, kept: &[&FileSystem]) -> Result<()> {
     {
         failures.extend(remove(place, one).err());
     }
-    // It may hold what is not ours, such as the place of a test run.
+    // It may hold other files, such as the place of a test run.
     fs::remove_dir(&place.dir).ok();
     drop(lock);
     let Some(first) = failures.first() else {
@@ -182,6 +182,6 @@ fn remove(place: &Place, one: &FileSystem) -> Result<()> {
         loops::detach(&image)?;
         gone(fs::remove_file(&image)).context("remove", image.display())?;
     }
-    // Never recursively: should a mount be there after all, its content is not ours to delete.
+    // Never recursively: if a mount is still there, its content must not be deleted.
     gone(fs::remove_dir(&point)).context("remove", point.display())
 }

@@ -1,7 +1,7 @@
-//! The folder that holds images and mount points, and what is mounted in it now.
+//! The folder that holds images and mount points, and the list of mounts in it.
 //!
-//! What is mounted is always read from the kernel, never remembered: that is what makes `down`
-//! work after an `up` that was killed.
+//! The list is always read from the kernel, never remembered, so that `down`
+//! works after an `up` that was killed.
 
 use super::table::{FILE_SYSTEMS, FileSystem};
 use crate::error::{Context, Error, Result};
@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many folders of killed runs with our process number are passed over.
+/// Number of folders of killed runs with this process number that are skipped.
 const OWN_TRIES: u32 = 100;
 
 /// A folder for test file systems, by its absolute path.
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place that people share: `target/test-fs`, or what they name.
+    /// The place for manual use: `target/test-fs`, or the folder that the user names.
     pub(crate) fn shared(workspace: &Workspace, named: Option<&str>) -> Result<Self> {
         let dir = match named {
             Some(dir) => std::path::absolute(dir).context("resolve", dir)?,
@@ -30,10 +30,10 @@ impl Place {
         Self { dir }.sound()
     }
 
-    /// A place for this process alone, which two runs at once cannot both want.
+    /// A place for this process alone, so that concurrent runs do not collide.
     ///
-    /// Tests hand folders of it to unprivileged users. Where those could not reach the target
-    /// folder, as in a checkout below a closed home, it is made in the folder for temporary files.
+    /// Tests give folders of it to unprivileged users. If those cannot reach the target folder, as in a
+    /// checkout below a closed home, it is made in the folder for temporary files.
     pub(crate) fn own(workspace: &Workspace) -> Result<Self> {
         let name = format!("run-{}", std::process::id());
         let below_target = workspace.target.join("test-fs");
@@ -45,7 +45,7 @@ impl Place {
         };
         for attempt in 0..OWN_TRIES {
             let dir = PathBuf::from(format!("{}-{attempt}", prefix.display()));
-            // Not `create_dir_all`: in a folder for all users, what is already there is not ours.
+            // Not `create_dir_all`: in a folder for all users, an existing folder may belong to another user.
             match DirBuilder::new().mode(0o755).create(&dir) {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {
@@ -55,7 +55,7 @@ impl Place {
             }
         }
         Err(Error::new(format!("there are {OWN_TRIES} folders {}-*", prefix.display()))
-            .hint("remove them: runs that were killed have left them, empty"))
+            .hint("remove them: they are empty folders of killed runs"))
     }
 
     fn sound(self) -> Result<Self> {
@@ -67,7 +67,7 @@ impl Place {
         Ok(self)
     }
 
-    /// Makes the folder, open to all users, and locks it until the returned file is closed.
+    /// Creates the folder, open to all users, and locks it until the returned file is closed.
     pub(crate) fn lock(&self) -> Result<File> {
         fs::create_dir_all(&self.dir).context("create", self.dir.display())?;
         fs::set_permissions(&self.dir, Permissions::from_mode(0o755))
@@ -85,7 +85,7 @@ impl Place {
         self.dir.join(format!("{name}.img"))
     }
 
-    /// The file systems of the table that are mounted here.
+    /// Returns the file systems of the table that are mounted here.
     pub(crate) fn mounted(&self) -> Result<Vec<&'static FileSystem>> {
         let mounted = mounted_below(&self.dir)?;
         let is_mounted = |one: &&FileSystem| mounted.contains(&self.mount_point(one.name));
@@ -106,7 +106,7 @@ fn mount_points(mountinfo: &str) -> impl Iterator<Item = PathBuf> {
     mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape)
 }
 
-/// Undoes the kernel's octal escapes, as in `\040` for a space.
+/// Decodes the kernel's octal escapes, such as `\040` for a space.
 fn unescape(field: &str) -> PathBuf {
     let mut parts = field.split('\\');
     let mut path = parts.next().unwrap_or_default().to_owned();

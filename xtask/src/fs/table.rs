@@ -7,13 +7,13 @@ pub(crate) struct FileSystem {
     pub(crate) medium: Medium,
 }
 
-/// What a test file system lives on.
+/// The storage of a test file system.
 pub(crate) enum Medium {
     /// A sparse image file behind a loop device, with the command that formats it.
     Image { format: &'static [&'static str], sector: Sector },
     /// Memory, with mount options.
     Memory { options: &'static str },
-    /// Folders of another file system of this table, stacked.
+    /// Stacked folders of another file system of this table.
     Overlay { on: &'static str },
 }
 
@@ -24,12 +24,12 @@ pub(crate) enum Sector {
     Bytes4096,
 }
 
-/// The size of an image. XFS wants at least 300 MB; the files are sparse, so that this costs little.
+/// The size of an image. XFS needs at least 300 MB; the files are sparse, so this costs little.
 pub(crate) const IMAGE_BYTES: u64 = 1 << 30;
 
-/// In the order of mounting: an overlay comes after what it lies on.
+/// The file systems in the order of mounting: an overlay follows the file system it lies on.
 ///
-/// The ext4s have four times the usual inodes, as the trees of tests are many small files.
+/// The ext4 images have four times the usual inodes, because the trees of tests are many small files.
 pub(crate) const FILE_SYSTEMS: &[FileSystem] = &[
     FileSystem {
         name: "ext4",

@@ -37,7 +37,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
 fn perform(suite: &Suite<'_>, options: &Options<'_>, tally: &mut Tally) -> Result<()> {
     match options.task {
         Task::Baseline => return suite.renew_baseline(),
-        // What is asked for by name has to run.
+        // An area that the user names has to run.
         Task::Compare if !options.areas.is_empty() => {
             is_ours(suite, &options.areas)?;
             count(suite, &options.areas, tally)?;
@@ -51,7 +51,8 @@ fn perform(suite: &Suite<'_>, options: &Options<'_>, tally: &mut Tally) -> Resul
 }
 
 fn parse(arguments: &[String]) -> Result<Options<'_>> {
-    let mut options = Options { task: Task::Compare, run_as: As::Whoever, areas: Vec::new() };
+    let mut options =
+        Options { task: Task::Compare, run_as: As::RootIfPossible, areas: Vec::new() };
     let mut arguments = arguments.iter().map(String::as_str);
     while let Some(argument) = arguments.next() {
         match argument {
@@ -60,7 +61,7 @@ fn parse(arguments: &[String]) -> Result<Options<'_>> {
             "--as" => return Err(Error::new("`gnu --as` takes the word `user`")),
             option if option.starts_with('-') => {
                 return Err(Error::new(format!("`gnu` has no option {option}"))
-                    .hint("`cargo xtask help` shows those that it has"));
+                    .hint("`cargo xtask help` shows its options"));
             }
             area => options.areas.push(area),
         }

@@ -1,4 +1,4 @@
-//! The differences from GNU that we know of and stand by: `xtask/gnu-expected.txt`.
+//! The intended differences from GNU: `xtask/gnu-expected.txt`.
 
 use crate::error::{Context, Error, Result};
 use crate::workspace::Workspace;
@@ -22,7 +22,7 @@ fn parse(text: &str) -> Result<Expected> {
     for (index, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         let (test, reason) = line.split_once(char::is_whitespace).ok_or_else(|| {
             Error::new(format!("{FILE}:{}: {line} is expected without a reason", index + 1))
-                .hint("write the test's name, a space, and why we differ")
+                .hint("write the test's name, a space, and the reason for the difference")
         })?;
         expected.insert(test.into(), reason.trim().into());
     }

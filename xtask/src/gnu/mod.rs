@@ -1,8 +1,8 @@
-//! GNU coreutils' own tests, run against our binary.
+//! GNU coreutils' own tests, run against haul's binary.
 //!
-//! "Drop-in" means what scripts rely on, and GNU's suite is the best list of that. Its source is not
-//! part of this repository: apt fetches it from Debian. The runner is, in `xtask/gnu`. Where the suite
-//! cannot run, the count of tests includes it as ignored, with the reason.
+//! Scripts rely on the behaviour of GNU's tools, and GNU's suite is the best description of that. Its
+//! source is not part of this repository: apt fetches it from Debian. The runner is, in `xtask/gnu`. If
+//! the suite cannot run, the count of tests includes it as ignored, with the reason.
 
 mod cli;
 mod expected;

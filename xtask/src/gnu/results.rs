@@ -1,4 +1,4 @@
-//! The runner's tables of results, and how ours compare with GNU's.
+//! The runner's tables of results, and the comparison of haul's with GNU's.
 
 use super::expected::Expected;
 use crate::error::{Context, Error, Result};
@@ -12,7 +12,7 @@ const HEADER: &str = "area\ttest\tuser\tstatus\tseconds\treason";
 /// One test's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Comma-separated: a test may count for several.
+    /// Comma-separated areas: a test may count for several.
     area: String,
     test: String,
     user: String,
@@ -65,14 +65,14 @@ fn parse(text: &str) -> Option<Vec<Row>> {
         .collect()
 }
 
-/// Writes a table that the runner can read, too.
+/// Writes a table that the runner can read.
 pub(super) fn write(path: &Path, rows: &[Row]) -> Result<()> {
     let lines: Vec<_> = rows.iter().map(Row::line).collect();
     let text = format!("{HEADER}\n{}\n", lines.join("\n"));
     fs::write(path, text).context("write", path.display())
 }
 
-/// The areas that have no rows yet.
+/// Returns the areas that have no rows yet.
 pub(super) fn lacking<'a>(rows: &[Row], areas: &[&'a str]) -> Vec<&'a str> {
     areas.iter().filter(|area| !rows.iter().any(|row| row.is_in(area))).copied().collect()
 }
@@ -92,19 +92,19 @@ pub(super) fn merge(mut rows: Vec<Row>, more: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// How our results compare.
+/// The comparison of haul's results with GNU's.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Comparison {
     pub(super) passed: u64,
-    /// Tests that GNU passes, we don't, and nobody expected that.
+    /// Tests that GNU passes and haul fails, without an entry in the list of expected differences.
     pub(super) failures: Vec<String>,
-    /// Those that are expected, with the reason.
+    /// Expected failures, with the reason.
     pub(super) differences: Vec<String>,
     /// Tests on the list of expected differences that pass.
     pub(super) stale: Vec<String>,
 }
 
-/// Holds our results against GNU's; of areas that were run whole, no test may be missing.
+/// Compares haul's results with GNU's; in areas that were run completely, no test may be missing.
 pub(super) fn compare(
     gnu: &[Row],
     ours: &[Row],

@@ -1,4 +1,4 @@
-//! GNU's tests as a part of a run of all tests, counted with them.
+//! GNU's tests as a stage of `cargo xtask test`, counted with the other tests.
 
 use super::suite::{As, Suite};
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::test::Tally;
 use crate::workspace::{Workspace, env_is_on};
 
-/// Runs the areas and counts what they show; an error when the suite could not run.
+/// Runs the areas and counts the results; fails if the suite could not run.
 pub(super) fn count(suite: &Suite<'_>, areas: &[&str], tally: &mut Tally) -> Result<()> {
     let comparison = suite.compare(areas)?;
     println!();
@@ -15,7 +15,7 @@ pub(super) fn count(suite: &Suite<'_>, areas: &[&str], tally: &mut Tally) -> Res
         tally.ignore(&format!("gnu: expected difference: {difference}"));
     }
     for test in comparison.stale {
-        println!("gnu: {test} passes: take it off xtask/gnu-expected.txt");
+        println!("gnu: {test} passes: remove it from xtask/gnu-expected.txt");
     }
     for failure in comparison.failures {
         tally.fail(&format!("gnu: {failure}"));
@@ -35,9 +35,9 @@ pub(super) fn not_run(error: &Error, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// What belongs to every full run of the tests: GNU's suite in all areas that are ours.
+/// Runs GNU's suite in all areas that haul has, as a part of every full run of the tests.
 pub(crate) fn stage(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    let outcome = Suite::provide(workspace, As::Whoever)
+    let outcome = Suite::provide(workspace, As::RootIfPossible)
         .and_then(|suite| count(&suite, &suite.own_areas(), tally));
     outcome.or_else(|error| not_run(&error, tally))
 }

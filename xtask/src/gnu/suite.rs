@@ -1,4 +1,4 @@
-//! The suite: a tree, a runner, and folders of tools to run it against.
+//! The suite: a source tree, a runner, and folders of tools to test.
 
 use super::results::{self, Comparison};
 use super::{expected, tree};
@@ -10,25 +10,25 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// The areas that are ours to pass, as far as the binary has the applet.
+/// The areas that haul has to pass, if the binary has the applet.
 const AREAS: [&str; 9] = ["cp", "rm", "mv", "dd", "cat", "tee", "split", "cksum", "md5sum"];
 
 /// The program that runs the suite, a script in Python.
 const RUNNER: &str = "xtask/gnu/gnu-tests";
 
-/// The exit status by which the runner says that it could not run.
+/// The runner's exit status when it could not run.
 const NOT_RUN: i32 = 2;
 
-/// As whom the tests run.
+/// The user that the tests run as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum As {
-    /// As root what may run as root, if we are root.
-    Whoever,
-    /// Unprivileged, all of it.
+    /// Root, for the tests that may run as root, if this process is root.
+    RootIfPossible,
+    /// An unprivileged user, for all tests.
     User,
 }
 
-/// Everything that a run of the suite needs, present.
+/// Everything that a run of the suite needs.
 pub(super) struct Suite<'a> {
     workspace: &'a Workspace,
     tree: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Suite<'a> {
 }
 
 impl<'a> Suite<'a> {
-    /// Fails, with the reason, where the suite cannot be had. The binary must have been built.
+    /// Prepares the suite; fails, with the reason, if that is impossible. The binary must have been built.
     pub(super) fn provide(workspace: &'a Workspace, run_as: As) -> Result<Self> {
         let applets = output(command(workspace.release_binary()).arg("--list-applets"))?;
         let applets: Vec<_> = applets.split_whitespace().map(str::to_owned).collect();
@@ -56,7 +56,7 @@ impl<'a> Suite<'a> {
         self.dir().join(format!("{stem}{suffix}.tsv"))
     }
 
-    /// The areas that the binary has an applet for.
+    /// Returns the areas that the binary has an applet for.
     pub(super) fn own_areas(&self) -> Vec<&'static str> {
         AREAS.into_iter().filter(|area| self.applets.iter().any(|name| name == area)).collect()
     }
@@ -70,7 +70,7 @@ impl<'a> Suite<'a> {
         self.extend_baseline(&self.own_areas())
     }
 
-    /// Runs the tests of areas that the baseline has not, with GNU's own tools.
+    /// Runs the tests of areas that are missing in the baseline, with GNU's own tools.
     fn extend_baseline(&self, areas: &[&str]) -> Result<()> {
         let path = self.file("baseline");
         let known = results::read(&path)?;
@@ -85,7 +85,7 @@ impl<'a> Suite<'a> {
         fs::remove_file(&out).context("remove", out.display())
     }
 
-    /// Runs the tests of our tools and compares; an area may be a single test, as in `cp/acl.sh`.
+    /// Runs the tests with haul's tools and compares; an area may be a single test, such as `cp/acl.sh`.
     pub(super) fn compare(&self, areas: &[&str]) -> Result<Comparison> {
         let expected = expected::read(self.workspace)?;
         let (tests, whole): (Vec<&str>, Vec<&str>) =
@@ -101,7 +101,7 @@ impl<'a> Suite<'a> {
         Ok(results::compare(&results::read(&baseline)?, &results::read(&out)?, &whole, &expected))
     }
 
-    /// The folder with a symbolic link for each applet.
+    /// Makes the folder with a symbolic link for each applet.
     fn tools(&self) -> Result<PathBuf> {
         let dir = self.empty_dir("tools")?;
         for applet in &self.applets {
@@ -111,7 +111,7 @@ impl<'a> Suite<'a> {
         Ok(dir)
     }
 
-    /// A folder of our own without what an earlier run left in it.
+    /// Makes an empty folder, without the files of an earlier run.
     fn empty_dir(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir().join(name);
         if dir.exists() {
@@ -132,7 +132,7 @@ impl<'a> Suite<'a> {
         let mut last = String::new();
         let status = stream(runner.arg(tools).args(areas), |line| last = line.to_owned())?;
         match status.code() {
-            // One is only the runner's word for tests that did not pass.
+            // 1 means only that some tests did not pass.
             Some(0 | 1) if out.exists() => Ok(()),
             Some(NOT_RUN) => Err(Error::new(format!("the suite could not run: {last}"))),
             _ => Err(Error::new(format!("{RUNNER} failed ({status})"))),

@@ -1,8 +1,8 @@
 //! GNU coreutils' source tree, fetched with apt and built once below `target/gnu`.
 //!
 //! It comes from a newer Debian than most machines have, because the reference is GNU's current
-//! behaviour. apt gets state of its own for that, with the mirror that the machine already uses,
-//! so that nothing about the machine's own sources changes.
+//! behaviour. apt uses a separate state folder for that, with the mirror that the machine already uses,
+//! so that the machine's own sources do not change.
 
 use crate::command::{command, output, run, which};
 use crate::error::{Context, Error, Result};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The Debian release whose coreutils is the reference.
 const RELEASE: &str = "trixie";
 
-/// What building the tree and running its tests needs.
+/// Programs that building the tree and running its tests need.
 const PACKAGES: &[&str] = &[
     "gcc",
     "make",
@@ -32,18 +32,19 @@ const PACKAGES: &[&str] = &[
     "libselinux1-dev",
 ];
 
-/// Made by the build last of all that the runner needs.
+/// The last file that the build makes of those that the runner needs.
 const BUILT: &str = "src/getlimits";
 
-/// Written after `make`, since a file of the tree says only how far it came.
+/// Written after `make`, because a file of the tree does not show that the build is complete.
 const DONE: &str = "haul-built";
 
-/// Returns the folder of GNU's own programs, built if need be, with which ours are compared.
+/// Returns the folder of GNU's own programs, to compare haul with; builds them if necessary.
 pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     Ok(provide(workspace)?.join("src"))
 }
 
-/// The built tree, where other users can reach it: only root runs some of the tests as one of them.
+/// Returns the built tree in a place that other users can reach: root runs some of the tests as
+/// another user.
 pub(super) fn provide_for_all(workspace: &Workspace) -> Result<PathBuf> {
     let tree = provide(workspace)?;
     match closed_to_others(&tree).filter(|_| geteuid().is_root()) {
@@ -53,7 +54,7 @@ pub(super) fn provide_for_all(workspace: &Workspace) -> Result<PathBuf> {
     }
 }
 
-/// The built tree: the one that `COREUTILS_BUILD` names, else our own, built if need be.
+/// Returns the built tree that `COREUTILS_BUILD` names, or builds one if necessary.
 pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("COREUTILS_BUILD") {
         let tree = PathBuf::from(named);
@@ -92,7 +93,7 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>> {
 
 fn provide_packages() -> Result<()> {
     if which("dpkg-query").is_none() {
-        return Err(Error::new("this is not Debian, where the source would come from")
+        return Err(Error::new("this is not Debian, where the source comes from")
             .hint("build GNU coreutils yourself and set COREUTILS_BUILD to its tree"));
     }
     let is_missing = |package: &&&str| {
@@ -154,7 +155,7 @@ fn build(dir: &Path) -> Result<PathBuf> {
         Error::new(format!("no coreutils source in {}", dir.display()))
             .hint("remove that folder and try again")
     };
-    // What a killed build has left is in no known state.
+    // The files of a killed build are in an unknown state.
     if let Some(left) = source_tree(dir)? {
         fs::remove_dir_all(&left).context("remove", left.display())?;
     }

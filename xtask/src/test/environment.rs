@@ -1,8 +1,8 @@
-//! What the tests are told about this machine, in environment variables.
+//! The environment variables that describe this machine to the tests.
 //!
-//! `HAUL_TEST_FS` is a colon-separated list of `name=path`; `HAUL_TEST_FS_REQUIRED=1` says that a
-//! file system that is not on it is a failure; `HAUL_BIN` is the release binary; `HAUL_GNU_CP` is
-//! GNU's cp of the version that is the reference, which is newer than most machines have.
+//! `HAUL_TEST_FS` is a colon-separated list of `name=path`; with `HAUL_TEST_FS_REQUIRED=1` a
+//! file system that is not in it is a failure; `HAUL_BIN` is the release binary; `HAUL_GNU_CP` is
+//! GNU's cp of the reference version, which is newer than that of most machines.
 
 use super::tally::Tally;
 use crate::error::{Context, Result};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const LIST: &str = "HAUL_TEST_FS";
 const GNU_CP: &str = "HAUL_GNU_CP";
 
-/// Test file systems and a binary, for as long as this lives.
+/// Test file systems and a binary, for the lifetime of this value.
 pub(super) struct Environment {
     pub(super) variables: Vec<(&'static str, String)>,
     mounts: Option<Mounts>,
@@ -24,31 +24,31 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// As root, mounts the file systems in a namespace of our own; otherwise takes what there is.
+    /// As root, mounts the file systems in a private namespace; otherwise uses those that are mounted.
     pub(super) fn set_up(workspace: &Workspace, ci: bool, tally: &mut Tally) -> Result<Self> {
         let binary = workspace.release_binary();
         let mut environment = Self { variables: Vec::new(), mounts: None, copied_binary: None };
-        let mut told_binary = binary.clone();
+        let mut tested_binary = binary.clone();
         let is_root = geteuid().is_root();
         if is_root {
             let place = environment.mount(workspace, tally)?;
-            // Tests start it as unprivileged users, too.
+            // Tests also start it as unprivileged users.
             if closed_to_others(&binary).is_some() {
-                told_binary = place.dir.join("haul");
-                fs::copy(&binary, &told_binary).context("copy", binary.display())?;
-                environment.copied_binary = Some(told_binary.clone());
+                tested_binary = place.dir.join("haul");
+                fs::copy(&binary, &tested_binary).context("copy", binary.display())?;
+                environment.copied_binary = Some(tested_binary.clone());
             }
         } else {
             environment.find_mounted(workspace, tally)?;
         }
-        environment.tell("HAUL_BIN", told_binary.display().to_string());
+        environment.set("HAUL_BIN", tested_binary.display().to_string());
         if ci || is_root {
-            environment.tell("HAUL_TEST_FS_REQUIRED", "1".into());
+            environment.set("HAUL_TEST_FS_REQUIRED", "1".into());
         }
         Ok(environment)
     }
 
-    /// Names GNU's cp, unless somebody did; builds it the first time.
+    /// Sets the variable for GNU's cp, unless the user did; builds it the first time.
     pub(super) fn name_reference(
         &mut self,
         workspace: &Workspace,
@@ -58,7 +58,7 @@ impl Environment {
             return Ok(());
         }
         match gnu::programs(workspace) {
-            Ok(programs) => self.tell(GNU_CP, programs.join("cp").display().to_string()),
+            Ok(programs) => self.set(GNU_CP, programs.join("cp").display().to_string()),
             Err(error) => {
                 interrupt::check()?;
                 tally.ignore(&format!("comparison with GNU's current cp: {error}"));
@@ -67,13 +67,13 @@ impl Environment {
         Ok(())
     }
 
-    fn tell(&mut self, name: &'static str, value: String) {
+    fn set(&mut self, name: &'static str, value: String) {
         self.variables.push((name, value));
     }
 
     fn mount(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<Place> {
         if let Err(error) = enter_private() {
-            eprintln!("xtask: {error}; mounting where all can see it");
+            eprintln!("xtask: {error}; mounting in the namespace of the whole machine");
         }
         let place = Place::own(workspace)?;
         let mounts = Mounts::up(place.clone(), Until::Exit)?;
@@ -83,7 +83,7 @@ impl Environment {
         self.mounts = Some(mounts);
         let list = env_value(&place)?;
         println!("{LIST}={list}");
-        self.tell(LIST, list);
+        self.set(LIST, list);
         Ok(place)
     }
 
@@ -100,12 +100,12 @@ impl Environment {
         }
         tally.ignore("tests of ownership, devices and other users: they need root");
         if !list.is_empty() {
-            self.tell(LIST, list);
+            self.set(LIST, list);
         }
         Ok(())
     }
 
-    /// Takes down what was set up.
+    /// Unmounts and removes what `set_up` made.
     pub(super) fn tear_down(mut self) -> Result<()> {
         if let Some(copy) = self.copied_binary.take() {
             fs::remove_file(&copy).context("remove", copy.display())?;

@@ -1,6 +1,7 @@
-//! `cargo xtask test`: everything that has to be so before a change goes in.
+//! `cargo xtask test`: all checks that a change must pass.
 //!
-//! One command for people and for CI: what it cannot run here it names, and its last line counts.
+//! One command for developers and for CI: it names what it cannot run here, and its last line has the
+//! counts.
 
 mod environment;
 mod options;

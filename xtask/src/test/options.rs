@@ -4,7 +4,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) extent: Extent,
-    /// For `cargo test`, before and behind its `--`.
+    /// Arguments for `cargo test`, before and after its `--`.
     pub(crate) cargo: Vec<String>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) enum Extent {
 }
 
 impl Options {
-    /// Takes our own option out; all else is cargo's, which complains in its own words.
+    /// Removes this command's own option; everything else is passed to cargo, which checks it.
     pub(crate) fn parse(arguments: &[String]) -> Self {
         let split = arguments.iter().position(|a| a == "--").unwrap_or(arguments.len());
         let (ours, harness) = arguments.split_at(split);

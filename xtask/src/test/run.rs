@@ -1,4 +1,4 @@
-//! The stages of a test run, from missing packages to the closing line.
+//! The stages of a test run, from missing packages to the last line.
 
 use super::environment::Environment;
 use super::options::{Extent, Options};

@@ -1,24 +1,24 @@
 //! The count of what passed, failed, and could not run.
 
-/// Read from the output of libtest, line by line, and added to by the other stages.
+/// The counts, read from the output of libtest line by line; the other stages add theirs.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     /// Tests that libtest was told to ignore.
     ignored: u64,
-    /// Test binaries that failed: with a count of failed tests, and by what cargo says.
+    /// Test binaries that failed: those that printed a count of failed tests, and those that cargo lists.
     binaries_counted: u64,
     binaries_failed: u64,
-    /// What tests and stages say that they could not run, and why.
+    /// The notes of tests and stages that could not run, with reasons.
     notes: Vec<String>,
 }
 
-/// How a test, or a stage of this program, begins the line that says why it did not run.
+/// The beginning of the line by which a test, or a stage of this program, says why it did not run.
 const NOTE: &str = "ignored:";
 
 impl Tally {
-    /// Takes in a line of a test's output.
+    /// Reads a line of a test's output.
     pub(crate) fn see(&mut self, line: &str) {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += count(result, "passed");
@@ -40,7 +40,7 @@ impl Tally {
         }
     }
 
-    /// Counts the binaries that ended without a result, as by a crash: one failure each.
+    /// Counts the binaries that ended without a result, as after a crash: one failure each.
     pub(crate) fn count_crashes(&mut self) -> u64 {
         let crashes = self.binaries_failed.saturating_sub(self.binaries_counted);
         (self.binaries_failed, self.binaries_counted) = (0, 0);
@@ -48,7 +48,7 @@ impl Tally {
         crashes
     }
 
-    /// Prints a failure that libtest knows nothing of, and counts it.
+    /// Prints a failure outside of libtest, and counts it.
     pub(crate) fn fail(&mut self, what: &str) {
         eprintln!("failed: {what}");
         self.failed += 1;
@@ -61,7 +61,7 @@ impl Tally {
         self.notes.push(line);
     }
 
-    /// What could not run, each line once, with the number of times that it was said.
+    /// Returns the notes, each line once, with the number of its repetitions.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut sorted: Vec<_> = self.notes.iter().map(|note| note.trim_end()).collect();
         sorted.sort_unstable();
@@ -73,7 +73,7 @@ impl Tally {
         .collect()
     }
 
-    /// The closing line, which CI reads: nothing may be printed after it.
+    /// Returns the last line, which CI reads: nothing may be printed after it.
     pub(crate) fn closing(&self) -> String {
         let skipped = self.ignored + self.notes.len() as u64;
         format!("{} passed, {} failed, {skipped} skipped", self.passed, self.failed)

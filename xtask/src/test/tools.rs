@@ -1,6 +1,6 @@
-//! The programs that tests call, and the Debian packages that have them.
+//! The programs that tests call, and their Debian packages.
 //!
-//! Root on a Debian machine gets what is missing installed, so that CI needs no set-up of its own.
+//! As root on a Debian machine, this installs what is missing, so that CI needs no set-up.
 
 use crate::command::{command, output, stream, which};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ struct Tool {
 /// A program that is missing: which tests cannot run and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Untested {
-    /// The machine's releases have a package of it, so CI has to have it.
+    /// The machine's package sources have it, so it must be installed in CI.
     Packaged(String),
     /// No source of apt has the package.
     NoPackage(String),
@@ -57,7 +57,7 @@ pub(super) fn provide() -> Result<Vec<Untested>> {
     let missing = || TOOLS.iter().filter(|tool| which(tool.program).is_none());
     let packages: Vec<_> = missing().map(|tool| tool.package).collect();
     let outcome = match install(&packages) {
-        // One that is not to be had keeps nobody from the others.
+        // A package that cannot be installed does not prevent the installation of the others.
         Err(_) if packages.len() > 1 && geteuid().is_root() => {
             packages.iter().map(|package| install(&[package])).fold(Ok(()), Result::and)
         }
@@ -104,7 +104,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
         stream(&mut apt, |_| {}).map(|status| status.success())
     };
     let install = [&["install", "--no-install-recommends"], packages].concat();
-    // The lists may be missing or old, as in a fresh container; most often they are not.
+    // The package lists may be missing or old, as in a new container; usually they are not.
     if apt(&install)? || (apt(&["update"])? && apt(&install)?) {
         return Ok(());
     }

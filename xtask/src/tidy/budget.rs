@@ -1,7 +1,7 @@
 //! The number of packages in Cargo.lock stays within a budget.
 //!
-//! Each dependency is code that somebody has to trust with their data; the number goes up only on
-//! purpose, in the commit that says why.
+//! Each dependency is code that users have to trust with their data; a commit that raises the number
+//! says why.
 
 use super::{Check, Finding, Tree};
 

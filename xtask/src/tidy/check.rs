@@ -1,4 +1,4 @@
-//! What a check is, and what it finds.
+//! The types of a check and of its findings.
 
 use super::Tree;
 use std::fmt;
@@ -13,7 +13,7 @@ pub(crate) struct Check {
     pub(crate) refused: &'static [(&'static str, &'static str)],
 }
 
-/// One breach of a rule: where, and what to do instead.
+/// One violation of a rule: its place, and what to do instead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     path: String,
@@ -22,12 +22,12 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// About a file as a whole.
+    /// Makes a finding about a file as a whole.
     pub(crate) fn file(path: &str, message: impl Into<String>) -> Self {
         Self { path: path.into(), line: None, message: message.into() }
     }
 
-    /// About a line, counted from 1.
+    /// Makes a finding about a line, counted from 1.
     pub(crate) fn line(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.into(), line: Some(line), message: message.into() }
     }

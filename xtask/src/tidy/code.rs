@@ -1,7 +1,7 @@
-//! Rust text as tokens: enough of the language's surface to look for words that are code.
+//! Rust text as tokens and comments: enough of the syntax to find words that are code.
 //!
 //! A real parser would be a large dependency for a few questions of the kind "is this word used".
-//! What it must get right is what is *not* code: comments, strings, characters and lifetimes.
+//! The tokeniser must recognise everything that is *not* code: comments, strings, characters and lifetimes.
 
 /// A word, a number, `::`, or a single other character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn raw_string(after: &str) -> usize {
     after[body..].find(&end).map_or(after.len(), |found| body + found + end.len())
 }
 
-/// A string or character with escapes, or a lifetime, which only its missing end tells apart.
+/// The length of a string or character with escapes, or of a lifetime, which has no closing quote.
 fn quoted(after: &str) -> usize {
     let mut chars = after.char_indices();
     let quote = chars.next().map_or('"', |(_, c)| c);
@@ -123,7 +123,7 @@ fn quoted(after: &str) -> usize {
     after.len()
 }
 
-/// The tokens without the items that are compiled for tests only.
+/// Returns the tokens without the items that are compiled for tests only.
 pub(crate) fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut kept = Vec::new();
     let mut at = 0;
@@ -179,11 +179,11 @@ pub(crate) struct Attribute<'t, 'a> {
     pub(crate) inner: &'t [Token<'a>],
     /// The index after the closing bracket.
     pub(crate) end: usize,
-    /// Whether it is `#![…]`, which speaks of what encloses it.
+    /// Whether it is `#![…]`, which applies to the enclosing item.
     is_inner: bool,
 }
 
-/// The attribute that begins at `at`, if one does.
+/// Returns the attribute that begins at `at`, if one does.
 pub(crate) fn attribute<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> Option<Attribute<'t, 'a>> {
     let is = |index: usize, text| tokens.get(index).is_some_and(|token| token.text == text);
     let is_inner = is(at + 1, "!");
@@ -205,7 +205,7 @@ pub(crate) fn attribute<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> Option<At
     None
 }
 
-/// A path such as `std::fs::File`, where it begins; groups in braces are spelled out.
+/// Returns each path such as `std::fs::File` with its first line; groups in braces are expanded.
 pub(crate) fn paths<'a>(tokens: &[Token<'a>]) -> Vec<(usize, Vec<&'a str>)> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Which crate may depend on which, and which dependencies are only for some.
+//! The dependencies that each crate may have.
 //!
 //! The direction cli → {engine, bench, trace} → {io, tree, manifest} → sys keeps policy out of the
 //! system calls and printing out of the libraries, and keeps the oracle (manifest, bench) free of
@@ -51,8 +51,8 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// Dependencies, by the beginning of their names, that only the named crates may have: talking to
-/// a person is for the binary, and signals are for whoever owns the process.
+/// Dependencies, by the beginning of their names, that only the named crates may have: only the binary
+/// talks to the user, and only a crate that runs a process of its own handles signals.
 const RESERVED: &[(&str, &[&str])] = &[
     ("clap", &["haul", "xtask"]),
     ("indicatif", &["haul", "xtask"]),

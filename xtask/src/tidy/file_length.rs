@@ -1,7 +1,7 @@
 //! A Rust file stays short enough to hold one noun or verb.
 //!
-//! Real tables are excepted, by name and with a reason; an exception that is no longer needed is a
-//! finding too, so that the list stays true.
+//! Real tables are exempt, by name and with a reason; an exception that is no longer needed is a
+//! finding too, so that the list stays correct.
 
 use super::{Check, Finding, Tree};
 

@@ -1,4 +1,4 @@
-//! Every file below a `src` folder says in its first line what it is.
+//! The first line of every file below a `src` folder says what the file is.
 
 use super::{Check, Finding, Tree};
 

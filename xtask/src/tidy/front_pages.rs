@@ -1,6 +1,6 @@
 //! The changelog has its unreleased section, and the README its two commands.
 //!
-//! A person who comes to the repository needs these before anything else, word for word.
+//! A newcomer needs these first, exactly as they are.
 
 use super::{Check, Finding, Tree};
 

@@ -1,7 +1,7 @@
-//! The library crates never print, read the environment, end the process, or go around haul-sys.
+//! The library crates never print, read the environment, end the process, or bypass haul-sys.
 //!
-//! `std::fs` works by path and follows links, which is what the engine must never do with a name
-//! that it found. Code that is compiled for tests only may use all of it.
+//! `std::fs` works by path and follows links, which the engine must never do with a name found in a
+//! tree. Code that is compiled for tests only may use it.
 
 use super::code::{paths, tokens, without_tests};
 use super::{Check, Finding, Tree};
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     refused: &[("crates/engine/src/a.rs", "//! A.\nuse std::{fs, io};\n")],
 };
 
-/// The crates that this binds.
+/// The crates that are checked.
 const BOUND: [&str; 4] =
     ["crates/sys/src/", "crates/io/src/", "crates/tree/src/", "crates/engine/src/"];
 

@@ -1,7 +1,7 @@
-//! The house rules that no compiler knows, each a file here and a line in `CHECKS`.
+//! House rules that the compiler does not check, each a file here and a line in `CHECKS`.
 //!
 //! A check is a pure function from the repository's text to findings, so that its tests are
-//! literals. Each line also carries the smallest tree that the check must refuse: a check that
+//! literals. Each check also has the smallest tree that it must refuse: a check that
 //! passes everything fails the tests.
 
 mod budget;
@@ -24,7 +24,7 @@ mod vocabulary;
 pub(crate) use check::{Check, Finding};
 pub(crate) use tree::Tree;
 
-/// All checks, in the order in which their findings are shown: what moves code first.
+/// All checks, in the order in which their findings are shown: those that move code first.
 pub(crate) const CHECKS: &[Check] = &[
     direction::CHECK,
     circles::CHECK,

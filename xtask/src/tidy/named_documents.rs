@@ -1,7 +1,7 @@
 //! Every document that a comment or a page names is part of the repository.
 //!
-//! A reader has the repository and nothing else. A comment that refers to a page elsewhere, on
-//! somebody's machine, explains nothing to them.
+//! A reader has only the repository. A comment that refers to a page on an author's machine explains
+//! nothing.
 
 use super::{Check, Finding, Tree};
 

@@ -1,6 +1,6 @@
 //! Every path of the repository that ARCHITECTURE.md names exists.
 //!
-//! A map that is wrong is worse than none, and files move faster than prose.
+//! A wrong map is worse than none, and files move more often than pages are edited.
 
 use super::{Check, Finding, Tree};
 
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
 
 const MAP: &str = "ARCHITECTURE.md";
 
-/// What a path of the repository begins with.
+/// Beginnings of the repository's paths.
 const TOPS: [&str; 4] = ["crates/", "xtask/", "docs/", ".ci/"];
 
 fn run(tree: &Tree) -> Vec<Finding> {
@@ -49,7 +49,7 @@ fn named(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The paths that a span stands for: `a/{b,c}` are two; a span that is no path is none.
+/// The paths that a span names: `a/{b,c}` are two; a span that is no path is none.
 fn alternatives(span: &str) -> Vec<String> {
     if !TOPS.iter().any(|top| span.starts_with(top)) || span.contains(char::is_whitespace) {
         return Vec::new();
@@ -65,7 +65,7 @@ fn alternatives(span: &str) -> Vec<String> {
     }
 }
 
-/// The path up to its first component that stands for any name: `NAME.rs`, `*`, `…`.
+/// The path up to its first placeholder: `NAME.rs`, `*`, `…`.
 fn known_part(path: &str) -> String {
     let is_any = |component: &str| {
         let stem = component.strip_suffix(".rs").unwrap_or(component);

@@ -1,6 +1,6 @@
-//! No lint is silenced without a reason that the compiler checks, and no work is left as a macro.
+//! No lint is silenced without a reason that the compiler checks, and no `todo!` or similar is left.
 //!
-//! `#[expect]` says so itself once it is no longer needed; `#[allow]` stays for ever.
+//! The compiler reports an `#[expect]` that is no longer needed; an `#[allow]` stays for ever.
 
 use super::code::{Token, attribute, tokens};
 use super::{Check, Finding, Tree};

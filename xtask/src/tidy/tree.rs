@@ -1,6 +1,6 @@
 //! The repository as the checks see it: paths and texts, held in memory.
 //!
-//! Reading all of it at once keeps the checks pure, and a test can make a tree out of literals.
+//! Reading everything at once keeps the checks pure, and a test can make a tree out of literals.
 
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -11,10 +11,10 @@ use std::path::Path;
 /// The path under which the tree holds what `cargo metadata --no-deps` printed.
 pub(crate) const METADATA: &str = "(cargo metadata)";
 
-/// Folders at the root whose content is nobody's to tidy.
+/// Folders at the root that are not checked.
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
-/// Endings of the files whose text a check may want.
+/// Endings of the files whose text a check may need.
 const TEXT: [&str; 4] = [".rs", ".md", ".toml", "Cargo.lock"];
 
 pub(crate) struct Tree {
@@ -53,7 +53,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A tree of the given paths and texts.
+    /// Makes a tree of the given paths and texts.
     #[cfg(test)]
     pub(crate) fn literal(files: &[(&str, &str)]) -> Self {
         let mut paths = BTreeSet::new();
@@ -65,17 +65,17 @@ impl Tree {
         Self { texts, paths }
     }
 
-    /// The text of a file, if there is such a file.
+    /// Returns the text of a file, if there is such a file.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
-    /// All files that have a text, with it.
+    /// Returns all files that have a text, with it.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// All Rust files, with their text.
+    /// Returns all Rust files, with their text.
     pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| path.ends_with(".rs"))
     }

@@ -1,7 +1,7 @@
-//! `unsafe` stands only in `crates/sys`.
+//! Only `crates/sys` contains `unsafe`.
 //!
-//! The compiler's own lint can be switched back on by a crate; this cannot. Whoever must except a
-//! file names it here with the reason.
+//! A crate can switch the compiler's own lint off, but not this check. An exception is listed here with
+//! its reason.
 
 use super::code::tokens;
 use super::{Check, Finding, Tree};
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     refused: &[("crates/engine/src/a.rs", "//! A.\nfn f() { unsafe { g() } }\n")],
 };
 
-/// Where `unsafe` is at home.
+/// The folder that may contain `unsafe`.
 const HOME: &str = "crates/sys/";
 
 /// Other files that need it, each with the reason.

@@ -1,4 +1,4 @@
-//! Sources that change while they are copied: told, whatever the method, and never a signal.
+//! Sources that change while they are copied: every method reports it, and none gets a signal.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -8,7 +8,7 @@ use super::support::{
 
 const MIB: u64 = 1 << 20;
 
-/// Sizes at which something was ever wrong: blocks, pages, requests, ranges, and one off each.
+/// Sizes at which errors have occurred: blocks, pages, requests, ranges, and one byte more and less.
 const SIZES: [u64; 16] = [
     0,
     1,
@@ -28,7 +28,7 @@ const SIZES: [u64; 16] = [
     33 * MIB + 4095,
 ];
 
-/// What has to serve on each file system, so that a test cannot pass because nothing ran.
+/// Methods that must work on each file system, so that a test cannot pass because nothing ran.
 fn must_serve(method: &str, place: &str) -> bool {
     match method {
         "read-write" | "sendfile" | "splice" | "mmap-write" => true,
@@ -130,14 +130,14 @@ fn holes_stay_holes_in_a_file_of_five_gib() {
                 Err(error) if is_refusal(error) && !must_serve(name, &place.name) => {
                     refused.note(name, &place.name, error);
                 }
-                // overlayfs is not trusted about holes, so zeros are left out, which few can.
+                // overlayfs is not trusted about holes, so zeros are skipped, which few methods can.
                 Err(error) if is_refusal(error) && place.name == "overlayfs" => {}
                 Err(error) => panic!("{what}: {error:?}"),
             }
         }
         for cache in [Cache::Keep, Cache::Drop, Cache::Direct, Cache::Restore] {
             if place.name == "overlayfs" {
-                // Reading five gibibytes of zeros four times proves nothing more.
+                // Reading five gibibytes of zeros four times would show nothing more.
                 break;
             }
             let policy = DataPolicy { cache, reflink: Reflink::Never, ..DataPolicy::PLAIN };
@@ -181,7 +181,7 @@ fn workers_that_are_refused_at_the_same_moment_all_go_on() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         let size = 8 * MIB + 1;
         make(&source, size, std::slice::from_ref(&(0..size)));
-        // Each copy begins with the way that the file system may refuse, by all workers at once.
+        // Each copy begins with the access path that the file system may refuse, in all workers at once.
         for _ in 0..40 {
             for cache in [Cache::Drop, Cache::Direct] {
                 let policy = DataPolicy { cache, reflink: Reflink::Never, ..DataPolicy::PLAIN };

@@ -1,4 +1,4 @@
-//! What the kernel may answer to each call, injected by strace: right bytes, or an error.
+//! Possible results of each call, injected by strace: the outcome is right bytes, or an error.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::support::{Workers, assert_equal, copy, make, places};
 
 const SIZE: u64 = (9 << 20) + 513;
 
-/// What a traced copy says.
+/// The outcome of a traced copy.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     /// The bytes are right, and this method moved them.
@@ -23,7 +23,7 @@ fn copy_under(injection: &str, calls: &str, policy: &str, folder: &str) -> Said 
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e", injection]);
     if !calls.starts_with("io_uring") && calls != "pipe2" {
-        // The two files' calls alone, not those of the loader and of the test's own comparison.
+        // Only calls on the two files, not those of the loader and of the test's own comparison.
         strace.args(["-P", &format!("{folder}/source"), "-P", &format!("{folder}/target")]);
     }
     let output = strace
@@ -59,7 +59,7 @@ fn has_strace() -> bool {
     has
 }
 
-/// The child of the other tests: copies one file as the environment says, and says how it went.
+/// The child of the other tests: copies one file as the environment says, and prints the outcome.
 #[test]
 #[ignore = "is started by the other tests, under strace"]
 fn child() {
@@ -107,7 +107,7 @@ fn a_ring_that_is_refused_is_replaced_by_threads() {
                 assert!(matches!(&said, Said::Right(method) if method != "ring"), "{what}");
             }
         }
-        // A ring was asked for and there is none: that is an error, and says why.
+        // A ring was requested and there is none: that is an error with a reason.
         let injection = "inject=io_uring_setup:error=EPERM";
         let said = copy_under(injection, "io_uring_setup", "ring", folder);
         assert!(matches!(&said, Said::Error(text) if text.contains("Refused")), "{said:?}");
@@ -164,14 +164,14 @@ fn each_errno_of_each_call_gives_right_bytes_or_an_error() {
             let all = right.iter().map(|it| (it, true)).chain(wrong.iter().map(|it| (it, false)));
             for (errno, must_be_right) in all {
                 for when in ["1", "2", "1+2"] {
-                    // The second call may not be made at all, and every second one, too.
+                    // There may be no second call, for a single fault and for one in every second call.
                     let injection = format!("inject={call}:error={errno}:when={when}");
                     let said = copy_under(&injection, call, policy, folder);
                     let what = format!("{call} {errno} when={when}, {policy}: {said:?}");
                     if must_be_right {
                         assert!(matches!(said, Said::Right(_)), "{what}");
                     }
-                    // What is refused at once is replaced.
+                    // A method that is refused at its first call is replaced.
                     if must_be_right && *errno != "EINTR" && when == "1" {
                         assert!(!matches!(&said, Said::Right(by) if call.contains(by)), "{what}");
                     }
@@ -187,8 +187,8 @@ fn short_answers_are_gone_on_from() {
     if !has_strace() {
         return;
     }
-    // strace cannot shorten a transfer truthfully, but a kernel can: a pipe of one page does, and a
-    // file size limit ends a write in the middle.
+    // strace cannot really shorten a transfer, but the kernel can: with a pipe of one page, and with a
+    // file size limit that ends a write in the middle.
     let places = places();
     let place = &places[0];
     make(&place.path.join("source"), SIZE, std::slice::from_ref(&(0..SIZE)));

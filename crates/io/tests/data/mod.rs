@@ -1,4 +1,4 @@
-//! The data path: every method on every file system, with every size that was ever wrong.
+//! The data path: every method on every file system, with every size that was ever copied wrongly.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! Files that many random operations have made, in the manner of fsx: written over, cut, extended,
-//! punched and reserved at random places. Every method copies each, and what arrives is held
-//! against a model in memory, not against what the file system says of the source.
+//! Files made by many random operations, as in fsx: overwritten, truncated, extended, punched and
+//! preallocated at random places. Every method copies each file, and the test compares the copy with a
+//! model in memory, not with what the file system returns for the source.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,13 +15,13 @@ use super::support::{Workers, copy, is_refusal, methods, places};
 const MOST_BYTES: u64 = 11 << 20;
 
 /// Operations between two copies. The file is never synced, so that dirty, reserved and delayed
-/// blocks are what is copied.
+/// blocks are copied.
 const OPERATIONS: usize = 25;
 
 /// Files on each file system.
 const FILES: u64 = 6;
 
-/// Small numbers from a fixed seed, the same in every run (SplitMix64).
+/// A generator of small numbers from a fixed seed, the same in every run (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -36,7 +36,7 @@ impl Chance {
         self.next() % bound.max(1)
     }
 
-    /// A place, half of the time at a border where something changes.
+    /// Returns an offset, half of the time at a border where something changes.
     fn place(&mut self, bound: u64) -> u64 {
         let place = self.below(bound);
         match self.below(4) {
@@ -46,14 +46,14 @@ impl Chance {
         }
     }
 
-    /// A length, small ones as likely as large ones.
+    /// Returns a length, small ones as likely as large ones.
     fn length(&mut self, bound: u64) -> u64 {
         let most = 1_u64 << self.below(22);
         1 + self.below(most.min(bound).max(1))
     }
 }
 
-/// A file and what it has to hold.
+/// A file and its expected contents.
 struct Subject {
     file: File,
     model: Vec<u8>,
@@ -93,14 +93,14 @@ impl Subject {
             }
             _ => {
                 let (at, length) = (chance.place(MOST_BYTES), chance.length(3 << 20));
-                // Space may be reserved far behind the end; a refusal changes nothing.
+                // Space may be reserved far beyond the end; a refusal changes nothing.
                 let _refused = fallocate(&self.file, at, length, Allocate::KeepSize);
             }
         }
     }
 
     fn write(&mut self, chance: &mut Chance, at: u64, length: u64) {
-        // Zeros now and then, for they may be taken for holes.
+        // Sometimes zeros, because they may be mistaken for holes.
         let stamp = if chance.below(5) == 0 { 0 } else { chance.next() | 1 };
         let bytes: Vec<u8> = (0..length)
             .map(|n| (stamp.rotate_left((n % 61) as u32) as u8).wrapping_mul(u8::from(stamp != 0)))
@@ -148,7 +148,7 @@ fn what_random_operations_made_is_copied_by_every_method() {
                     }
                 }
             }
-            // read-write serves everything, and a file without holes by several methods.
+            // read-write moves everything; several methods move a file without holes.
             assert!(served >= 2, "seed {seed}, {}: {served}", place.name);
         }
     }

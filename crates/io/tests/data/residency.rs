@@ -1,4 +1,4 @@
-//! What the cache policy promises, measured.
+//! The effects of the cache policies, measured.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use super::support::{Place, Workers, assert_equal, copy, make, places, quirk_of}
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 48 * MIB + 1000;
 
-/// What may be left of two files of which nothing is to be: a few pages that somebody else (a
+/// Bytes of two files that may stay cached although none should: a few pages that the kernel (a
 /// flusher, readahead) holds at that moment.
 const LEFT_BYTES: u64 = 64 << 10;
 
@@ -28,7 +28,7 @@ fn cached(path: &Path) -> u64 {
     cached_bytes(asked(&file), 0, size).unwrap()
 }
 
-/// What is being written is dropped when that is done, a little later.
+/// Pages under writeback are dropped when that ends, a little later.
 fn cached_at_last(path: &Path) -> u64 {
     let until = Instant::now() + Duration::from_secs(5);
     loop {
@@ -103,7 +103,7 @@ fn restore_keeps_what_was_there_and_nothing_else() {
                 pread(&file, &mut page, at).unwrap();
                 at += 4096;
             }
-            // Readahead goes on by itself, and mincore counts a page only when it is there.
+            // Readahead continues asynchronously, and mincore counts a page only when it is present.
             std::thread::sleep(Duration::from_millis(100));
             let before = cached(&source);
             copy(&policy(Cache::Restore), Workers::Several, &source, &target).unwrap();

@@ -1,4 +1,4 @@
-//! Places to test in, files with known bytes, and a copy by one worker or several.
+//! Test folders, files with known bytes, and a copy by one worker or several.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use haul_io::transfer::{Transfer, is_worth_sharing, move_file};
 use haul_io::{DataError, DataPolicy, Kit, Moved, Pair, Quirk, Watch, quirk};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 
-/// A folder on a file system, which is removed again.
+/// A folder on a file system, removed when dropped.
 pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
@@ -30,7 +30,7 @@ const EXPECTED: [&str; 7] =
     ["ext4", "ext4-4k", "xfs", "xfs-noreflink", "btrfs", "tmpfs", "overlayfs"];
 
 /// Returns a folder on each test file system (`HAUL_TEST_FS`, `name=path:…`), or one for temporary
-/// files where there are none.
+/// files if there are none.
 pub(crate) fn places() -> Vec<Place> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let list = std::env::var("HAUL_TEST_FS").unwrap_or_default();
@@ -60,7 +60,7 @@ pub(crate) fn places() -> Vec<Place> {
         .collect()
 }
 
-/// Bytes that are never zero and nowhere the same for long.
+/// Makes bytes that are never zero and nowhere the same for long.
 pub(crate) fn bytes_at(offset: u64, length: usize) -> Vec<u8> {
     (offset..offset + length as u64)
         .map(|at| {
@@ -90,7 +90,7 @@ pub(crate) fn assert_equal(what: &str, source: &Path, target: &Path) {
     let (one, two) = (File::open(source).unwrap(), File::open(target).unwrap());
     let size = one.metadata().unwrap().len();
     assert_eq!(two.metadata().unwrap().len(), size, "{what}: sizes");
-    // Only where either has data: both are zero elsewhere.
+    // Only where one of them has data: both are zero elsewhere.
     for file in [&one, &two] {
         let mut at = 0;
         while let Ok(start) = haul_sys::data::seek_data(file.as_fd(), at) {
@@ -118,11 +118,11 @@ pub(crate) fn quirk_of(file: &File) -> &'static Quirk {
     quirk::of_magic(fstatfs(file).unwrap().magic)
 }
 
-/// How many workers move a file.
+/// The number of workers that move a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Workers {
     One,
-    /// Three, where the file and the method let themselves be shared.
+    /// Three, if several workers can share the file with this method.
     Several,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn copy(
     copy_while(policy, workers, (source, target), |_| {})
 }
 
-/// Copies a file to a new one, and does something to the source once it is open and described.
+/// Copies a file to a new one, and calls a function on the source once it is open and described.
 pub(crate) fn copy_while(
     policy: &DataPolicy,
     workers: Workers,
@@ -186,13 +186,13 @@ pub(crate) fn allocated(path: &Path) -> u64 {
     fstat(File::open(path).unwrap()).unwrap().blocks * 512
 }
 
-/// Tells whether an error says that a method is not for this file or file system.
+/// Returns whether an error means that a method does not support this file or file system.
 pub(crate) fn is_refusal(error: DataError) -> bool {
     matches!(error, DataError::Unfit { .. } | DataError::Refused { .. })
         || matches!(error, DataError::Call(error) if error.call == haul_sys::Call::Ficlone)
 }
 
-/// What methods were refused where. A refusal is an answer, but one that is to be seen.
+/// The refused methods and their file systems. A refusal is allowed, but is printed.
 #[derive(Default)]
 pub(crate) struct Refused {
     times: BTreeMap<String, u64>,

@@ -31,7 +31,7 @@ fn stand_in(fd: i32) {
     let access = match fd {
         0 => libc::O_WRONLY,
         1 => libc::O_RDONLY,
-        // Nobody can be told of a failure to write there.
+        // A failed write to standard error cannot be reported anywhere.
         _ => return,
     };
     // SAFETY: the name ends in a NUL. The lowest free number is the one that is closed; where there is
