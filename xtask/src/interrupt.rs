@@ -1,6 +1,6 @@
 //! Signals: an interrupted command passes the signal to its child, cleans up, and then ends.
 //!
-//! Children run in process groups of their own, so that Ctrl-C at a terminal reaches only us and
+//! Children run in separate process groups, so that Ctrl-C at a terminal reaches only this process and
 //! the mounts are taken down in order: first the children end, then what they used goes away.
 
 use crate::error::{Context, Error, Result};

@@ -1,4 +1,4 @@
-//! Names that are taken: a second run over the first, and trees that meet with every conflict.
+//! Existing names: a second run over the first, and merged trees with every kind of conflict.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use super::support::versus::{Versus, Words};
 use super::support::volume::volumes;
 use super::support::{Outcome, gnu};
 
-/// What a name can be, on either side.
+/// The kinds of entry that a name can be, on either side.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Nothing,
@@ -44,7 +44,7 @@ const KINDS: [Kind; 11] = [
     Kind::Fifo,
 ];
 
-/// Makes one entry; what it leads to, or is linked to, lies in `aux` and shows what was written
+/// Makes one entry; the file that it refers to, or is linked to, is in `aux` and shows what was written
 /// through it.
 fn make(root: &Path, side: &str, name: &str, kind: Kind) -> Outcome {
     let path = root.join(side).join(name);
@@ -88,7 +88,7 @@ fn make(root: &Path, side: &str, name: &str, kind: Kind) -> Outcome {
     Ok(())
 }
 
-/// Makes two folders in which every kind meets every kind.
+/// Makes two folders with every combination of kinds under the same names.
 fn collisions(root: &Path) -> Outcome {
     for dir in ["s", "t", "aux"] {
         fs::create_dir(root.join(dir))?;
@@ -136,7 +136,7 @@ fn trees_that_meet_end_as_gnu_leaves_them() -> Outcome {
     let is_reference = gnu.is_reference;
     let mut versus = Versus::new(gnu, Scratch::new()?);
     for options in MERGES {
-        // An older GNU cp does not know these words.
+        // An older GNU cp does not have these values.
         if !is_reference && options.iter().any(|word| word.starts_with("--update=")) {
             continue;
         }
@@ -199,7 +199,7 @@ fn a_fifo_in_the_target_tree_does_not_block() -> Outcome {
     Ok(())
 }
 
-/// GNU 9.7 knows the option, and refuses all the same.
+/// GNU 9.7 has the option, but refuses to copy here.
 #[test]
 fn a_link_to_a_directory_is_followed_when_it_is_to_be_kept() -> Outcome {
     let scratch = Scratch::new()?;

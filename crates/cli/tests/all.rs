@@ -1,8 +1,7 @@
 //! The one integration binary of haul: the program as its users see it.
 //!
-//! Every test starts the built program. What it did is judged by `haul-manifest`, which shares no
-//! code with it, by GNU cp, or by strace. Runs that need what this machine does not have say
-//! `ignored:`; see `support`.
+//! Every test starts the built program. `haul-manifest`, which shares no code with it, GNU cp or strace
+//! check the result. Tests that need something this machine does not have print `ignored:`; see `support`.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 

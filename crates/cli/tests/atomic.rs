@@ -1,5 +1,5 @@
-//! `--atomic` and `--durable`: under a final name there is the old file or the new one, never
-//! anything else, whatever fails and whenever the run is killed or the power goes.
+//! `--atomic` and `--durable`: a final name has the old file or the new one, never anything else,
+//! whichever call fails and whenever the run is killed or loses power.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,15 +45,15 @@ fn is_hidden(name: &str) -> bool {
     is_hidden_name(name.as_bytes())
 }
 
-/// Which leftovers there may be.
+/// The stale temporaries that may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leftovers {
+enum Temporaries {
     None,
     Hidden,
 }
 
 /// Returns what is wrong with a target, if anything.
-fn objection(source: &Path, target: &Path, leftovers: Leftovers) -> Outcome<Option<String>> {
+fn objection(source: &Path, target: &Path, temporaries: Temporaries) -> Outcome<Option<String>> {
     for name in NAMES {
         let Some(found) = if_there(fs::read(target.join(name)))? else { continue };
         if found != OLD && found != fs::read(source.join(name))? {
@@ -70,7 +70,7 @@ fn objection(source: &Path, target: &Path, leftovers: Leftovers) -> Outcome<Opti
         for entry in entries(&dir)? {
             let name = entry.file_name().to_string_lossy().into_owned();
             let known = ["a", "b", "c", "d", "large", "link", "twin"].contains(&name.as_str());
-            let ours = is_hidden(&name) && leftovers == Leftovers::Hidden;
+            let ours = is_hidden(&name) && temporaries == Temporaries::Hidden;
             if !(known || ours) {
                 return Ok(Some(format!("{name} was left")));
             }
@@ -79,7 +79,7 @@ fn objection(source: &Path, target: &Path, leftovers: Leftovers) -> Outcome<Opti
     Ok(None)
 }
 
-/// Disturbs every call of a run in turn with what strace can inject.
+/// Injects faults into every call of a run in turn, with strace.
 fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outcome {
     if !is_usable()? {
         return Ok(());
@@ -110,9 +110,9 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
             let done = strace.wrap(call.clone()).run()?;
             let killed = fault.starts_with("signal");
             injected += 1;
-            let leftovers =
-                if killed || name == "unlinkat" { Leftovers::Hidden } else { Leftovers::None };
-            if let Some(objection) = objection(&source, &target, leftovers)? {
+            let temporaries =
+                if killed || name == "unlinkat" { Temporaries::Hidden } else { Temporaries::None };
+            if let Some(objection) = objection(&source, &target, temporaries)? {
                 wrong.push(format!("{what}: {objection}\n  said {}", done.errors()));
             }
             if !killed && done.code() == Some(0) {
@@ -121,7 +121,7 @@ fn sweep(options: &[&str], faults: &[&str], plant: fn(&Path) -> Outcome) -> Outc
             assert!(before == snapshot(&source), "{what}: the source was changed: {done:?}");
             if killed {
                 call.succeed()?;
-                if let Some(objection) = objection(&source, &target, Leftovers::Hidden)? {
+                if let Some(objection) = objection(&source, &target, Temporaries::Hidden)? {
                     wrong.push(format!("{what}: after a second run: {objection}"));
                 }
                 for name in NAMES {
@@ -157,7 +157,7 @@ fn a_durable_run_that_is_killed_at_any_call_leaves_old_files_or_new_ones() -> Ou
 
 #[test]
 fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
-    // The first O_TMPFILE is refused, as NFS does; from then on there are hidden siblings.
+    // The first O_TMPFILE is refused, as on NFS; after that the run uses hidden siblings.
     if !is_usable()? {
         return Ok(());
     }
@@ -176,7 +176,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     for call_name in
         ["openat", "write", "sendfile", "splice", "fchmod", "fchown", "close", "renameat2"]
     {
-        // There are about as many calls as with nameless files; what is not reached is no matter.
+        // There are about as many calls as with unnamed files; points that are not reached do not matter.
         let most = unnamed.iter().filter(|point| point.name == call_name).count() + 12;
         for occurrence in 1..most {
             if call_name == "openat" && occurrence <= refused {
@@ -191,7 +191,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
             let strace = if call_name == "openat" { strace } else { strace.inject(&kill) };
             strace.wrap(call.clone()).run()?;
             killed += usize::from(strace.text()?.contains("killed by SIGKILL"));
-            assert_eq!(objection(&source, &target, Leftovers::Hidden)?, None, "{kill}");
+            assert_eq!(objection(&source, &target, Temporaries::Hidden)?, None, "{kill}");
         }
     }
     assert!(killed > 10, "only {killed} were killed");
@@ -199,7 +199,7 @@ fn a_run_without_nameless_files_is_killed_at_any_call() -> Outcome {
     plant_old(&target)?;
     Strace::new(scratch.at("log")).inject(&refusal).wrap(call).succeed()?;
     demand_equal(&source, &target, Aspects::preserved(), "siblings");
-    assert_eq!(objection(&source, &target, Leftovers::None)?, None);
+    assert_eq!(objection(&source, &target, Temporaries::None)?, None);
     Ok(())
 }
 
@@ -240,7 +240,7 @@ fn what_is_replaced_hands_its_owner_bits_and_lists_on() -> Outcome {
         assert_eq!(fs::read(&old)?, b"new");
         assert_eq!(attributes(&old)?, was);
         assert_eq!(list("old")?.text(), listed);
-        // Another name of the old file keeps the old file.
+        // The old file's other name still has the old file.
         assert_eq!(fs::read(scratch.at("twin"))?, b"old");
     }
     Ok(())
@@ -281,7 +281,7 @@ fn consent_backups_and_unwritable_files_mean_what_they_always_do() -> Outcome {
     fs::write(&old, "third")?;
     run(&["--durable", "--backup=simple", "-S", ".bak"]).succeed()?;
     assert_eq!(fs::read(scratch.at("old.bak"))?, b"third");
-    // The name is never free, so nothing is renamed away.
+    // The name always exists, so nothing is renamed away.
     assert_eq!(fs::read(&old)?, b"new");
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777))?;
     if is_root()? && is_usable()? {
@@ -359,7 +359,7 @@ fn the_power_goes_and_every_name_has_its_bytes() -> Outcome {
     }
     scratch.write("s/large", vec![3; 9 << 20])?;
     for (make, after) in [("mkfs.ext4 -q -F", 0.05), ("mkfs.xfs -q -f", 0.1)] {
-        // Once the end was told everything is there; before it, whatever has a name is whole.
+        // After a successful end everything is there; before it, every file with a name is complete.
         let script = format!(
             "set -e; mkdir -p m; rm -f image; truncate -s 320M image; {make} image
              mount -o loop image m; mkdir -p m/t/d1; for f in 1 8 15; do echo old > m/t/d1/$f; done; sync
@@ -380,7 +380,7 @@ fn the_power_goes_and_every_name_has_its_bytes() -> Outcome {
 }
 
 #[test]
-fn leftovers_of_dead_runs_are_removed_and_nothing_else() -> Outcome {
+fn stale_temporaries_are_removed_and_nothing_else() -> Outcome {
     let scratch = Scratch::new()?;
     let hidden = |letters: &[u8; 12]| -> Outcome<String> {
         Ok(format!("d/{}", name_of(*letters)?.into_string()?))
@@ -403,7 +403,7 @@ fn leftovers_of_dead_runs_are_removed_and_nothing_else() -> Outcome {
     }
     scratch.write(&format!("{dead}.txt"), "a person's")?;
     let clean = |words: &[&str]| Call::of(haul()).word("clean").words(words).in_dir(scratch.path());
-    // Nothing is a leftover that was touched a moment ago.
+    // A file that was changed a moment ago is not a stale temporary.
     let young = clean(&["."]).succeed()?;
     assert_eq!(young.text().matches("younger than").count(), 3, "{young:?}");
     if has("flock")? {

@@ -1,4 +1,4 @@
-//! `haul bench` as its users see it: refusals, tidying up, the report, Ctrl-C, wrong copies.
+//! `haul bench` as its users see it: refusals, cleaning up, the report, Ctrl-C, wrong copies.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use super::support::{Outcome, ignored, is_root};
 /// A corpus that takes no time.
 const SMALL: &str = "nested-small:files=20,dirs=2";
 
-/// How long a session may take to get somewhere.
+/// Time limit for a session to reach the awaited state.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn bench(scratch: &Scratch, words: &[&str]) -> Call {
     Call::of(haul()).word("bench").words(words).in_dir(scratch.path())
 }
 
-/// A session in the current folder with tools of the test's own.
+/// Starts a session in the current folder with tools of this test.
 fn session<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec![SMALL, "--here", "--only=none", "--rounds=2", "--warm-up=0"];
     words.extend_from_slice(more);
@@ -59,7 +59,7 @@ fn tools_are_measured_their_calls_counted_and_nothing_is_left() -> Outcome {
     let Some(total) = calls["cases"][0]["calls"][0][1]["total"].as_u64() else {
         return ignored("a way to trace");
     };
-    // Each of 20 files takes two openat, a read or its like, two close: no cp does with fewer.
+    // Each of 20 files takes two openat, a call that reads, two close: no cp uses fewer.
     assert!(total > 100, "{total}");
     Ok(())
 }
@@ -137,7 +137,7 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() -> O
     Ok(())
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 fn wait_for(path: &Path) -> Outcome {
     let begun = Instant::now();
     while !path.exists() {
@@ -147,7 +147,7 @@ fn wait_for(path: &Path) -> Outcome {
     Ok(())
 }
 
-/// Starts a session whose tool says that it runs, and then never ends by itself.
+/// Starts a session whose tool reports that it runs, and then never ends by itself.
 fn stuck(scratch: &Scratch) -> Outcome<Running> {
     let mark = scratch.at("runs");
     let tool = format!("--tool=stuck=echo $$ >'{}'; exec sleep 600; : {{target}}", mark.display());
@@ -193,7 +193,7 @@ fn what_a_killed_session_left_is_removed_by_the_next_one() -> Outcome {
 
 #[test]
 fn what_is_put_into_the_folder_of_a_killed_session_stays() -> Outcome {
-    // A folder that was there before, and one that the session made.
+    // An existing folder, and one that the session made.
     for was_there in [true, false] {
         let scratch = Scratch::new()?;
         let folder = scratch.at("work");
@@ -219,7 +219,7 @@ fn what_is_put_into_the_folder_of_a_killed_session_stays() -> Outcome {
         assert!(done.errors().contains("is not empty: \"thesis\""), "{done:?}");
         assert!(done.errors().contains("or move away what is in it"), "{done:?}");
         assert_eq!(std::fs::read(folder.join("thesis/chapter"))?, b"years of work");
-        // The way out that it names works.
+        // The remedy that the message names works.
         std::fs::rename(folder.join("thesis"), scratch.at("thesis"))?;
         let done = bench(&scratch, &next).run()?;
         assert_eq!(done.code(), Some(0), "{done:?}");
@@ -254,7 +254,7 @@ fn mounts_that_a_killed_session_left_are_gone_and_its_folders_removed() -> Outco
     let next = [SMALL, "--fs=tmpfs", "--only=none", "--rounds=1", "--warm-up=0", plain];
     let done = bench(&scratch, &next).run()?;
     assert_eq!(done.code(), Some(0), "{done:?}");
-    // The mounts went with their namespace; what is left of the folders, this one removed.
+    // The mounts ended with their namespace; this run has removed the remaining folders.
     assert_eq!(left()?, [""; 0]);
     Ok(())
 }
@@ -281,7 +281,7 @@ fn results_are_compared_before_and_after() -> Outcome {
     let done = bench(&scratch, &["compare", "out/results.json", "other"]).run()?;
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.errors().contains("is no results.json"), "{done:?}");
-    // Results of other data have nothing in common with these.
+    // Results of other data have no case in common with these.
     let other = std::fs::read_to_string(scratch.at("out/results.json"))?;
     let mut other: Value = serde_json::from_str(&other)?;
     other["cases"] = Value::Array(Vec::new());

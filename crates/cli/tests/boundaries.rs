@@ -1,8 +1,8 @@
 //! Sizes at which a buffer ends: each at size - 1, size and size + 1, on every test file system.
 //!
-//! Whatever is read into a buffer of a fixed size may be cut, left out or read once more where it just does
-//! not fit. So the sizes are those of the buffers in the code, and of the kernel's own limits. What arrived
-//! is judged by calls that are made here, with room for the largest value there can be.
+//! Data read into a buffer of a fixed size may be truncated, omitted or read again where it just does not
+//! fit. So the sizes are those of the buffers in the code, and of the kernel's own limits. The tests check
+//! the result with calls of their own, with room for the largest possible value.
 
 use std::ffi::CString;
 use std::fs;
@@ -24,7 +24,7 @@ use super::support::shell::{demand, noise};
 use super::support::volume::pairs;
 use super::support::{Outcome, is_root};
 
-/// The first buffer for a value or a list (256), the block of an ext4 (4096), what the kernel takes (65,536).
+/// The first buffer for a value or a list (256), the block of an ext4 (4096), the kernel's limit (65,536).
 const VALUES: [usize; 20] = [
     0, 1, 2, 127, 128, 254, 255, 256, 257, 258, 511, 512, 513, 3000, 4000, 4095, 4096, 4097,
     65_535, 65_536,
@@ -33,14 +33,14 @@ const VALUES: [usize; 20] = [
 /// Lists of names, likewise.
 const LISTS: [usize; 12] = [10, 254, 255, 256, 257, 258, 1000, 4095, 4096, 4097, 5000, 60_000];
 
-/// The texts of links: the buffers in which links are read, a page, and the longest that there is.
+/// Lengths of link targets: the buffers in which links are read, a page, and the longest possible.
 const TEXTS: [usize; 13] = [1, 59, 60, 127, 128, 255, 256, 257, 1023, 1024, 2048, 4094, 4095];
 
 /// Entries of an access-control list. With 31 its value is shorter than 256 bytes, with 32 longer.
 const LISTED_USERS: [u32; 6] = [1, 27, 28, 29, 60, 300];
 
-/// Buffers for bytes, and sizes at which another method or another number of workers begins: a block, a
-/// pipe, a share, a buffer, a trial, a request, a draw, a window, and what is worth to be shared.
+/// Buffers for bytes, and sizes at which another method or number of workers begins: a block, a pipe, a
+/// share, a buffer, a trial, a request, a draw, a window, and the least size that workers share.
 const BUFFERS: [usize; 16] = [
     512,
     4 << 10,
@@ -60,17 +60,17 @@ const BUFFERS: [usize; 16] = [
     16 << 20,
 ];
 
-/// The largest size that is tried between every pair of file systems, and not on one alone.
+/// The largest size that is tested between every pair of file systems; larger ones on one only.
 const EVERYWHERE_BYTES: usize = 1 << 20;
 
-/// What a copy that keeps attributes is called, and what a move is.
+/// The command lines of a copy that preserves attributes, and of a move.
 const KEEPING: [&[&str]; 3] = [
     &["cp", "-a", "--jobs=1"],
     &["cp", "-r", "--preserve=xattr,mode", "--jobs=2"],
     &["mv", "--jobs=1"],
 ];
 
-/// What is read into: more than any value or list.
+/// The size of the test's own buffer: more than any value or list.
 const ROOM_BYTES: usize = 1 << 17;
 
 fn value(path: &Path, name: &str) -> Result<Vec<u8>, Errno> {
@@ -80,7 +80,7 @@ fn value(path: &Path, name: &str) -> Result<Vec<u8>, Errno> {
     Ok(room)
 }
 
-/// The names of all attributes of a kind, sorted.
+/// Returns the names of all attributes of a kind, sorted.
 fn names(path: &Path, prefix: &str) -> Result<Vec<Vec<u8>>, Errno> {
     let mut room = vec![0; ROOM_BYTES];
     let length = llistxattr(path, &mut room)?;
@@ -91,8 +91,8 @@ fn names(path: &Path, prefix: &str) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(found)
 }
 
-/// Sets attributes on both sides of a copy that is to come: on a source, and for a trial where it will go.
-/// `false`, and nothing is left, where one of the file systems does not take them.
+/// Sets attributes on the source of a copy, and for a trial on its target file system. Returns `false`,
+/// and removes both, if one of the file systems does not support them.
 fn is_taken(paths: [&Path; 2], attributes: &[(String, Vec<u8>)]) -> Outcome<bool> {
     for path in paths {
         for (name, value) in attributes {
@@ -114,7 +114,7 @@ fn is_taken(paths: [&Path; 2], attributes: &[(String, Vec<u8>)]) -> Outcome<bool
     Ok(true)
 }
 
-/// What an attribute may be on.
+/// Kinds of file that can have attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearer {
     File,
@@ -136,7 +136,7 @@ impl Bearer {
         Ok(if self == Bearer::Directory { fs::remove_dir(path) } else { fs::remove_file(path) }?)
     }
 
-    /// Users' attributes are for files and directories alone.
+    /// User attributes exist only on files and directories.
     fn prefix(self) -> &'static str {
         if self == Bearer::Link { "trusted." } else { "user." }
     }
@@ -144,10 +144,10 @@ impl Bearer {
 
 const BEARERS: [Bearer; 3] = [Bearer::File, Bearer::Directory, Bearer::Link];
 
-/// Attributes, and how many bytes of them are what this is about.
+/// Attributes, and the number of their bytes that is tested.
 type Sized = (usize, Vec<(String, Vec<u8>)>);
 
-/// Copies and moves bearers of attributes between all pairs of file systems, and compares.
+/// Copies and moves files with attributes between all pairs of file systems, and compares.
 fn keep(list: impl Fn(&str) -> Vec<Sized>) -> Outcome {
     if !is_root()? {
         return Ok(());
@@ -207,14 +207,14 @@ fn lists_of_attribute_names_at_every_buffer_size_are_kept() -> Outcome {
     keep(|prefix| LISTS.map(|bytes| (bytes, listed(prefix, bytes))).to_vec())
 }
 
-/// Makes attributes without values whose names, with the byte that ends each, take so many bytes.
+/// Makes attributes without values whose names, with their final bytes, have this total length.
 fn listed(prefix: &str, bytes: usize) -> Vec<(String, Vec<u8>)> {
     const MOST: usize = 200;
     let least = prefix.len() + 6;
     let mut left = bytes;
     let mut list = Vec::new();
     while left > 0 {
-        // What is left over is enough for one more name, or nothing.
+        // The remainder is enough for one more name, or nothing.
         let takes = if left <= MOST { left } else { (MOST - 20).min(left - least) };
         let digits = takes.saturating_sub(prefix.len() + 1).max(1);
         list.push((format!("{prefix}{:0digits$}", list.len()), Vec::new()));
@@ -223,7 +223,7 @@ fn listed(prefix: &str, bytes: usize) -> Vec<(String, Vec<u8>)> {
     list
 }
 
-/// An access-control list in the kernel's form, with so many users besides the owner.
+/// Makes an access-control list in the kernel's form, with this number of users besides the owner.
 fn access_list(users: u32) -> Vec<u8> {
     const OWNER: u16 = 1;
     const USER: u16 = 2;
@@ -454,8 +454,7 @@ fn paths_at_the_kernels_limit_arrive_and_go() -> Outcome {
     Ok(())
 }
 
-/// Makes directories in directories until the path of the last, from `s` on, has so many bytes, and a file
-/// in it.
+/// Makes nested directories until the path of the last, from `s` on, has this length, and a file in it.
 fn deep(root: &Path, path_bytes: usize) -> Outcome {
     const NAME_BYTES: usize = 200;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -463,7 +462,7 @@ fn deep(root: &Path, path_bytes: usize) -> Outcome {
     let mut dir = openat(CWD, root, flags, Mode::empty())?;
     let mut left = path_bytes - 1;
     while left > 1 {
-        // A name and a slash; what is left over is enough for one more, or nothing.
+        // A name and a slash; the remainder is enough for one more, or nothing.
         let takes = if left <= NAME_BYTES + 1 { left } else { (NAME_BYTES + 1).min(left - 2) };
         let name = CString::new("n".repeat(takes - 1))?;
         mkdirat(&dir, &name, Mode::from_raw_mode(0o755))?;

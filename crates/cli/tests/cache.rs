@@ -1,5 +1,5 @@
-//! What `--cache` promises, measured by asking the kernel which pages it has; and what is said
-//! where a way past the page cache is closed.
+//! The effects of `--cache`, measured by asking the kernel which pages it has; and the messages where
+//! direct or uncached I/O is refused.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,11 +16,11 @@ use super::support::{Outcome, ignored};
 
 const MIB: usize = 1 << 20;
 
-/// Pages of both files that may be left: a few that somebody else (a flusher, readahead) holds at
+/// Pages of both files that may stay cached: a few that the kernel (a flusher, readahead) holds at
 /// that moment.
 const LEFT_PAGES: u64 = 16;
 
-/// The file systems whose files have pages besides their own storage, and whose own pages they are.
+/// The file systems whose files have pages besides their storage, and own those pages.
 fn with_a_device() -> Outcome<Vec<Volume>> {
     let mut volumes = volumes()?;
     volumes.retain(|volume| !matches!(volume.name.as_str(), "tmpfs" | "overlayfs" | "temporary"));
@@ -30,12 +30,12 @@ fn with_a_device() -> Outcome<Vec<Volume>> {
     Ok(volumes)
 }
 
-/// Returns how many pages of a file are cached, or `None` where the kernel is too old to tell.
+/// Returns how many pages of a file are cached, or `None` if the kernel is too old to report it.
 fn cached(path: &Path) -> Outcome<Option<u64>> {
     Ok(cachestat(File::open(path)?, 0, 0).ok().map(|pages| pages.cached))
 }
 
-/// Pages that are being written go when that is done, a little later.
+/// Pages under writeback are dropped when that ends, a little later.
 fn cached_at_last(path: &Path) -> Outcome<Option<u64>> {
     let until = Instant::now() + Duration::from_secs(5);
     loop {
@@ -47,7 +47,7 @@ fn cached_at_last(path: &Path) -> Outcome<Option<u64>> {
     }
 }
 
-/// Makes a source of so many bytes; warm, or on the device alone.
+/// Makes a source of this size: warm, or only on the device.
 fn plant(path: &Path, bytes: usize, warm: bool) -> Outcome {
     std::fs::write(path, (0..bytes).map(|at| (at / 11) as u8).collect::<Vec<_>>())?;
     let file = File::open(path)?;
@@ -86,7 +86,7 @@ fn a_copy_leaves_no_more_in_the_page_cache_than_it_promises() -> Outcome {
                         one.is_some_and(|left| left <= stays + LEFT_PAGES),
                         "{what}: {one:?} pages of the source, {before} before"
                     );
-                    // What was warm is not pushed out by a copy that restores.
+                    // A copy that restores the cache does not evict pages that were cached before.
                     assert!(
                         one.is_some_and(|left| left + LEFT_PAGES >= stays),
                         "{what}: {one:?} pages of the source, {before} before"
@@ -133,7 +133,7 @@ fn the_ends_of_a_pipe_leave_nothing_that_was_not_there() -> Outcome {
     Ok(())
 }
 
-/// The answers of a seccomp filter (containers), of `kernel.io_uring_disabled` (both `EPERM`) and of
+/// The errnos of a seccomp filter (containers), of `kernel.io_uring_disabled` (both `EPERM`) and of
 /// a kernel without io_uring.
 #[test]
 fn a_ring_that_is_refused_is_told_and_replaced() -> Outcome {

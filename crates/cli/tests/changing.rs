@@ -1,4 +1,4 @@
-//! Sources that change while they are copied or moved: what was not copied is never removed, and a
+//! Sources that change while they are copied or moved: `mv` never removes what it did not copy, and a
 //! copy is what one read of its source gives.
 
 use std::fs::{self, File, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use super::mv::{Two, leftovers, mv};
+use super::mv::{Two, hidden_names, mv};
 use super::support::run::{Call, Done, cp};
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
@@ -41,7 +41,7 @@ fn at_each_call(
 }
 
 fn append(path: &Path, bytes: &[u8]) -> Outcome {
-    // What is gone already has been moved, and nothing can be added to it any more.
+    // A source that is gone has been moved, and nothing can be added to it any more.
     if let Some(mut file) = if_there(OpenOptions::new().append(true).open(path))? {
         file.write_all(bytes)?;
     }
@@ -114,7 +114,7 @@ fn what_is_added_to_one_of_many_operands_is_not_lost() -> Outcome {
                 let moved = if_there(fs::read(there.at("b")))?;
                 let left = if_there(fs::read(here.at("b")))?;
                 let shown = format!("{label} {point:?}: {moved:?} {left:?} {done:?}");
-                // Changed after its last look, it goes with its name; that gap is one call wide.
+                // A change after the last check is lost with the name; that gap is one call wide.
                 let in_the_gap =
                     matches!(point.name.as_str(), "newfstatat" | "statx") && done.code() == Some(0);
                 let is_new = |bytes: &Option<Vec<u8>>| {
@@ -128,7 +128,7 @@ fn what_is_added_to_one_of_many_operands_is_not_lost() -> Outcome {
                     assert!(is_new(&moved) || is_new(&left), "{shown}");
                 }
                 assert_eq!(done.code(), Some(i32::from(left.is_some())), "{shown}");
-                let hidden = leftovers(there.path())?;
+                let hidden = hidden_names(there.path())?;
                 assert!(hidden.is_empty(), "{shown}: {hidden:?}");
                 Ok(())
             })?;

@@ -1,5 +1,5 @@
-//! Standard output that fails when it is written to, or only when it is closed: every command says
-//! so, and ends with an error.
+//! Standard output that fails when it is written to, or only when it is closed: every command reports
+//! it, and ends with an error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn a_full_device_is_told_by_every_command() -> Outcome {
 }
 
 struct Faulty {
-    /// Goes first, for what is below it is removed with the folder.
+    /// Dropped first, because the folder below it is removed with the scratch folder.
     mounted: Mounted,
     scratch: Scratch,
 }
@@ -143,14 +143,14 @@ fn other_files_that_are_written_are_closed_as_carefully() -> Outcome {
         let line = line.replace("OUT", &format!("'{}'", to.display()));
         let done = shell(scratch.path(), &line)?;
         let errors = String::from_utf8_lossy(&done.stderr).into_owned();
-        // Without privileges to trace, it says that.
+        // Without privileges to trace, its message is about that.
         if line.contains("trace") && errors.contains("not permitted") {
             continue;
         }
         assert!(!done.status.success(), "{line}: {errors}");
         assert!(errors.contains("Disk quota exceeded"), "{line}: {errors}");
         if line.contains("atomic") {
-            // It was not published, and nothing is left of it.
+            // It was not published, and no file remains.
             assert!(entries(faulty.mounted.path())?.is_empty(), "{line}");
         }
         fs::remove_file(&to).or_else(|error| match error.kind() {
@@ -168,7 +168,7 @@ fn standard_error_that_cannot_be_closed_is_an_error_too() -> Outcome {
     let to = faulty.mounted.path().join("out");
     let line = format!("haul cat a 2> '{}'", to.display());
     assert_eq!(shell(faulty.scratch.path(), &line)?.status.code(), Some(1));
-    // What is written there may arrive all the same.
+    // The bytes written there may arrive nevertheless.
     let told = fs::read_to_string(faulty.scratch.at("below/out"))?;
     assert_eq!(told, "cat: error writing standard error: Input/output error\n");
     Ok(())

@@ -1,5 +1,5 @@
-//! Standard input and output that are closed: data cannot come from them or go to them, which is an
-//! error, and no file is emptied for it.
+//! Closed standard input and output: reading or writing them is an error, and no file is truncated
+//! because of it.
 
 use std::fs;
 use std::path::Path;

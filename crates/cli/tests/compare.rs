@@ -1,4 +1,4 @@
-//! `haul compare`: what cannot be compared is named, and never looks like a good result.
+//! `haul compare`: an entry that cannot be compared is named, and never counts as equal.
 
 use std::os::unix::fs::symlink;
 

@@ -1,8 +1,8 @@
 //! Container engines, sandboxes and old kernels refuse calls: with `EPERM` (a seccomp filter), or
-//! with `ENOSYS` (a kernel or filter that does not know them). What haul does with them it then does
-//! otherwise, and nobody notices.
+//! with `ENOSYS` (a kernel or filter that does not know them). haul then uses other calls, with the same
+//! result.
 //!
-//! The filters are the kernel's own. What a refused call may be replaced by is in `io/src/errno.rs`
+//! The tests use the kernel's own filters. The replacements of refused calls are in `io/src/errno.rs`
 //! and in haul-sys.
 
 use std::os::unix::fs::{FileExt as _, symlink};
@@ -15,7 +15,7 @@ use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::volume::volumes;
 
-/// Calls that are newer than the oldest kernel that is served, or that engines are known to refuse.
+/// Calls that are newer than the oldest supported kernel, or that container engines refuse.
 const REFUSED: [(&str, i64); 18] = [
     ("io_uring_setup", libc::SYS_io_uring_setup),
     ("io_uring_enter", libc::SYS_io_uring_enter),
@@ -39,7 +39,7 @@ const REFUSED: [(&str, i64); 18] = [
 
 const MIB: usize = 1 << 20;
 
-/// Makes a tree `s` that has a bit of everything that is moved in its own way.
+/// Makes a tree `s` with one entry for each way of copying.
 fn plant(scratch: &Scratch) -> Outcome {
     for index in 0..40_u8 {
         scratch.write(&format!("s/small/{index}"), vec![index; usize::from(index) * 100])?;
@@ -70,7 +70,7 @@ fn a_copy_does_without_any_call_that_is_refused() -> Outcome {
                     let call = call.in_dir(scratch.path()).behind_filter(&[number], errno);
                     let done = call.run()?;
                     let what = format!("{name} {errno} {options:?} {}: {done:?}", volume.name);
-                    // There may be figures, and warnings of what is no direct I/O here.
+                    // There may be figures, and warnings where direct I/O is not possible.
                     let said = done.errors();
                     let is_wrong = said.contains("cannot") || said.contains("error");
                     assert_eq!((done.code(), is_wrong), (Some(0), false), "{what}");

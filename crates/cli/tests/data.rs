@@ -1,4 +1,4 @@
-//! The bytes of a file: every size at which something changes, holes of every shape, on every
+//! The bytes of a file: every size at which the behaviour changes, holes of every shape, on every
 //! file system, by one worker and by several.
 
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use super::support::{Outcome, has, is_root};
 
 const MIB: u64 = 1 << 20;
 
-/// Sizes around blocks, buffers, the bounds of sharing and of preallocation.
+/// Sizes around blocks, buffers, and the limits of sharing and preallocation.
 const SIZES: [u64; 26] = [
     0,
     1,
@@ -59,7 +59,7 @@ fn plant_sizes(dir: &Path) -> Outcome {
         let mut at = 0;
         while at < *size {
             let length = (*size - at).min(MIB) as usize;
-            // Every MiB says which one it is, so that none can take another one's place.
+            // Every MiB contains its own number, so that exchanged ones are detected.
             let stamp = at.to_le_bytes();
             let chunk = chunk.get_mut(..length).unwrap_or_default();
             for (byte, stamp) in chunk.iter_mut().zip(stamp) {
@@ -72,7 +72,7 @@ fn plant_sizes(dir: &Path) -> Outcome {
     Ok(())
 }
 
-/// Allocation beyond the end of a dense file is for the file system to give back.
+/// The file system frees the allocation beyond the end of a dense file.
 fn demand_bytes(scratch: &Scratch, target: &Scratch, context: &str) {
     demand_equal(&scratch.at("s"), &target.at("t"), Aspects::contents_only(), context);
 }
@@ -104,7 +104,7 @@ fn every_size_arrives_whole_between_file_systems() -> Outcome {
     Ok(())
 }
 
-/// Larger files that are there already are cut to the new size, whatever was in them.
+/// Larger existing files are truncated to the new size, whatever they contain.
 #[test]
 fn every_size_arrives_whole_over_a_larger_file() -> Outcome {
     let scratch = Scratch::new()?;
@@ -122,7 +122,7 @@ fn every_size_arrives_whole_over_a_larger_file() -> Outcome {
 /// A piece of data in a file with holes.
 type Piece = (u64, u64);
 
-/// Holes at every place: before, between and behind data, nothing but holes, one block far away.
+/// Holes at every place: before, between and after data, only holes, one block far away.
 const MAPS: [(&str, u64, &[Piece]); 9] = [
     ("leading", 4 * MIB, &[(4 * MIB - 4096, 4096)]),
     ("middle", 4 * MIB, &[(0, 4096), (4 * MIB - 4096, 4096)]),
@@ -147,8 +147,8 @@ fn plant_maps(dir: &Path) -> Outcome {
     Ok(())
 }
 
-/// Demands that what is allocated is about the data: XFS reserves up to the size of what was
-/// written so far behind each write that extends a file.
+/// Asserts that the allocation is about the size of the data: after each write that extends a file, XFS
+/// reserves up to the size written so far.
 fn demand_holes(from: &Path, to: &Path, volume: &Volume, context: &str) -> Outcome {
     for (name, _, pieces) in MAPS {
         let data: u64 = pieces.iter().map(|(_, length)| length + 2 * 65_536).sum();
@@ -190,7 +190,7 @@ fn holes_stay_holes_between_file_systems() -> Outcome {
     Ok(())
 }
 
-/// Unwritten extents, dirty pages over them, punched holes, space reserved behind the end.
+/// Unwritten extents, dirty pages over them, punched holes, space reserved beyond the end.
 #[test]
 fn reserved_and_punched_space_is_read_as_zeros() -> Outcome {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -231,7 +231,7 @@ fn zeros_become_holes_when_they_are_to_and_holes_are_filled_when_they_are_not_to
         File::create(scratch.at("s/hole"))?.set_len(MIB)?;
         cp(["-r", "--sparse=always", "s", "t"]).in_dir(scratch.path()).succeed()?;
         demand_bytes(&scratch, &scratch, &volume.name);
-        // XFS may keep what it has reserved ahead until the inode leaves memory.
+        // XFS may keep its preallocation until the inode leaves memory.
         let held = scratch.at("t/zeros").metadata()?.blocks() * 512;
         let is_xfs = volume.name.starts_with("xfs");
         assert!(held <= 512 * 1024 || is_xfs, "{}: {held} bytes allocated", volume.name);
@@ -259,7 +259,7 @@ fn a_mixed_tree_is_copied_by_several_workers() -> Outcome {
     Ok(())
 }
 
-/// What was on a device stays where a hole is not written.
+/// A hole that is not written to a device leaves the old bytes there.
 #[test]
 fn a_file_with_holes_overwrites_a_device_entirely() -> Outcome {
     if !is_root()? || !has("losetup")? {

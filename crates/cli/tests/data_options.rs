@@ -8,7 +8,7 @@ use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::volumes;
 
-/// Makes a folder with a source of so many bytes.
+/// Makes a folder with a source of this size.
 fn with_source(bytes: usize) -> Outcome<Scratch> {
     let scratch = Scratch::new()?;
     scratch.write("s", vec![7; bytes])?;
@@ -26,12 +26,12 @@ fn fsync_waits_for_each_file_and_each_directory_once() -> Outcome {
     }
     let strace = Strace::new(scratch.at("log")).trace("fsync");
     strace.wrap(cp(["-r", "--fsync", "t", "u"]).in_dir(scratch.path())).succeed()?;
-    // Three files, two directories, and the one that the new tree's name is in.
+    // Three files, two directories, and the parent directory of the new tree.
     assert_eq!(strace.lines()?.len(), 6, "{}", strace.text()?);
     Ok(())
 }
 
-/// The name of a file that was given as a path is in a directory that the run does not walk.
+/// A file operand with a path is in a directory that the run does not walk.
 #[test]
 fn fsync_waits_for_the_directory_that_the_name_is_in() -> Outcome {
     if !is_usable()? {
@@ -101,7 +101,7 @@ fn every_method_is_listed_and_can_be_asked_for() -> Outcome {
         let errors = done.errors();
         match done.code() {
             Some(0) => assert!(errors.contains(&format!("methods: {name} for 1")), "{errors}"),
-            // Not every file system has every method, and then it says so.
+            // Not every file system supports every method; the message then says so.
             _ => assert!(errors.contains(&format!("with {method}")), "{errors}"),
         }
     }
@@ -152,12 +152,12 @@ fn a_rate_is_kept_by_all_workers_together() -> Outcome {
     let words = ["-r", "--bandwidth=4M", "--jobs=4", "s", "t"];
     cp(words).in_dir(scratch.path()).succeed()?;
     let time = started.elapsed();
-    // One mebibyte at four a second; how much longer it takes is the machine's affair.
+    // One mebibyte at four a second; a busy machine may take longer.
     assert!(time >= Duration::from_millis(240), "{time:?}");
     Ok(())
 }
 
-/// A bar of accepted bytes would stand at its end while the run waits for storage.
+/// A bar of accepted bytes would be full while the run waits for storage.
 #[test]
 fn programs_are_told_what_is_accepted_and_what_is_on_storage() -> Outcome {
     let scratch = with_source(6 << 20)?;
@@ -167,7 +167,7 @@ fn programs_are_told_what_is_accepted_and_what_is_on_storage() -> Outcome {
     for line in text.lines().filter(|line| line.contains("\"event\":\"progress\"")) {
         lines.push(serde_json::from_str::<serde_json::Value>(line)?);
     }
-    // It takes three seconds at that rate, and is told once a second from the first on.
+    // It takes three seconds at that rate, and reports once a second from the first on.
     assert!(!lines.is_empty(), "{text}");
     for line in &lines {
         let bytes = |name: &str| line[name].as_u64().unwrap_or(u64::MAX);
@@ -210,8 +210,8 @@ fn sizes_that_make_no_sense_are_refused() -> Outcome {
     Ok(())
 }
 
-/// What is done for a new file goes by its own file system, not by the current directory's: tmpfs
-/// gets no space reserved, ext4 does.
+/// The treatment of a new file depends on its own file system, not on the current directory's: on tmpfs
+/// no space is reserved, on ext4 it is.
 #[test]
 fn a_new_name_is_judged_by_the_file_system_that_it_leads_to() -> Outcome {
     let volumes = volumes()?;

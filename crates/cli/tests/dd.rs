@@ -1,4 +1,4 @@
-//! `haul dd` against GNU's: bytes, records, messages; and what is its own, the bulk by several workers.
+//! `haul dd` against GNU's: bytes, records, messages; and copying in bulk by several workers.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _};
@@ -15,7 +15,7 @@ fn dd<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("dd").words(words)
 }
 
-/// What was said, without times and rates.
+/// Returns the messages without times and rates.
 fn said(done: &Done) -> String {
     let lines: Vec<String> = done
         .errors()
@@ -28,12 +28,12 @@ fn said(done: &Done) -> String {
     lines.join("\n")
 }
 
-/// GNU's, under the name that messages begin with.
+/// GNU's dd, started under the name that messages begin with.
 fn named_dd(path: &std::path::Path) -> Call {
     Call::of("bash").words(["-c", "exec -a dd \"$0\" \"$@\""]).word(path)
 }
 
-/// Operands, of which each is run by both.
+/// Lists of operands; both programs run each.
 const LINES: &[&str] = &[
     "if=a of=o",
     "if=a of=o bs=1000",
@@ -177,7 +177,7 @@ fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
         let mut stdin = child.stdin.take().ok_or("no pipe")?;
         for _ in 0..3 {
             stdin.write_all(b"ten bytes!")?;
-            // Until it is read there is nothing else to see it by.
+            // Before its output is read there is no other sign of its progress.
             std::thread::sleep(std::time::Duration::from_millis(60));
         }
         drop(stdin);
@@ -190,7 +190,7 @@ fn short_reads_of_a_pipe_are_records_of_their_own() -> Outcome {
 }
 
 #[test]
-fn a_report_that_nobody_gets_is_a_failure() -> Outcome {
+fn a_report_that_cannot_be_written_is_a_failure() -> Outcome {
     for to in ["2>&-", "2>/dev/full"] {
         let line = format!(": | '{}' dd {to}", haul().display());
         let done = Call::of("bash").words(["-c", &line]).run()?;
@@ -202,7 +202,7 @@ fn a_report_that_nobody_gets_is_a_failure() -> Outcome {
     Ok(())
 }
 
-/// The program, with SIGINT as at a terminal: a shell's background jobs ignore it, and their children.
+/// The program with SIGINT enabled, as at a terminal: a shell's background jobs and their children ignore it.
 fn heeding_interruptions() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(haul());
@@ -238,7 +238,7 @@ fn a_report_in_the_middle_is_given_and_an_interruption_reports_and_dies() -> Out
 }
 
 #[test]
-fn what_is_not_counted_is_left_to_who_reads_next() -> Outcome {
+fn input_beyond_the_count_is_left_to_the_next_reader() -> Outcome {
     let scratch = Scratch::new()?;
     let bytes = noise((3 << 20) + 777);
     scratch.write("a", &bytes)?;
@@ -278,7 +278,7 @@ fn a_run_that_fails_has_read_no_more_than_it_says() -> Outcome {
 /// A record of the tests below, as large as a pipe.
 const RECORD: usize = 256 << 10;
 
-/// A `dd` between two pipes, of which this side holds both ends.
+/// A `dd` between two pipes, whose other ends the test holds.
 fn between_pipes() -> Outcome<(Child, PipeReader, PipeWriter, PipeReader)> {
     let (stdin, feeding) = std::io::pipe()?;
     let (draining, stdout) = std::io::pipe()?;
@@ -313,8 +313,8 @@ fn one_record_is_read_while_the_one_before_it_is_written_and_no_more() -> Outcom
         for _ in 0..4 {
             draining.read_exact(&mut room)?;
         }
-        // Four were taken, one fills the pipe, one waits for room in it, one is read ahead, and the
-        // eighth fills the pipe at the other end.
+        // The test has read four, one fills the pipe, one waits for room in it, one is read ahead, and
+        // the eighth fills the input pipe.
         let begun = std::time::Instant::now();
         while fed.load(Ordering::Relaxed) < 8 {
             assert!(begun.elapsed().as_secs() < 20, "only {fed:?} were taken in");
@@ -363,7 +363,7 @@ fn what_was_read_of_a_pipe_is_written_before_an_interruption_ends_it() -> Outcom
 }
 
 #[test]
-fn who_asks_while_nothing_comes_is_answered() -> Outcome {
+fn a_report_is_printed_while_no_input_arrives() -> Outcome {
     let (mut child, stdin, mut feeding, mut draining) = between_pipes()?;
     drop(stdin);
     let mut room = vec![0; RECORD];

@@ -1,5 +1,5 @@
-//! `haul dd` with blocks of the output's own size: aligned for direct writing, gathered in linear time,
-//! of a size that can be had; and a target that goes on behind what is written.
+//! `haul dd` with blocks of the output's own size: aligned for direct I/O, collected in linear time,
+//! of an available size; and a target that is longer than the written range.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn dd<'w>(words: impl IntoIterator<Item = &'w str>, scratch: &Scratch) -> Call {
     Call::of(haul()).word("dd").words(words).in_dir(scratch.path())
 }
 
-/// Returns how many bytes a report says were copied.
+/// Returns the number of copied bytes in a report.
 fn reported_bytes(done: &Done) -> Outcome<usize> {
     let line = done.errors().lines().find(|line| line.contains(" copied, ")).map(str::to_owned);
     let line = line.ok_or_else(|| format!("no report: {done:?}"))?;
@@ -46,7 +46,7 @@ fn blocks_for_direct_writing_are_aligned() -> Outcome {
 
 #[test]
 fn small_records_are_gathered_into_a_large_block_in_linear_time() -> Outcome {
-    // If each of the records moved what was gathered before, that would be terabytes.
+    // If each record moved the bytes collected before it, that would be terabytes.
     let scratch = Scratch::new()?;
     let words = ["if=/dev/zero", "of=/dev/null", "ibs=512", "obs=64M", "count=262144"];
     let done = dd(words, &scratch).run()?;
@@ -70,7 +70,7 @@ fn a_block_that_memory_cannot_hold_is_an_error() -> Outcome {
 }
 
 #[test]
-fn nothing_is_written_behind_what_is_told() -> Outcome {
+fn nothing_is_written_after_the_reported_bytes() -> Outcome {
     if !is_usable()? {
         return Ok(());
     }

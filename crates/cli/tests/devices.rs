@@ -1,8 +1,8 @@
-//! Storage that fails: writes, flushes and attributes that are refused, writes that are lost or altered and
-//! answered with success, and devices of which a part cannot be written.
+//! Storage that fails: refused writes, flushes and attributes; writes that are lost or altered but report
+//! success; and devices of which a part cannot be written.
 //!
-//! Exit code 0 never goes with a wrong file. Under `--durable` and its kin a name that is given is the name
-//! of a right file, whatever the exit code. And `mv` never leaves a file whole in neither of its places.
+//! After exit code 0 no file is wrong. Under `--durable` and similar options a name that exists is that of a
+//! right file, whatever the exit code. And after `mv` every file is complete in at least one of its places.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -19,23 +19,23 @@ use super::support::strace;
 use super::support::volume::volumes;
 use super::support::{Outcome, entries, if_there, ignored};
 
-/// What a way of copying promises beyond exit code 0.
+/// The promise of a command beyond exit code 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
     /// Nothing: a file is written in place.
     InPlace,
-    /// A name that is given is that of a right file.
+    /// A name that exists is that of a right file.
     Published,
-    /// The same, and the source goes only then.
+    /// The same, and the source is removed only then.
     Moved,
 }
 
 use Promise::{InPlace, Moved, Published};
 
-/// A command, and what it promises.
+/// A command and its promise.
 type Way = (&'static [&'static str], Promise);
 
-/// Ways that wait for storage, and say what it said.
+/// Commands that wait for storage and report its errors.
 const WAITING: [Way; 6] = [
     (&["cp", "-r", "--durable"], Published),
     (&["cp", "-r", "--durable", "--jobs=4"], Published),
@@ -45,10 +45,10 @@ const WAITING: [Way; 6] = [
     (&["mv"], Moved),
 ];
 
-/// In number enough for several groups, on a device.
+/// Enough files for several commit groups, on a device.
 const MANY: usize = 400;
 
-/// In number enough for two batches, where each request is counted.
+/// Enough files for two batches, where each request is counted.
 const FEW: usize = 60;
 
 /// Small files, and sizes of more than one request.
@@ -68,7 +68,7 @@ fn furnish(root: &Path, count: usize) -> Outcome {
     Ok(())
 }
 
-/// Says what is wrong with what is on the disk: `model` is what the source was.
+/// Returns what is wrong on the disk; `model` is the original source.
 fn objection(
     (words, promise): Way,
     done: &Done,
@@ -106,7 +106,7 @@ fn objection(
     }))
 }
 
-/// Copies or moves to a device of which a part fails, and looks at what is on the disk.
+/// Copies or moves to a device of which a part fails, and checks the contents of the disk.
 fn to_a_failing_device(from_bytes: u64, to_bytes: u64) -> Outcome {
     let mut wrong = Vec::new();
     for way in WAITING {
@@ -139,7 +139,7 @@ fn a_device_of_which_a_part_fails_is_told_and_names_only_what_is_right() -> Outc
     to_a_failing_device(2 << 20, 4 << 20)
 }
 
-/// A directory that is shown with faults, or `None`, and the test ignored, where nothing can be mounted.
+/// Mounts a directory with faults; `None`, and the test ignored, if that is not possible.
 fn faulty(scratch: &Scratch, rules: &[&str], mode: Mode) -> Outcome<Option<Mounted>> {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
         ignored("root and /dev/fuse")?;
@@ -153,7 +153,7 @@ fn faulty(scratch: &Scratch, rules: &[&str], mode: Mode) -> Outcome<Option<Mount
     Ok(Some(Mounted::new(&scratch.at("below"), &scratch.at("far"), &config)?))
 }
 
-/// Runs a way with its target on a faulty file system.
+/// Runs a command with its target on a faulty file system.
 fn to_faults(
     model: &Path,
     way: Way,
@@ -177,7 +177,7 @@ fn furnish_from(model: &Path, source: &Path) -> Outcome {
     Ok(())
 }
 
-/// What refuses and says so.
+/// Faults that refuse a request with an error.
 const REFUSALS: [&str; 18] = [
     "write@3=EIO",
     "write@50=EIO",
@@ -270,7 +270,7 @@ fn an_attribute_that_storage_refuses_is_told() -> Outcome {
             let stays = getxattr(scratch.at("s/file"), "user.a", &mut [0; 16]) == Ok(5);
             mounted.unmount()?;
             let is_told = done.code() == Some(1) && !done.stderr.is_empty();
-            // A move that could not keep what it promised keeps the source.
+            // A move that could not keep its promise keeps the source.
             if !is_told || !stays {
                 wrong.push(format!("{errno}, {words:?}: source kept: {stays}; {done:?}"));
             }
@@ -280,8 +280,8 @@ fn an_attribute_that_storage_refuses_is_told() -> Outcome {
     Ok(())
 }
 
-/// Runs a command whose source is on a faulty file system; the copy has to be what one read to the end of
-/// each file gives there.
+/// Runs a command whose source is on a faulty file system; the copy must be what reading each file to its
+/// end gives there.
 fn from_faults(words: &[&str], rules: &[&str], mode: Mode) -> Outcome<Option<String>> {
     let scratch = Scratch::new()?;
     let Some(mounted) = faulty(&scratch, rules, mode)? else { return Ok(None) };
@@ -290,7 +290,7 @@ fn from_faults(words: &[&str], rules: &[&str], mode: Mode) -> Outcome<Option<Str
     for (name, bytes) in files {
         scratch.write(&format!("below/s/{name}"), noise(bytes))?;
     }
-    // Few blocks, and data behind a hole.
+    // Few blocks, and data after a hole.
     let sparse = fs::File::create(scratch.at("below/s/sparse"))?;
     sparse.write_all_at(&noise(100_000), 1 << 20)?;
     let mut wanted = Vec::new();
@@ -367,7 +367,7 @@ fn an_attribute_that_grows_between_two_calls_is_whole_or_told() -> Outcome {
     Ok(())
 }
 
-/// A file with data behind a hole, and one that is all data.
+/// Makes a file with data after a hole, and one that is all data.
 fn sparse_and_full(root: &Path) -> Outcome {
     fs::create_dir(root)?;
     fs::write(root.join("full"), noise(400_000))?;
@@ -375,7 +375,7 @@ fn sparse_and_full(root: &Path) -> Outcome {
     Ok(sparse.write_all_at(&noise(400_000), 1 << 20)?)
 }
 
-/// What reads files, each with what it needs to know of holes.
+/// Commands that read files, each with what it needs to know of holes.
 const READERS: [&str; 8] = [
     "haul cp -T s/$f out",
     "haul cp --sparse=always -T s/$f out",
@@ -387,7 +387,7 @@ const READERS: [&str; 8] = [
     "haul split -n 3 s/$f part && cat part?? > out && rm part??",
 ];
 
-/// Runs each reader in a folder; what it gives with exit code 0 has to be what is in `model`.
+/// Runs each reader in a folder; its output with exit code 0 must be the contents of `model`.
 fn read_all(dir: &Path, model: &Path, run: &dyn Fn(&str) -> Outcome<Option<i32>>) -> Outcome {
     let mut wrong = Vec::new();
     for line in READERS {

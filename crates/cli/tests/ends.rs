@@ -1,5 +1,5 @@
-//! What is at the other end of a pipe: somebody slow, who does not block, who goes away, who is
-//! killed; a socket; a disk that is full. The same bytes come through, or it is told.
+//! The other end of a pipe: a process that is slow, does not block, closes its end or is killed; a socket;
+//! a full disk. The same bytes arrive, or the command reports an error.
 
 use std::fs;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use super::support::scratch::Scratch;
 use super::support::shell::{demand, noise, shell};
 use super::support::{Outcome, is_root};
 
-/// Numbers that look like chance and are the same every time.
+/// Makes pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -24,7 +24,7 @@ impl Numbers {
         (self.0 >> 33) as usize % most.max(1)
     }
 
-    /// Most pieces are small, some are larger than a pipe, and after some nothing comes for a while.
+    /// Most pieces are small, some are larger than a pipe, and after some there is a pause.
     fn piece(&mut self) -> usize {
         let most = [1, 100, 5000, 70_000, 1_500_000][self.below(5)];
         if self.below(8) == 0 {
@@ -72,7 +72,7 @@ fn drain(mut from: impl std::io::Read, seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Outcome {
+fn the_bytes_are_the_same_for_all_pieces_and_non_blocking_ends() -> Outcome {
     let scratch = Scratch::new()?;
     let bytes = noise((3 << 20) + 4321);
     for seed in 1..4 {
@@ -89,8 +89,7 @@ fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Ou
         ] {
             let (stdin, feeding) = std::io::pipe()?;
             let (draining, stdout) = std::io::pipe()?;
-            // Who is started by split does not expect an output that does not block, and to dd it is
-            // an error.
+            // Commands started by split do not expect a non-blocking output, and to dd it is an error.
             let (stdin, stdout) = match words[0] {
                 "split" => (without_blocking(stdin)?, stdout.into()),
                 "dd" => (stdin.into(), stdout.into()),
@@ -120,8 +119,8 @@ fn whatever_the_pieces_and_whoever_does_not_block_the_bytes_are_the_same() -> Ou
     Ok(())
 }
 
-/// The pages of a file and of buffers are in the pipe for as long as its reader takes its time:
-/// meanwhile buffers are used again, and when the writer has ended the file may change.
+/// The pages of a file and of buffers stay in the pipe until its reader has read them: meanwhile buffers
+/// are reused, and when the writer has ended the file may change.
 #[test]
 fn what_a_slow_reader_still_has_to_see_is_never_changed() -> Outcome {
     let scratch = Scratch::new()?;
@@ -163,7 +162,7 @@ fn what_a_slow_reader_still_has_to_see_is_never_changed() -> Outcome {
 }
 
 #[test]
-fn who_is_no_longer_read_ends_quietly() -> Outcome {
+fn a_command_without_a_reader_ends_quietly() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("a", noise(20 << 20))?;
     for line in [
@@ -212,7 +211,7 @@ fn what_a_writer_gave_before_it_was_killed_arrives() -> Outcome {
 }
 
 #[test]
-fn a_source_that_is_cut_ends_there_for_everybody() -> Outcome {
+fn a_truncated_source_ends_there_for_every_command() -> Outcome {
     let scratch = Scratch::new()?;
     let bytes = noise(16 << 20);
     for words in [
@@ -263,14 +262,14 @@ fn sockets_are_ends_like_any_other() -> Outcome {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told_by_everybody_and_takes_nothing_from_the_others() -> Outcome {
+fn every_command_reports_a_full_disk_and_other_outputs_are_complete() -> Outcome {
     if !is_root()? {
         return Ok(());
     }
     let scratch = Scratch::new()?;
     fs::create_dir(scratch.at("m"))?;
     scratch.write("a", noise(12 << 20))?;
-    // A namespace of its own takes the mount with it.
+    // The mount ends with its private namespace.
     let line = format!(
         "haul() {{ '{0}' \"$@\"; }}; mount -t tmpfs -o size=4m none m
          haul tee m/f b < a > c; echo $?; cmp a b && cmp a c; rm m/*
@@ -294,13 +293,13 @@ fn a_disk_that_is_full_is_told_by_everybody_and_takes_nothing_from_the_others() 
     Ok(())
 }
 
-/// Not so `cat`, ours and GNU's: `copy_file_range` takes the position without its lock.
+/// Not `cat`, neither haul's nor GNU's: `copy_file_range` uses the position without its lock.
 #[test]
 fn two_that_share_an_output_take_turns_and_lose_nothing() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("a", vec![b'a'; 9 << 20])?;
     scratch.write("b", vec![b'b'; 9 << 20])?;
-    // Not cat: within the kernel the shared position is read before and set after, GNU's as ours.
+    // Not cat: the kernel reads the shared position before and sets it after, for GNU's and haul's.
     for one in [
         "haul dd bs=1M status=none <",
         "haul dd bs=1M status=none if=",

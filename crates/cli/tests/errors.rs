@@ -1,4 +1,4 @@
-//! `--errors FILE` lists what went wrong, and `--retry-failed FILE` does that again and no more.
+//! `--errors FILE` lists the failures, and `--retry-failed FILE` copies only those entries again.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -35,17 +35,17 @@ fn fail_and_retry(fault: &str) -> Outcome {
     let list = fs::read_to_string(scratch.at("list"))?;
     assert!(list.contains("\"event\":\"failure\""), "{fault}: {list}");
     let untouched = if_there(fs::metadata(scratch.at("t/d")))?;
-    // From elsewhere, with a list that is replaced by what fails this time.
+    // From another directory, with a list that is replaced by the failures of this run.
     let list = scratch.at("list");
     let again =
         [OsStr::new("--retry-failed"), list.as_os_str(), OsStr::new("--errors"), list.as_os_str()];
     cp(again).in_dir("/").succeed()?;
-    // A link that is missing is listed with the name that it is to be linked to, so nobody knows
-    // whose times the directory has that it is made in.
+    // A missing hard link is listed with the name that it is to be linked to, so the times of the
+    // directory that it is made in are unknown.
     let aspects = if call_name == "linkat" {
         Aspects::preserved().without(Aspect::Mtime)
     } else if matches!(call_name, "mkdirat" | "getdents64") {
-        // A name whose first one did arrive becomes a file of its own, as the help says.
+        // A name whose first name was copied becomes a separate file, as the help says.
         Aspects::preserved().without(Aspect::Links)
     } else {
         Aspects::preserved()
@@ -54,7 +54,7 @@ fn fail_and_retry(fault: &str) -> Outcome {
     if let Some(before) = untouched {
         assert_eq!(before.ino(), fs::metadata(scratch.at("t/d"))?.ino(), "{fault}");
     }
-    // Nothing failed, so nothing is left to do.
+    // Nothing failed, so there is nothing to do.
     let empty = fs::read_to_string(&list)?;
     assert!(!empty.contains("failure") && empty.contains("\"event\":\"end\""), "{empty}");
     Ok(())

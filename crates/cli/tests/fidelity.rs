@@ -44,7 +44,7 @@ fn an_archive_copy_is_equal_in_everything_on_every_file_system() -> Outcome {
     Ok(())
 }
 
-/// Times that one of the two file systems cannot hold are clamped by it, so none are made.
+/// A file system clamps times that it cannot hold, so the test makes none.
 #[test]
 fn an_archive_copy_is_equal_in_everything_between_file_systems() -> Outcome {
     for (from, to) in pairs()? {
@@ -54,7 +54,7 @@ fn an_archive_copy_is_equal_in_everything_between_file_systems() -> Outcome {
             plant(&source, "s", seed, &without(&[Feature::OddTime]))?;
             let call = cp(["-a"]).word(source.at("s")).word(target.at("t"));
             call.succeed()?;
-            // XFS allocates ahead of every write that extends a file, and leaves that in holes.
+            // XFS preallocates after every write that extends a file, and leaves that in holes.
             let aspects =
                 if to.name.starts_with("xfs") { Aspects::preserved() } else { Aspects::all() };
             demand_equal(&source.at("s"), &target.at("t"), aspects, &context);
@@ -131,7 +131,7 @@ const VARIANTS: &[&[&str]] = &[
     &["-alP"],
 ];
 
-/// Returns what is compared with GNU: everything, but times only where they are kept.
+/// Returns the aspects compared with GNU: all, but times only if they are preserved.
 fn comparable(options: &[&str]) -> Aspects {
     let all = options.join(" ");
     let keeps_times = (all.contains("-a") || all.contains("-rp") || all.contains("-rLp"))
@@ -142,8 +142,8 @@ fn comparable(options: &[&str]) -> Aspects {
     if keeps_times && !drops_times { aspects } else { aspects.without(Aspect::Mtime) }
 }
 
-/// Adds links to a tree without any: to files, to a directory, to nothing, but none upwards, for
-/// GNU follows those until the path is too long, on every way.
+/// Adds symbolic links to a tree without any: to files, to a directory, dangling, but none to an ancestor,
+/// because GNU follows those until the path is too long.
 fn plant_links(root: &Path) -> Outcome {
     fs::create_dir(root.join("zz"))?;
     fs::write(root.join("zz/file"), "linked to")?;

@@ -1,10 +1,10 @@
-//! Options whose value is a file: a value that was forgotten makes no file of a strange name.
+//! Options whose value is a file: a forgotten value creates no file with the name of another option.
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, entries};
 
-/// Command lines that name no file where one is needed, and the option that they are about.
+/// Command lines without a file where one is needed, and the option that needs it.
 const FORGOTTEN: &[(&[&str], &str)] = &[
     (&["trace", "--svg", "--", "true"], "--svg"),
     (&["trace", "--json", "--", "true"], "--json"),

@@ -1,8 +1,8 @@
-//! The words of `--help` are our own: no run of them is in the help, or the manual page, of the
-//! programs that haul stands in for.
+//! The text of `--help` is our own: no sequence of its words is in the help, or the manual page, of the
+//! programs that haul replaces.
 //!
 //! Names of options, operands and values are the interface that haul shares with those programs, so
-//! they do not count as words; neither do the lines that show how a command is called.
+//! they do not count as words; neither do the usage lines.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 use super::support::run::{Call, haul};
 use super::support::{Outcome, gnu, has, ignored, which};
 
-/// So many words in a row may be shared: "with", "the" and "file" meet by accident.
+/// Number of words in a row that may be equal: "with", "the" and "file" are so by chance.
 const SHARED_MAX: usize = 5;
 
-/// GNU's programs that haul stands in for.
+/// GNU's programs that haul replaces.
 const GNU: &[&str] = &[
     "cp",
     "mv",
@@ -50,7 +50,7 @@ const OWN: &[&str] = &[
     "install-links",
 ];
 
-/// Returns a text's words in small letters: what is neither an option, nor an operand, nor a value.
+/// Returns a text's words in lower case, without options, operands and values.
 fn words(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| {
         let line = line.trim_start();
@@ -72,7 +72,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where each run of words that is one longer than may be shared is from.
+/// The source of each sequence of words that is one longer than the limit.
 #[derive(Default)]
 struct Runs(HashMap<Vec<String>, String>);
 
@@ -83,7 +83,7 @@ impl Runs {
         }
     }
 
-    /// Returns the runs that a text shares, and with what.
+    /// Returns the sequences that a text shares with other programs, and their sources.
     fn shared(&self, text: &str) -> Vec<String> {
         let words = words(text);
         let found = words
@@ -93,7 +93,7 @@ impl Runs {
     }
 }
 
-/// Returns what a program and its manual page say.
+/// Returns the help text of a program and its manual page.
 fn texts(name: &str, path: &Path) -> Outcome<String> {
     let mut text = Call::of(path).word("--help").run()?.text();
     if has("man")? {
@@ -108,7 +108,7 @@ fn texts(name: &str, path: &Path) -> Outcome<String> {
     Ok(text)
 }
 
-/// Collects what the installed programs say; `None`, and the test ignored, where they are not.
+/// Collects the texts of the installed programs; `None`, and the test ignored, if they are missing.
 fn of_others() -> Outcome<Option<(Runs, String)>> {
     let Some(gnu) = gnu::find()? else { return Ok(None) };
     let (mut runs, mut sample) = (Runs::default(), String::new());
@@ -162,7 +162,7 @@ fn what_is_copied_from_another_program_is_found() -> Outcome {
     let Some((runs, sample)) = of_others()? else { return Ok(()) };
     let sample = words(&sample);
     assert!(sample.len() > 100, "{sample:?}");
-    // In the middle of a text of ours, in other letters, with other ends of lines and marks.
+    // In the middle of our own text, with other case, line ends and punctuation.
     let copied: Vec<String> = sample.iter().skip(40).take(SHARED_MAX + 1).cloned().collect();
     let shown = copied.join("\n  ").replace('e', "E") + ".";
     assert_eq!(runs.shared(&format!("Our own words; --option {shown} Our own words.")).len(), 1);

@@ -1,5 +1,5 @@
-//! Hole maps that lie: `SEEK_DATA` says that there is no data where there is. The bytes come out all
-//! the same, whichever command reads them, and whatever file system gave the answer.
+//! Wrong hole maps: `SEEK_DATA` reports no data where there is some. Every command still reads the right
+//! bytes, on every file system.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -45,7 +45,7 @@ fn an_end_of_data_that_the_blocks_contradict_is_not_believed() -> Outcome {
         let scratch = Scratch::below(&volume.path)?;
         fs::create_dir(scratch.at("s"))?;
         let bytes = furnish(&scratch.at("s/file"))?;
-        // The first answer, the one behind the first segment, and the one behind the second.
+        // The first result, the one after the first segment, and the one after the second.
         for when in ["1+", "3+", "5+"] {
             let inject = format!("lseek:error=ENXIO:when={when}");
             for words in COPIES {
@@ -118,7 +118,7 @@ fn the_holes_of_a_program_behind_fuse_are_not_believed() -> Outcome {
         })
         .collect::<Outcome<_>>()?;
     assert_eq!(sums[0], sums[1]);
-    // The digest of what was verified on a file system of this kind is that of its bytes.
+    // The digest of a file that was verified on such a file system is that of its bytes.
     let sum = ["--verify=sha256", "--sum-file=sums", "s/file", "far/t"];
     let done = cp(sum).in_dir(scratch.path()).run()?;
     assert_eq!(done.code(), Some(0), "{done:?}");

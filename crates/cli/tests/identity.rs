@@ -1,4 +1,4 @@
-//! Source and target are one: by another name, by a link, by a mount. Nothing may be lost.
+//! Source and target are the same file: by another name, by a link, by a mount. Nothing may be lost.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -24,7 +24,7 @@ fn furnish(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// Options with which a file might be taken for another one.
+/// Options with which a file might be mistaken for another one.
 const OPTIONS: [&[&str]; 12] = [
     &[],
     &["-f"],
@@ -54,7 +54,7 @@ fn no_second_name_makes_a_file_destroy_itself() -> Outcome {
                 furnish(&scratch.at("w"))?;
                 let call = cp(options).words([source, target]).in_dir(scratch.at("w"));
                 let done = call.run()?;
-                // A link may have been replaced; the bytes are still there.
+                // A link may have been replaced; the bytes still exist.
                 let left = fs::read(scratch.at("w/f"));
                 let context = format!("cp {options:?} {source} {target}: {done:?}");
                 assert!(left.is_ok_and(|bytes| bytes == TEXT), "{context}");
@@ -67,13 +67,13 @@ fn no_second_name_makes_a_file_destroy_itself() -> Outcome {
 #[test]
 fn gnu_refuses_the_same_second_names() -> Outcome {
     let Some(gnu) = gnu::find()? else { return Ok(()) };
-    // Where the folder is reached through a link, GNU does not see that two links are one.
+    // If the folder is reached through a link, GNU does not detect that two links are the same.
     let names = ["f", "./f", "hard", "soft", "softer"];
     let mut versus = Versus::new(gnu, Scratch::new()?);
     for options in OPTIONS {
         for source in names {
             for target in names {
-                // GNU removes the only copy there, before it finds that it was the source.
+                // GNU removes the only copy there, before it detects that it was the source.
                 if options.contains(&"--remove-destination") && source != target {
                     continue;
                 }
@@ -108,7 +108,7 @@ fn a_directory_is_not_copied_into_itself_by_any_spelling() -> Outcome {
     Ok(())
 }
 
-/// Returns how deep a small tree is.
+/// Returns the depth of a small tree.
 fn depth(dir: &Path) -> usize {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let dirs = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -140,7 +140,7 @@ fn directories_with_one_name_are_merged_one_after_the_other() -> Outcome {
     }
     fs::create_dir(scratch.at("t"))?;
     let done = cp(["-r", "--jobs=8", "a/d", "b/d", "t"]).in_dir(scratch.path()).run()?;
-    // As GNU: what the first has made is not overwritten by the second.
+    // As with GNU: the second operand does not overwrite the copy of the first.
     for index in 0..200 {
         let made = fs::read(scratch.at(format!("t/d/{index}")))?;
         assert!(made == b"first" || (made == b"second" && done.code() == Some(0)), "{done:?}");
@@ -148,7 +148,7 @@ fn directories_with_one_name_are_merged_one_after_the_other() -> Outcome {
     Ok(())
 }
 
-/// Runs a script in mount and user namespaces of its own, where nothing outlives it.
+/// Runs a script in private mount and user namespaces, which end with it.
 fn in_namespace(scratch: &Scratch, script: &str, call: Call) -> Outcome<Done> {
     let script = format!("set -e; {script}; exec \"$0\" \"$@\"");
     call.in_dir(scratch.path()).under(["unshare", "-m", "--", "sh", "-c", &script]).run()

@@ -1,6 +1,6 @@
-//! The kernel as a witness: under landlock a run may write below its target and nowhere else, and
-//! does not notice. With `HAUL_TEST_FENCE=1` all other tests run their commands behind a fence, too,
-//! and may write below the places that tests make.
+//! Runs under landlock: the kernel refuses every write outside the target, and the run succeeds. With
+//! `HAUL_TEST_FENCE=1` all other tests restrict their commands in the same way, to the folders that tests
+//! make.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use super::support::scratch::Scratch;
 use super::support::{Outcome, fence, ignored};
 use haul_manifest::{Aspects, Limits, create_tree, random_tree};
 
-/// Runs haul where only these folders can be written to; `None` where the kernel has no landlock.
+/// Runs haul with write access to these folders only; `None` if the kernel has no landlock.
 fn restricted(words: &[&str], dir: &Path, writable: &[&str]) -> Outcome<Option<Done>> {
     let call = Call::of(haul()).words(words).in_dir(dir);
     let mut paths: Vec<PathBuf> = writable.iter().map(|name| dir.join(name)).collect();
-    // The harness gives the command this as its input.
+    // The harness uses this as the command's input.
     paths.push("/dev/null".into());
     if !fence::is_possible() {
         return Ok(None);
@@ -29,7 +29,7 @@ fn nothing_but_the_target_is_written_to() -> Outcome {
         create_tree(&scratch.at("s"), random_tree(seed, &Limits::default()))
             .map_err(|failure| failure.to_string())?;
         std::fs::create_dir(scratch.at("t"))?;
-        // The second run meets what the first has made.
+        // The second run finds the files of the first.
         for options in [
             ["-aT", "--jobs=1"],
             ["-aT", "--jobs=3"],
@@ -69,7 +69,7 @@ fn what_only_looks_writes_nowhere() -> Outcome {
 }
 
 #[test]
-fn the_witness_sees_a_write_outside() -> Outcome {
+fn the_kernel_refuses_a_write_outside() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("s/f", "f")?;
     std::fs::create_dir(scratch.at("t"))?;

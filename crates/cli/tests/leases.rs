@@ -1,4 +1,4 @@
-//! Files that another process holds a lease on, as file servers do: the lease is waited for.
+//! Files that another process holds a lease on, as file servers do: haul waits for the lease.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,8 +8,8 @@ use super::support::scratch::Scratch;
 use super::support::shell::demand;
 use super::support::{Outcome, has, ignored};
 
-/// Holds a lease on the file that is its argument, tells when it is to be given up, and gives it up
-/// when it is told to.
+/// Holds a lease on the file that is its argument, reports the kernel's request to release it, and releases
+/// it when the test asks for that.
 const HOLDER: &str = "
 import fcntl, os, signal, sys
 signal.signal(signal.SIGIO, lambda *_: os.write(1, b'asked\\n'))
@@ -89,7 +89,7 @@ fn a_lease_on_source_or_target_is_waited_for() -> Outcome {
 }
 
 #[test]
-fn a_lease_is_waited_for_by_who_compares() -> Outcome {
+fn compare_and_verify_wait_for_a_lease() -> Outcome {
     if !has("python3")? {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Bounded resources: few descriptors, little memory, no more threads than there is work for.
+//! Bounded resources: few descriptors, little memory, no more threads than the work needs.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::support::strace::{Strace, is_usable};
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, has, is_root};
 
-/// What every run may have resident, however large the tree is.
+/// The limit of resident memory for every run, independent of the size of the tree.
 const MEMORY_BYTES: u64 = 64 << 20;
 
 fn generate(scratch: &Scratch, recipe: &str) -> Outcome {
@@ -19,7 +19,7 @@ fn generate(scratch: &Scratch, recipe: &str) -> Outcome {
     Ok(())
 }
 
-/// A chain of directories, each with a file and a directory beside the next one.
+/// Makes a chain of directories, each with a file and a directory beside the next one.
 fn comb(levels: usize) -> impl Iterator<Item = Item> {
     (1..=levels).flat_map(|depth| {
         let file = ItemKind::Regular(haul_manifest::Body::dense(10, depth as u64));
@@ -72,7 +72,7 @@ fn a_comb_needs_few_descriptors() -> Outcome {
     Ok(())
 }
 
-/// With plenty of descriptors the cache of open directories is at work.
+/// With many descriptors the cache of open directories is used.
 #[test]
 fn a_comb_is_copied_by_several_workers() -> Outcome {
     let scratch = Scratch::new()?;
@@ -97,7 +97,7 @@ fn wide_trees_with_20_descriptors_are_copied_with_large_files_and_links() -> Out
     Ok(())
 }
 
-/// Hundreds of thousands of inodes are made the fastest where they are nothing but memory.
+/// Hundreds of thousands of inodes are created fastest in memory.
 fn fastest() -> Outcome<Scratch> {
     let volumes = volumes()?;
     let tmpfs = volumes.iter().find(|volume| volume.name == "tmpfs");
@@ -151,7 +151,7 @@ fn threads_are_started_only_where_there_is_work_for_them() -> Outcome {
     scratch.clear("s")?;
     generate(&scratch, "nested:files=2000,dirs=40,size=1024")?;
     assert_eq!(threads(&scratch, &["-r", "s", "one", "--jobs=1"])?, 0, "one job");
-    // How many of the others find work before all is done is up to the machine.
+    // The number of other workers that find work depends on the machine.
     let started = threads(&scratch, &["-r", "s", "three", "--jobs=3"])?;
     assert!((1..=2).contains(&started), "{started} threads for three jobs");
     Ok(())
@@ -170,7 +170,7 @@ fn one_thread_does_it_where_others_are_refused() -> Outcome {
     fs::create_dir(scratch.at("out"))?;
     let user = Some(super::support::run::USER);
     std::os::unix::fs::chown(scratch.at("out"), user, user)?;
-    // The limit is on all processes of the user, and holds for those without privileges only.
+    // The limit applies to all processes of the user, and only without privileges.
     let call = Call::of(&binary).words(["cp", "-r", "--jobs=4", "--stats", "s", "out/t"]);
     let call = call.in_dir(scratch.path()).under(["prlimit", "--nproc=1", "--"]).by_user();
     let done = call.run()?;
@@ -196,7 +196,7 @@ fn few_processes_are_enough() -> Outcome {
             (1, "haul read a > b"),
             (2, "haul read a > b"),
         ] {
-            // Nobody else has this number, so nobody else's processes count.
+            // No other process of the machine has this user number, so none is counted.
             let line = format!(
                 "exec setpriv --reuid=23456 --regid=23456 --clear-groups prlimit --nproc={few} {}",
                 line.replace("haul", &format!("'{}'", haul().display()))

@@ -1,4 +1,4 @@
-//! Hard links, times, attributes: what belongs together stays together.
+//! Hard links, times, attributes: names of one file stay names of one file.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -12,7 +12,7 @@ use super::support::scratch::Scratch;
 use super::support::volume::volumes;
 use super::support::{Outcome, has, is_root};
 
-/// Makes groups of three names each, in three directories, so that several workers meet them.
+/// Makes groups of three names each, in three directories, so that several workers find them.
 fn plant_groups(scratch: &Scratch, groups: usize) -> Outcome {
     for dir in ["s/x", "s/y/deeper", "s/z"] {
         fs::create_dir_all(scratch.at(dir))?;
@@ -55,7 +55,7 @@ fn groups_stay_groups_among_operands_and_over_what_is_there() -> Outcome {
         let aspects = Aspects::all().without(haul_manifest::Aspect::Mtime);
         demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &format!("run {run}"));
     }
-    // A group in the target is no group in the source: its names must not be written as one.
+    // Files that are linked in the target are separate in the source: each must be written separately.
     scratch.clear("t")?;
     scratch.write("t/a", "shared")?;
     fs::hard_link(scratch.at("t/a"), scratch.at("t/b"))?;
@@ -79,8 +79,8 @@ fn without_preservation_each_name_gets_its_own_file() -> Outcome {
     Ok(())
 }
 
-/// Both times of files and directories, to the nanosecond; reading the source changes its time of
-/// access, which must not be what is copied.
+/// Both times of files and directories, to the nanosecond; reading the source changes its access time,
+/// and the new one must not be copied.
 #[test]
 fn both_times_are_kept_to_the_nanosecond() -> Outcome {
     for volume in volumes()? {
@@ -109,7 +109,7 @@ fn both_times_are_kept_to_the_nanosecond() -> Outcome {
     Ok(())
 }
 
-/// Attributes have to arrive on files that nobody may write to, too.
+/// Attributes are also copied to files that no user may write.
 #[test]
 fn attributes_arrive_on_read_only_files_and_directories() -> Outcome {
     if !has("setfattr")? {
@@ -135,8 +135,8 @@ fn attributes_arrive_on_read_only_files_and_directories() -> Outcome {
     Ok(())
 }
 
-/// What cannot be kept is a failure where it was asked for by name, and not worth a word where
-/// everything was asked for.
+/// An attribute that cannot be preserved is a failure if it was requested by name, and silent if all
+/// were requested.
 #[test]
 fn attributes_that_the_target_cannot_hold_are_told_as_the_option_says() -> Outcome {
     if !is_root()? || !has("setfattr")? || !has("unshare")? {
@@ -152,7 +152,7 @@ fn attributes_that_the_target_cannot_hold_are_told_as_the_option_says() -> Outco
     }
     let told = "cp: setting attributes for 't/f': Operation not supported\n";
     for (option, code, says) in [("--preserve=xattr", 1, told), ("-a", 0, ""), ("-p", 0, "")] {
-        // ramfs is nothing but the page cache and has no attributes at all.
+        // ramfs consists only of the page cache and has no attributes at all.
         let script = "mount -t ramfs none t && exec \"$0\" \"$@\"";
         let call = cp([option, "f", "t"]).in_dir(scratch.path());
         let done = call.under(["unshare", "-m", "--", "sh", "-c", script]).run()?;

@@ -1,5 +1,5 @@
-//! Every call that names something does so relative to a directory that is held open, and follows
-//! no link, apart from what a person named.
+//! Every call with a name is relative to an open directory and follows no link, except for names that the
+//! user gave.
 
 use haul_manifest::{Limits, create_tree, random_tree};
 
@@ -8,7 +8,7 @@ use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Line, Strace, is_usable};
 
-/// Calls that take a whole path, which somebody may have changed on the way.
+/// Calls that take a whole path, whose components another process may have replaced.
 const BY_PATH: [&str; 20] = [
     "open", "creat", "stat", "lstat", "access", "mkdir", "rmdir", "unlink", "rename", "link",
     "symlink", "readlink", "chmod", "chown", "lchown", "truncate", "utimes", "utime", "mknod",
@@ -28,7 +28,7 @@ fn objection(line: &Line, operands: &[&str]) -> Option<&'static str> {
         return (!is_bound).then_some("takes a path");
     }
     let quoted: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
-    // What a link says is no name of ours.
+    // The text of a link is not a path that haul uses.
     let names: Vec<&str> = match line.name.as_str() {
         "readlinkat" => quoted.into_iter().take(1).collect(),
         "symlinkat" => quoted.into_iter().skip(1).collect(),
@@ -47,8 +47,8 @@ fn objection(line: &Line, operands: &[&str]) -> Option<&'static str> {
         "openat" | "openat2" => {
             !text.contains("O_NOFOLLOW") && !text.contains("RESOLVE_NO_SYMLINKS")
         }
-        // Describing what a link leads to changes nothing: it is how a target that is reached
-        // through links is kept from being the source.
+        // Describing a link's referent changes nothing: it detects a target that is reached through
+        // links and is the source.
         "fchownat" | "utimensat" => {
             !text.contains("AT_SYMLINK_NOFOLLOW")
                 && !text.contains("AT_EMPTY_PATH")
@@ -81,7 +81,7 @@ fn found_names_are_never_looked_up_through_links_or_paths() -> Outcome {
     for seed in 40..44 {
         create_tree(&scratch.at("s"), random_tree(seed, &Limits::default()))
             .map_err(|failure| failure.to_string())?;
-        // The second and third runs meet what the first has made.
+        // The second and third runs find the files of the first.
         for options in [["-a", "-T"], ["-a", "-T"], ["-aT", "--remove-destination"], ["-rT", "-f"]]
         {
             let strace = Strace::new(scratch.at("log")).trace("%file,%desc");
@@ -98,11 +98,11 @@ fn found_names_are_never_looked_up_through_links_or_paths() -> Outcome {
     Ok(())
 }
 
-/// Where programs look that have nothing to do with the work: the loader, the kernel's files.
+/// Paths that are unrelated to the work: those of the loader, and the kernel's files.
 const SYSTEM: [&str; 6] = ["/proc/", "/sys/", "/etc/ld.so", "/lib", "/usr/lib", "/dev/"];
 
-/// Returns what is wrong with a call of any applet: besides what a person named, in these words, names
-/// are looked up one at a time below what is held open.
+/// Returns what is wrong with a call of any applet: except for the user's operands, in `words`, names are
+/// looked up one at a time below open directories.
 fn stray(line: &Line, named: &[&str]) -> Option<&'static str> {
     let quoted: Vec<&str> = line.text.split('"').skip(1).step_by(2).collect();
     let is_known = |name: &&str| {
@@ -111,7 +111,8 @@ fn stray(line: &Line, named: &[&str]) -> Option<&'static str> {
             || SYSTEM.iter().any(|at| name.starts_with(at))
     };
     let of_calls = match line.name.as_str() {
-        // What is started is the test's own doing, and what a link or directory says no name of ours.
+        // The test itself starts the program, and the texts of links and directories are not paths that
+        // haul uses.
         "execve" | "getcwd" => return None,
         "readlink" | "readlinkat" => quoted.get(..1).unwrap_or(&[]),
         "symlinkat" => quoted.get(1..).unwrap_or(&[]),
@@ -120,13 +121,13 @@ fn stray(line: &Line, named: &[&str]) -> Option<&'static str> {
     if of_calls.iter().all(is_known) { None } else { objection(line, named) }
 }
 
-/// A folder on another file system, where the usual one for that is there.
+/// Returns a folder on another file system, if the usual one exists.
 fn beyond() -> std::io::Result<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
 }
 
 #[test]
-fn no_applet_looks_up_what_nobody_named_by_a_path() -> Outcome {
+fn no_applet_looks_up_other_names_by_path() -> Outcome {
     if !is_usable()? {
         return Ok(());
     }
@@ -169,8 +170,8 @@ fn no_applet_looks_up_what_nobody_named_by_a_path() -> Outcome {
     let named = [
         "s", "new", "big", "newaa", "moved", &absolute, &beyond, &above, &here, &profiles, &config,
     ];
-    // An entry that changed after the copy began is looked at again by its path, with its copy: what
-    // that finds can only keep it.
+    // An entry that changed after the copy began is compared with its copy by path: the result
+    // can only keep it.
     let is_second_look = |words: &[&str], line: &Line| {
         words[0] == "mv"
             && matches!(line.name.as_str(), "readlinkat" | "newfstatat")

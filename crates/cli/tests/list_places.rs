@@ -1,5 +1,5 @@
-//! Lists that a run writes (`--sum-file`, `--errors`, `--journal`) where it makes or removes files
-//! itself: refused, before anything changes; elsewhere they may be.
+//! Lists that a run writes (`--sum-file`, `--errors`, `--journal`): a place where the run itself creates or
+//! removes files is refused before anything changes; other places are allowed.
 
 use std::fs;
 

@@ -1,5 +1,4 @@
-//! What is said when something cannot be done: the words, the stream and the exit code of GNU cp
-//! 9.7, pinned, because scripts read them.
+//! Error messages: text, stream and exit code are those of GNU cp 9.7, because scripts read them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -24,7 +23,7 @@ fn furnish(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// Runs every command line in a folder of its own, and collects what is not as it should be.
+/// Runs every command line in a separate folder, and collects the differences.
 fn check(cases: &[(&str, &str)], code: i32, adapt: impl Fn(Call) -> Call) -> Outcome {
     let mut wrong = Vec::new();
     let scratch = Scratch::public()?;
@@ -223,7 +222,7 @@ fn a_link_called_cp_is_cp() -> Outcome {
     Ok(())
 }
 
-/// The terminal must only ever see text, whatever the names are.
+/// The terminal gets only printable text, whatever the names are.
 #[test]
 fn names_are_quoted_so_that_they_cannot_harm_a_terminal() -> Outcome {
     use std::os::unix::ffi::OsStrExt as _;
@@ -257,7 +256,7 @@ fn names_are_quoted_so_that_they_cannot_harm_a_terminal() -> Outcome {
     Ok(())
 }
 
-/// Prepares what an ordinary user may not touch.
+/// Makes files that an ordinary user may not read or write.
 fn lock(root: &Path) -> Outcome {
     let mode =
         |name: &str, mode| fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode));
@@ -318,7 +317,7 @@ fn an_ordinary_user_is_told_what_is_denied() -> Outcome {
     Ok(())
 }
 
-/// As after `sudo -u somebody` in a home of one's own.
+/// As after `sudo -u USER` in a home folder that USER may not enter.
 #[test]
 fn a_current_directory_that_is_closed_does_not_matter_to_absolute_paths() -> Outcome {
     if !is_root()? || !has("setpriv")? {
@@ -337,7 +336,7 @@ fn a_current_directory_that_is_closed_does_not_matter_to_absolute_paths() -> Out
     for (option, source, target) in [("-p", "s/f", "open/f"), ("-r", "s", "open/s")] {
         let call = Call::of(&binary).words(["cp", option]);
         let call = call.word(scratch.at(source)).word(scratch.at(target));
-        // The shell goes there while it may.
+        // The shell enters the folder while it may.
         let script = "cd closed && exec \"$0\" \"$@\"";
         let call = call.by_user().in_dir(scratch.path()).under(["sh", "-c", script]);
         call.succeed()?;

@@ -1,4 +1,4 @@
-//! `haul mv`: what gets where, what stays, what is said, and what it costs.
+//! `haul mv`: results, messages, and numbers of calls.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -18,14 +18,14 @@ pub(crate) fn mv<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("mv").words(words)
 }
 
-/// Two folders on two file systems, each with one on the other's.
+/// Two folders on two file systems, each with a counterpart on the other.
 pub(crate) struct Two {
     pub(crate) here: Scratch,
     pub(crate) there: Scratch,
 }
 
 impl Two {
-    /// Folders beside the build and in memory; `None`, and the test ignored, where that is one
+    /// Makes folders beside the build and in memory; `None`, and the test ignored, if that is one
     /// file system.
     pub(crate) fn new() -> Outcome<Option<Two>> {
         let here = Scratch::new()?;
@@ -37,20 +37,20 @@ impl Two {
         Ok(Some(Two { here, there: Scratch::below(memory)? }))
     }
 
-    /// The same, where calls can be traced.
+    /// The same; `None` also if calls cannot be traced.
     pub(crate) fn traced() -> Outcome<Option<Two>> {
         let two = Two::new()?;
         Ok(if two.is_some() && is_usable()? { two } else { None })
     }
 
-    /// The path of an entry on the other side, as a word.
+    /// Returns the path of an entry on the other side, as a word.
     pub(crate) fn far(&self, name: &str) -> String {
         self.there.at(name).display().to_string()
     }
 }
 
-/// Lists the hidden names of ours in a folder.
-pub(crate) fn leftovers(dir: &Path) -> Outcome<Vec<String>> {
+/// Lists haul's hidden names in a folder.
+pub(crate) fn hidden_names(dir: &Path) -> Outcome<Vec<String>> {
     let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(hidden(dir)?.into_iter().map(name).collect())
 }
@@ -67,7 +67,7 @@ fn everything_crosses_file_systems_with_everything_kept() -> Outcome {
             let (here, there) = (Scratch::on(&from)?, Scratch::on(&to)?);
             generate(&here.at("t"), "random:entries=300")?;
             generate(&here.at("t/n"), "nested:files=1000,dirs=20,size=300")?;
-            // What GNU's cp can keep there, and no more: ext4 has no times before 1901, say.
+            // Only what GNU's cp can preserve there: ext4 has no times before 1901, for example.
             let kept = there.at("kept");
             Call::of("cp").words(["-a", "t"]).word(&kept).in_dir(here.path()).succeed()?;
             let target = there.path().display().to_string();
@@ -76,7 +76,7 @@ fn everything_crosses_file_systems_with_everything_kept() -> Outcome {
             assert!(!here.at("t").exists(), "{context}");
             let aspects = Aspects::preserved().without(Aspect::Blocks);
             demand_equal(&kept, &there.at("t"), aspects, &context);
-            assert_eq!(leftovers(there.path())?, [""; 0], "{context}");
+            assert_eq!(hidden_names(there.path())?, [""; 0], "{context}");
         }
     }
     Ok(())
@@ -106,7 +106,7 @@ fn links_are_kept_also_where_a_batch_is_cut() -> Outcome {
     fs::hard_link(here.at("first"), here.at("last"))?;
     fs::create_dir(here.at("d"))?;
     fs::hard_link(here.at("first"), here.at("d/inside"))?;
-    // A gigabyte of nothing ends a batch.
+    // A gigabyte of holes ends a batch.
     fs::File::create(here.at("huge"))?.set_len(1 << 30)?;
     here.write("small", "small")?;
     let call = mv(["first", "huge", "d", "small", "last", &two.far("")]).in_dir(here.path());
@@ -123,7 +123,7 @@ fn links_are_kept_also_where_a_batch_is_cut() -> Outcome {
     for name in ["first", "last", "d", "huge", "small"] {
         assert!(!here.at(name).exists(), "{name}");
     }
-    assert_eq!(leftovers(there.path())?, [""; 0]);
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
     Ok(())
 }
 
@@ -146,7 +146,7 @@ fn a_directory_that_may_not_be_read_may_be_moved_into() -> Outcome {
     assert!(!here.at("d").exists() && !here.at("file").exists());
     assert_eq!(fs::read(two.there.at("box/d/file"))?, b"file");
     assert_eq!(fs::read(two.there.at("box/file"))?, b"file");
-    assert_eq!(leftovers(&two.there.at("box"))?, [""; 0]);
+    assert_eq!(hidden_names(&two.there.at("box"))?, [""; 0]);
     Ok(())
 }
 
@@ -170,7 +170,7 @@ fn what_cannot_be_copied_stays_and_leaves_nothing_behind() -> Outcome {
     assert_eq!(fs::read(here.at("d/two"))?.len(), 100_000);
     assert_eq!(fs::read(there.at("good"))?, b"good", "the other operand is moved");
     assert!(!here.at("good").exists() && !there.at("d").exists());
-    assert_eq!(leftovers(there.path())?, [""; 0]);
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
     Ok(())
 }
 
@@ -217,7 +217,7 @@ fn a_wait_that_fails_keeps_every_source() -> Outcome {
         assert!(done.errors().contains("error syncing"), "{}", done.errors());
         assert_eq!(fs::read(two.here.at("d/one"))?, b"one");
         assert_eq!(fs::read(two.here.at("f"))?, b"f");
-        assert_eq!(leftovers(two.there.path())?, [""; 0]);
+        assert_eq!(hidden_names(two.there.path())?, [""; 0]);
         two.there.clear("d")?;
         two.there.clear("f")?;
     }
@@ -343,7 +343,7 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn renames_are_gnus_in_deed_and_word() -> Outcome {
+fn renames_have_gnus_results_and_messages() -> Outcome {
     let Some(gnu) = gnu::find()? else { return Ok(()) };
     let Some(program) = gnu.sibling("mv")?.filter(|_| gnu.is_reference) else { return Ok(()) };
     let scratch = Scratch::new()?;

@@ -1,10 +1,10 @@
-//! A move across file systems that is cut off: by a kill at each of its calls, by a signal; by a power
-//! cut in `sweep`. Every file is whole in one of its two places, and the same command completes the move.
+//! A move across file systems that is interrupted: by a kill at each of its calls, by a signal; by a power
+//! cut in `sweep`. Every file is complete in one of its two places, and the same command completes the move.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::mv::{Two, leftovers, mv};
+use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
@@ -15,13 +15,13 @@ use super::support::{Outcome, if_there};
 const FILES: [(&str, usize); 5] =
     [("d/one", 1000), ("d/two", 70_000), ("d/e/three", 10), ("d/e/twin", 10), ("f", 5000)];
 
-/// Calls that do nothing to files, so that a kill at the next one is the same.
+/// Calls that do not affect files, so that a kill at the next one is equivalent.
 const SPARED: [&str; 9] =
     ["fcntl", "futex", "munmap", "mmap", "brk", "mprotect", "madvise", "sigaltstack", "exit_group"];
 
-/// What a file holds: a byte of its own, again and again.
+/// Returns the contents of a file: one byte, different for each file, repeated.
 fn bytes(name: &str, size: usize) -> Vec<u8> {
-    // The two names of one file hold the same.
+    // The two names of one file have the same contents.
     let name = if name == "d/e/twin" { "d/e/three" } else { name };
     vec![name.bytes().fold(1, u8::wrapping_add); size]
 }
@@ -39,7 +39,7 @@ fn furnish(here: &Scratch, there: &Scratch) -> Outcome {
     Ok(())
 }
 
-/// Returns what is wrong with where the files are, if anything.
+/// Returns what is wrong with the places of the files, if anything.
 fn objections(here: &Path, there: &Path) -> Outcome<Vec<String>> {
     let mut wrong = Vec::new();
     for (name, size) in FILES {
@@ -57,7 +57,7 @@ fn objections(here: &Path, there: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns what is wrong with a move that is said to be complete, if anything.
+/// Returns what is wrong with a move that reported success, if anything.
 fn incomplete(here: &Path, there: &Path) -> Outcome<Vec<String>> {
     let mut wrong = objections(here, there)?;
     for (name, _) in FILES {
@@ -68,21 +68,21 @@ fn incomplete(here: &Path, there: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// Tells whether an exit code and messages fit a rerun that completes a move, some of whose operands
-/// may be complete.
+/// Returns whether an exit code and messages are those of a rerun that completes a move, some of whose
+/// operands may be complete.
 fn is_fitting(done: &Done) -> bool {
     let lines = done.errors();
     lines.lines().all(|line| line.starts_with("mv: cannot stat"))
         && done.code() == Some(i32::from(!lines.is_empty()))
 }
 
-/// Returns the calls of a run that are worth a kill.
+/// Returns the calls of a run at which the test kills it.
 fn worthwhile(strace: &Strace) -> Outcome<Vec<Point>> {
     let all = points(&strace.lines()?);
     Ok(all.into_iter().filter(|point| !SPARED.contains(&point.name.as_str())).collect())
 }
 
-/// Returns a call of a move of `d` by which its copy has its name, and the source is there in part.
+/// Returns a call of a move of `d` at which the copy has its name and a part of the source remains.
 fn amid_removal(two: &Two, call: &Call) -> Outcome<Point> {
     furnish(&two.here, &two.there)?;
     let strace = Strace::new(two.here.at("log"));
@@ -115,7 +115,7 @@ fn killed_at_any_call_nothing_is_lost_and_a_rerun_completes() -> Outcome {
         let again = call.run()?;
         found.extend(incomplete(here.path(), there.path())?);
         // A kill between the last removal and that of its note leaves the note.
-        let left = leftovers(there.path())?;
+        let left = hidden_names(there.path())?;
         if !is_fitting(&again) || left.iter().any(|name| !name.ends_with(".done")) {
             found.push(format!("rerun: {again:?}, left {left:?}"));
         }
@@ -135,7 +135,7 @@ fn a_directory_that_was_renamed_by_its_move_is_known_again() -> Outcome {
     furnish(&two.here, &two.there)?;
     killed_at(two.here.at("log"), &point, call.clone())?;
     assert!(two.here.at("d").exists() && two.there.at("new").exists());
-    // Whoever has written to what is left is not robbed of it.
+    // Data that another process wrote to the rest of the source is kept.
     two.here.write("d/added", "added")?;
     let done = call.run()?;
     assert_eq!(done.code(), Some(1), "{}", done.errors());
@@ -151,11 +151,11 @@ fn what_is_added_while_it_is_moved_stays() -> Outcome {
     added_while_moved(&two)
 }
 
-/// What was written just after the copy may have a time before its beginning.
+/// A file written just after the copy may have a time before the copy's beginning.
 #[test]
 fn what_is_added_stays_where_times_are_whole_seconds() -> Outcome {
     let scratch = Scratch::new()?;
-    // Inodes of this size have no room for fractions.
+    // Inodes of this size have no room for fractions of a second.
     let Some(image) = Image::made_with(&scratch, "ext4", &["-I", "128"])? else { return Ok(()) };
     if !is_usable()? {
         return Ok(());
@@ -198,9 +198,9 @@ fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
     let cut = strace.trace("sendfile").inject("sendfile:signal=INT:when=30");
     let done = cut.wrap(call.clone()).run()?;
     assert!(done.errors().contains("the same command goes on"), "{}", done.errors());
-    assert_eq!(leftovers(there.path())?.len(), 1);
-    // What somebody has put into the unfinished copy, or spoilt, does not get through.
-    let unfinished = there.at(leftovers(there.path())?.concat());
+    assert_eq!(hidden_names(there.path())?.len(), 1);
+    // Files that another process added to the unfinished copy, or altered, are not published.
+    let unfinished = there.at(hidden_names(there.path())?.concat());
     let copied = fs::read_dir(unfinished.join("many"))?.count();
     assert!(copied > 5, "only {copied} files were copied");
     let spoilt = fs::read_dir(unfinished.join("many"))?.next().ok_or("no file")??.path();
@@ -216,7 +216,7 @@ fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
         assert_eq!(fs::read(there.at(format!("d/many/{n}")))?, vec![1; 1000], "{n}");
     }
     assert!(!there.at("d/planted").exists() && !here.at("d").exists());
-    assert_eq!(leftovers(there.path())?, [""; 0]);
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
     Ok(())
 }
 
@@ -233,7 +233,7 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     let amid_removal = amid_removal(&two, &call)?;
     let waiting = Point { name: "syncfs".to_owned(), occurrence: 1 };
 
-    // Half copied, and at work.
+    // Half copied, by a running command.
     furnish(here, there)?;
     let mut said = String::new();
     stopped_at(&here.at("log"), &call, &waiting, || {
@@ -243,25 +243,25 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     assert_eq!(said.matches("in use").count(), 2, "the copy and its note: {said}");
     assert!(there.at("new/e/three").exists() && !here.at("d").exists());
 
-    // Half copied, and dead.
+    // Half copied, by a killed command.
     furnish(here, there)?;
     killed_at(here.at("log"), &waiting, call.clone())?;
     let said = clean(&two, &[])?;
     assert_eq!(said.matches("the same mv goes on with it").count(), 2, "{said}");
-    assert_eq!(leftovers(there.path())?.len(), 2);
+    assert_eq!(hidden_names(there.path())?.len(), 2);
     let said = clean(&two, &["-n", "--moves"])?;
     assert_eq!(said.matches("would remove").count(), 2, "{said}");
     let said = clean(&two, &["--moves"])?;
     assert_eq!(said.matches("removed").count(), 2, "{said}");
-    assert_eq!(leftovers(there.path())?, [""; 0]);
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
     assert_eq!(fs::read(here.at("d/two"))?, bytes("d/two", 70_000));
 
-    // A file's copy is made anew anyway.
+    // The copy of a single file is always made again.
     let file = mv(["--jobs=1", "f", &two.far("new")]).in_dir(here.path());
     killed_at(here.at("log"), &waiting, file)?;
     assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
 
-    // Named, and removed in part.
+    // Published, and the source partly removed.
     furnish(here, there)?;
     killed_at(here.at("log"), &amid_removal, call.clone())?;
     let said = clean(&two, &[])?;
@@ -269,8 +269,8 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     assert!(said.contains(&format!("{source}' is moved, and the same mv removes")), "{said}");
     here.clear("d")?;
     assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
-    assert_eq!(leftovers(there.path())?, [""; 0]);
-    // What only looks like ours stays.
+    assert_eq!(hidden_names(there.path())?, [""; 0]);
+    // Files with similar names that are not haul's stay.
     there.write(".haul-mv-mine", "mine")?;
     assert_eq!(clean(&two, &["--moves"])?, "");
     Ok(())

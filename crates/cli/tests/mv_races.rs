@@ -1,17 +1,17 @@
-//! `haul mv` while others are at work in the same place, and where a device number means less than it
-//! seems to.
+//! `haul mv` while other processes change the same place, and where equal device numbers do not mean one
+//! file system.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
-use super::mv::{Two, leftovers, mv};
+use super::mv::{Two, hidden_names, mv};
 use super::support::image::Image;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, stopped_at};
 use super::support::{Outcome, has, if_there, ignored, is_root};
 
-/// How often two runs are started at once.
+/// Number of times that two runs are started at once.
 const RACES: usize = 60;
 
 #[test]
@@ -69,7 +69,7 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
             prepare()?;
             let point = Point { name: name.to_owned(), occurrence };
             let swapped = stopped_at(&here.at("log2"), &call, &point, || {
-                // Already in its place: then what is swapped is the moved file.
+                // The moved file is already in its place, and is what was exchanged.
                 there.clear("f")?;
                 Ok(symlink(here.at("victim"), there.at("f"))?)
             })?;
@@ -79,10 +79,10 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
             let source = if_there(fs::read(here.at("f")))?;
             let target = there.at("f").symlink_metadata()?;
             let was_replaced = target.is_file() && fs::read(there.at("f"))? == b"new";
-            // Swapped after the name was given, the moved file was removed by whoever swapped it.
+            // If the exchange came after the rename, the exchanging process removed the moved file.
             let was_named = target.is_symlink();
             assert!(was_replaced || was_named || source.is_some(), "{point:?}: {done:?}");
-            let hidden = leftovers(there.path())?;
+            let hidden = hidden_names(there.path())?;
             assert!(hidden.is_empty(), "{point:?}: {hidden:?}, {done:?}");
         }
     }
@@ -91,13 +91,13 @@ fn a_target_that_is_swapped_meanwhile_is_replaced_and_not_followed() -> Outcome 
 }
 
 #[test]
-fn a_waiting_name_that_was_planted_is_not_written_through() -> Outcome {
+fn a_hidden_name_that_was_planted_is_not_written_through() -> Outcome {
     let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     here.write("f", "moved")?;
     here.write("victim", "victim")?;
     let call = mv(["--jobs=1", "f", &two.far("")]).in_dir(here.path());
-    // What the waiting name will be is learned from a run that ends before it has begun to copy.
+    // The hidden name is learned from a run that ends before it begins to copy.
     let strace = Strace::new(here.at("log")).trace("renameat2,syncfs").inject("syncfs:error=EIO");
     strace.wrap(call.clone()).run()?;
     let strace = Strace::new(here.at("log")).trace("openat").inject("syncfs:error=EIO");
@@ -148,7 +148,7 @@ fn a_subvolume_is_left_like_any_other_file_system() -> Outcome {
     let rm = |words: &[&str]| {
         Call::of(super::support::run::haul()).word("rm").words(words).in_dir(&image.mount)
     };
-    // Another device number than its parent's, which is what --one-file-system goes by.
+    // Its device number differs from its parent's, which --one-file-system compares.
     fs::create_dir(at("tree"))?;
     Call::of("btrfs").words(["-q", "subvolume", "create"]).word(at("tree/sub")).succeed()?;
     fs::write(at("tree/sub/file"), "file")?;
@@ -205,7 +205,7 @@ fn overlay_moves(memory: &Scratch) -> Outcome {
 }
 
 #[test]
-fn a_second_run_of_a_move_keeps_off_the_first() -> Outcome {
+fn a_second_run_of_a_move_does_not_disturb_the_first() -> Outcome {
     let Some(two) = Two::traced()? else { return Ok(()) };
     let (here, there) = (&two.here, &two.there);
     let whole = vec![7; 300_000];

@@ -1,4 +1,4 @@
-//! Several operands whose targets meet: none is written over what another has just written.
+//! Several operands with the same target: none overwrites the copy of another.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,8 +9,8 @@ use super::support::scratch::Scratch;
 use super::support::strace::is_usable;
 use super::support::{Outcome, has};
 
-/// How a target folder looks before, what is copied, which file keeps the first operand's bytes, and what
-/// is said of the second one.
+/// The target folder before the copy, the operands, the file that keeps the first operand's bytes, and the
+/// message about the second one.
 struct Case {
     prepare: fn(&Scratch) -> Outcome,
     words: &'static [&'static str],
@@ -36,7 +36,7 @@ const CASES: [Case; 7] = [
         kept: "t/other",
         said: "will not copy 'b/f' through just-created symlink 't/f'",
     },
-    // Another name of what was just written: a link to it, and a hard link.
+    // Another name of the file that was just written: a symbolic link, and a hard link.
     Case {
         prepare: |scratch| {
             scratch.write("t/g", "old")?;
@@ -149,7 +149,7 @@ fn a_link_with_the_backups_name_changes_places_with_what_it_replaces() -> Outcom
     mv(["--backup=simple", "a~", "a"]).in_dir(scratch.path()).succeed()?;
     assert_eq!(fs::read_link(scratch.at("a"))?.to_str(), Some("x"));
     assert_eq!(fs::read(scratch.at("a~"))?, b"old");
-    // A file would be lost, as GNU says.
+    // A file would be lost, as GNU's message says.
     scratch.write("b", "old")?;
     scratch.write("b~", "new")?;
     let done = mv(["--backup=simple", "b~", "b"]).in_dir(scratch.path()).run()?;
@@ -173,7 +173,7 @@ fn update_goes_by_what_the_target_can_hold() -> Outcome {
         let call = super::support::run::Call::of("touch").words(["-d", time, name]);
         call.in_dir(scratch.path()).succeed()
     };
-    // The target's fraction happens to be zero; its ctime shows that it need not be.
+    // The target's fraction is zero by chance; its ctime shows that the file system has fractions.
     touch("s", "2024-01-01 00:00:00.7")?;
     touch("t", "2024-01-01 00:00:00")?;
     cp(["-u", "s", "t"]).in_dir(scratch.path()).succeed()?;

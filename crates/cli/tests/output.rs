@@ -1,4 +1,4 @@
-//! What is told: JSON lines for programs, lines and questions for people, and nothing else.
+//! Output: JSON lines for programs, lines and questions for people, and nothing else.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,7 +12,7 @@ use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, gnu, has};
 
-/// Reads a name as the JSON lines spell it.
+/// Reads a name in the form of the JSON lines.
 fn name(value: &Value) -> Option<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Some(text.as_bytes().to_vec());
@@ -40,7 +40,7 @@ fn json_lines_name_everything_and_end_with_the_summary() -> Outcome {
         let mut told = 0;
         for event in events {
             let is_entry = event["event"] == "entry";
-            // How the bytes of a file were moved is told, too.
+            // The method that moved a file's bytes is reported too.
             assert!(is_entry || event["event"] == "moved", "{event}");
             for side in ["source", "target"] {
                 let name = name(&event[side]).ok_or_else(|| event.to_string())?;
@@ -97,7 +97,7 @@ fn stats_count_what_was_done_on_standard_error() -> Outcome {
     Ok(())
 }
 
-/// Command lines that have a progress bar, and how the last line begins that stands for it.
+/// Command lines with a progress bar, and the beginning of the last line that replaces it.
 const WITH_PROGRESS: &[(&str, &str)] = &[
     ("cp --progress=WHEN s t", "5 B  1 entry  "),
     ("cp -r --progress=WHEN tree u", "10 B  3 entries  "),
@@ -131,7 +131,7 @@ fn progress_is_lines_where_no_terminal_can_draw() -> Outcome {
         assert!(last.starts_with(start) && !last.is_empty(), "{line}: {errors}");
         assert!(errors.ends_with('\n') && !errors.contains(['\r', '\x1b']), "{line}: {errors:?}");
     }
-    // Programs that read lines get no others.
+    // Programs that read JSON lines get no other lines.
     let done = cp(["--progress=always", "--json", "s", "t"]).in_dir(scratch.path()).succeed()?;
     assert!(done.text().contains("\"event\":\"summary\""), "{done:?}");
     Ok(())
@@ -201,7 +201,7 @@ fn questions_are_asked_and_answers_followed() -> Outcome {
         let asked = if words[0] == "-in" { "" } else { "cp: overwrite 't/a'? " };
         assert_eq!(done.errors(), asked, "{context}");
     }
-    // What is newer is not asked about.
+    // There is no question about a newer file.
     fs::File::options()
         .write(true)
         .open(scratch.at("t/a"))?
@@ -262,7 +262,7 @@ fn output_that_cannot_be_written_is_an_error() -> Outcome {
     Ok(())
 }
 
-/// A file that is opened in the place of standard error must not get the messages.
+/// A file that is opened with the descriptor number of standard error must not get the messages.
 #[test]
 fn closed_standard_descriptors_are_not_taken_for_files() -> Outcome {
     if !has("bash")? {
@@ -285,7 +285,7 @@ fn closed_standard_descriptors_are_not_taken_for_files() -> Outcome {
     Ok(())
 }
 
-/// One failure among many: told once, and the others are copied.
+/// One failure among many: reported once, and the other entries are copied.
 #[test]
 fn one_bad_entry_among_many_is_told_once() -> Outcome {
     use super::support::run::USER;
@@ -306,7 +306,7 @@ fn one_bad_entry_among_many_is_told_once() -> Outcome {
     assert_eq!(done.code(), Some(1));
     assert_eq!(done.errors(), "cp: cannot open 's/7' for reading: Permission denied\n");
     assert_eq!(fs::read_dir(scratch.at("out/t"))?.count(), 19);
-    // Wherever the bad operand stands, the exit code is the same.
+    // The exit code does not depend on the position of the bad operand.
     for order in [["nope", "s/1", "s/2"], ["s/1", "nope", "s/2"], ["s/1", "s/2", "nope"]] {
         let done = cp(order).word("out").in_dir(scratch.path()).run()?;
         assert_eq!(done.code(), Some(1), "{order:?}");
@@ -316,7 +316,7 @@ fn one_bad_entry_among_many_is_told_once() -> Outcome {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_ends_it_quietly_unless_the_parent_ignores_the_signal() -> Outcome {
+fn a_pipe_without_a_reader_ends_it_quietly_unless_the_parent_ignores_the_signal() -> Outcome {
     let scratch = Scratch::new()?;
     // More than fits into any pipe that an ordinary user may have.
     scratch.write("big", vec![7; 4 << 20])?;

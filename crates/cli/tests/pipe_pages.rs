@@ -1,5 +1,5 @@
-//! Pages of a file in a pipe: when a command has ended, a change of the file that it read does not
-//! show in what it wrote, however many commands pass the bytes on.
+//! Pages of a file in a pipe: after a command has ended, a change of the file that it read does not
+//! change its output, through any number of commands.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ use super::support::shell::noise;
 fn a_file_that_changes_after_its_reader_has_ended_does_not_change_the_pipe() -> Outcome {
     for stages in [1, 2, 3] {
         let scratch = Scratch::new()?;
-        // More than one pipe holds, and no more than the pipes of all stages together.
+        // More than one pipe holds, and at most what the pipes of all stages hold.
         let bytes = noise(match stages {
             1 => 1 << 20,
             stages => (stages << 20) - (1 << 19),

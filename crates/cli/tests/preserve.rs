@@ -1,4 +1,5 @@
-//! Attributes that a copy has promised to keep: kept whole, or their loss is told and counts.
+//! Attributes that a copy must preserve: they are preserved completely, or their loss is reported as a
+//! failure.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -15,7 +16,7 @@ use super::support::strace::{Strace, is_usable};
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, ignored, is_root};
 
-/// Lengths of values: on both sides of what a first buffer holds, and the most that the kernel takes.
+/// Lengths of values: on both sides of the first buffer's size, and the kernel's limit.
 const LENGTHS: [usize; 9] = [0, 1, 255, 256, 257, 3000, 4000, 65_535, 65_536];
 
 /// The access-control list `u::rw-,u:USER:rw-,g::r--,m::rw-,o::r--` as the kernel keeps it.
@@ -47,7 +48,7 @@ fn user_attributes(path: &Path) -> Outcome<Vec<(CString, Vec<u8>)>> {
     names.into_iter().map(value).collect()
 }
 
-/// Sets an attribute; `false` where the file system does not take one of this length.
+/// Sets an attribute; `false` if the file system does not support this length.
 fn set(path: &Path, name: &CStr, value: &[u8]) -> Outcome<bool> {
     Ok(fsetxattr(File::open(path)?, name, value).is_ok())
 }
@@ -71,7 +72,7 @@ fn plant(dir: &Path, length: Option<usize>) -> Outcome<bool> {
     Ok(is_taken)
 }
 
-/// The file systems that may take attributes; every command that keeps them runs on each.
+/// The file systems that may support attributes; every command that preserves them runs on each.
 fn keep_attributes(volume: &Volume, length: Option<usize>) -> Outcome<bool> {
     let scratch = Scratch::on(volume)?;
     let other = Scratch::on(volume)?;
@@ -88,7 +89,7 @@ fn keep_attributes(volume: &Volume, length: Option<usize>) -> Outcome<bool> {
         }
         scratch.clear("copy")?;
     }
-    // A bind mount is another file system to rename(2), and takes the same attributes.
+    // A bind mount is another file system to rename(2), and supports the same attributes.
     let over = other.at("over");
     fs::create_dir(&over)?;
     let mount = |words: &[&str]| Call::of("mount").words(words).word(scratch.path()).word(&over);
@@ -114,12 +115,12 @@ fn attributes_of_every_length_are_kept_by_every_command() -> Outcome {
             taken += usize::from(keep_attributes(&volume, length)?);
         }
     }
-    // ext4 takes 4,000 bytes, tmpfs and XFS all of them.
+    // ext4 supports 4,000 bytes, tmpfs and XFS all lengths.
     assert!(taken > 40, "only {taken} cases");
     Ok(())
 }
 
-/// A file system that takes attributes of any length, and one on which 4,000 bytes do not fit.
+/// A file system that supports attributes of any length, and one on which 4,000 bytes do not fit.
 fn wide_and_narrow() -> Outcome<Option<(Scratch, Scratch, Image)>> {
     let wide = volumes()?.into_iter().find(|volume| volume.name == "xfs");
     let scratch = Scratch::new()?;
@@ -150,7 +151,7 @@ fn an_attribute_that_does_not_fit_is_told_and_counts() -> Outcome {
     Ok(())
 }
 
-/// Runs a command with a fault at each setting of an attribute.
+/// Runs a command with a fault at each call that sets an attribute.
 fn faulty(errno: &str, call: &Call, log: &Path) -> Outcome<Option<Done>> {
     if !is_usable()? {
         return Ok(None);

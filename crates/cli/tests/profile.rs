@@ -1,4 +1,4 @@
-//! Profiles: `haul tune` writes one, `haul cp` takes it to heart, and a bad one breaks nothing.
+//! Profiles: `haul tune` writes one, `haul cp` applies it, and a bad one causes no error.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, is_root};
 
-/// The method that no file system here takes by itself for files of this size.
+/// A method that is never chosen automatically for files of this size.
 const METHOD: &str = "sendfile";
 
 struct Place {
@@ -18,7 +18,7 @@ struct Place {
     name: String,
 }
 
-/// Makes a source, and finds out how the profile of this place is called.
+/// Makes a source, and finds the name of this place's profile.
 fn place() -> Outcome<Place> {
     let scratch = Scratch::public()?;
     scratch.write("s", vec![7; 200_000])?;
@@ -29,7 +29,7 @@ fn place() -> Outcome<Place> {
     Ok(Place { scratch, folder, name })
 }
 
-/// A profile that prefers what nothing would choose by itself.
+/// Makes a profile that prefers a method that is never chosen automatically.
 fn good() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     format!(
@@ -52,7 +52,7 @@ impl Place {
         cp(words).words(["s", "t"]).in_dir(self.scratch.path()).env("XDG_CONFIG_HOME", &config)
     }
 
-    /// Copies, and demands that the bytes arrived.
+    /// Copies, and asserts that the bytes arrived.
     fn copied(&self, call: &Call) -> Outcome<Done> {
         self.scratch.clear("t")?;
         let done = call.run()?;
@@ -102,7 +102,7 @@ fn what_is_asked_for_wins() -> Outcome {
     let done = place.copied(&call.env("XDG_CONFIG_HOME", "/nowhere"))?;
     assert!(used_it(&done), "{done:?}");
     let done = place.copied(&place.copy(&["--profile=/nowhere/file"]))?;
-    assert!(done.errors().contains("cannot be read"), "who names a file is told: {done:?}");
+    assert!(done.errors().contains("cannot be read"), "an explicit profile is reported: {done:?}");
     Ok(())
 }
 
@@ -163,7 +163,7 @@ fn the_folder_may_be_missing_relative_or_unset() -> Outcome {
         assert_eq!(done.errors(), "", "{config:?}: {done:?}");
         assert!(!used_it(&done), "{config:?}: a relative path is no path: {done:?}");
     }
-    // In the home's folder it is found where the other variable says nothing.
+    // It is found in the home folder if the other variable is not set.
     let home = place.scratch.at("home");
     std::fs::create_dir_all(home.join(".config"))?;
     std::fs::rename(place.scratch.at("config/haul"), home.join(".config/haul"))?;
@@ -195,7 +195,7 @@ fn a_profile_that_may_not_be_read_is_told_but_not_anothers_folder() -> Outcome {
     closed(place.folder.join(&place.name))?;
     let errors = copied("one")?;
     assert!(errors.contains("cannot be read: Permission denied"), "{errors}");
-    // As where `sudo -u` or `su` leave the HOME of somebody else.
+    // As after `sudo -u` or `su` that keeps the HOME of another user.
     closed(place.scratch.at("config"))?;
     assert_eq!(copied("two")?, "");
     Ok(())
@@ -244,7 +244,7 @@ fn what_tune_measured_is_what_cp_uses_from_then_on() -> Outcome {
     let copied = place.copied(&place.copy(&["--debug"]))?;
     assert!(copied.text().contains("profile: "), "{copied:?}");
     assert_eq!(copied.errors(), "");
-    // Printed, none is written; and of neither is anything left.
+    // With printing, no profile is written; and neither run leaves a file.
     std::fs::remove_file(&path)?;
     let done = tune(&[small, "--rounds=5", "--print"])?;
     assert!(done.text().contains("[[choice]]") && !path.exists(), "{done:?}");

@@ -1,7 +1,7 @@
-//! Somebody changes the trees while they are copied: nothing outside them may be read or touched.
+//! Another process changes the trees while they are copied: nothing outside them may be read or changed.
 //!
-//! The run is stopped after every one of its calls in turn, the world is changed, and the run goes
-//! on. So each of these tests finds the window that it is about without knowing where it is.
+//! The run is stopped after every one of its calls in turn, the test changes the trees, and the run
+//! continues. So each test finds its race window without knowing where it is.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
@@ -16,7 +16,7 @@ use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, points, stopped_at};
 use super::support::{Outcome, entries};
 
-/// What must never come into the target.
+/// Contents that must never be copied into the target.
 const SECRET: &[u8] = b"SECRET";
 
 /// Calls that touch neither tree, after which a stop would show nothing new.
@@ -95,7 +95,7 @@ fn sweep(
 /// Reads every regular file below a folder that is no deeper than these tests make one.
 fn contents(dir: &Path) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    // A link that the test itself has planted is not what was copied.
+    // A link that the test itself has planted is not a copy.
     if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return found;
     }
@@ -110,7 +110,7 @@ fn contents(dir: &Path) -> Vec<Vec<u8>> {
         }
         Ok(())
     };
-    // What cannot be read might be the very thing that is looked for.
+    // A file that cannot be read might be the one that must not be there.
     look().unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     found
 }
@@ -123,7 +123,7 @@ fn demand_contained(scratch: &Scratch, done: &Done, point: &Point, outside: &Man
     assert!(*outside == now, "after {point:?} something outside changed: {done:?}");
 }
 
-/// Puts another thing in the place of one that is there; `false` if it is not there (yet).
+/// Replaces an entry with another one; `false` if it does not exist (yet).
 fn swap(path: &Path, moved: &Path, plant: impl FnOnce(&Path) -> Outcome) -> Outcome<bool> {
     if path.symlink_metadata().is_err() {
         return Ok(false);
@@ -178,8 +178,8 @@ fn another_directory_in_the_place_of_one_is_not_taken_for_it() -> Outcome {
                 Ok(())
             })
         },
-        // It was found as another one; both are the person's, so either may be copied, but a
-        // mixture must not be called a success.
+        // It was found as another file; both are inside the tree, so either may be copied, but a
+        // mixture must not be reported as success.
         &|scratch, done, point, _| {
             let copied = contents(&scratch.at("t/sub"));
             let fine = copied.iter().all(|bytes| bytes == b"inner")
@@ -204,7 +204,7 @@ fn a_file_that_becomes_a_fifo_does_not_block() -> Outcome {
                     Ok(mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?)
                 })
             },
-            // Standing still is what `run` itself fails at.
+            // `run` itself fails if the command hangs.
             &|scratch, done, point, _| {
                 let copied = scratch.at("t/f").symlink_metadata();
                 let fine = match &copied {
@@ -222,7 +222,7 @@ fn a_file_that_becomes_a_fifo_does_not_block() -> Outcome {
     Ok(())
 }
 
-/// A name of the target is taken by a link before the file is made.
+/// A link appears at a name of the target before the file is made.
 #[test]
 fn a_link_that_is_planted_in_the_target_is_not_written_through() -> Outcome {
     for options in [["-a"], ["-r"]] {
@@ -249,7 +249,7 @@ fn a_link_that_is_planted_in_the_target_is_not_written_through() -> Outcome {
     Ok(())
 }
 
-/// What was made is replaced by a link before its attributes are set.
+/// A created file is replaced by a link before its attributes are set.
 #[test]
 fn a_target_that_becomes_a_link_does_not_hand_its_attributes_on() -> Outcome {
     for name in ["t/f", "t/pipe", "t/link", "t/sub/inner"] {
@@ -268,7 +268,7 @@ fn a_target_that_becomes_a_link_does_not_hand_its_attributes_on() -> Outcome {
     Ok(())
 }
 
-/// The same with another name of a file: not following links does not help against that.
+/// The same with a hard link: not following symbolic links does not protect against that.
 #[test]
 fn a_target_that_becomes_a_hard_link_does_not_hand_its_attributes_on() -> Outcome {
     for name in ["t/f", "t/pipe", "t/link", "t/sub/inner"] {
@@ -277,7 +277,7 @@ fn a_target_that_becomes_a_hard_link_does_not_hand_its_attributes_on() -> Outcom
             &|scratch| {
                 let moved = scratch.at("moved");
                 swap(&scratch.at(name), &moved, |path| {
-                    // The link count of the victim is no change that matters here.
+                    // A change of the victim's link count does not matter here.
                     Ok(fs::hard_link(scratch.at("outside/victim"), path)?)
                 })
             },
@@ -312,7 +312,7 @@ fn a_target_directory_that_becomes_a_link_is_not_entered() -> Outcome {
     Ok(())
 }
 
-/// Without descriptors to spare, directories are opened again on the way up.
+/// With few descriptors, directories are reopened on the way up.
 #[test]
 fn a_directory_that_is_moved_away_is_not_left_by_its_new_parent() -> Outcome {
     if !super::support::has("prlimit")? {
@@ -350,7 +350,7 @@ fn a_source_that_vanishes_is_told() -> Outcome {
             Ok(true)
         },
         &|scratch, done, point, _| {
-            // Whoever came too late never heard of it.
+            // If the change came too late, there is no message.
             let complete = fs::read(scratch.at("t/sub/inner")).is_ok_and(|bytes| bytes == b"inner");
             let unheard = scratch.at("t/sub").symlink_metadata().is_err();
             let told = done.code() == Some(1) && done.errors().contains("s/sub");
@@ -361,8 +361,8 @@ fn a_source_that_vanishes_is_told() -> Outcome {
     Ok(())
 }
 
-/// With POSIXLY_CORRECT a file is made where a dangling link leads to; what somebody makes there
-/// meanwhile is not written over unseen.
+/// With POSIXLY_CORRECT the file that a dangling link refers to is created; a file that another process
+/// creates there in the meantime is not overwritten.
 #[test]
 fn what_appears_behind_a_dangling_link_is_the_source_or_whole() -> Outcome {
     if !is_usable()? {

@@ -1,4 +1,5 @@
-//! `--dry-run` says what a copy would do and does nothing; `--preflight` refuses what cannot be done.
+//! `--dry-run` prints what a copy would do and changes nothing; `--preflight` refuses a copy that cannot
+//! succeed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +36,7 @@ fn a_rehearsal_names_what_the_copy_makes_and_writes_nothing() -> Outcome {
         let scratch = Scratch::new()?;
         create_tree(&scratch.at("s"), random_tree(seed, &Limits::default()))
             .map_err(|failure| failure.to_string())?;
-        // The second round meets what the first has made.
+        // The second round finds the files of the first.
         for round in 0..2 {
             let words = ["-a", "--json", "-T", "s", "t"];
             let before = (snapshot(&scratch.at("s")), snapshot(scratch.path()));
@@ -48,7 +49,7 @@ fn a_rehearsal_names_what_the_copy_makes_and_writes_nothing() -> Outcome {
             let told = targets(&done.text(), "would");
             let done = cp(words).in_dir(scratch.path()).succeed()?;
             let made: BTreeSet<String> = targets(&done.text(), "entry").into_iter().collect();
-            // A merged directory is named by the rehearsal alone.
+            // Only the rehearsal names a merged directory.
             let missing: Vec<_> = made.difference(&told).collect();
             assert!(missing.is_empty(), "seed {seed}, round {round}: not foreseen {missing:?}");
             if round == 0 {
@@ -125,7 +126,7 @@ fn preflight_refuses_what_does_not_fit_before_the_first_byte() -> Outcome {
     }
     fs::File::create(scratch.at("sparse"))?.set_len(1 << 30)?;
     fs::create_dir(scratch.at("small"))?;
-    // A mount of its own, seen by nobody else and gone with the command.
+    // A private mount, which ends with the command.
     let in_small = |options: &str, words: &str| {
         let script = format!(
             "mount -t tmpfs -o {options} none small && {{ \"$0\" cp {words}; code=$?; ls small; \
@@ -204,7 +205,7 @@ fn what_cannot_be_made_is_foreseen() -> Outcome {
     foreseen(&["s", "locked"], "cannot create regular file 'locked/s': Permission denied")?;
     foreseen(&["s", "locked/old"], "cannot create regular file 'locked/old': Permission denied")?;
     foreseen(&["-r", "d", "locked"], "cannot create directory 'locked/d': Permission denied")?;
-    // A mount of its own, seen by nobody else and gone with the command.
+    // A private mount, which ends with the command.
     let read_only = |mode: &str| {
         let script = format!(
             "mount -t tmpfs -o ro none mount && \"$0\" cp {mode} s mount; code=$?; exit $code"
@@ -221,7 +222,7 @@ fn what_cannot_be_made_is_foreseen() -> Outcome {
     Ok(())
 }
 
-/// Options of which each changes what becomes of some entries.
+/// Options, each of which changes the result for some entries.
 const OPTIONS: [&[&str]; 12] = [
     &["-r"],
     &["-a"],
@@ -237,13 +238,13 @@ const OPTIONS: [&[&str]; 12] = [
     &["-a", "--attributes-only"],
 ];
 
-/// Returns what was announced or done: kind and target of each entry, and what failed.
+/// Returns what was announced or done: kind and target of each entry, and the failures.
 fn events(text: &str, event: &str) -> Outcome<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let values: Result<Vec<serde_json::Value>, _> =
         text.lines().map(serde_json::from_str).collect();
     let values = values?;
-    // As GNU's -v does, a copy tells of an entry before the call that may fail.
+    // As GNU's -v, a copy reports an entry before the call that may fail.
     let failed: BTreeSet<String> = values
         .iter()
         .filter(|value| value["event"] == "failure")
@@ -255,9 +256,9 @@ fn events(text: &str, event: &str) -> Outcome<BTreeSet<String>> {
         }
         let is_skipped = value["action"].as_str().is_some_and(|action| action.starts_with("skip"))
             || value["outcome"] == "skipped"
-            // What makes way is a part of what takes its place.
+            // The removal of the old entry is a part of its replacement.
             || value["outcome"] == "removed";
-        // A directory that is merged is announced, and nothing is done about it.
+        // A merged directory is announced, and nothing is done to it.
         let is_merged = value["action"] == "merge";
         if value["event"] == event && !is_skipped && !is_merged {
             found.insert(format!("{} {}", value["kind"], value["target"]));
@@ -271,11 +272,11 @@ fn what_is_announced_is_what_is_done() -> Outcome {
     for (number, options) in OPTIONS.iter().enumerate() {
         for seed in [20, 21] {
             let scratch = Scratch::new()?;
-            // Which name of a file comes first depends on the order of the walk, and where the first
-            // is left alone, so does which names are told to be linked.
+            // The first name of a file depends on the order of the walk, and if the first is skipped, so
+            // do the names that are reported as linked.
             let keeps =
                 options.iter().any(|option| option.contains("-u") || option.contains("-attr"));
-            // Nor is a backup's name foreseen that is too long for a further name of a file.
+            // The rehearsal also does not detect a backup name that is too long for a further name of a file.
             let backs_up = options.iter().any(|option| option.contains("backup"));
             let without = match (keeps, backs_up) {
                 (true, _) => vec![Feature::HardLink],

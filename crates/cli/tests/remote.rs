@@ -1,6 +1,6 @@
-//! Storage that is far away: requests are counted, and how many were on their way at once.
+//! Remote storage: the tests count requests, and how many were in flight at once.
 //!
-//! No clock is read here. What a pool that grows is for, time, is for the benchmark.
+//! They read no clock: the time that a growing pool saves is measured by the benchmark.
 
 use std::fs;
 use std::io::Write as _;
@@ -15,18 +15,18 @@ use super::support::{Outcome, ignored};
 
 const MIB: usize = 1 << 20;
 
-/// Far longer than anything that a processor does for a request, also on a busy machine.
+/// A delay far longer than the processor time of a request, even on a busy machine.
 const TRIP: Duration = Duration::from_millis(20);
 
-/// A directory that is shown at another place.
+/// A directory that faultfs shows at another place.
 struct Far {
-    /// Goes first, for what is below it is removed with the folder.
+    /// Dropped first, because the folder below it is removed with the scratch folder.
     mounted: Mounted,
     scratch: Scratch,
 }
 
 impl Far {
-    /// Makes one with a source in it; `None`, and says so, where nothing can be mounted.
+    /// Mounts one with a source in it; `None`, and the test ignored, if that is not possible.
     fn new(config: &Config, make: impl Fn(&Path) -> Outcome) -> Outcome<Option<Far>> {
         if !rustix::process::geteuid().is_root() || !PathBuf::from("/dev/fuse").exists() {
             ignored("root and /dev/fuse")?;
@@ -70,13 +70,13 @@ fn direct() -> Config {
 }
 
 #[test]
-fn a_large_file_has_many_requests_on_their_way() -> Outcome {
+fn a_large_file_has_many_requests_in_flight() -> Outcome {
     let Some(far) = Far::new(&direct(), large(64 * MIB + 1001))? else { return Ok(()) };
     far.copy(&[])?;
     let (read, written) = (far.mounted.seen(Operation::Read), far.mounted.seen(Operation::Write));
     assert!(far.in_flight(Operation::Write) >= 8, "{written:?}");
     assert_eq!((read.largest, written.largest), (MIB as u64, MIB as u64));
-    // Three requests may be the kernel's, to see whether the server copies by itself.
+    // The kernel may use three requests to find out whether the server copies by itself.
     assert!(written.requests <= 64 + 3 * 20, "{written:?}");
     let at = |name| far.scratch.at("below").join(name);
     assert!(fs::read(at("s"))? == fs::read(at("t"))?);
@@ -84,7 +84,7 @@ fn a_large_file_has_many_requests_on_their_way() -> Outcome {
 }
 
 #[test]
-fn whoever_says_how_many_gets_no_more() -> Outcome {
+fn an_explicit_number_of_workers_is_not_exceeded() -> Outcome {
     let Some(far) = Far::new(&direct(), large(16 * MIB))? else { return Ok(()) };
     far.copy(&["--jobs=2", "--reflink=never"])?;
     assert_eq!(far.in_flight(Operation::Write), 2);
@@ -93,14 +93,14 @@ fn whoever_says_how_many_gets_no_more() -> Outcome {
 }
 
 #[test]
-fn a_tree_of_small_files_has_many_requests_on_their_way() -> Outcome {
+fn a_tree_of_small_files_has_many_requests_in_flight() -> Outcome {
     let config = Config { metadata_delay: TRIP, ..Config::default() };
     let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
     far.copy(&["-r"])?;
     let most = [Operation::Lookup, Operation::Open, Operation::Create, Operation::Flush]
         .map(|operation| far.in_flight(operation));
     assert!(most.iter().sum::<u64>() >= 12, "{most:?}");
-    // Names are made in one directory one after another, and in several at once.
+    // Names are made one after another in one directory, and concurrently in several.
     assert!((2..=8).contains(&most[2]), "{most:?}");
     super::support::judge::demand_equal(
         &far.scratch.at("below").join("s"),
@@ -111,12 +111,12 @@ fn a_tree_of_small_files_has_many_requests_on_their_way() -> Outcome {
     Ok(())
 }
 
-/// How often a pool may fail to grow before it is said that it does not.
+/// Number of attempts after which a pool that has not grown is a failure.
 const TRIES: u32 = 6;
 
-/// Demands that this many removals are on their way at once: one for each of eight directories. A pool
-/// grows where its workers wait for the storage and not for processors, so on a machine that is busy with
-/// other things it may not; it never does where growing is broken.
+/// Asserts that this many removals are in flight at once: one for each of eight directories. A pool
+/// grows if its workers wait for the storage and not for processors, so on a busy machine it may not; it
+/// never does if growing is broken.
 fn removes_by_many(once: impl Fn() -> Outcome<Option<u64>>) -> Outcome {
     let mut seen = Vec::new();
     for _ in 0..TRIES {
@@ -142,7 +142,7 @@ fn a_tree_of_small_files_is_removed_by_many_at_once() -> Outcome {
 }
 
 #[test]
-fn whoever_says_how_many_removers_gets_no_more() -> Outcome {
+fn an_explicit_number_of_removing_workers_is_not_exceeded() -> Outcome {
     let config = Config { metadata_delay: TRIP, ..Config::default() };
     let Some(far) = Far::new(&config, tree)? else { return Ok(()) };
     let rm = Call::of(haul()).words(["rm", "-r", "--jobs=2", "s"]);
@@ -165,7 +165,7 @@ fn a_tree_is_moved_there_and_back_by_many_at_once() -> Outcome {
         let contents = haul_manifest::Aspects::contents_only();
         let came = far.scratch.at("below/came");
         super::support::judge::demand_equal(&far.scratch.at("back"), &came, contents, "two moves");
-        // The way there has to have had as many as a copy, too.
+        // The copy to the server must have had as many in flight.
         let there = most.iter().sum::<u64>() >= 8;
         Ok(Some(if there { far.in_flight(Operation::Unlink) } else { 0 }))
     })
@@ -176,7 +176,7 @@ fn a_server_that_copies_by_itself_is_let_to() -> Outcome {
     let config = Config { offload: Offload::Yes, ..direct() };
     let Some(far) = Far::new(&config, large(96 * MIB))? else { return Ok(()) };
     far.copy(&[])?;
-    // While one finds out that it does, each of the others may move a range.
+    // While one worker finds out that it does, each of the others may move a range.
     let written = far.mounted.seen(Operation::Write).requests;
     assert!(written <= 32, "{written} writes");
     assert!(far.mounted.seen(Operation::CopyRange).requests > 0);
@@ -198,7 +198,7 @@ fn a_full_server_leaves_no_file_that_looks_complete() -> Outcome {
     Ok(())
 }
 
-/// Several workers are behind the byte that cannot be written, and what they wrote there goes again.
+/// Several workers write beyond the byte that cannot be written, and their bytes are removed again.
 #[test]
 fn a_target_that_was_there_is_left_with_a_beginning_of_its_source() -> Outcome {
     let rules = vec!["write:t@offset=5M=EIO".parse()?];
@@ -216,9 +216,9 @@ fn a_target_that_was_there_is_left_with_a_beginning_of_its_source() -> Outcome {
     Ok(())
 }
 
-/// No request is answered in full, not even to a whole sector: what is left is asked for again. FUSE
-/// itself takes a short read for the end of the file, and then it may be told that bytes are
-/// missing; but nobody may be left with less of the file and hear of success.
+/// No request is answered in full, not even up to a whole sector: the rest is requested again. FUSE
+/// itself takes a short read for the end of the file, and then an error about missing bytes is allowed;
+/// success with an incomplete copy is not.
 #[test]
 fn short_transfers_are_gone_on_from_or_told_by_every_method() -> Outcome {
     for (operation, bytes) in [("read:s", 4095), ("read:s", 100_001), ("write:t", 4095)] {
@@ -247,7 +247,7 @@ fn short_transfers_are_gone_on_from_or_told_by_every_method() -> Outcome {
 }
 
 #[test]
-fn both_ends_of_a_pipe_have_many_requests_on_their_way() -> Outcome {
+fn both_ends_of_a_pipe_have_many_requests_in_flight() -> Outcome {
     for size in ["", "--size=67109865"] {
         let Some(far) = Far::new(&direct(), large(64 * MIB + 1001))? else { return Ok(()) };
         let line = format!("set -o pipefail; \"$0\" read s | \"$0\" write {size} t");
@@ -275,9 +275,9 @@ fn an_input_that_is_a_file_is_read_by_many_requests_too() -> Outcome {
     Ok(())
 }
 
-/// A layer above it looks like a file system of this machine, and hands odd answers on.
+/// A layer above it looks like a local file system, and passes short answers on.
 #[test]
-fn odd_answers_below_a_layer_stop_nobody() -> Outcome {
+fn short_answers_below_a_layer_cause_no_failure() -> Outcome {
     for bytes in [131_584, 4097, 1 << 19] {
         let rules = vec![format!("read@60+=short:{bytes}").parse()?];
         let config = Config { rules, mode: Mode::Direct, ..Config::default() };

@@ -1,5 +1,5 @@
-//! `--resume`: the same command goes on where it ended, does again only what it must, and believes
-//! nothing that it cannot prove.
+//! `--resume`: the same command continues where it ended, repeats only what is necessary, and trusts only
+//! what it has verified.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -18,7 +18,7 @@ use super::support::{Outcome, has, hidden, is_root};
 
 const MIB: usize = 1 << 20;
 
-/// What is beside the target while a run is not complete.
+/// Lists the hidden files beside the target of an incomplete run.
 const COPY: [&str; 5] = ["-a", "--resume", "-T", "s", "t"];
 
 fn furnish(scratch: &Scratch) -> Outcome {
@@ -31,8 +31,8 @@ fn furnish(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
-/// Waits until files that were just made are older than a run that begins now: what was changed within
-/// one tick of the kernel's clock is not believed in.
+/// Waits until files that were just made are older than a run that begins now: a run does not trust a
+/// state that is younger than one tick of the kernel's clock.
 fn become_old() {
     let made = clock_gettime(ClockId::Realtime);
     while clock_gettime(ClockId::RealtimeCoarse) <= made {
@@ -40,7 +40,7 @@ fn become_old() {
     }
 }
 
-/// Runs a command that is killed at the n-th call of this name.
+/// Runs a command and kills it at the n-th call of this name.
 fn kill(scratch: &Scratch, call: Call, name: &str, occurrence: usize) -> Outcome {
     let what = format!("{name}:signal=KILL:when={occurrence}");
     let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
@@ -60,7 +60,7 @@ fn here(scratch: &Scratch, words: &[&str]) -> Call {
     cp(words).in_dir(scratch.path())
 }
 
-/// A scene in which everything was copied, and the run was killed when it took its journal away.
+/// Makes a scene in which everything was copied, and the run was killed when it removed its journal.
 fn all_but_over() -> Outcome<Option<Scratch>> {
     if !is_usable()? {
         return Ok(None);
@@ -72,7 +72,7 @@ fn all_but_over() -> Outcome<Option<Scratch>> {
     Ok(Some(scratch))
 }
 
-/// Runs again, and returns what was called.
+/// Runs again, and returns the calls.
 fn again(scratch: &Scratch, words: &[&str]) -> Outcome<(Done, Vec<Line>)> {
     let strace = Strace::new(scratch.at("log")).showing_paths();
     let done = strace.wrap(here(scratch, words)).run()?;
@@ -81,7 +81,7 @@ fn again(scratch: &Scratch, words: &[&str]) -> Outcome<(Done, Vec<Line>)> {
     Ok((done, strace.lines()?))
 }
 
-/// The files of the source from which bytes were read.
+/// Returns the files of the source from which bytes were read.
 fn read_sources(lines: &[Line]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for line in lines {
@@ -128,7 +128,7 @@ fn what_changed_on_either_side_is_copied_again() -> Outcome {
         Call::of("sh").words(["-c", change]).in_dir(scratch.path()).succeed()?;
         let (_, lines) = again(&scratch, &COPY)?;
         let read = read_sources(&lines);
-        // Either name of a file with two may be met first.
+        // Either name of a file with two may be found first.
         let is_right = read == [expected] || (expected == "b" && read == ["d/twin"]);
         assert!(is_right, "{change}: {read:?}");
         demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), change);
@@ -185,7 +185,7 @@ fn journals_of_others_and_of_other_runs_are_refused() -> Outcome {
         assert_eq!(done.code(), Some(1), "{done:?}");
         assert!(done.errors().contains("with other op"), "{done:?}");
     }
-    // How fast or how loud makes no other run of it.
+    // Options of speed and output do not make it another run.
     if has("flock")? {
         let script = format!("exec 9<{}; flock -n 9; exec \"$0\" cp \"$@\"", path.display());
         let call = Call::of("bash").words(["-c", &script]).word(haul()).words(COPY);
@@ -255,7 +255,7 @@ fn the_target_means_what_it_meant_when_the_run_began() -> Outcome {
     kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
     again(&scratch, &words)?;
     demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "as a name");
-    // Where it is one from the start, the journal is in it.
+    // If it is one from the start, the journal is in it.
     kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
     assert_eq!(hidden(&scratch.at("t"))?.len(), 1);
     again(&scratch, &words)?;
@@ -282,7 +282,7 @@ fn questions_modes_and_digests_are_those_of_one_run() -> Outcome {
             scratch.clear("t")?;
             kill(&scratch, here(&scratch, &words), "unlinkat", 1)?;
             let (done, lines) = again(&scratch, &words)?;
-            // Nobody is asked, for nobody else has put anything there.
+            // There is no question, because only the first run has created files there.
             assert!(!done.errors().contains("overwrite"), "{done:?}");
             assert_eq!(read_sources(&lines), Vec::<String>::new(), "{words:?}");
             let made = fs::metadata(scratch.at("t/d"))?.permissions().mode() & 0o7777;
@@ -332,7 +332,7 @@ fn another_option_is_all_right_once_the_journal_is_gone() -> Outcome {
     let other = ["-a", "--resume", "--sparse=always", "-T", "s", "t"];
     fs::remove_file(journal(&scratch)?)?;
     here(&scratch, &other).succeed()?;
-    // Where the journal is named, the same is said of it.
+    // With an explicit journal the message is the same.
     let named = ["-a", "--journal=J", "-T", "s", "u"];
     kill(&scratch, here(&scratch, &named), "unlinkat", 1)?;
     let done = here(&scratch, &["-a", "-x", "--journal=J", "-T", "s", "u"]).run()?;
@@ -345,7 +345,7 @@ fn another_option_is_all_right_once_the_journal_is_gone() -> Outcome {
 }
 
 #[test]
-fn journals_of_other_copies_are_nobodys_business() -> Outcome {
+fn journals_of_other_copies_are_ignored() -> Outcome {
     if !is_usable()? {
         return Ok(());
     }
@@ -355,7 +355,7 @@ fn journals_of_other_copies_are_nobodys_business() -> Outcome {
     scratch.write("other", "bytes")?;
     kill(&scratch, here(&scratch, &["-a", "--resume", "s", "into"]), "unlinkat", 1)?;
     assert_eq!(hidden(&scratch.at("into"))?.len(), 1);
-    // What looks like a journal, or is unreadable, does not matter either.
+    // Files that look like a journal, or are unreadable, do not matter either.
     scratch.write("into/.haul-0123456789ab", "haulJRNL, but not quite")?;
     here(&scratch, &["-r", "--resume", "other", "into"]).succeed()?;
     assert_eq!(fs::read(scratch.at("into/other"))?, b"bytes");
@@ -377,7 +377,7 @@ fn what_contradicts_going_on_is_a_usage_error() -> Outcome {
     Ok(())
 }
 
-/// A large file of which a run that was killed has recorded two parts of 64 MiB.
+/// Makes a large file of which a killed run has recorded two parts of 64 MiB.
 fn large(options: &[&str]) -> Outcome<Option<(Scratch, Vec<u8>)>> {
     if !is_usable()? {
         return Ok(None);
@@ -385,14 +385,14 @@ fn large(options: &[&str]) -> Outcome<Option<(Scratch, Vec<u8>)>> {
     let scratch = Scratch::new()?;
     let bytes = noise(200 * MIB + 4321);
     scratch.write("s", &bytes)?;
-    // The journal's header, then each part and what is recorded of it.
+    // The journal's header, then each part and its record.
     kill(&scratch, here(&scratch, options), "fdatasync", 6)?;
     assert_eq!(hidden(scratch.path())?.len(), 2);
     assert!(!scratch.at("t").exists());
     Ok(Some((scratch, bytes)))
 }
 
-/// How many bytes of the large source were read.
+/// Returns how many bytes of the large source were read.
 fn bytes_read(lines: &[Line]) -> usize {
     let reads = lines.iter().filter(|line| {
         matches!(line.name.as_str(), "read" | "pread64" | "sendfile" | "splice")

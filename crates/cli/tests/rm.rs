@@ -1,4 +1,4 @@
-//! `haul rm`: what goes, what stays, what is said, and what it costs.
+//! `haul rm`: results, messages, and numbers of calls.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use super::support::strace::{Line, Strace, is_usable};
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, has, ignored, is_root};
 
-/// What every run may have resident, however large the tree is.
+/// The limit of resident memory for every run, independent of the size of the tree.
 const MEMORY_BYTES: u64 = 64 << 20;
 
 /// Starts the command line of `haul rm`.
@@ -64,7 +64,7 @@ fn dots_and_the_root_are_refused_by_whatever_name() -> Outcome {
     if !is_root()? || !has("unshare")? {
         return Ok(());
     }
-    // Nothing of the machine can be reached: an unprivileged user, namespaces of its own, and a
+    // Nothing of the machine can be reached: an unprivileged user, private namespaces, and a
     // root directory on a tmpfs that holds the program and a few files.
     let script = r#"
         set -e
@@ -180,7 +180,7 @@ fn wide_directories_at_every_level_need_few_descriptors() -> Outcome {
         return Ok(());
     }
     let scratch = Scratch::new()?;
-    // Each level has more entries than one turn reads, so directories wait half read.
+    // Each level has more entries than one turn reads, so partly read directories wait.
     let mut path = scratch.at("t");
     for _ in 0..12 {
         fs::create_dir(&path)?;
@@ -210,7 +210,7 @@ fn a_dry_run_changes_nothing_and_tells_everything() -> Outcome {
 }
 
 #[test]
-fn gently_and_slowly_is_still_wholly() -> Outcome {
+fn a_gentle_and_slow_removal_is_complete() -> Outcome {
     let scratch = Scratch::new()?;
     generate(&scratch.at("t"), "nested:files=100,dirs=4,size=10")?;
     let large = fs::File::create(scratch.at("t/large"))?;
@@ -222,12 +222,12 @@ fn gently_and_slowly_is_still_wholly() -> Outcome {
     rm(["-r", "--gentle", "--rate=200", "t"]).in_dir(scratch.path()).succeed()?;
     assert!(begun.elapsed().as_millis() > 300, "a hundred entries at 200 a second");
     assert!(!scratch.at("t").exists());
-    // Who has it open keeps what is in it.
+    // A process that has the directory open keeps its contents.
     assert_eq!(large.metadata()?.len(), 80 << 20);
     Ok(())
 }
 
-/// Counts the calls of removing a tree, from the moment when the root directory is looked at.
+/// Counts the calls of removing a tree, from the description of the root directory on.
 fn count(recipe: &str) -> Outcome<BTreeMap<String, usize>> {
     let scratch = Scratch::new()?;
     generate(&scratch.at("t"), recipe)?;
@@ -253,9 +253,9 @@ fn a_file_costs_one_call_and_a_directory_six() -> Outcome {
     assert_eq!(of("unlinkat"), 1000 + 11, "{counts:?}");
     // At its end the command closes duplicates of standard output and standard error.
     assert_eq!((of("openat"), of("close"), of("getdents64")), (11, 11 + 2, 22), "{counts:?}");
-    // Each directory is described once, the operand and the root directory once more.
+    // Each directory is described once, the operand and the root directory twice.
     assert_eq!(of("fstat") + of("newfstatat") + of("statx"), 11 + 2, "{counts:?}");
-    // For a few files nobody else is called.
+    // For a few files no other worker starts.
     assert_eq!(of("clone3") + of("clone"), 0, "{counts:?}");
     Ok(())
 }

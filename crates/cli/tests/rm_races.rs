@@ -1,7 +1,7 @@
-//! Somebody changes the tree while it is removed: nothing outside it may go.
+//! Another process changes the tree while it is removed: nothing outside it may be removed.
 //!
-//! As with the copy, the run is stopped after each of its calls in turn, so that every window is
-//! met without knowing where it is.
+//! As in `races`, the run is stopped after each of its calls in turn, so that the test finds every race
+//! window without knowing where it is.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use super::support::run::Done;
 use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
 
-/// A tree with a branch, and what lies outside and must stay.
+/// Makes a tree with a subdirectory, and entries outside that must stay.
 fn furnish(scratch: &Scratch) -> Outcome {
     for name in ["t", "outside"] {
         scratch.clear(name)?;
@@ -27,7 +27,7 @@ fn furnish(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
-/// Runs once for each call on the tree, with a change after it. Returns how often it was made.
+/// Runs once for each call on the tree, with a change after it. Returns the number of changes.
 fn sweep(
     options: &[&str],
     change: &dyn Fn(&Scratch) -> Outcome<bool>,
@@ -87,7 +87,7 @@ fn a_directory_that_becomes_a_link_leads_nowhere() -> Outcome {
             &|scratch, done, point| {
                 outside_is_whole(scratch, point);
                 assert!(matches!(done.code(), Some(0 | 1)), "{done:?} at {point:?}");
-                // What could not go was told.
+                // What could not be removed was reported.
                 let left = scratch.at("t").symlink_metadata().is_ok();
                 assert_eq!(left, done.code() == Some(1) && left, "{done:?} at {point:?}");
                 assert!(!left || !done.errors().is_empty(), "{point:?}");
@@ -100,7 +100,7 @@ fn a_directory_that_becomes_a_link_leads_nowhere() -> Outcome {
 }
 
 #[test]
-fn a_directory_that_is_moved_away_takes_nobody_along() -> Outcome {
+fn a_directory_that_is_moved_away_is_not_followed() -> Outcome {
     for (from, to) in [("t/a/b", "outside/b/moved"), ("t/a", "outside/moved")] {
         let made = sweep(
             &["-rf"],
@@ -135,7 +135,7 @@ fn a_directory_that_is_swapped_for_another_does_not_fool_the_way_back() -> Outco
 }
 
 #[test]
-fn two_removers_share_a_tree_without_a_word() -> Outcome {
+fn two_removals_of_one_tree_print_nothing() -> Outcome {
     for _ in 0..5 {
         let scratch = Scratch::new()?;
         haul_manifest::parse_recipe("nested:files=5000,dirs=100,size=0")?
@@ -165,7 +165,7 @@ fn writers_that_never_rest_do_not_keep_it_for_ever() -> Outcome {
                 let mut number = 0_u64;
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                     number += 1;
-                    // It may be gone already; then there is nothing to write to.
+                    // It may be removed already; then there is nothing to write to.
                     let _gone = fs::write(directory.join(format!("{writer}-{number}")), "");
                 }
             });

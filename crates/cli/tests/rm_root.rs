@@ -1,5 +1,5 @@
-//! `haul rm` of the root directory itself, tried where it can do no harm: by a user without privileges,
-//! in namespaces of its own, with a file system in memory for a root. Its other names are in `rm`.
+//! `haul rm` of the root directory itself, where it can do no harm: by a user without privileges,
+//! in private namespaces, with a file system in memory as root. Tests of its other names are in `rm`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, has, ignored, is_root};
 
-/// Makes the small world in `m` that the program then takes for everything there is.
+/// Makes the root file system in `m` that the program will see.
 const WORLD: &str = "set -e; cd \"$1\"; shift; umask 022; mkdir -p m; mount -t tmpfs tmpfs m; \
     cp -R tools/. m/; mkdir -p m/home/d m/empty; echo precious > m/home/d/file; echo top > m/file; \
     (cd m && find . | sort) > before";
 
-/// Tells what is left of it.
+/// Prints what is left of it.
 const AFTER: &str = "(cd m && find . | sort) > after; diff before after >&2 && echo whole";
 
-/// Copies the program and what its loader looks for.
+/// Copies the program and the files that its loader needs.
 fn tools(scratch: &Scratch) -> Outcome {
     let program = haul();
     fs::create_dir(scratch.at("tools"))?;
@@ -31,7 +31,7 @@ fn tools(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
-/// A script inside the small world; `None`, and the test ignored, where there can be none.
+/// Runs a script inside it; `None`, and the test ignored, if that is not possible.
 fn in_world(scratch: &Scratch, script: &str) -> Outcome<Done> {
     let script = format!("{WORLD}; set +e; {script}");
     let call = Call::of("unshare").words(["-Urm", "--", "bash", "-c", &script, "bash"]);
@@ -48,7 +48,7 @@ fn world() -> Outcome<Option<Scratch>> {
     tools(&scratch)?;
     let tried = in_world(&scratch, "chroot m /haul rm --version > /dev/null && echo ready")?;
     if tried.text() != "ready\n" {
-        ignored("namespaces for everybody")?;
+        ignored("namespaces for unprivileged users")?;
         return Ok(None);
     }
     Ok(Some(scratch))
@@ -87,11 +87,11 @@ fn other_operands_go_all_the_same() -> Outcome {
 }
 
 #[test]
-fn whoever_insists_gets_it() -> Outcome {
+fn no_preserve_root_removes_the_root() -> Outcome {
     let Some(scratch) = world()? else { return Ok(()) };
     let script = "chroot m /haul rm -rf --no-preserve-root /; echo $?; find m | wc -l";
     let done = in_world(&scratch, script)?;
-    // What is mounted there cannot go itself, and that is told.
+    // A mount point there cannot be removed, and that is reported.
     assert_eq!(done.text(), "1\n1\n", "{done:?}");
     assert!(done.errors().contains("cannot remove '/'"), "{done:?}");
     let abbreviated = in_world(&scratch, &format!("chroot m /haul rm -rf --no-pres /; {AFTER}"))?;

@@ -1,5 +1,5 @@
-//! A file that becomes shorter while it is read: the bytes that there are come out, no others, and
-//! the command says what happened.
+//! A file that becomes shorter while it is read: the command outputs the bytes that exist, no others, and
+//! reports the change.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -12,7 +12,7 @@ use super::support::strace::{Point, Strace, is_usable, stopped_at};
 
 const MIB: usize = 1 << 20;
 
-/// Returns the point behind the `nth` of these calls that follow the opening of the file `a`.
+/// Returns the point after the `nth` of these calls that follow the opening of the file `a`.
 fn nth_call(call: &Call, scratch: &Scratch, name: &str, nth: usize) -> Outcome<Point> {
     let strace = Strace::new(scratch.at("log")).trace(&format!("openat,{name}"));
     strace.wrap(call.clone()).run()?;

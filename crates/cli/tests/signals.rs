@@ -1,7 +1,7 @@
-//! A run that is ended: by its user, by a reader that went away, by the kernel's axe.
+//! A run that is ended: by its user, by a reader that closes the pipe, by SIGKILL.
 //!
-//! strace sends the signal at a given call, so that every moment of a run is tried and none is
-//! left to chance.
+//! strace sends the signal at a given call, so that the tests cover every moment of a run
+//! deterministically.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use super::support::{Outcome, entries, has};
 
 const MIB: usize = 1 << 20;
 
-/// Makes files of every manner in which bytes are moved: small, large and shared by workers, with
+/// Makes files for every way of moving bytes: small, large and shared by workers, with
 /// holes, with a hole at the end.
 fn furnish(dir: &Path) -> Outcome {
     fs::create_dir_all(dir.join("d"))?;
@@ -38,16 +38,16 @@ fn furnish(dir: &Path) -> Outcome {
     Ok(())
 }
 
-/// What the files of a target have to be.
+/// The condition on the files of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Are {
-    /// The source's.
+    /// Equal to the source's.
     Whole,
-    /// If they are as long as the source's, then the same.
+    /// Equal to the source's if they have the same length.
     NotFalse,
 }
 
-/// Demands that of every file of the target.
+/// Asserts the condition for every file of the target.
 fn demand_files(source: &Path, target: &Path, are: Are, context: &str) -> Outcome {
     for entry in entries(target)? {
         let twin = source.join(entry.file_name());
@@ -72,7 +72,7 @@ fn signalled(
 ) -> Outcome<Option<Done>> {
     scratch.clear("t")?;
     let what = format!("{name}:signal={signal}:when={when}");
-    // Signals are part of the log, so that it says whether one was sent.
+    // The log includes signals, so that it shows whether one was sent.
     let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
     let done = strace.wrap(call.clone()).run()?;
     let was_sent = strace.text()?.contains("--- SIG") || done.signal().is_some();
@@ -115,14 +115,14 @@ fn an_interrupted_run_leaves_whole_files_and_dies_by_the_signal() -> Outcome {
                 let Some(done) = signalled(&scratch, &call, name, when, signal)? else { continue };
                 let context = format!("{jobs} SIG{signal} at {point:?}: {done:?}");
                 heard += 1;
-                // A signal that arrives with the last call finds nothing left to end.
+                // A signal that arrives with the last call finds the run complete.
                 if done.code() == Some(0) {
                     demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, &context)?;
                     continue;
                 }
                 assert_eq!(done.signal(), Some(number), "{context}");
                 let is_told = done.errors().contains("cp: interrupted: ");
-                // Each thread gets one; a second signal ends a run without further ado.
+                // Each thread gets one; a second signal ends a run at once.
                 if is_told {
                     demand_files(&scratch.at("s"), &scratch.at("t"), Are::Whole, &context)?;
                 } else {
@@ -162,7 +162,7 @@ fn an_interrupted_tree_has_whole_files_only() -> Outcome {
     Ok(())
 }
 
-/// As `nohup` and a shell's background jobs leave it.
+/// With SIGHUP and SIGINT ignored, as under `nohup` and in a shell's background jobs.
 #[test]
 fn an_ignored_signal_is_ignored() -> Outcome {
     if !is_usable()? {
@@ -180,7 +180,7 @@ fn an_ignored_signal_is_ignored() -> Outcome {
     Ok(())
 }
 
-/// The axe falls after each call in turn; what is left may be short, but never false.
+/// SIGKILL after each call in turn; the remaining files may be short, but never wrong.
 #[test]
 fn a_killed_run_leaves_no_file_that_looks_complete_and_is_not() -> Outcome {
     if !is_usable()? {
@@ -223,7 +223,7 @@ fn a_reader_that_goes_away_ends_the_run_quietly() -> Outcome {
 }
 
 #[test]
-fn a_signal_right_behind_another_is_no_second_wish() -> Outcome {
+fn a_signal_right_after_another_counts_as_one() -> Outcome {
     let scratch = Scratch::new()?;
     let pipe = scratch.at("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
@@ -235,7 +235,7 @@ fn a_signal_right_behind_another_is_no_second_wish() -> Outcome {
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no target");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    // Two that the kernel does not make one, as a service manager sends them.
+    // Two different signals, which the kernel does not merge, as a service manager sends them.
     kill_process(running.pid(), Signal::TERM)?;
     kill_process(running.pid(), Signal::HUP)?;
     let done = running.wait()?;

@@ -1,4 +1,4 @@
-//! Disks that are slower than the page cache takes bytes.
+//! Disks that are slower than the page cache.
 
 use super::support::image::Image;
 use super::support::run::cp;
@@ -8,7 +8,7 @@ use super::support::{Outcome, if_there};
 
 const MIB: u64 = 1 << 20;
 
-/// The cache takes everything at once; a bar of that would stand at its end for three seconds of four.
+/// The cache accepts everything at once; a bar of accepted bytes would be full for three seconds of four.
 #[test]
 fn progress_is_of_what_the_disk_has() -> Outcome {
     let scratch = Scratch::new()?;

@@ -1,4 +1,4 @@
-//! A target without room, and a source that does not stand still.
+//! A target without room, and a source that changes.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,8 +9,8 @@ use super::support::scratch::Scratch;
 use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::{Outcome, has, is_root};
 
-/// Copies `s` into a small file system that lives as long as the run, and tells of each file
-/// there whether it is equal, short or false.
+/// Copies `s` into a small file system that exists during the run, and reports for each file
+/// there whether it is equal, short or wrong.
 fn into_small(scratch: &Scratch, mount: &str, options: &str) -> Outcome<Done> {
     let script = format!(
         "set -e; mkdir -p small; {mount}; set +e
@@ -27,7 +27,7 @@ fn into_small(scratch: &Scratch, mount: &str, options: &str) -> Outcome<Done> {
     call.in_dir(scratch.path()).run()
 }
 
-/// A file system, how it is mounted, and what it says when it takes no more.
+/// A file system, its mount command, and its error message when it is full.
 const SMALL: [(&str, &str, &str); 3] = [
     ("tmpfs", "mount -t tmpfs -o size=12m none small", "No space left on device"),
     (
@@ -43,7 +43,7 @@ const SMALL: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Something that happens to a source while it is copied.
+/// A change of a source while it is copied.
 type Change = dyn Fn(&fs::File) -> Outcome;
 
 #[test]
@@ -69,9 +69,9 @@ fn a_full_target_is_an_error_and_leaves_no_false_file() -> Outcome {
             assert_eq!(done.code(), Some(1), "{context}");
             assert!(done.errors().contains(text), "{context}");
             assert!(!done.text().contains("false"), "{context}");
-            // What this run made and could not complete is removed.
+            // Files that this run created and could not complete are removed.
             assert!(!done.text().contains("short"), "{context}");
-            // Several workers may all meet the moment in which a large file's reservation, which fails
+            // Several workers may all fail at the moment when a large file's reservation, which fails
             // in the end, has taken what there was.
             let is_alone = options.contains("--jobs=1");
             assert!(!is_alone || done.text().contains("equal"), "{context}");
@@ -101,7 +101,7 @@ fn a_target_without_inodes_is_an_error() -> Outcome {
 }
 
 /// Runs a copy of a large file, changes the source after its first bytes were read, and returns
-/// what the copy says.
+/// its messages.
 fn changed_meanwhile(
     scratch: &Scratch,
     options: &[&str],
@@ -112,7 +112,7 @@ fn changed_meanwhile(
     scratch.clear("t")?;
     let call = cp(options).words(["f", "t"]).in_dir(scratch.path());
     let name = if options.contains(&"--jobs=1") { "splice" } else { "pread64" };
-    // The loader reads a few times before.
+    // The loader makes a few reads before.
     let occurrence = if name == "splice" { 1 } else { 5 };
     let point = Point { name: name.to_owned(), occurrence };
     stopped_at(&scratch.at("log"), &call, &point, || {
@@ -158,7 +158,7 @@ fn a_source_that_grows_for_ever_does_not_keep_the_run() -> Outcome {
     scratch.write("f", vec![b'x'; 8 << 20])?;
     let script = "yes >> f & writer=$!; \"$0\" cp f t; code=$?; kill $writer; exit $code";
     let call = Call::of("bash").words(["-c", script]).word(haul()).in_dir(scratch.path());
-    // A hang is what `run` fails at; the disk is not filled in that time.
+    // `run` fails if the command hangs; the disk does not get full in that time.
     let done = call.under(["prlimit", "--fsize=1000000000", "--"]).run()?;
     assert!(matches!(done.code(), Some(0 | 1)), "{done:?}");
     Ok(())

@@ -1,4 +1,4 @@
-//! FIFOs, sockets, devices, files of the kernel's: as operands, in trees, as targets.
+//! FIFOs, sockets, devices, files of `/proc` and `/sys`: as operands, in trees, as targets.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -130,7 +130,7 @@ fn files_that_the_kernel_makes_up_are_read_to_their_end() -> Outcome {
             let call = cp(options).word(path).word("copy").in_dir(scratch.path());
             call.succeed()?;
             let (copied, expected) = (fs::read(scratch.at("copy"))?, fs::read(path)?);
-            // Frequencies of processors change; the number of bytes is nearly the same.
+            // Processor frequencies change; the number of bytes is nearly the same.
             let same = copied == expected || path.ends_with("cpuinfo");
             assert!(same && !copied.is_empty(), "{}", path.display());
             assert!(copied.len() + 200 > expected.len(), "{}", path.display());
@@ -149,7 +149,7 @@ fn trees_of_the_kernel_are_copied() -> Outcome {
     let sources = ["/proc/sys/kernel/random", "/sys/kernel/mm/transparent_hugepage"];
     for source in sources.iter().map(Path::new).filter(|path| path.is_dir()) {
         let target = scratch.at(source.file_name().unwrap_or_default());
-        // Some of these files cannot be read even by root; each of those is told.
+        // Some of these files cannot be read even by root; each of those is reported.
         let done = cp(["-r"]).word(source).word(&target).run()?;
         for entry in fs::read_dir(source)?.flatten() {
             let Ok(bytes) = fs::read(entry.path()) else { continue };
@@ -161,7 +161,7 @@ fn trees_of_the_kernel_are_copied() -> Outcome {
     Ok(())
 }
 
-/// A link among the names of a special file is the special file's, not a second one.
+/// A hard link of a special file refers to the copy of that file, not to a second one.
 #[test]
 fn hard_links_of_special_files_and_links_stay_together() -> Outcome {
     let scratch = Scratch::new()?;
@@ -176,7 +176,7 @@ fn hard_links_of_special_files_and_links_stay_together() -> Outcome {
     Ok(())
 }
 
-/// In a directory that hands its group down, files still get the group of their source.
+/// In a directory with setgid, files still get the group of their source.
 #[test]
 fn the_group_is_kept_in_a_directory_that_hands_its_own_down() -> Outcome {
     if !is_root()? {
@@ -201,7 +201,7 @@ fn the_group_is_kept_in_a_directory_that_hands_its_own_down() -> Outcome {
     Ok(())
 }
 
-/// The rights of the group and of others are those of a list; none may be lost or won.
+/// The permissions of the group and of others come from a list; none may be lost or added.
 #[test]
 fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
     if !has("setfacl")? {
@@ -209,7 +209,7 @@ fn a_default_list_of_the_target_does_not_get_into_an_archive_copy() -> Outcome {
     }
     let scratch = Scratch::new()?;
     scratch.write("s/d/f", "text")?;
-    // A FIFO cannot be opened to look at its list, and got the one that was handed down.
+    // A FIFO cannot be opened to read its list, and has the inherited one.
     Call::of("mkfifo").word(scratch.at("s/d/p")).succeed()?;
     Call::of("mkfifo").word(scratch.at("p")).succeed()?;
     fs::create_dir(scratch.at("out"))?;

@@ -1,4 +1,4 @@
-//! `haul split`: the pieces join to the whole, are cut where GNU cuts them, and failures are heard.
+//! `haul split`: the concatenated pieces are the input, the cuts are GNU's, and failures are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +46,7 @@ const WAYS: [&[&str]; 15] = [
     &["-17", "-a", "4"],
 ];
 
-/// The pieces in a folder.
+/// Returns the pieces in a folder.
 fn pieces(scratch: &Scratch, dir: &str) -> Outcome<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(scratch.at(dir))? {
@@ -63,7 +63,7 @@ fn pieces_are_what_gnu_makes_of_files_and_of_pipes() -> Outcome {
         return Ok(());
     }
     let version = Call::of(gnu.clone().unwrap_or_default()).word("--version").succeed()?.text();
-    // Before 9.5 the last chunk had all that does not divide.
+    // Before 9.5 the last chunk had the whole remainder.
     let minor = version.split_whitespace().find_map(|word| word.strip_prefix("9.")?.parse().ok());
     let is_reference = minor.is_some_and(|minor: u32| minor >= 5);
     let scratch = Scratch::new()?;
@@ -169,7 +169,7 @@ fn failures_are_heard() -> Outcome {
 }
 
 #[test]
-fn commands_take_pieces_and_their_ends_are_told() -> Outcome {
+fn commands_get_pieces_and_their_failures_are_reported() -> Outcome {
     let scratch = Scratch::new()?;
     let text = lines(300_000);
     scratch.write("in", &text)?;
@@ -188,7 +188,7 @@ fn commands_take_pieces_and_their_ends_are_told() -> Outcome {
     let done = run("--filter=kill -9 $$")?;
     assert_eq!(done.code(), Some(137));
     assert_eq!(done.errors(), "split: with FILE=xaa, signal KILL from command: kill -9 $$\n");
-    // A command that reads no more is content.
+    // A command that stops reading is no error.
     let done = run("--filter=head -c1 > /dev/null")?;
     assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
     Ok(())
@@ -248,7 +248,7 @@ fn a_pipe_is_kept_where_the_file_system_has_no_files_without_names() -> Outcome 
     fs::create_dir(scratch.at("parts"))?;
     let text = lines(1_000_000);
     let log = scratch.at("log");
-    // The first call that asks for such a file is found in a run without a fault.
+    // A run without a fault shows which call first requests such a file.
     let call = split(["-n", "3", "-", "parts/x"]).input(text.clone());
     let call = call.env("TMPDIR", "kept").in_dir(scratch.path());
     let plain = Strace::new(&log).trace("openat");

@@ -1,4 +1,4 @@
-//! `haul read`, `haul write`, `haul cat`: the same bytes whoever is at the other end of the pipe.
+//! `haul read`, `haul write`, `haul cat`: the same bytes for every kind of pipe end.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -38,7 +38,7 @@ fn every_size_comes_through_read_and_write_on_every_file_system() -> Outcome {
                 }
             }
         }
-        // What was reserved ahead was given back.
+        // The space reserved ahead was released.
         let stat = fs::metadata(scratch.at("b"))?;
         assert!(stat.blocks() * 512 <= stat.len() + (256 << 10), "{}", volume.name);
     }
@@ -150,7 +150,7 @@ fn a_full_disk_is_told_and_leaves_no_file_that_looks_whole() -> Outcome {
     let scratch = Scratch::new()?;
     fs::create_dir(scratch.at("m"))?;
     scratch.write("a", noise(12 << 20))?;
-    // A namespace of its own takes the mount with it.
+    // The mount ends with its private namespace.
     let line = format!(
         "mount -t tmpfs -o size=4m none m; for way in '' --atomic --sparse '--buffer 3M'; do \
          '{0}' read a | '{0}' write $way m/f; echo \"$? $(stat -c %s m/f 2>/dev/null)\"; rm -f m/f; done; \
@@ -244,8 +244,8 @@ fn a_stopped_write_keeps_what_arrived_and_no_more() -> Outcome {
     Ok(())
 }
 
-/// What is left in the pipe when the writer has ended is nobody's to change: a file may be rewritten
-/// as soon as who read it is gone.
+/// The bytes in the pipe after the writer has ended do not change any more: a file may be rewritten as
+/// soon as the command that read it has ended.
 #[test]
 fn pages_of_the_file_are_not_left_in_the_pipe() -> Outcome {
     let scratch = Scratch::new()?;
@@ -261,7 +261,7 @@ fn pages_of_the_file_are_not_left_in_the_pipe() -> Outcome {
         let mut read = vec![0; bytes.len()];
         let mut filled = 0;
         while filled < bytes.len() {
-            // Once it has ended, the file changes under whatever is still in the pipe.
+            // After it has ended, the file changes while bytes are still in the pipe.
             if child.try_wait()?.is_some() {
                 let file = fs::File::options().write(true).open(scratch.at("a"))?;
                 std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xee; bytes.len()], 0)?;
@@ -297,7 +297,7 @@ fn a_source_that_is_cut_while_it_is_read_is_read_to_its_end_and_told() -> Outcom
         child.stderr.take().ok_or("no pipe")?.read_to_string(&mut told)?;
         assert_eq!(child.wait()?.code(), Some(1), "{policy}");
         assert_eq!(told, "haul read: a: the file became shorter while it was read\n");
-        // What was in flight when it was cut may still have come.
+        // Requests that were in flight when it was truncated may still have arrived.
         assert!(read.len() >= 9 << 20 && bytes.starts_with(&read), "{policy}: {}", read.len());
     }
     Ok(())
@@ -337,7 +337,7 @@ fn another_number_of_bytes_than_promised_is_an_error() -> Outcome {
             "{line}: {told}"
         );
         assert!(told.contains("6291456 bytes came, but --size promises"), "{line}: {told}");
-        // What came is there, without the space that was reserved for more.
+        // The bytes that arrived are there, without the space that was reserved for more.
         demand(scratch.path(), "cmp a b; [ $(stat -c %b b) -lt 13000 ]")?;
         let done = shell(scratch.path(), &format!("{line} --atomic b c"))?;
         assert_eq!(done.status.code(), Some(1), "{line}");
@@ -367,7 +367,7 @@ fn digests_name_files_by_their_bytes() -> Outcome {
 fn progress_says_which_side_is_waited_for() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("a", noise(6 << 20))?;
-    // Longer than it takes until the first line is written.
+    // Longer than the time until the first line is written.
     for line in [
         "haul read --progress a 2>log | (sleep 2.5; cat >/dev/null); grep -q 'pipe is full' log",
         "(sleep 2.5; cat a) | haul write --progress b 2>log; grep -q 'pipe is empty' log",
@@ -437,7 +437,7 @@ fn what_a_killed_write_leaves_is_cleaned_and_what_one_at_work_holds_is_not() -> 
     let scratch = Scratch::new()?;
     fs::create_dir(scratch.at("below"))?;
     fs::create_dir(scratch.at("far"))?;
-    // This file system has no files without names, so what is on its way has a hidden one.
+    // This file system has no unnamed files, so an unfinished file has a hidden name.
     let mounted = Mounted::new(&scratch.at("below"), &scratch.at("far"), &Config::default())?;
     let begin = || -> Outcome<std::process::Child> {
         let mut child = Command::new(haul())
@@ -446,7 +446,7 @@ fn what_a_killed_write_leaves_is_cleaned_and_what_one_at_work_holds_is_not() -> 
             .stdin(Stdio::piped())
             .spawn()?;
         let mut stdin = child.stdin.take().ok_or("no pipe")?;
-        // More than a pipe holds: when it is taken the file has been made.
+        // More than a pipe holds: when it has been read, the file exists.
         stdin.write_all(&noise(4 << 20))?;
         child.stdin = Some(stdin);
         Ok(child)

@@ -1,4 +1,4 @@
-//! The sums: known digests, check files that the originals read and write, order, odd inputs.
+//! The sums: known digests, check files that the original programs read and write, order, odd inputs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +17,7 @@ fn said(done: &Done) -> (Option<i32>, String, String) {
     (done.code(), done.text(), done.errors())
 }
 
-/// Names that have to be escaped or look like something else.
+/// Names that must be escaped or can be mistaken for something else.
 const ODD_NAMES: [&str; 6] =
     ["plain", "with space", "back\\slash", "new\nline", "car\rreturn", "*star"];
 
@@ -76,7 +76,7 @@ fn known_bytes_have_known_sums_by_every_name() -> Outcome {
     Ok(())
 }
 
-/// A program, how it is asked to print, and how it is asked to check.
+/// A program, its options to print, and its options to check.
 const ORIGINALS: [(&str, &[&str]); 14] = [
     ("md5sum", &[]),
     ("md5sum", &["--tag"]),
@@ -163,7 +163,7 @@ fn what_came_of_many_files_is_told_in_order() -> Outcome {
     Ok(())
 }
 
-/// Options, the check file, and what comes of it: exit code, output, messages.
+/// Options, the check file, and the result: exit code, output, messages.
 type Case<'c> = (&'c [&'c str], String, (i32, &'c str, String));
 
 #[test]
@@ -335,9 +335,9 @@ fn what_makes_no_sense_is_refused_in_gnus_words() -> Outcome {
     Ok(())
 }
 
-/// What is cached is hashed where it lies, and it may be cut while somebody looks at it.
+/// Cached files are hashed in place, and may be truncated meanwhile.
 #[test]
-fn a_file_that_is_cut_while_it_is_hashed_kills_nobody() -> Outcome {
+fn a_file_that_is_truncated_while_it_is_hashed_causes_no_signal() -> Outcome {
     let scratch = Scratch::new()?;
     let whole = vec![0x5a; 24 << 20];
     for turn in 0..12 {

@@ -1,7 +1,7 @@
 //! Operations are counted, not seconds: the number of system calls for fixed trees is pinned.
 //!
-//! A number here may go down in the commit that makes haul faster. When one goes up, somebody pays
-//! for it with every file.
+//! A number here may decrease in a commit that makes haul faster. An increase costs time for every
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use super::support::strace::{Line, Strace, is_usable, points};
 const FILES: usize = 1000;
 const DIRECTORIES: usize = 10;
 
-/// Copies a tree of 1,000 files of 1 KiB in 10 directories, and counts the calls by name, from the
-/// moment when the engine opens the current directory.
+/// Copies a tree of 1,000 files of 1 KiB in 10 directories, and counts the calls by name from the
+/// engine's opening of the current directory on.
 fn count(options: &[&str]) -> Outcome<BTreeMap<String, usize>> {
     let scratch = Scratch::new()?;
     let recipe = format!("nested:files={FILES},dirs={DIRECTORIES},size=1024");
@@ -30,7 +30,7 @@ fn count(options: &[&str]) -> Outcome<BTreeMap<String, usize>> {
     Ok(counts)
 }
 
-/// Where debug assertions are on, the standard library looks at each descriptor that it drops.
+/// With debug assertions, the standard library checks each descriptor that it drops.
 fn is_ours(line: &Line) -> bool {
     !line.text.contains("F_GETFD")
 }
@@ -45,7 +45,7 @@ fn a_small_file_takes_six_calls() -> Outcome {
         return Ok(());
     }
     let counts = count(&["-r", "--jobs=1"])?;
-    // The tree has a root, too.
+    // The tree also has a root.
     let directories = DIRECTORIES + 1;
     // Both sides of each file and of each directory, and the current directory.
     assert_eq!(of(&counts, &["openat"]), 2 * FILES + 2 * directories + 1, "{counts:?}");
@@ -55,7 +55,7 @@ fn a_small_file_takes_six_calls() -> Outcome {
     assert!((least..=least + 2).contains(&described), "{described} fstat: {counts:?}");
     assert_eq!(of(&counts, &["sendfile", "copy_file_range", "pwrite64"]), FILES, "{counts:?}");
     let closed = of(&counts, &["close"]);
-    // At the end, standard output and standard error are closed to learn of failed writes.
+    // At the end, standard output and standard error are closed to detect failed writes.
     let least = 2 * FILES + 2 * directories + 2;
     assert!((least..=least + 2).contains(&closed), "{closed} close: {counts:?}");
     assert_eq!(of(&counts, &["mkdirat"]), directories, "{counts:?}");

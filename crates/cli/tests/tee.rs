@@ -1,4 +1,4 @@
-//! `haul tee`: every output is the same, and what becomes of one that fails.
+//! `haul tee`: equal outputs, and the handling of one that fails.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ fn tee<'w>(words: impl IntoIterator<Item = &'w str>) -> Call {
     Call::of(haul()).word("tee").words(words)
 }
 
-/// Enough that helpers are started.
+/// Enough bytes to start helpers.
 fn much() -> Vec<u8> {
     (0..(20 << 20) + 77_u32).map(|at| (at ^ at >> 9) as u8).collect()
 }
@@ -85,7 +85,7 @@ fn an_output_that_fails_does_not_stop_the_others_unless_told_so() -> Outcome {
     Ok(())
 }
 
-/// Runs tee with a reader that takes a little and goes, and returns how tee ended.
+/// Runs tee with a reader that reads a little and closes, and returns tee's exit status.
 fn left_alone(options: &[&str]) -> Outcome<(Option<i32>, Option<i32>, String)> {
     let mut child = Command::new(haul())
         .arg("tee")
@@ -100,7 +100,7 @@ fn left_alone(options: &[&str]) -> Outcome<(Option<i32>, Option<i32>, String)> {
     let mut stdout = child.stdout.take().ok_or("no output")?;
     stdout.read_exact(&mut [0; 5])?;
     drop(stdout);
-    // Fails when tee has gone, which is what it is to do.
+    // Fails when tee has ended, as it should.
     while stdin.write_all(&[b'x'; 4096]).is_ok() {}
     drop(stdin);
     let mut errors = String::new();
@@ -142,7 +142,7 @@ fn a_non_blocking_output_is_waited_for_and_not_asked_again_and_again() -> Outcom
     let mut stdin = child.stdin.take().ok_or("no input")?;
     let input = bytes.clone();
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
-    // Long enough that whoever asks again and again has asked thousands of times.
+    // Long enough that a busy loop would make thousands of calls.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let mut got = Vec::new();
     fs::File::from(reader).read_to_end(&mut got)?;

@@ -1,4 +1,4 @@
-//! `haul trace`: the command is what it would be without us, and the report comes in every form.
+//! `haul trace`: the command behaves as without tracing, and the report has every format.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,19 +12,19 @@ use super::support::{Outcome, has, ignored, is_root};
 
 const BACKENDS: [&str; 2] = ["ebpf", "ptrace"];
 
-/// How long a command may take until it does what a test waits for.
+/// Time limit for a command to reach the state that a test waits for.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 
 fn trace(words: &[&str]) -> Call {
     Call::of(haul()).word("trace").words(words)
 }
 
-/// The same by one backend.
+/// The same with one backend.
 fn by(backend: &str, words: &[&str]) -> Call {
     trace(&["--backend", backend]).words(words)
 }
 
-/// Says whether a run was possible here at all; otherwise the test is ignored.
+/// Returns whether a run was possible here at all; otherwise the test is ignored.
 fn could_run(done: &Done) -> Outcome<bool> {
     let refused = ["this way: ", "Operation not permitted"];
     let is_refused =
@@ -35,12 +35,12 @@ fn could_run(done: &Done) -> Outcome<bool> {
     Ok(!is_refused)
 }
 
-/// Says whether a backend can run here; otherwise the test is ignored.
+/// Returns whether a backend can run here; otherwise the test is ignored.
 fn can_run(backend: &str) -> Outcome<bool> {
     could_run(&by(backend, &["true"]).run()?)
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 fn wait_for(path: &Path) {
     let begun = Instant::now();
     while !path.exists() {
@@ -163,7 +163,7 @@ fn a_process_that_runs_is_observed_and_left_alone() -> Outcome {
         wait_for(&scratch.at("ready"));
         let pid = observed.pid().as_raw_nonzero().to_string();
         let done = by(backend, &["-p", &pid, "--for", "300ms", "--by=total"]).run()?;
-        // Without an end of its own, it takes a signal.
+        // It does not end by itself, only by a signal.
         let endless = by(backend, &["-p", &pid]).start()?;
         std::thread::sleep(Duration::from_millis(500));
         kill_process(endless.pid(), Signal::INT)?;
@@ -180,7 +180,7 @@ fn a_process_that_runs_is_observed_and_left_alone() -> Outcome {
     Ok(())
 }
 
-/// Runs a shell script, sends a signal once it has made the file `ready`, and returns what came.
+/// Runs a shell script, sends a signal once it has made the file `ready`, and returns the result.
 fn signalled(backend: &str, script: &str, send: impl FnOnce(Pid) -> Outcome) -> Outcome<Done> {
     let scratch = Scratch::new()?;
     let call = by(backend, &["--by=total", "sh", "-c", script]);
@@ -190,7 +190,7 @@ fn signalled(backend: &str, script: &str, send: impl FnOnce(Pid) -> Outcome) -> 
     running.wait()
 }
 
-/// At a terminal too: only a key is told to the whole group, what `kill` sends is for us to pass on.
+/// At a terminal too: only a key's signal reaches the whole group, and haul passes on one from `kill`.
 #[test]
 fn a_signal_sent_to_us_alone_reaches_the_command_at_a_terminal() -> Outcome {
     if !has("script")? {
@@ -218,7 +218,7 @@ fn a_signal_sent_to_us_alone_reaches_the_command_at_a_terminal() -> Outcome {
 
 #[test]
 fn an_interrupted_command_ends_as_it_likes_and_is_reported() -> Outcome {
-    // As a terminal does it: to the whole group.
+    // As from a terminal: to the whole group.
     let interrupt = |pid| Ok(kill_process_group(pid, Signal::INT)?);
     for backend in BACKENDS {
         if !can_run(backend)? {
@@ -231,7 +231,7 @@ fn an_interrupted_command_ends_as_it_likes_and_is_reported() -> Outcome {
         assert!(done.errors().contains("exit status 7"), "{}", done.errors());
 
         let done = signalled(backend, "touch ready; sleep 30", interrupt)?;
-        // Who waits for us sees the truth.
+        // The parent sees the command's real exit status.
         assert_eq!(done.signal(), Some(Signal::INT.as_raw()), "{}", done.errors());
         assert!(done.errors().contains("killed by signal 2"), "{}", done.errors());
     }
@@ -293,7 +293,7 @@ fn what_cannot_be_run_is_said_as_env_says_it() -> Outcome {
         (&["--for", "soon", "true"], 125, "invalid duration 'soon'"),
         (&["--bye", "true"], 125, "Try 'haul trace --help'"),
     ] {
-        // A directory on PATH that is closed to us would make it EACCES, as with env.
+        // A directory on PATH that may not be searched would make it EACCES, as with env.
         let call = trace(words).in_dir(scratch.path()).env("PATH", "/usr/bin:/bin");
         let done = call.run()?;
         assert_eq!(done.code(), Some(code), "{words:?}: {}", done.errors());
@@ -312,7 +312,7 @@ fn the_options_of_the_command_are_its_own() -> Outcome {
 }
 
 #[test]
-fn somebody_without_privileges_gets_a_report_that_says_so() -> Outcome {
+fn a_user_without_privileges_gets_a_report_that_says_so() -> Outcome {
     if !is_root()? || !has("setpriv")? {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! `--verify`, `--repair`, `--sum-file`, `--retry-changed`: what was written is read again, what is
-//! false is found and never gets its name, and digests are what the ordinary programs say.
+//! `--verify`, `--repair`, `--sum-file`, `--retry-changed`: every written file is read again, a wrong one
+//! is detected and never gets its name, and digests are those of the ordinary programs.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|n| (n % 251) as u8).collect()
 }
 
-/// Files of every manner: empty, small, large enough for two workers, with holes.
+/// Makes files of every kind: empty, small, large enough for two workers, with holes.
 fn furnish(scratch: &Scratch) -> Outcome {
     scratch.write("s/empty", "")?;
     scratch.write("s/small", "small")?;
@@ -58,7 +58,7 @@ fn a_true_copy_is_verified_whatever_it_is() -> Outcome {
     Ok(())
 }
 
-/// Copies with the first bytes of a write changed on their way to the kernel.
+/// Copies with the first bytes of a write altered before they reach the kernel.
 fn corrupted(scratch: &Scratch, options: &[&str], which: &str) -> Outcome<Done> {
     let call = cp(options).words(["s/large", "t"]).in_dir(scratch.path());
     let poke = format!("pwrite64:poke_enter=@arg2=ffeeddcc:when={which}");
@@ -77,7 +77,7 @@ fn a_false_byte_is_found_and_the_old_file_stays() -> Outcome {
     furnish(&scratch)?;
     for which in ["1", "3", "11"] {
         scratch.write("t", "old")?;
-        // Without it nobody would know.
+        // Without it the error would stay undetected.
         let unseen = corrupted(&scratch, &["--jobs=1", "--sum-file=sums"], which)?;
         assert_eq!(unseen.code(), Some(0), "{unseen:?}");
         assert_ne!(fs::read(scratch.at("t"))?, fs::read(scratch.at("s/large"))?);
@@ -94,7 +94,7 @@ fn a_false_byte_is_found_and_the_old_file_stays() -> Outcome {
         assert!(repaired.errors().contains("was repaired (attempt 1)"), "{repaired:?}");
         assert_eq!(fs::read(scratch.at("t"))?, fs::read(scratch.at("s/large"))?);
     }
-    // What is false again and again is given up.
+    // A file that is wrong every time is given up.
     scratch.write("t", "old")?;
     let hopeless = corrupted(&scratch, &["--jobs=1", "--repair"], "1+")?;
     assert_eq!(hopeless.code(), Some(1), "{hopeless:?}");
@@ -110,7 +110,7 @@ fn a_false_byte_is_found_and_the_old_file_stays() -> Outcome {
 }
 
 #[test]
-fn a_file_system_without_storage_is_told() -> Outcome {
+fn a_file_system_without_storage_causes_a_warning() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("small", "small")?;
     let target = tempfile::Builder::new().prefix("haul-test-").tempfile_in("/dev/shm")?;
@@ -145,7 +145,7 @@ fn sum_files_are_what_the_ordinary_programs_read() -> Outcome {
             assert_eq!(checked.text().lines().count(), 9, "{checked:?}");
         }
     }
-    // A file that could be missed is no place for sums.
+    // The sum file must not overwrite a file with other contents.
     scratch.write("precious", "no sums\n")?;
     for (sums, source) in [("s/small", "s/small"), ("precious", "s/small"), ("sums", "sums")] {
         let before = fs::read(scratch.at(sums))?;
@@ -192,7 +192,7 @@ fn journaled_data_is_read_from_storage_again() -> Outcome {
     if !is_root()? || !has("unshare")? || !has("mkfs.ext4")? || !has("python3")? {
         return Ok(());
     }
-    // ext4 takes O_DIRECT for such files and reads them through the cache.
+    // ext4 accepts O_DIRECT for such files and reads them through the cache.
     let scratch = Scratch::new()?;
     let source = tempfile::Builder::new().prefix("haul-test-").tempfile_in("/dev/shm")?;
     fs::write(source.path(), bytes(3 * MIB))?;

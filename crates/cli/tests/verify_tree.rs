@@ -1,4 +1,4 @@
-//! `haul verify TREE --against SUMS|TREE`: what it finds, and what its exit status says.
+//! `haul verify TREE --against SUMS|TREE`: its findings and its exit status.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,7 +21,7 @@ fn furnish(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
-/// Lets an ordinary program write the sums of the tree.
+/// Writes the sums of the tree with an ordinary program.
 fn sums(scratch: &Scratch, program: &str, file: &str) -> Outcome {
     let script = format!("cd t && find . -type f -exec {program} {{}} + > ../{file}");
     Call::of("sh").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
@@ -81,7 +81,7 @@ fn what_is_missing_extra_or_different_is_listed() -> Outcome {
 }
 
 #[test]
-fn trouble_is_not_taken_for_a_difference() -> Outcome {
+fn an_error_is_not_reported_as_a_difference() -> Outcome {
     let scratch = Scratch::new()?;
     furnish(&scratch)?;
     scratch.write("outside", "outside")?;
@@ -99,7 +99,7 @@ fn trouble_is_not_taken_for_a_difference() -> Outcome {
         assert_eq!(done.code(), Some(code), "{words:?}: {done:?}");
         assert_ne!(done.errors(), "", "{words:?}");
     }
-    // What lies outside is never opened, whatever the list says.
+    // Files outside the tree are never opened, even if the list names them.
     let done = verify(&scratch, &["t", "--ignore-extra", "--against=SHA256.out"])?;
     assert_eq!(done.text().matches("missing: ").count(), 2, "{done:?}");
     Ok(())
@@ -124,7 +124,7 @@ fn the_sum_file_of_a_copy_needs_no_further_word() -> Outcome {
             assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{hash}: {done:?}");
             assert!(done.text().starts_with("6 files"), "{hash}: {done:?}");
         }
-        // From elsewhere, by other names of the same tree.
+        // From another directory, by other names of the same tree.
         let (tree, sums) = (scratch.at("copy"), scratch.at("S"));
         let call = Call::of(haul()).word("verify").word(&tree).word("--against").word(&sums);
         assert_eq!(call.in_dir("/").run()?.code(), Some(0), "{hash}");
@@ -132,7 +132,7 @@ fn the_sum_file_of_a_copy_needs_no_further_word() -> Outcome {
         assert_eq!(call.in_dir(&tree).run()?.code(), Some(0), "{hash}");
         symlink("copy", scratch.at("link"))?;
         assert_eq!(verify(&scratch, &["link/", "--against", "S"])?.code(), Some(0), "{hash}");
-        // What is wrong is found all the same.
+        // Differences are still found.
         scratch.write("copy/d/b", "other")?;
         scratch.write("copy/more", "more")?;
         fs::remove_file(scratch.at("copy/a"))?;
@@ -149,7 +149,7 @@ fn the_sum_file_of_a_copy_needs_no_further_word() -> Outcome {
 fn the_sum_file_of_a_copy_fits_wherever_the_copy_is() -> Outcome {
     let scratch = Scratch::new()?;
     furnish(&scratch)?;
-    // Into a directory, to which the names are relative then; and to a path of several parts.
+    // Into a directory, to which the names are then relative; and to a path of several components.
     fs::create_dir(scratch.at("into"))?;
     copied(&scratch, &["t", "into"])?;
     assert_eq!(verify(&scratch, &["into", "--against", "S"])?.code(), Some(0));
@@ -186,7 +186,7 @@ fn other_programs_check_the_sum_file_where_the_copy_was_made() -> Outcome {
 }
 
 #[test]
-fn another_tree_will_do() -> Outcome {
+fn a_tree_serves_instead_of_sums() -> Outcome {
     let scratch = Scratch::new()?;
     furnish(&scratch)?;
     Call::of(haul()).words(["cp", "-r", "t", "u"]).in_dir(scratch.path()).succeed()?;

@@ -1,7 +1,7 @@
-//! Nobody may read more of a copy, at any moment, than they will be able to at its end.
+//! At no moment may a copy have wider permissions than at its end.
 //!
-//! The modes that a target has on its way are read from the calls that give it them: those that
-//! make it, and those that change it. So no moment is missed.
+//! The test reads the modes of a target from the calls that create it and change its mode, so it misses
+//! no moment.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown};
@@ -23,7 +23,7 @@ const SOURCES: [(&str, u32, Option<u32>); 8] = [
     ("nothing", 0o000, None),
 ];
 
-/// Returns the mode that a call gives, if it gives one.
+/// Returns the mode that a call sets, if it sets one.
 fn mode(line: &Line) -> Option<u32> {
     let gives = match line.name.as_str() {
         "openat" => line.text.contains("O_CREAT"),
@@ -36,7 +36,7 @@ fn mode(line: &Line) -> Option<u32> {
         digits.starts_with('0').then(|| u32::from_str_radix(digits, 8).ok()).flatten()
     };
     let mode = gives.then(|| arguments.split(", ").filter_map(octal).last()).flatten();
-    // The kernel gives a directory that is made no more than the sticky bit (mkdir(2)).
+    // Of the special bits, mkdir(2) sets only the sticky bit.
     if line.name == "mkdirat" { mode.map(|mode| mode & 0o1777) } else { mode }
 }
 
@@ -61,8 +61,8 @@ fn modes_are_read_from_calls() {
     }
 }
 
-/// Copies one source under umask 000 and checks every mode on the way against the one at the end
-/// of the way, and against every mode before the owner is right.
+/// Copies one source under umask 000 and compares every intermediate mode with the final one, and with
+/// every mode before the owner is right.
 fn check(scratch: &Scratch, options: &[&str], name: &str) -> Outcome {
     let strace = Strace::new(scratch.at("log"));
     let call = cp(options).words([name, "t"]).in_dir(scratch.path()).with_umask("000");
@@ -107,7 +107,7 @@ fn a_target_is_never_wider_than_it_ends() -> Outcome {
             }
             scratch.clear("d")?;
             scratch.clear("t")?;
-            // Something has to be made in it; a link has no mode that could be taken for its own.
+            // Something has to be made in it; a link, because its mode cannot be mistaken for the directory's.
             fs::create_dir(scratch.at("d"))?;
             std::os::unix::fs::symlink("anywhere", scratch.at("d/inner"))?;
             chown(scratch.at("d"), owner, owner)?;
@@ -138,8 +138,8 @@ fn a_fifo_is_never_wider_than_it_ends() -> Outcome {
     Ok(())
 }
 
-/// A file that is there is emptied and filled while it has its old mode and owner, as in GNU's;
-/// but its new owner never gets it with more rights than the source gives.
+/// An existing file is truncated and filled while it has its old mode and owner, as with GNU cp; but its
+/// new owner never gets it with wider permissions than the source's.
 #[test]
 fn setuid_is_never_set_before_the_owner_is_right() -> Outcome {
     if !is_usable()? || !is_root()? {
@@ -163,7 +163,7 @@ fn setuid_is_never_set_before_the_owner_is_right() -> Outcome {
     Ok(())
 }
 
-/// Where the owner cannot be kept, neither are the bits that would mean another one.
+/// If the owner cannot be preserved, neither are setuid and setgid.
 #[test]
 fn an_ordinary_user_does_not_keep_setuid_of_another() -> Outcome {
     use super::support::run::{Call, haul};

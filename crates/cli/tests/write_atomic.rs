@@ -1,4 +1,4 @@
-//! `write --atomic`: what a file that takes another's place takes over, and where links lead.
+//! `write --atomic`: the metadata that a replacement inherits, and the handling of links.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -22,7 +22,7 @@ fn attributes(path: &Path) -> Outcome<(u32, u32, u32)> {
     Ok((found.mode() & 0o7777, found.uid(), found.gid()))
 }
 
-/// Spells an access-control list as the kernel stores it: the owner's bits, those of a user, the
+/// Encodes an access-control list as the kernel stores it: the owner's bits, those of a user, the
 /// group's, the mask and those of others.
 fn list(owner: u16, user: (u32, u16), group: u16, mask: u16, others: u16) -> Vec<u8> {
     let mut bytes = 2_u32.to_le_bytes().to_vec();
@@ -44,7 +44,7 @@ fn list(owner: u16, user: (u32, u16), group: u16, mask: u16, others: u16) -> Vec
 const ACCESS: &str = "system.posix_acl_access";
 const DEFAULT: &str = "system.posix_acl_default";
 
-/// Sets a list; `false`, and the test ignored, where the file system has none.
+/// Sets a list; `false`, and the test ignored, if the file system does not support lists.
 fn set_list(path: &Path, name: &str, list: &[u8]) -> Outcome<bool> {
     match setxattr(path, name, list, XattrFlags::empty()) {
         Ok(()) => Ok(true),
@@ -90,7 +90,7 @@ fn root_keeps_the_owner_and_the_bits_of_another_users_file() -> Outcome {
 }
 
 #[test]
-fn access_lists_are_taken_over_and_a_default_list_gives_nobody_more() -> Outcome {
+fn access_lists_are_inherited_and_a_default_list_adds_no_permissions() -> Outcome {
     for copies in [false, true] {
         let scratch = Scratch::new()?;
         scratch.write("source", "new")?;

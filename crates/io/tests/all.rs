@@ -7,7 +7,7 @@
 mod attempts;
 mod data;
 mod direct_splice;
-mod proving;
 mod shared;
 mod support;
+mod verifying;
 mod whole;

@@ -65,7 +65,7 @@ fn failed(error: PassError) -> String {
 }
 
 #[test]
-fn what_is_poured_is_the_file() -> Outcome {
+fn the_spliced_bytes_are_the_file() -> Outcome {
     for place in places()? {
         let mut poured = 0;
         for (size, length, blocks, chunks) in [
@@ -164,7 +164,7 @@ fn a_file_that_was_cut_ends_where_it_does_and_says_so() -> Outcome {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_ends_it() -> Outcome {
+fn a_pipe_without_a_reader_ends_it() -> Outcome {
     for place in places()? {
         place.dense(9 * MIB)?;
         let Some(mut reader) = reader(&place, None)? else { continue };

@@ -210,8 +210,8 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
 /// Returns whether the file system that holds `fd` is known to report data segments reliably, and
 /// to have unique inode numbers.
 ///
-/// The list is that of RELIABILITY P11. A file system that is not on it, or has no type number, is
-/// not trusted. Numbers: `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
+/// A file system that is not on the list, or has no type number, is not trusted. Numbers:
+/// `linux/magic.h`; XFS: `fs/xfs/xfs_format.h`.
 pub(crate) fn is_well_known(fd: impl AsFd) -> bool {
     const EXT4: u32 = 0xef53;
     const XFS: u32 = 0x5846_5342;

@@ -85,6 +85,6 @@ def isolate(scratch, needed):
             mount(None, path, None, MS_REMOUNT | MS_BIND | ro)
         os.close(fd)
     if '/tmp' in covered:
-        # For the test that wants a file of someone else's in a sticky folder.
+        # For the test that needs a file of another user in a sticky folder.
         with open('/tmp/owned-by-root', 'w'):
             os.chmod('/tmp/owned-by-root', 0o644)

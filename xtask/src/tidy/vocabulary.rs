@@ -1,6 +1,6 @@
 //! Comments and pages name the actor, and use the words of the field.
 //!
-//! A pronoun without a person makes the reader ask who is meant, and a retired name of ours is in no
+//! A pronoun without a person makes the reader ask who is meant, and a retired name is in no
 //! manual. Text in backticks is exempt: a user may be called `nobody`.
 
 use super::code::comments;
@@ -24,6 +24,7 @@ const CLEAN: &[&str] = &[
     "crates/manifest/",
     "crates/sys/",
     "crates/trace/",
+    "crates/cli/tests/",
     "crates/io/tests/",
 ];
 

@@ -1,8 +1,8 @@
 //! A journalled file system on a device of which some data blocks cannot be written.
 //!
-//! There need be no device mapper: an ext4 in a file, on a loop device, and the file lies on a file system
-//! that fails writes to a part of it. Metadata and journal are packed at the beginning, and the directory
-//! that is written to is there and large enough beforehand, so only contents of files are hit.
+//! This needs no device mapper: an ext4 in a file, on a loop device; the file is on a file system that fails
+//! writes to a part of it. Metadata and journal are packed at the beginning, and the directory that is
+//! written to exists and is large enough beforehand, so the faults hit only contents of files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::{Outcome, has, ignored, is_root};
 /// The size of the file system.
 const IMAGE_BYTES: u64 = 160 << 20;
 
-/// Up to here everything can be written: tables of inodes, the journal and the directory take less.
+/// Everything before this offset can be written: inode tables, the journal and the directory need less.
 const SOUND_BYTES: u64 = 8 << 20;
 
 /// Names that the directory has had, so that it has room for as many.
@@ -26,15 +26,15 @@ const NAMES: usize = 3000;
 pub(crate) struct Failing {
     is_mounted: bool,
     faults: Option<Mounted>,
-    /// Where it is mounted; `t` in it is an empty directory.
+    /// The mount point; `t` in it is an empty directory.
     pub(crate) mount: PathBuf,
     image: PathBuf,
-    /// Goes last: the others are below it.
+    /// Dropped last, because the others are below it.
     scratch: Scratch,
 }
 
 impl Failing {
-    /// Makes one of which the blocks between two places behind the sound ones fail; `None`, and the test
+    /// Makes one with failing blocks between two offsets after the good ones; `None`, and the test
     /// ignored, where that cannot be done.
     pub(crate) fn new(from_bytes: u64, to_bytes: u64) -> Outcome<Option<Failing>> {
         if !is_root()? || !has("mkfs.ext4")? {
@@ -52,7 +52,7 @@ impl Failing {
         fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
         let layout = "packed_meta_blocks=1,lazy_itable_init=0,lazy_journal_init=0,nodiscard";
         let made = Call::of("mkfs.ext4").words(["-q", "-N", "8192", "-J", "size=4", "-E", layout]);
-        // It warns of its own layout.
+        // mkfs warns about this layout.
         let made = made.word(&image).run()?;
         assert_eq!(made.code(), Some(0), "{made:?}");
         let mut failing = Failing { is_mounted: false, faults: None, mount, image, scratch };
@@ -101,7 +101,7 @@ impl Failing {
         Ok(())
     }
 
-    /// Takes the device away and shows what has got to the disk, from a sound device.
+    /// Detaches the device and mounts the contents of the disk from a good device.
     pub(crate) fn reveal(&mut self) -> Outcome {
         self.unmount()?;
         if let Some(faults) = self.faults.take() {
@@ -114,7 +114,7 @@ impl Failing {
 
 impl Drop for Failing {
     fn drop(&mut self) {
-        // A failure leaves a mount of which the scratch folder's removal will complain.
+        // After a failure a mount remains, which the removal of the scratch folder reports.
         let _unmounted = self.unmount();
         self.faults = None;
     }

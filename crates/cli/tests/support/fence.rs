@@ -1,7 +1,7 @@
-//! A fence by landlock: what runs behind it may write below some folders and nowhere else.
+//! A fence by landlock: a program behind it may write below some folders and nowhere else.
 //!
-//! A landlock domain is a thread's own and that of the processes that it starts, so each program is
-//! started by a thread that is restricted, while the test that judges it is not.
+//! A landlock domain applies to a thread and the processes that it starts, so a restricted thread starts
+//! each program, while the test that checks the result is not restricted.
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -11,14 +11,14 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
 };
 
-/// What the kernel has to know: from the third version on it watches truncation as well.
+/// The required version of landlock: from the third on it also restricts truncation.
 const VERSION: ABI = ABI::V3;
 
-/// Runs all tests behind the fence, with writing allowed below the places that tests make alone.
+/// Runs all tests behind the fence, with write access only below the folders that tests make.
 const WANTED: &str = "HAUL_TEST_FENCE";
 
-/// What a fence cannot surround: mounts and namespaces are forbidden behind it, and the kernel looks at
-/// every directory up to the root at each call, which in a tree 20,000 deep takes for ever.
+/// Commands that cannot run behind a fence: mounts and namespaces are forbidden behind it, and the kernel
+/// checks every directory up to the root at each call, which takes too long in a tree 20,000 deep.
 const OUTSIDE: [&str; 6] = ["unshare", "mount", "umount", "bench", "tune", "--nofile=20"];
 
 fn restrict(writable: &[PathBuf]) -> Result<RulesetStatus, Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ fn restrict(writable: &[PathBuf]) -> Result<RulesetStatus, Box<dyn std::error::E
         .create()?
         .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(VERSION)))?;
     for path in writable {
-        // Rights to what is in a directory cannot be given to a file.
+        // Rights to the contents of a directory cannot be granted for a file.
         let all = AccessFs::from_all(VERSION);
         let access = if path.is_dir() { all } else { AccessFs::from_file(VERSION) };
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, access))?;
@@ -44,7 +44,7 @@ pub(crate) fn start(command: &mut Command, writable: &[PathBuf]) -> Result<Child
     })?
 }
 
-/// Tells whether the kernel can do it.
+/// Returns whether the kernel supports it.
 pub(crate) fn is_possible() -> bool {
     on_a_thread(|| restrict(&[]).is_ok_and(|status| status == RulesetStatus::FullyEnforced))
         .unwrap_or(false)
@@ -55,7 +55,7 @@ pub(super) fn on_a_thread<T: Send>(call: impl FnOnce() -> T + Send) -> Result<T,
     ended.map_err(|_| "the restricted thread panicked".to_owned())
 }
 
-/// Returns where these words may write, if this is a run of all tests behind the fence.
+/// Returns the folders that this command may write, if all tests run behind the fence.
 pub(crate) fn writable(
     words: &[std::ffi::OsString],
     dir: Option<&PathBuf>,

@@ -1,6 +1,6 @@
-//! A seccomp filter of the kernel's, as container engines have one: some calls are refused.
+//! A seccomp filter, as container engines use: the kernel refuses some calls.
 //!
-//! A filter is a thread's own and that of the processes that it starts, like a fence.
+//! A filter applies to a thread and the processes that it starts, like a fence.
 
 use std::process::{Child, Command};
 
@@ -8,7 +8,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use super::fence::on_a_thread;
 
-/// What is refused, and with which errno.
+/// The refused calls and their errno.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     /// Numbers of system calls.

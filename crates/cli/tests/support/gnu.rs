@@ -1,18 +1,18 @@
-//! GNU's own cp, against which ours is held.
+//! GNU's own cp, to compare haul's with.
 
 use std::path::PathBuf;
 
 use super::run::Call;
 use super::{Outcome, ignored, which};
 
-/// GNU cp, and how much of it is worth comparing.
+/// GNU cp, and whether its version allows comparing messages.
 pub(crate) struct Gnu {
     path: PathBuf,
-    /// Whether it is new enough (9.5) that its messages and its `-n` are ours.
+    /// Whether it is new enough (9.5) to have the same messages and `-n` as haul.
     pub(crate) is_reference: bool,
 }
 
-/// Finds GNU cp: where `HAUL_GNU_CP` says, or on PATH. Where there is none, the test is ignored.
+/// Finds GNU cp: at `HAUL_GNU_CP`, or on PATH. Without one the test is ignored.
 pub(crate) fn find() -> Outcome<Option<Gnu>> {
     let named = std::env::var_os("HAUL_GNU_CP").map(PathBuf::from);
     let Some(path) = named.or_else(|| which("cp")) else {
@@ -38,7 +38,7 @@ pub(crate) fn find() -> Outcome<Option<Gnu>> {
 }
 
 impl Gnu {
-    /// Finds another of GNU's tools beside cp; where it is not there, the test is ignored.
+    /// Finds another of GNU's tools beside cp; without it the test is ignored.
     pub(crate) fn sibling(&self, name: &str) -> Outcome<Option<PathBuf>> {
         let path = self.path.with_file_name(name);
         if !path.is_file() {
@@ -48,7 +48,7 @@ impl Gnu {
         Ok(Some(path))
     }
 
-    /// Starts a command line. Messages begin with the name that it was called by, so that is `cp`.
+    /// Starts a command line. Messages begin with the name of the program, so it is started as `cp`.
     pub(crate) fn cp(&self) -> Call {
         Call::of("bash").words(["-c", "exec -a cp \"$0\" \"$@\""]).word(&self.path)
     }

@@ -1,4 +1,4 @@
-//! A file system in a file, whose power can be cut.
+//! A file system in a file, with simulated power cuts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::run::Call;
 use super::scratch::Scratch;
 use super::{Outcome, has, ignored, is_root};
 
-/// What a power cut is tried on: each loses what was not waited for in its own way.
+/// File systems for power cuts: each loses unflushed data in a different way.
 pub(crate) const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// A file system in a file, mounted.
@@ -18,12 +18,12 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Makes one and mounts it; `None`, and the test ignored, where that cannot be done.
+    /// Makes one and mounts it; `None`, and the test ignored, if that is not possible.
     pub(crate) fn new(scratch: &Scratch, kind: &'static str) -> Outcome<Option<Image>> {
         Image::made_with(scratch, kind, &[])
     }
 
-    /// The same with options for whoever makes the file system.
+    /// The same with options for mkfs.
     pub(crate) fn made_with(
         scratch: &Scratch,
         kind: &'static str,
@@ -39,7 +39,7 @@ impl Image {
         fs::create_dir(&mount)?;
         let bytes = if kind == "ext4" { 128 << 20 } else { 320 << 20 };
         fs::File::create(&file)?.set_len(bytes)?;
-        // It warns of options that it finds old.
+        // mkfs warns about old options.
         let made = Call::of(format!("mkfs.{kind}")).word("-q").words(options).word(&file).run()?;
         assert_eq!(made.code(), Some(0), "{made:?}");
         let image = Image { kind, file, mount };
@@ -67,8 +67,8 @@ impl Image {
         Ok(())
     }
 
-    /// Cuts the power: what is not on the disk is lost, the journal's buffer with it. btrfs knows no
-    /// such call, so there what has got to the disk by now is copied and goes on in its place.
+    /// Cuts the power: what is not on the disk is lost, including the journal's buffer. btrfs has no
+    /// such call, so there a copy of the current contents of the disk replaces it.
     pub(crate) fn cut(&self) -> Outcome {
         if self.kind == "btrfs" {
             let copy = self.file.with_extension("cut");
@@ -85,7 +85,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // A failure leaves a mount that the scratch folder's removal will complain of.
+        // After a failure a mount remains, which the removal of the scratch folder reports.
         let _unmounted = Call::of("umount").word(&self.mount).run();
     }
 }

@@ -1,11 +1,11 @@
-//! Judging a copy: with the manifest's oracle, which shares no code with what it judges.
+//! Comparing a copy with its source, by the manifest crate, which shares no code with haul's engine.
 
 use std::path::Path;
 
 use haul_manifest::{Aspects, CompareOptions, Comparison, Manifest, ScanOptions, compare};
 
-/// What a copy may allocate beyond its data: XFS reserves space behind the end of a file that
-/// grows, up to the size of what was written, and gives it back later.
+/// Space that a copy may allocate beyond its data: XFS reserves space beyond the end of a growing file,
+/// up to the size written so far, and releases it later.
 const SLACK_BYTES: u64 = 128 * 1024;
 
 /// Compares two trees in the aspects given.
@@ -14,7 +14,7 @@ pub(crate) fn compared(a: &Path, b: &Path, aspects: Aspects) -> Comparison {
     compare(a, b, &options)
 }
 
-/// Demands that two trees are equal in the aspects given.
+/// Asserts that two trees are equal in the aspects given.
 ///
 /// # Panics
 ///
@@ -24,7 +24,7 @@ pub(crate) fn demand_equal(a: &Path, b: &Path, aspects: Aspects, context: &str) 
     assert!(comparison.is_equal(), "{context}: {}", shown(&comparison));
 }
 
-/// Lists what a comparison found.
+/// Lists the differences of a comparison.
 pub(crate) fn shown(comparison: &Comparison) -> String {
     let mut lines: Vec<String> = comparison.differences().map(ToString::to_string).collect();
     if comparison.summary.failures > 0 {
@@ -33,8 +33,8 @@ pub(crate) fn shown(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// Describes a tree, to see later whether it is still the same. Without what is allocated, which also
-/// changes when the file system writes at last what it was given before.
+/// Describes a tree, to check later whether it is unchanged. Without allocated blocks, which also change
+/// when the file system writes delayed data.
 pub(crate) fn snapshot(root: &Path) -> Manifest {
     let mut manifest = Manifest::scan(root, &ScanOptions::default());
     for entry in &mut manifest.entries {

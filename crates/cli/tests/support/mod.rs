@@ -1,4 +1,4 @@
-//! What the tests share: places to work in, ways to run the program, ways to judge a tree.
+//! Common code of the tests: folders, running the program, comparing trees.
 
 pub(crate) mod failing;
 pub(crate) mod fence;
@@ -20,10 +20,10 @@ use std::fs::DirEntry;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// What every test returns, so that none needs to unwrap.
+/// The result of every test, so that none needs to unwrap.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Tells a thing that is not there from one that cannot be looked at, which no test may pass over.
+/// Distinguishes a missing entry from one that cannot be examined, which is an error of every test.
 pub(crate) fn if_there<T>(looked: std::io::Result<T>) -> Outcome<Option<T>> {
     match looked {
         Ok(found) => Ok(Some(found)),
@@ -34,13 +34,13 @@ pub(crate) fn if_there<T>(looked: std::io::Result<T>) -> Outcome<Option<T>> {
     }
 }
 
-/// Lists a folder; one that is not there is empty.
+/// Lists a folder; a missing one is empty.
 pub(crate) fn entries(dir: &Path) -> Outcome<Vec<DirEntry>> {
     let Some(entries) = if_there(std::fs::read_dir(dir))? else { return Ok(Vec::new()) };
     Ok(entries.collect::<std::io::Result<_>>()?)
 }
 
-/// Lists what has a hidden name of haul's in a folder, in order.
+/// Lists the entries with haul's hidden names in a folder, in order.
 pub(crate) fn hidden(dir: &Path) -> Outcome<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = entries(dir)?.iter().map(DirEntry::path).collect();
     found.retain(|path| {
@@ -50,14 +50,14 @@ pub(crate) fn hidden(dir: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Says that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
-/// and keeps back what `println` writes when a test passes; this is seen.
+/// Reports that a test, or a part of it, cannot run here. libtest can only ignore tests beforehand,
+/// and hides the output of `println` when a test passes; this output is shown.
 pub(crate) fn ignored(needs: &str) -> Outcome {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     Ok(writeln!(std::io::stdout(), "ignored: {name} needs {needs}")?)
 }
 
-/// Says whether this runs as root; where it does not, the test is ignored.
+/// Returns whether this runs as root; otherwise the test is ignored.
 pub(crate) fn is_root() -> Outcome<bool> {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
@@ -66,7 +66,7 @@ pub(crate) fn is_root() -> Outcome<bool> {
     Ok(is_root)
 }
 
-/// Finds a program on PATH; where there is none, the test is ignored.
+/// Finds a program on PATH; without it the test is ignored.
 pub(crate) fn has(program: &str) -> Outcome<bool> {
     let found = which(program).is_some();
     if !found {

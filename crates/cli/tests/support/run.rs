@@ -1,7 +1,7 @@
-//! Running the program: with a limit of time, as another user, under another program.
+//! Running the program: with a time limit, as another user, under another program.
 //!
-//! A hang is a failure like any other, so every run has a watchdog; and whatever the test is
-//! about, a panic or a crash is a failure too.
+//! A hang is a failure like any other, so every run has a watchdog; a panic or a crash is a failure of every
+//! test.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -20,13 +20,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use super::filter::Filter;
 use super::{Outcome, fence};
 
-/// After this a run hangs: the longest takes a few seconds on an idle machine.
+/// The time limit of a run: the longest takes a few seconds on an idle machine.
 const HANG: Duration = Duration::from_secs(30);
 
-/// How often memory is looked at, where it is watched.
+/// Interval of memory measurements.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The user that stands for everybody without privileges; nobody has this number.
+/// The unprivileged user of the tests; no account has this number.
 pub(crate) const USER: u32 = 12345;
 
 /// Returns the path of the program under test.
@@ -43,7 +43,7 @@ pub(crate) struct Call {
     input: Vec<u8>,
     output: Option<PathBuf>,
     watches_memory: bool,
-    /// Where alone it may write.
+    /// The only folders that it may write.
     fence: Option<Vec<PathBuf>>,
     filter: Option<Filter>,
 }
@@ -58,11 +58,11 @@ impl Call {
         Call {
             words: vec![program.as_ref().to_owned()],
             dir: None,
-            // Messages are compared, so they are those of the C locale.
+            // Tests compare messages, so they are those of the C locale.
             environment: vec![
                 ("LC_ALL".into(), Some("C".into())),
                 ("POSIXLY_CORRECT".into(), None),
-                // cargo's own, in which the loader would look for every library.
+                // cargo sets it, and the loader would search its folders for every library.
                 ("LD_LIBRARY_PATH".into(), None),
             ],
             input: Vec::new(),
@@ -104,13 +104,13 @@ impl Call {
         self
     }
 
-    /// Lets it write below these places alone; see [`fence::is_possible`].
+    /// Allows it to write only below these folders; see [`fence::is_possible`].
     pub(crate) fn behind_fence(mut self, writable: Vec<PathBuf>) -> Call {
         self.fence = Some(writable);
         self
     }
 
-    /// Lets the kernel refuse these calls with this errno, as it does in a container.
+    /// Makes the kernel refuse these calls with this errno, as in a container.
     pub(crate) fn behind_filter(mut self, calls: &[i64], errno: i32) -> Call {
         self.filter = Some(Filter { calls: calls.to_vec(), errno });
         self
@@ -157,12 +157,12 @@ impl Call {
         command
     }
 
-    /// Returns what it is given on standard input.
+    /// Returns its standard input.
     pub(super) fn given(&self) -> &[u8] {
         &self.input
     }
 
-    /// Describes it for a tracer, which starts it by other means.
+    /// Describes it for a tracer, which starts it itself.
     pub(super) fn plan(&self, streams: [Option<OwnedFd>; 3]) -> Outcome<SpawnPlan> {
         let text = |text: &OsStr| CString::new(text.as_encoded_bytes());
         let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
@@ -207,7 +207,7 @@ impl Call {
         let mut child = started.map_err(|error| format!("cannot run {:?}: {error}", self.words))?;
         if let Some(mut stdin) = child.stdin.take() {
             let input = self.input.clone();
-            // Nobody need read it; then writing fails, and that is all right.
+            // The program may not read it; then writing fails, which is no error here.
             std::thread::spawn(move || stdin.write_all(&input));
         }
         let (stdout, stderr) = (child.stdout.take().map(drain), child.stderr.take().map(drain));
@@ -229,7 +229,7 @@ impl Call {
         self.start()?.wait()
     }
 
-    /// Runs it to its end, which has to be a good one: nothing on standard error, exit code 0.
+    /// Runs it to its end and asserts success: nothing on standard error, exit code 0.
     pub(crate) fn succeed(&self) -> Outcome<Done> {
         let done = self.run()?;
         assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{:?}", self.words);
@@ -240,7 +240,7 @@ impl Call {
 fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is what there is to judge.
+        // After an error, the output read so far is used.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })
@@ -281,7 +281,7 @@ impl Running {
                 peak_bytes = peak_bytes.max(peak_resident(pid));
             }
             if begun.elapsed() >= HANG {
-                // The group is ours: every run gets one of its own.
+                // Every run has a process group of its own, so the kill hits no other process.
                 kill_process_group(pid, Signal::KILL)?;
                 self.child.wait()?;
                 panic!("hang: {} ran for {HANG:?}", self.shown);
@@ -298,8 +298,8 @@ impl Running {
     }
 }
 
-/// Reads the greatest resident set so far. Not taken from `wait4`, whose figure begins with what
-/// this process had when it forked.
+/// Reads the peak resident set so far. Not from `wait4`, whose figure includes the memory of this
+/// process when it forked.
 fn peak_resident(pid: Pid) -> u64 {
     let path = format!("/proc/{}/status", pid.as_raw_nonzero());
     let text = std::fs::read_to_string(Path::new(&path)).unwrap_or_default();
@@ -308,17 +308,17 @@ fn peak_resident(pid: Pid) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone)]
 pub(crate) struct Done {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// The greatest resident set; 0 where it was not watched.
+    /// The peak resident set; 0 if it was not measured.
     pub(crate) peak_bytes: u64,
 }
 
-/// Shows what was said as text.
+/// Returns standard error as text.
 impl std::fmt::Debug for Done {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let most = |text: String| text.chars().take(2000).collect::<String>();
@@ -343,7 +343,7 @@ impl Done {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// A panic unwinds to 101, or aborts where the profile says so.
+    /// Returns whether it panicked: a panic unwinds to exit code 101, or aborts, depending on the profile.
     pub(crate) fn crashed(&self) -> bool {
         const ABORT: [i32; 5] = [4, 6, 7, 8, 11];
         self.code() == Some(101)

@@ -1,4 +1,4 @@
-//! Folders that are gone when the test is over, whatever it left in them.
+//! Folders that are removed at the end of a test, whatever they contain.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -8,32 +8,32 @@ use haul_manifest::remove_tree;
 use super::volume::Volume;
 use super::{Outcome, entries};
 
-/// A folder of the test's own.
+/// A folder for one test.
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// A folder beside the build's other products.
+    /// Makes a folder below the build directory.
     pub(crate) fn new() -> Outcome<Self> {
         Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
 
-    /// A folder that every user can reach: a checkout may lie below a closed home.
+    /// Makes a folder that every user can reach: a checkout may be below a closed home.
     pub(crate) fn public() -> Outcome<Self> {
         Self::below(&std::env::temp_dir())
     }
 
-    /// A folder on a test file system.
+    /// Makes a folder on a test file system.
     pub(crate) fn on(volume: &Volume) -> Outcome<Self> {
         Self::below(&volume.path)
     }
 
-    /// A folder in another.
+    /// Makes a folder in another.
     pub(crate) fn below(parent: &Path) -> Outcome<Self> {
         let dir = tempfile::Builder::new().prefix("haul-test-").tempdir_in(parent)?;
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755))?;
-        // The standard library cannot remove what these tests make, so it is not asked to.
+        // The standard library cannot remove the trees of these tests.
         Ok(Self { path: dir.keep() })
     }
 
@@ -46,7 +46,7 @@ impl Scratch {
         self.path.join(name)
     }
 
-    /// Removes an entry if it is there, so that a step can be made again.
+    /// Removes an entry if it exists, so that a step can be repeated.
     pub(crate) fn clear(&self, name: &str) -> Outcome {
         let path = self.at(name);
         if path.symlink_metadata().is_ok() {
@@ -55,7 +55,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Removes everything in it, so that a step can be made again.
+    /// Removes everything in it, so that a step can be repeated.
     pub(crate) fn clear_all(&self) -> Outcome {
         for entry in entries(&self.path)? {
             remove_tree(&entry.path()).map_err(|failure| failure.to_string())?;
@@ -63,7 +63,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Writes a file, and the directories above it.
+    /// Writes a file, and creates the directories above it.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Outcome<PathBuf> {
         let path = self.at(name);
         if let Some(parent) = path.parent() {
@@ -74,11 +74,11 @@ impl Scratch {
     }
 }
 
-/// Trees may be too deep, or too locked, for the standard library to remove.
+/// Removes the folder. Trees may be too deep, or too restricted, for the standard library.
 impl Drop for Scratch {
     fn drop(&mut self) {
         let result = remove_tree(&self.path);
-        // A failure while panicking says nothing new.
+        // A failure while panicking adds no information.
         if !std::thread::panicking() {
             assert_eq!(result, Ok(()), "{}", self.path.display());
         }

@@ -1,4 +1,4 @@
-//! A slow disk: a device of which the kernel's block layer lets so many bytes pass in a second.
+//! A slow disk: a device that the kernel's block layer limits to a number of bytes a second.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use rustix::fs::{major, minor, stat};
 use super::run::Call;
 use super::{Outcome, ignored};
 
-/// Version 1 of control groups can slow the device for everybody, the kernel's own writing included.
+/// Version 1 of control groups can slow the device for all processes, including the kernel's writeback.
 const FOR_ALL: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device";
 
-/// Version 2 does it for a group, to whom the writing of what it made dirty is charged.
+/// Version 2 slows it for one group, including the writeback of pages that the group dirtied.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// The device below a file system, slowed down as long as this lives.
+/// The device below a file system, slow for the lifetime of this value.
 pub(crate) struct Slow {
     device: String,
     group: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Slow {
             return Ok(Some(Slow { device, group: None }));
         }
         let group = Path::new(GROUPS).join(format!("haul-test-{}", std::process::id()));
-        // A control group that does not divide I/O yet may be told to.
+        // The I/O controller can be enabled in a control group that does not use it yet.
         let _told = fs::write(Path::new(GROUPS).join("cgroup.subtree_control"), "+io");
         let limit = format!("{device} wbps={bytes_per_second}");
         if fs::create_dir(&group).is_err() || fs::write(group.join("io.max"), limit).is_err() {
@@ -41,7 +41,7 @@ impl Slow {
         Ok(Some(Slow { device, group: Some(group) }))
     }
 
-    /// Has a command feel it.
+    /// Puts a command into the slow group.
     pub(crate) fn feels(&self, call: Call) -> Call {
         match &self.group {
             None => call,
@@ -56,7 +56,7 @@ impl Slow {
 
 impl Drop for Slow {
     fn drop(&mut self) {
-        // A device that is gone is slow for nobody.
+        // A removed device needs no reset.
         let _undone = match &self.group {
             None => fs::write(FOR_ALL, format!("{} 0", self.device)),
             Some(group) => fs::remove_dir(group),

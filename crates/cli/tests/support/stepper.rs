@@ -1,8 +1,8 @@
-//! A stepper: runs a command under ptrace, call by call, and changes the world between two of them.
+//! A stepper: runs a command under ptrace, call by call, and lets the test change files between two calls.
 //!
-//! strace stops a process by a signal and is told apart by the occurrence of a name; this counts all calls
-//! of a command in one sequence, and the command stands still while the change is made. Nothing depends on
-//! time, so with one worker the n-th call is the same in every run.
+//! strace stops a process by a signal, at an occurrence of a call's name; the stepper counts all calls of a
+//! command in one sequence, and the command is stopped during the change. Nothing depends on time, so with
+//! one worker the n-th call is the same in every run.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -28,35 +28,35 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::run::{Call, Done};
 use super::{Outcome, ignored};
 
-/// After this a run hangs: the longest takes less than a second on an idle machine.
+/// The time limit of a run: the longest takes less than a second on an idle machine.
 const HANG: Duration = Duration::from_secs(30);
 
-/// More than any input that a test gives, so that nobody has to feed the pipe.
+/// The size of the input pipe: more than any test's input, so that no thread has to fill it.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// What is read of an argument to see whether it is one of the operands.
+/// Number of bytes read of an argument to check whether it is one of the operands.
 const MARK_BYTES: usize = 64;
 
-/// A run call by call.
+/// The calls of a run.
 pub(crate) struct Stepped {
     pub(crate) done: Done,
     /// The numbers of all calls that returned, in order.
     pub(crate) calls: Vec<u64>,
-    /// How many calls had returned when a mark was first named; all, if none was.
+    /// Number of calls that had returned when a call first named a mark; all, if none did.
     pub(crate) begun: usize,
     pub(crate) hung: bool,
 }
 
-/// A moment at which the command stands still.
+/// A moment at which the command is stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
-    /// How many calls have returned.
+    /// Number of calls that have returned.
     pub(crate) returned: usize,
     /// The process that was started first.
     pub(crate) pid: Pid,
 }
 
-/// Says whether processes may be traced here; otherwise the test is ignored.
+/// Returns whether processes may be traced here; otherwise the test is ignored.
 pub(crate) fn is_usable() -> Outcome<bool> {
     let probe = run(&Call::of("true"), &[], &mut |_| Ok(()));
     if probe.is_err() {
@@ -92,7 +92,7 @@ fn run_within(
     let threads = Arc::new(Mutex::new(Threads::of(child.tid)));
     let watchdog = Watchdog::new(Arc::clone(&threads), hang);
     seize(child.tid, Follow::Children).map_err(|error| error.text())?;
-    // A program that cannot be executed ends with a status of its own.
+    // A program that cannot be executed ends with an exit status.
     let opened = child.open();
     let mut tracer =
         Tracer { root, marks, threads, entered: HashMap::new(), calls: Vec::new(), begun: None };
@@ -119,7 +119,7 @@ fn contents(mut file: File) -> Outcome<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A pipe with everything in it that is ever to come.
+/// Makes a pipe that contains the whole input.
 fn input(bytes: &[u8]) -> Outcome<OwnedFd> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     if fcntl_setpipe_size(&writer, PIPE_BYTES)? < bytes.len() {
@@ -129,7 +129,7 @@ fn input(bytes: &[u8]) -> Outcome<OwnedFd> {
     Ok(reader)
 }
 
-/// Ends a run that hangs. The thread that steps waits for a stop that never comes, so it cannot.
+/// Ends a run that hangs. The stepping thread cannot, because it waits for a stop.
 struct Watchdog {
     over: Sender<()>,
     thread: JoinHandle<bool>,
@@ -148,7 +148,7 @@ impl Watchdog {
         Watchdog { over, thread }
     }
 
-    /// Stops watching, and says whether the run had to be ended.
+    /// Stops watching, and returns whether it had to end the run.
     fn dismiss(self) -> bool {
         drop(self.over);
         self.thread.join().unwrap_or(true)
@@ -167,7 +167,7 @@ struct Threads {
     announced: HashSet<Tid>,
     /// New ones that stopped before their parent announced them.
     early: HashSet<Tid>,
-    /// All of them have to end.
+    /// Set when all of them have to end.
     is_over: bool,
 }
 
@@ -181,7 +181,7 @@ impl Threads {
         self.alive.is_empty() && self.announced.is_empty()
     }
 
-    /// Takes note of what a wait reported.
+    /// Records the result of a wait.
     fn note(&mut self, tid: Tid, change: Change) {
         let is_new = !self.alive.contains(&tid);
         if is_new && !self.announced.remove(&tid) {
@@ -196,7 +196,7 @@ impl Threads {
             }
         }
         if matches!(change, Change::Event(Event::Clone, _)) {
-            // One that was killed has no message any more, and what it started stops by itself.
+            // A killed thread has no message any more, and its new threads stop by themselves.
             let child = event_message(tid).ok().and_then(|message| Tid::try_from(message).ok());
             if let Some(child) = child
                 && !self.early.remove(&child)
@@ -206,7 +206,7 @@ impl Threads {
         }
     }
 
-    /// Ends all that are alive, and those that are still to come.
+    /// Ends all living threads, and those that are about to start.
     fn end(&mut self) {
         self.is_over = true;
         self.alive.iter().copied().for_each(kill);
@@ -215,7 +215,7 @@ impl Threads {
 
 fn kill(tid: Tid) {
     if let Some(pid) = Pid::from_raw(tid) {
-        // One that has just ended needs nothing any more.
+        // One that has just ended needs no resume.
         let _killed = kill_process(pid, Signal::KILL);
     }
 }
@@ -231,7 +231,7 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// Follows the command to the end of everything that it started. What `after` fails with is told when
+    /// Follows the command to the end of everything that it started. Returns an error of `after` when
     /// the command has ended.
     fn trace(&mut self, after: &mut dyn FnMut(Stop) -> Outcome) -> Outcome<Ended> {
         let (mut ended, mut failed) = (None, Ok(()));
@@ -271,7 +271,7 @@ impl Tracer<'_> {
         ended.ok_or_else(|| "a command without an end".into())
     }
 
-    /// Takes note of a stop at a call, and says whether one has returned.
+    /// Records a stop at a call, and returns whether the call has returned.
     fn returned(&mut self, tid: Tid) -> bool {
         match syscall_info(tid) {
             Ok(SyscallStop::Enter { number, arguments }) => {
@@ -320,7 +320,7 @@ mod tests {
         if !is_usable()? {
             return Ok(());
         }
-        // Another child of this thread must not keep it.
+        // Another child of this thread must not delay it.
         let mut other = std::process::Command::new("sleep").arg("1000").spawn()?;
         let line = "for i in 1 2 3; do (echo $i &) & done; wait";
         let stepped = run(&Call::of("sh").words(["-c", line]), &[], &mut |_| Ok(()));

@@ -1,8 +1,8 @@
-//! strace as a fault injector, a brake and an eye.
+//! strace, used to inject faults, to stop a run, and to log its calls.
 //!
-//! It counts calls by name and thread, so a point in a run is (name, occurrence). A run is stopped
-//! at a point by a SIGSTOP that strace injects: the call is done, the next one is not made yet,
-//! and the test changes the world meanwhile. No sleeping, so nothing depends on the machine.
+//! It counts calls by name and thread, so a point in a run is (name, occurrence). A SIGSTOP that strace
+//! injects stops a run at a point: the call has returned, the next one has not begun, and the test changes
+//! the files meanwhile. Without sleeping, nothing depends on the speed of the machine.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::run::{Call, Done};
 use super::{Outcome, ignored, which};
 
-/// How long a stop may take to show in the log.
+/// Time limit for a stop to appear in the log.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
-/// Calls whose failure is the C library's affair, and those that do not change anything.
+/// Calls whose failure the C library handles, and those that do not change anything.
 pub(crate) const SPARED: [&str; 15] = [
     "geteuid",
     "getrandom",
@@ -34,7 +34,7 @@ pub(crate) const SPARED: [&str; 15] = [
     "munmap",
 ];
 
-/// Says whether strace is there and may trace; otherwise the test is ignored.
+/// Returns whether strace exists and may trace; otherwise the test is ignored.
 pub(crate) fn is_usable() -> Outcome<bool> {
     if which("strace").is_none() {
         ignored("strace")?;
@@ -54,7 +54,7 @@ pub(crate) struct Strace {
     options: Vec<String>,
 }
 
-/// A line of the log: which process made which call, with what came of it.
+/// A line of the log: process, call and result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) pid: i32,
@@ -67,13 +67,13 @@ impl Strace {
         Strace { log: log.into(), options: Vec::new() }
     }
 
-    /// Traces these calls only, in strace's own words.
+    /// Traces only these calls, in strace's syntax.
     pub(crate) fn trace(mut self, calls: &str) -> Strace {
         self.options.extend(["-e".to_owned(), format!("trace={calls}")]);
         self
     }
 
-    /// Tampers with calls, in strace's own words.
+    /// Tampers with calls, in strace's syntax.
     pub(crate) fn inject(mut self, what: &str) -> Strace {
         self.options.extend(["-e".to_owned(), format!("inject={what}")]);
         self
@@ -85,7 +85,7 @@ impl Strace {
         self
     }
 
-    /// Prints descriptors with the paths that they are open at.
+    /// Prints descriptors with their paths.
     pub(crate) fn showing_paths(mut self) -> Strace {
         self.options.push("-y".to_owned());
         self
@@ -108,7 +108,7 @@ impl Strace {
         Ok(String::from_utf8_lossy(&std::fs::read(&self.log)?).into_owned())
     }
 
-    /// Says whether the log tells of a call that was tampered with.
+    /// Returns whether the log has a call that was tampered with.
     pub(crate) fn has_injected(&self) -> Outcome<bool> {
         Ok(self.text()?.contains("(INJECTED)"))
     }
@@ -118,7 +118,7 @@ fn parse(text: &str) -> Vec<Line> {
     text.lines().filter_map(parse_line).collect()
 }
 
-/// Reads one line; the second half of a call that another interrupted is not a call again.
+/// Reads one line; the second half of an interrupted call is not counted again.
 fn parse_line(line: &str) -> Option<Line> {
     let (pid, rest) = line.split_once(' ')?;
     let rest = rest.trim_start();
@@ -139,8 +139,8 @@ pub(crate) struct Point {
     pub(crate) occurrence: usize,
 }
 
-/// Returns the points of a run that come after the program has begun its work; what the loader
-/// and the runtime do before is not ours to test.
+/// Returns the points of a run after the program has begun its work; the earlier calls of the loader
+/// and the runtime are not tested.
 pub(crate) fn points(lines: &[Line]) -> Vec<Point> {
     let mut counts = std::collections::HashMap::new();
     let mut points = Vec::new();
@@ -157,8 +157,8 @@ pub(crate) fn points(lines: &[Line]) -> Vec<Point> {
     points
 }
 
-/// Runs a call with one thread up to a point, changes the world, and lets it go on. Returns
-/// `None`, and changes nothing, if the run never gets to that point.
+/// Runs a call with one thread up to a point, calls `change`, and resumes the run. Returns
+/// `None`, and changes nothing, if the run never reaches that point.
 pub(crate) fn stopped_at(
     log: &Path,
     call: &Call,
@@ -168,7 +168,7 @@ pub(crate) fn stopped_at(
     let strace = Strace::new(log)
         .trace(&point.name)
         .inject(&format!("{}:signal=STOP:when={}", point.name, point.occurrence));
-    // A log of an earlier run must not be taken for this one's.
+    // The log of an earlier run must not be mistaken for this one's.
     std::fs::write(log, "")?;
     let running = strace.wrap(call.clone()).start()?;
     let begun = Instant::now();
@@ -177,7 +177,7 @@ pub(crate) fn stopped_at(
         let text = strace.text()?;
         let stops: Vec<&str> =
             text.lines().filter(|line| line.contains("--- stopped by SIGSTOP ---")).collect();
-        // Every thread tells of a stop, and every thread has its own count of calls.
+        // Every thread reports a stop, and every thread has its own count of calls.
         if stops.len() > stops_seen {
             stops_seen = stops.len();
             if let Some(change) = change.take() {
@@ -185,7 +185,7 @@ pub(crate) fn stopped_at(
             }
             let pid = stops.last().and_then(|line| line.split(' ').next()?.parse().ok());
             let pid = pid.and_then(Pid::from_raw).ok_or("a log without a pid")?;
-            // A process that has gone on and ended meanwhile needs nothing any more.
+            // A process that has continued and ended meanwhile needs no signal.
             kill_process(pid, Signal::CONT).or_else(ignore_missing)?;
         }
         if has_ended(running.pid()) {
@@ -201,7 +201,7 @@ fn ignore_missing(errno: rustix::io::Errno) -> rustix::io::Result<()> {
     if errno == rustix::io::Errno::SRCH { Ok(()) } else { Err(errno) }
 }
 
-/// Says whether a child of ours has ended; it is not reaped yet, so its number is its own.
+/// Returns whether a child has ended; it is not reaped yet, so its number is not reused.
 fn has_ended(pid: Pid) -> bool {
     let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
     let stat = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Ours against GNU's: the same command line in two equal folders.
+//! haul against GNU: the same command line in two equal folders.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::judge::{compared, shown};
 use super::run::{Call, Done, cp};
 use super::scratch::Scratch;
 
-/// Collects what differs, so that one run tells everything.
+/// Collects the differences, so that one run reports all of them.
 pub(crate) struct Versus {
     gnu: Gnu,
     scratch: Scratch,
@@ -20,7 +20,7 @@ pub(crate) struct Versus {
 /// How strictly messages are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
-    /// The same lines, in any order: a directory's order is the file system's.
+    /// The same lines in any order, because the order of a directory depends on the file system.
     Same,
 }
 
@@ -29,8 +29,8 @@ impl Versus {
         Versus { gnu, scratch, wrong: Vec::new() }
     }
 
-    /// Makes the folders with `build`, runs the command line in each with what `adapt` adds to
-    /// it, and compares folders, exit codes and messages.
+    /// Makes the folders with `build`, runs the command line in each after `adapt` has changed it, and
+    /// compares folders, exit codes and messages.
     pub(crate) fn run_with(
         &mut self,
         words: &[&str],
@@ -45,7 +45,7 @@ impl Versus {
         }
         let run = |call: Call, side| adapt(call.words(words).in_dir(self.scratch.at(side))).run();
         let (ours, theirs) = (run(cp([""; 0]), "h")?, run(self.gnu.cp(), "g")?);
-        // The folders were made one after the other, so their times differ.
+        // The test makes the folders one after the other, so their times differ.
         let aspects = Aspects::preserved().without(Aspect::Mtime);
         let trees = compared(&self.scratch.at("g"), &self.scratch.at("h"), aspects);
         let mut wrong = self.relevant(&trees);
@@ -64,7 +64,7 @@ impl Versus {
         Ok(())
     }
 
-    /// The same without further ado.
+    /// The same without `adapt`.
     pub(crate) fn run(
         &mut self,
         words: &[&str],
@@ -96,9 +96,9 @@ impl Versus {
     }
 }
 
-/// Says whether a difference is one that haul does not want to follow GNU in: without `-p`, GNU
-/// keeps setuid, setgid and the sticky bit of FIFOs, sockets and devices, where they mean
-/// nothing, and gives sockets the mode of directories.
+/// Returns whether haul differs from GNU here on purpose: without `-p`, GNU keeps setuid, setgid and
+/// the sticky bit of FIFOs, sockets and devices, where they have no meaning, and gives sockets the
+/// mode of directories.
 pub(crate) fn is_quirk(root: &Path, difference: &Difference) -> bool {
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::FileTypeExt as _;
@@ -112,7 +112,7 @@ pub(crate) fn is_quirk(root: &Path, difference: &Difference) -> bool {
     is_special && ((a ^ b) & 0o777 == 0 || kind.is_socket())
 }
 
-/// Lists the lines that only the first of two runs has printed.
+/// Lists the lines that only the first of two runs printed.
 fn only(name: &str, one: &Done, other: &Done) -> String {
     let mut left: Vec<String> = text(other).lines().map(str::to_owned).collect();
     let mut found = String::new();

@@ -1,4 +1,4 @@
-//! The test file systems, as `cargo xtask test` tells them in the environment.
+//! The test file systems, from the environment that `cargo xtask test` sets.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ pub(crate) struct Volume {
 const EXPECTED: [&str; 7] =
     ["ext4", "ext4-4k", "xfs", "xfs-noreflink", "btrfs", "tmpfs", "overlayfs"];
 
-/// Returns the test file systems, or the folder for temporary files alone where there are none.
+/// Returns the test file systems, or only the folder for temporary files if there are none.
 ///
-/// Where they are required, a missing one is a failure.
+/// If they are required, a missing one is a failure.
 pub(crate) fn volumes() -> Outcome<Vec<Volume>> {
     let list = std::env::var("HAUL_TEST_FS").unwrap_or_default();
     let found: Vec<Volume> = list

@@ -1,4 +1,4 @@
-//! What is swept: commands, what they find, and what they promise.
+//! The commands of the sweep: their arguments, the state before, and their promises.
 //!
 //! A new mode of a command gets a line in [`CASES`] and a test in `tests.rs`.
 
@@ -6,40 +6,40 @@ use haul_manifest::Aspects;
 
 use super::scene::{Furnishing, Older};
 
-/// What a command promises about the names that it writes to.
+/// The promise of a command about the names that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// A file is written in place: until it is complete it does not look complete.
+    /// A file is written in place, and looks incomplete until it is complete.
     NeverLooksComplete,
-    /// A name has what it had before, or all of the new contents.
+    /// A name has its old contents or all of the new ones.
     OldOrNew,
-    /// Everything below the source goes, and nothing else.
+    /// Everything below the source is removed, and nothing else.
     Gone,
-    /// Everything is whole in at least one of its two places, and at last in the target alone.
+    /// Everything is complete in at least one of its two places, and at the end only in the target.
     Moved,
 }
 
 /// One command of the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    /// What `cargo xtask sweep` calls it.
+    /// The name in `cargo xtask sweep`.
     pub(super) name: &'static str,
-    /// The applet and its options; the operands come behind them.
+    /// The applet and its options, without operands.
     pub(super) words: &'static [&'static str],
     /// The operands: `s` is the source, `t` the target.
     pub(super) operands: &'static [&'static str],
     pub(super) furnishing: Furnishing,
     pub(super) older: Older,
     pub(super) promise: Promise,
-    /// In what source and target are equal after exit code 0.
+    /// The aspects in which source and target are equal after exit code 0.
     pub(super) aspects: fn() -> Aspects,
-    /// Whether a run after one that was killed completes what that began.
+    /// Whether a run after a killed one completes its work.
     pub(super) rerun: Rerun,
     pub(super) input: Input,
     pub(super) target: Whereabouts,
 }
 
-/// Where the target is.
+/// The place of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     /// Beside the source.
@@ -48,19 +48,19 @@ pub(super) enum Whereabouts {
     Across,
 }
 
-/// What the command reads on its standard input.
+/// The standard input of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Nothing,
-    /// What the source holds.
+    /// The contents of the source.
     Source,
 }
 
-/// What the same command does when it is run once more.
+/// The effect of running the same command again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rerun {
     Completes,
-    /// Its operands are not what they were: `mv` of what was half moved.
+    /// Its operands have changed: `mv` of a partly moved source.
     MeansSomethingElse,
 }
 
@@ -84,7 +84,7 @@ const MOVE: Case = Case {
     ..COPY
 };
 
-/// From one file to one that is there.
+/// From one file to an existing one.
 const ONTO_FILE: Case = Case {
     operands: &["if=s", "of=t"],
     furnishing: Furnishing::File,

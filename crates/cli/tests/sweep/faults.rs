@@ -1,4 +1,4 @@
-//! Injecting: which calls fail and how, one run for each.
+//! Fault injection: the calls that fail and their errnos, one run for each.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,17 +6,17 @@ use std::io::Write as _;
 
 use super::case::{Case, Promise, Rerun, Whereabouts, case};
 use super::scene::{Fingerprint, Scene, fingerprint};
-use super::verdict::{Ending, leftovers, objection};
+use super::verdict::{Ending, objection, unknown_names};
 use crate::mv::Two;
 use crate::support::Outcome;
 use crate::support::run::{Call, Done, haul};
 use crate::support::scratch::Scratch;
 use crate::support::strace::{Line, SPARED, Strace, is_usable};
 
-/// Errnos that any call about files may give.
+/// Errnos that any call on files may return.
 const USUAL: [&str; 6] = ["EIO", "ENOSPC", "EACCES", "ENOMEM", "EINTR", "EAGAIN"];
 
-/// Errnos that are particular to calls whose names begin so.
+/// Errnos specific to calls whose names begin with the prefix.
 const PARTICULAR: &[(&str, &[&str])] = &[
     ("open", &["EMFILE", "ENFILE", "ELOOP", "ENOENT", "EEXIST", "EROFS", "EDQUOT", "ESTALE"]),
     ("write", &["EDQUOT", "EFBIG"]),
@@ -40,11 +40,11 @@ const PARTICULAR: &[(&str, &[&str])] = &[
     ("ioctl", &["EOPNOTSUPP", "EXDEV", "EINVAL"]),
 ];
 
-/// Calls that are spared here besides those that are everywhere. `brk` never fails with an errno: it returns
-/// where the heap ends, and the C library takes whatever else it is given for an address.
+/// Further calls without injection. `brk` never fails with an errno: it returns the end of the heap, and
+/// the C library would take an errno for an address.
 const SPARED_TOO: [&str; 4] = ["rt_sigreturn", "madvise", "sched_yield", "brk"];
 
-/// How much is tried.
+/// The extent of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// A bounded part, for CI.
@@ -76,7 +76,7 @@ impl Extent {
     }
 }
 
-/// What is done to one call.
+/// The fault of one call.
 #[derive(Clone, Debug)]
 struct Injection {
     call: String,
@@ -91,7 +91,7 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
         let particular = PARTICULAR.iter().filter(|(prefix, _)| call.starts_with(prefix));
         let errnos = USUAL.iter().chain(particular.flat_map(|(_, errnos)| errnos.iter()));
         for (index, errno) in errnos.enumerate() {
-            // Most of the usual ones are answered by the same line of the program.
+            // The same line of the program handles most of the usual ones.
             if extent == Extent::Quick && (2..USUAL.len()).contains(&index) {
                 continue;
             }
@@ -100,9 +100,9 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
                     if extent == Extent::Quick && sticky == "+" && index > 1 {
                         continue;
                     }
-                    // Who is interrupted tries again, as GNU dd and the standard library's messages do;
-                    // a signal at each call for ever is no machine's. And a pipe that has nothing is
-                    // waited for, for as long as it takes.
+                    // An interrupted call is repeated, as by GNU dd and the standard library's messages;
+                    // no machine sends a signal at each call for ever. And a read of an empty pipe
+                    // waits without a limit.
                     let is_waited_for = *errno == "EINTR" || (*errno == "EAGAIN" && call == "read");
                     if is_waited_for && sticky == "+" {
                         continue;
@@ -129,9 +129,9 @@ fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injec
     list
 }
 
-/// Learns which calls a command makes once it has begun its work, and how often; what the loader
-/// and the runtime do before is not ours to test. strace counts by thread, so what another thread
-/// does as its N-th call is left out where the first thread's N-th call was the loader's.
+/// Lists the calls of a command after it has begun its work, with their numbers; the earlier calls of the
+/// loader and the runtime are not tested. strace counts by thread, so the N-th call of another thread is
+/// omitted if the first thread's N-th call was the loader's.
 pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
     let mut counts = BTreeMap::new();
     let mut loaders: BTreeMap<String, usize> = BTreeMap::new();
@@ -160,7 +160,7 @@ pub(super) fn calls(lines: &[Line]) -> BTreeMap<String, Vec<usize>> {
     calls
 }
 
-/// Tells whether a case is to be swept: all are, unless some were named.
+/// Returns whether a case is selected: all are, unless the user named some.
 pub(super) fn is_chosen(name: &str) -> bool {
     let chosen = std::env::var("HAUL_SWEEP_CASES").unwrap_or_default();
     chosen.is_empty() || chosen.split(';').any(|one| one == name)
@@ -203,7 +203,7 @@ pub(super) fn sweep(name: &str) -> Outcome {
     Ok(())
 }
 
-/// Makes one run with one injection, and says what is wrong with it.
+/// Makes one run with one injection, and returns what is wrong with it.
 fn inject(
     scene: &Scene,
     case: &Case,
@@ -234,12 +234,12 @@ fn inject(
     Ok((was_injected, told))
 }
 
-/// Runs the command once more: it completes what was begun.
+/// Runs the command again, which completes the work.
 pub(super) fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     if case.rerun == Rerun::MeansSomethingElse {
         return Ok(None);
     }
-    // What is removed or moved already is not there to be removed or moved again.
+    // Entries that are removed or moved already cannot be removed or moved again.
     let was_done = match case.promise {
         Promise::Gone => fs::symlink_metadata(scene.target()).is_err(),
         Promise::Moved => fs::symlink_metadata(scene.source()).is_err(),
@@ -257,11 +257,11 @@ pub(super) fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     Ok(wrong.map(|wrong| format!("a second run: {wrong}")))
 }
 
-/// What a run that was killed has hidden goes with `haul clean`.
+/// Checks that `haul clean` removes the hidden files of a killed run.
 pub(super) fn clean(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     let call = Call::of(haul()).words(["clean", "--older-than=0"]).word(scene.target_folder());
     call.succeed()?;
-    Ok(leftovers(scene, case, Ending::Undisturbed))
+    Ok(unknown_names(scene, case, Ending::Undisturbed))
 }
 
 pub(super) fn said(done: &Done) -> String {

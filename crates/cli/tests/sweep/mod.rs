@@ -1,9 +1,9 @@
-//! The sweep: every call of every command fails, or is the last that is made, and nothing is lost.
+//! The sweep: every call of every command fails, or is the last, and nothing is lost.
 //!
-//! A command is run once undisturbed, to learn its calls. Then it is run again for each of them:
-//! the call fails, once or from then on, with each errno that is plausible, or the process is
-//! killed before it, once with and once without the power being cut (`power.rs`). After each run the promises are checked (`verdict.rs`). `cargo xtask sweep`
-//! runs this; in CI a bounded part of it is a test like any other.
+//! A command runs once undisturbed, to list its calls. Then it runs again for each of them: the call fails,
+//! once or from then on, with each plausible errno, or the process is killed before it, with and without a
+//! power cut (`power.rs`). After each run `verdict.rs` checks the promises. `cargo xtask sweep` runs all of
+//! this; in CI a bounded part of it is a test like any other.
 
 mod case;
 mod change;

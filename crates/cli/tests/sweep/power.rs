@@ -1,5 +1,5 @@
-//! Power cuts: a command is killed before one of the calls that change what is on the disk, and at
-//! the same moment the disk loses everything that nobody has waited for.
+//! Power cuts: a command is killed before one of the calls that change the disk, and at the same moment
+//! the disk loses all data that was not flushed.
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ use crate::support::image::{Image, KINDS};
 use crate::support::scratch::Scratch;
 use crate::support::strace::{Strace, is_usable};
 
-/// Calls that change what is on the disk, or wait for it.
+/// Calls that change the contents of the disk, or flush them.
 const STEPS: [&str; 17] = [
     "copy_file_range",
     "fchmod",
@@ -33,7 +33,7 @@ const STEPS: [&str; 17] = [
     "write",
 ];
 
-/// Cuts the power under a case of the table, on each file system.
+/// Cuts the power during a case of the table, on each file system.
 pub(super) fn cut(name: &str) -> Outcome {
     for kind in KINDS {
         let shown = format!("{name}, power cuts on {kind}");
@@ -84,7 +84,7 @@ fn cuts(scratch: &Scratch, image: &Image, case: &Case) -> Outcome<(usize, Vec<St
             wrong.extend(found.map(|found| format!("{what}: {found}\n  said {}", said(&done))));
         }
     }
-    // And after the run has said that all is well.
+    // And after the run has reported success.
     scene.reset()?;
     image.sync()?;
     let done = scene.call().succeed()?;

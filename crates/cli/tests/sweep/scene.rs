@@ -1,4 +1,4 @@
-//! The scene of a run: a source, a target, and a bystander that nobody may touch.
+//! The scene of a run: a source, a target, and an unrelated file that must not change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::scratch::Scratch;
 
 use super::case::{Case, Input, Promise, Whereabouts};
 
-/// What the source is.
+/// The kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Furnishing {
     /// A small tree with a file large enough for several workers, links and an odd name.
@@ -23,40 +23,40 @@ pub(super) enum Furnishing {
     File,
 }
 
-/// What is at the target beforehand.
+/// The state of the target before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Older {
     Nothing,
-    /// Older, longer files where the copies go.
+    /// Older, longer files at the names of the copies.
     Files,
     /// A copy of the source.
     SameTree,
 }
 
-/// Every file of the source, and how long it is.
+/// Every file of the source, and its length.
 const FILES: [(&str, usize); 5] =
     [("a", 1024), ("b", 1024), ("d/c", 1024), ("d/odd \n name", 70_000), ("large", 9 << 20)];
 
-/// How long the source is where it is one file.
+/// The length of the source if it is one file.
 const FILE_BYTES: usize = 300_000;
 
-/// More than a first buffer for attributes has room for, and less than the block of a small ext4.
+/// Length of an attribute: more than the first buffer, and less than the block of a small ext4.
 const ATTRIBUTE_BYTES: usize = 300;
 
-/// What the older files hold.
+/// The contents of the older files.
 pub(super) const OLDER: u8 = 9;
 const OLDER_BYTES: usize = 100_000;
 
-/// A source, a target and a bystander.
+/// A source, a target and an unrelated file.
 pub(super) struct Scene {
     pub(super) scratch: Scratch,
-    /// Where the target is, if that is on another file system.
+    /// The folder of the target, if it is on another file system.
     far: Option<Scratch>,
     case: Case,
 }
 
 impl Scene {
-    /// Makes a scene whose target is below `far`, if that is given.
+    /// Makes a scene, with the target below `far` if that is given.
     pub(super) fn new(scratch: Scratch, far: Option<Scratch>, case: &Case) -> Outcome<Scene> {
         let scene = Scene { scratch, far, case: *case };
         fs::create_dir_all(scene.bystander())?;
@@ -69,7 +69,7 @@ impl Scene {
         self.scratch.at("s")
     }
 
-    /// What the source is, or was before it was moved.
+    /// The path of the source.
     pub(super) fn pristine(&self) -> PathBuf {
         self.scratch.at(if self.moves() { "p" } else { "s" })
     }
@@ -82,7 +82,7 @@ impl Scene {
         self.target_folder().join("t")
     }
 
-    /// What the target is in.
+    /// The folder of the target.
     pub(super) fn target_folder(&self) -> &Path {
         self.far.as_ref().unwrap_or(&self.scratch).path()
     }
@@ -105,7 +105,7 @@ impl Scene {
         }
     }
 
-    /// Puts everything back as it was before a run.
+    /// Restores the state before a run.
     pub(super) fn reset(&self) -> Outcome {
         self.scratch.clear("t")?;
         if let Some(far) = &self.far {
@@ -113,7 +113,7 @@ impl Scene {
         }
         if self.moves() {
             self.scratch.clear("s")?;
-            // Not by haul: the times have to be those of the first.
+            // Not copied by haul: the times must be those of the first.
             Call::of("cp").word("-a").word(self.pristine()).word(self.source()).succeed()?;
         }
         match (self.case.older, self.case.furnishing) {
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// The regular files, relative to source and target; the root alone has no name.
+    /// The regular files, relative to source and target; the root has an empty name.
     pub(super) fn files(&self) -> Vec<&'static str> {
         match self.case.furnishing {
             Furnishing::File => vec![""],
@@ -150,7 +150,7 @@ fn furnish(furnishing: Furnishing, root: &Path) -> Outcome {
     symlink("../w/victim", root.join("out"))?;
     symlink("../../w", root.join("d/out"))?;
     fs::hard_link(root.join("b"), root.join("d/twin"))?;
-    // Longer than a first buffer; some file systems have no attributes of users.
+    // Longer than the first buffer; some file systems have no user attributes.
     for name in ["a", "d"] {
         match setxattr(root.join(name), "user.sweep", &[7; ATTRIBUTE_BYTES], XattrFlags::empty()) {
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
@@ -160,7 +160,7 @@ fn furnish(furnishing: Furnishing, root: &Path) -> Outcome {
     Ok(())
 }
 
-/// Bytes that differ from file to file and from block to block.
+/// Makes bytes that differ from file to file and from block to block.
 fn contents(name: &str, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at % 251 + at / 4096 % 7 + name.len()) as u8 | 1).collect()
 }
@@ -174,10 +174,10 @@ fn plant_older(root: &Path) -> Outcome {
     Ok(())
 }
 
-/// What nobody can change without a trace: names, inodes, and times of the last change of each.
+/// A description that any change of the tree alters: names, inodes, and change times.
 pub(super) type Fingerprint = BTreeMap<PathBuf, (u64, u64, u32, i64, i64, u64)>;
 
-/// Describes everything below a path; nothing if it is not there.
+/// Describes everything below a path; nothing if it does not exist.
 pub(super) fn fingerprint(root: &Path) -> Outcome<Fingerprint> {
     let mut found = Fingerprint::new();
     let mut waiting = vec![root.to_owned()];

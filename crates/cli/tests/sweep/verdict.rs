@@ -1,4 +1,4 @@
-//! The promises, checked after each run. Whoever judges shares no code with what is judged.
+//! The promises, checked after each run, by code that shares nothing with haul.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,19 +12,19 @@ use crate::support::judge::{compared, shown};
 use crate::support::run::Done;
 use crate::support::{Outcome, entries, if_there};
 
-/// What a name that haul makes for a while begins with, and what `haul clean` looks for.
+/// The beginning of haul's hidden names, which `haul clean` looks for.
 const HIDDEN: &[u8] = b".haul-";
 
-/// How a run ended, as far as the promises differ by it.
+/// The ways in which a run ends, as far as the promises differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself, and a call failed.
+    /// By itself, after a failed call.
     Failed,
-    /// By itself, and from some call on no `write` succeeded, so that nothing can be said.
+    /// By itself, while every `write` failed from some call on, so that no message is possible.
     Mute,
-    /// By itself, undisturbed, after a run that was killed: what that hid may still be there.
+    /// By itself, undisturbed, after a killed run, whose hidden files may still exist.
     Again,
-    /// By a signal that nothing can be done about.
+    /// By SIGKILL.
     Killed,
     /// By itself, undisturbed.
     Undisturbed,
@@ -39,12 +39,12 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
         }
     } else {
         if done.code() == Some(0) {
-            // As GNU's, a move goes on where the target cannot have an attribute, and says so.
+            // As with GNU, a move continues if the target does not support an attribute, and reports it.
             let warned = case.promise == Promise::Moved && is_tolerated(&done.errors());
             let aspects = if warned { Aspects::contents_only } else { case.aspects };
             return result(scene, &Case { aspects, ..*case }, ending)
                 .map(|wrong| format!("exit 0, but {wrong}"))
-                .or_else(|| leftovers(scene, case, ending));
+                .or_else(|| unknown_names(scene, case, ending));
         }
         if done.code() != Some(1) {
             return Some(format!("ended by {:?}", done.status));
@@ -55,21 +55,21 @@ pub(super) fn objection(scene: &Scene, case: &Case, done: &Done, ending: Ending)
     }
     names(scene, case)
         .unwrap_or_else(|error| Some(unjudged(&*error)))
-        .or_else(|| leftovers(scene, case, ending))
+        .or_else(|| unknown_names(scene, case, ending))
 }
 
-/// Tells whether every line says that something cannot be had or is not allowed, and not that it failed.
+/// Returns whether every line reports something unsupported or not permitted, and no failure.
 fn is_tolerated(errors: &str) -> bool {
     let is_reason = |line: &str| line.ends_with("not supported") || line.ends_with("not permitted");
     !errors.is_empty() && errors.lines().all(is_reason)
 }
 
-/// What cannot be looked at is no better than what is wrong.
+/// Treats a file that cannot be examined like a wrong one.
 fn unjudged(error: &dyn std::error::Error) -> String {
     format!("what it left cannot be judged: {error}")
 }
 
-/// After exit code 0 everything that was asked for is there.
+/// Checks that after exit code 0 everything requested is there.
 fn result(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
     let goes = match case.promise {
         Promise::Gone => Some(scene.target()),
@@ -86,8 +86,8 @@ fn result(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
     (!comparison.is_equal()).then(|| unexpected(&shown(&comparison), case, ending)).flatten()
 }
 
-/// With `-b`, what was there is beside its successor; and what a run that was killed has hidden is
-/// nobody else's to remove. That is all that may differ.
+/// Removes the allowed differences: with `-b` the backups, and the hidden files of a killed run, which
+/// only `haul clean` removes.
 fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> {
     let is_expected = |line: &str| {
         (case.words.contains(&"-ab") && line.contains('~'))
@@ -97,7 +97,7 @@ fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> 
     (!left.is_empty()).then(|| left.join("\n"))
 }
 
-/// After any other ending no name has contents that look right and are wrong.
+/// Checks that after any other end no name has contents that look right and are wrong.
 fn names(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     for name in scene.files() {
         let read = |root: PathBuf| if_there(fs::read(below(&root, name)));
@@ -111,7 +111,7 @@ fn names(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
             Promise::Moved => {
                 target.is_some_and(|target| Some(&target) != whole.as_ref() && !is_older(&target))
             }
-            // What was not there before may be missing.
+            // A file that did not exist before may be missing.
             Promise::OldOrNew => target
                 .map_or(case.older == Older::Files && name != "d/twin", |target| {
                     Some(&target) != source.as_ref() && !is_older(&target)
@@ -131,17 +131,16 @@ fn is_older(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| *byte == OLDER)
 }
 
-/// Names that neither side had before are those that are known, and after an orderly end there are
-/// none.
-pub(super) fn leftovers(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
-    let strange = match strangers(scene, case, ending) {
+/// Checks that new names are known ones, and that after an orderly end there are none.
+pub(super) fn unknown_names(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
+    let strange = match unknown_entries(scene, case, ending) {
         Ok(strange) => strange,
         Err(error) => return Some(unjudged(&*error)),
     };
     (!strange.is_empty()).then(|| format!("it left {strange:?}"))
 }
 
-fn strangers(scene: &Scene, case: &Case, ending: Ending) -> Outcome<Vec<PathBuf>> {
+fn unknown_entries(scene: &Scene, case: &Case, ending: Ending) -> Outcome<Vec<PathBuf>> {
     let mut strange = Vec::new();
     let mut waiting = vec![scene.target(), scene.scratch.path().to_owned()];
     if scene.target_folder() != scene.scratch.path() {

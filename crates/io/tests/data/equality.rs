@@ -176,7 +176,7 @@ fn zeros_become_holes_also_with_direct_io() {
 }
 
 #[test]
-fn workers_that_are_refused_at_the_same_moment_all_go_on() {
+fn workers_that_are_refused_at_the_same_moment_all_continue() {
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         let size = 8 * MIB + 1;

@@ -1,4 +1,4 @@
-//! What somebody else does to the source or the target while a command works.
+//! The changes that another process makes to the source or the target while a command runs.
 
 use std::fs::{self, File, FileTimes};
 use std::io::Write as _;
@@ -11,16 +11,16 @@ use super::case::{Case, Does};
 use super::stage::{Stage, contents};
 use crate::support::Outcome;
 
-/// How much longer a file gets that is appended to or rewritten.
+/// Number of bytes by which an appended or rewritten file grows.
 const MORE_BYTES: usize = 3000;
 
-/// A dozen ways of changing the source, and a few of changing the target.
+/// The ways of changing the source and the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alteration {
     Append,
     RewriteLonger,
     RewriteShorter,
-    /// Other bytes, as many, and the time of modification is put back.
+    /// Other bytes of the same length, and the modification time is restored.
     TouchBack,
     RenameFileIn,
     RenameDirectoryIn,
@@ -34,19 +34,19 @@ pub(super) enum Alteration {
     Remove,
     /// A file appears at the target's name.
     AppearsAtTarget,
-    /// A link to something outside appears at the target's name.
+    /// A link to an entry outside appears at the target's name.
     LinkAtTarget,
-    /// What is at the target's name is put away, and a link to something outside takes its place.
+    /// The entry at the target's name is moved away, and a link to an entry outside replaces it.
     TargetBecomesLink,
 }
 
 use Alteration::*;
 
-/// Something that is changed, and how.
+/// An entry to change, and the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) how: Alteration,
-    /// A name below the source or the target; empty for itself.
+    /// A name below the source or the target; empty for the root.
     pub(super) victim: &'static str,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn changes(case: &Case) -> Vec<Change> {
         (false, false) => &[],
     };
     match case.does {
-        // A FIFO that a person named is read, for as long as it takes.
+        // A FIFO operand is read until its end, without a time limit.
         Does::Copies | Does::Moves => all(&OF_FILES, of_files)
             .filter(|change| !(case.follows && change.how == BecomesFifo))
             .chain(all(&OF_DIRECTORIES, of_directories))
@@ -101,7 +101,7 @@ pub(super) fn changes(case: &Case) -> Vec<Change> {
 }
 
 impl Change {
-    /// Tells whether the source is changed, and not the target.
+    /// Returns whether the change is of the source, not of the target.
     pub(super) fn is_of_source(&self) -> bool {
         !OF_TARGETS.contains(&self.how)
     }
@@ -160,7 +160,7 @@ impl Change {
             }
             HardLink => fs::hard_link(&at, spare("twin"))?,
             Remove => fs::remove_file(&at)?,
-            // They are for names that are not there.
+            // These changes are for names that do not exist.
             AppearsAtTarget | LinkAtTarget => return Ok(false),
         }
         Ok(true)
@@ -175,18 +175,18 @@ impl Change {
     }
 }
 
-/// What is appended.
+/// The appended bytes.
 fn tail() -> Vec<u8> {
     contents("tail", MORE_BYTES)
 }
 
-/// What a link that is planted leads to: a file, or a directory for a directory's name.
+/// The referent of a planted link: a file, or a directory for a directory's name.
 fn outside(stage: &Stage, victim: &str) -> PathBuf {
     let name = if matches!(victim, "" | "d" | "folder") { "d" } else { "victim" };
     stage.outside().join(name)
 }
 
-/// Makes something at a name that is free, if its directory is there.
+/// Makes an entry at a free name, if its directory exists.
 fn appears(at: &Path, make: impl FnOnce(&Path) -> Outcome) -> Outcome<bool> {
     let has_parent = at.parent().is_some_and(Path::is_dir);
     if has_parent {

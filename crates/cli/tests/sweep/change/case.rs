@@ -1,18 +1,18 @@
-//! Which commands are stepped through.
+//! The commands that are stepped through.
 
-/// What a command does with the source `s`, which decides what may become of it.
+/// What a command does with the source `s`, which determines the allowed results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Copies,
     Moves,
     Removes,
-    /// Writes what it reads on standard input; there is no source.
+    /// Writes its standard input; there is no source.
     Writes,
     /// Removes the hidden files of killed runs from the target folder.
     Cleans,
 }
 
-/// What is at the target beforehand.
+/// The state of the target before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Older {
     Nothing,
@@ -27,13 +27,13 @@ pub(super) enum Older {
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) words: &'static [&'static str],
-    /// Names below `s` that are operands one by one; where there are none, the tree is the operand.
+    /// Names below `s` that are separate operands; if there are none, the tree is the operand.
     pub(super) operands: &'static [&'static str],
     pub(super) does: Does,
     pub(super) older: Older,
-    /// Whether modes are kept.
+    /// Whether modes are preserved.
     pub(super) keeps_modes: bool,
-    /// Whether names that a person gave are followed where they are links, as by GNU cp.
+    /// Whether operands that are links are followed, as by GNU cp.
     pub(super) follows: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Concurrent change: a command is stopped after each of its calls in turn, somebody else changes the
-//! source or the target, and the command goes on.
+//! Concurrent change: the test stops a command after each of its calls in turn, changes the source or the
+//! target, and resumes the command.
 //!
-//! Exit code 0 means that every name of the target has one of the states that the source had; and whatever
-//! the exit code, nothing that was not copied is gone, and nothing outside was written or removed. The
-//! command runs under the stepper (`support/stepper.rs`) with one worker, so each window is found without
-//! knowing where it is, and without any dependence on time.
+//! Exit code 0 means that every name of the target has one of the states that the source had; with any
+//! exit code, everything that was not copied still exists, and nothing outside was written or removed. The
+//! command runs under the stepper (`support/stepper.rs`) with one worker, so the test finds each race window
+//! without knowing where it is, and without any dependence on time.
 
 mod alter;
 mod case;

@@ -1,4 +1,4 @@
-//! Stepping through a command: which moments, which changes, one run for each.
+//! Stepping through a command: the moments and the changes, one run for each.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -40,10 +40,10 @@ const DULL: [libc::c_long; 20] = [
     libc::SYS_close,
 ];
 
-/// How many moments are tried for each change where not all are.
+/// Number of moments for each change in the bounded sweep.
 const FEW: usize = 5;
 
-/// What came of stepping through a command.
+/// The result of stepping through a command.
 struct Swept {
     changes: usize,
     wrong: Vec<String>,
@@ -60,7 +60,7 @@ pub(super) fn sweep(name: &str) -> Outcome {
     judge(&shown, step_through(&Stage::new(two, case, None), &changes(case))?)
 }
 
-/// The same with the source on a server whose clock is not ours.
+/// The same with the source on a server with another clock.
 pub(super) fn sweep_by(name: &str, clock: Clock) -> Outcome {
     let shown = format!("{name}, changed meanwhile, from a server with a clock: {clock:?}");
     if !is_chosen(&shown) {
@@ -74,17 +74,17 @@ pub(super) fn sweep_by(name: &str, clock: Clock) -> Outcome {
     for name in ["below", "server"] {
         std::fs::create_dir(local.at(name))?;
     }
-    // Nothing is remembered, so that each look is one at the server.
+    // Nothing is cached, so that each check asks the server.
     let config = Config { clock, remembered: Duration::ZERO, ..Config::default() };
     let mounted = Mounted::new(&local.at("below"), &local.at("server"), &config)?;
     let here = Scratch::below(mounted.path())?;
     let case = named(name)?;
     let mut changes = changes(case);
     if clock == Clock::ChangeIsModification {
-        // A time that was put back, and no other: nothing but reading everything again would tell.
+        // Not a restored time: only reading everything again would detect it.
         changes.retain(|change| change.how != Alteration::TouchBack);
     }
-    // It goes before the mount that it is on.
+    // It is removed before the mount that it is on.
     let swept = step_through(&Stage::new(Two { here, there }, case, None), &changes)?;
     mounted.unmount()?;
     judge(&shown, swept)
@@ -94,7 +94,7 @@ fn named(name: &str) -> Outcome<&'static Case> {
     Ok(case(name).ok_or_else(|| format!("there is no case {name:?}"))?)
 }
 
-/// Tells what came of it, and ends the test if anything is wrong.
+/// Prints the result, and fails the test if anything is wrong.
 fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
     let Some(Swept { changes, wrong }) = swept else { return Ok(()) };
     // The tally of `cargo xtask sweep` reads this line.
@@ -104,8 +104,8 @@ fn judge(shown: &str, swept: Option<Swept>) -> Outcome {
     Ok(())
 }
 
-/// Steps through a command with a list of changes; `None`, and the test ignored, where
-/// that cannot be done.
+/// Steps through a command with a list of changes; `None`, and the test ignored, if
+/// that is not possible.
 fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
     if !stepper::is_usable()? {
         return Ok(None);
@@ -131,22 +131,22 @@ fn is_dull(number: u64) -> bool {
     DULL.iter().any(|dull| u64::try_from(*dull) == Ok(number))
 }
 
-/// Tells whether a removal comes next, with nothing before it that could look: no look is later than that.
+/// Returns whether a removal comes next, without a call before it that could check the entry.
 fn precedes_removal(learned: &Stepped, moment: usize) -> bool {
     let is = |number: u64, call: libc::c_long| u64::try_from(call) == Ok(number);
     let mut rest = learned.calls.iter().skip(moment);
-    // In a debug build, the standard library asks for a descriptor's flags before it closes it.
+    // In a debug build, the standard library queries a descriptor's flags before it closes it.
     let next = rest.find(|number| !is_dull(**number) && !is(**number, libc::SYS_fcntl));
     next.is_some_and(|number| is(*number, libc::SYS_unlinkat))
 }
 
-/// Returns the moments of a run at which a change may show, as numbers of calls that have returned.
+/// Returns the moments of a run at which a change may have an effect, as numbers of returned calls.
 fn moments(learned: &Stepped) -> Vec<usize> {
     let calls = learned.calls.iter().enumerate().skip(learned.begun.saturating_sub(1));
     calls.filter(|(_, number)| !is_dull(**number)).map(|(at, _)| at + 1).collect()
 }
 
-/// Chooses all moments, or some that are evenly spread; each change has others.
+/// Chooses all moments, or some evenly spread ones, different for each change.
 fn chosen(moments: &[usize], index: usize) -> Vec<usize> {
     if Extent::asked() == Extent::Full {
         return moments.to_vec();
@@ -192,13 +192,13 @@ fn run_with(
     })))
 }
 
-/// Demands that a line of shell, which is wrong on purpose, is found out.
+/// Asserts that the checks detect a shell command line that is wrong on purpose.
 pub(super) fn demand_found(name: &str, impostor: &'static str, sign: &str) -> Outcome {
     let Some(two) = Two::new()? else { return Ok(()) };
     let case = named(name)?;
     let stage = Stage::new(two, case, Some(impostor));
     let mut changes = changes(case);
-    // cp waits for a writer if a file that it has looked at is a FIFO when it opens it.
+    // cp waits for a writer if a file that it has described is a FIFO when it opens it.
     changes.retain(|change| change.how != Alteration::BecomesFifo);
     let Some(swept) = step_through(&stage, &changes)? else { return Ok(()) };
     let is_found = swept.wrong.iter().any(|wrong| wrong.contains(sign));

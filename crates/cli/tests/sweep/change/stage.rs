@@ -2,8 +2,8 @@
 //!
 //! - `s`: the source; `a` is one small file, `b` takes several reads, `d` is a directory, `l` a link
 //! - `t`: the target, on another file system
-//! - `w`: outside; nobody may touch it
-//! - `x`: where the change takes things from, and puts away what it takes out (`x/moved`)
+//! - `w`: outside; no command may change it
+//! - `x`: the entries that a change uses, and those that it moves away (`x/moved`)
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -24,46 +24,47 @@ use crate::support::{Outcome, hidden};
 /// files are small ones.
 const FILES: [(&str, usize); 4] = [("a", 6000), ("b", 270_000), ("d/c", 9000), ("d/e/f", 10)];
 
-/// How much `haul write` is given.
+/// Number of bytes that `haul write` reads.
 const INPUT_BYTES: usize = 300_000;
 
-/// As long as any file gets.
+/// The greatest length of any file.
 const MOST_BYTES: usize = 400_000;
 
 /// Longer than any file of the source.
 const OLDER_BYTES: usize = 280_000;
 
-/// What begins the work of a command: the operands, and the current directory, which the engine opens first.
+/// The marks that begin the work of a command: the operands, and the current directory, which the engine
+/// opens first.
 const MARKS: [&str; 7] = [".", "s", "s/a", "t", "t/a", "/dev/stdin", "s/d"];
 
-/// Everything that is on the stage.
+/// All paths of the stage.
 pub(super) struct Stage {
     pub(super) two: Two,
     pub(super) case: Case,
-    /// What runs in place of haul, in a test of the test.
+    /// The program that runs instead of haul, in a test of the test.
     impostor: Option<&'static str>,
 }
 
-/// What is where at one moment.
+/// The contents of all places at one moment.
 #[derive(Clone)]
 pub(super) struct Places {
     pub(super) source: State,
     pub(super) target: State,
     pub(super) outside: State,
-    /// What the change took out of the source.
+    /// The entries that the change moved out of the source.
     pub(super) moved: State,
-    /// What the change took out of the target.
+    /// The entries that the change moved out of the target.
     pub(super) put_away: State,
 }
 
-/// Bytes that differ from file to file; never zero, so that zeros in a copy are a mistake.
+/// Makes bytes that differ from file to file; never zero, so that zeros in a copy are an error.
 pub(super) fn contents(name: &str, bytes: usize) -> Vec<u8> {
     static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(MOST_BYTES));
     let salt = name.bytes().fold(7_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     NOISE.iter().take(bytes).map(|byte| (byte ^ salt) | 1).collect()
 }
 
-/// What `haul write` is given.
+/// Returns the input of `haul write`.
 pub(super) fn input() -> Vec<u8> {
     contents("input", INPUT_BYTES)
 }
@@ -85,17 +86,17 @@ impl Stage {
         self.two.here.at("w")
     }
 
-    /// Returns the path of what the change needs, on the source's file system.
+    /// Returns the path of an entry that a change uses, on the source's file system.
     pub(super) fn spare(&self, name: &str) -> PathBuf {
         self.two.here.at("x").join(name)
     }
 
-    /// The same on the target's.
+    /// The same on the target's file system.
     pub(super) fn far_spare(&self, name: &str) -> PathBuf {
         self.two.there.at("x").join(name)
     }
 
-    /// Says what is where.
+    /// Records the contents of all places.
     pub(super) fn places(&self) -> Outcome<Places> {
         Ok(Places {
             source: state(&self.source())?,
@@ -135,7 +136,7 @@ impl Stage {
         stepper::run(&self.call(), &marks, after)
     }
 
-    /// Puts everything back as it was before a run.
+    /// Restores the state before a run.
     pub(super) fn reset(&self) -> Outcome {
         let (here, there) = (&self.two.here, &self.two.there);
         here.clear_all()?;
@@ -156,13 +157,13 @@ impl Stage {
         if self.case.does == Does::Cleans { self.litter() } else { Ok(()) }
     }
 
-    /// Leaves what a killed run leaves, among ordinary files.
+    /// Makes the hidden files of a killed run, among ordinary files.
     fn litter(&self) -> Outcome {
         let target = self.target();
         fs::write(target.join("ordinary"), contents("ordinary", 300))?;
         fs::create_dir(target.join("folder"))?;
         fs::write(target.join("folder/.hidden"), contents("hidden", 300))?;
-        // What replaces a file has a hidden name for a moment.
+        // The replacement of a file has a hidden name for a moment.
         fs::write(target.join("b"), contents("older", 300))?;
         let call = Call::of(haul()).words(["cp", "--atomic", "--jobs=1", "s/b"]).word(&target);
         let call = call.in_dir(self.two.here.path());

@@ -1,4 +1,4 @@
-//! What is below a path at one moment: kinds, bytes, link texts and modes, by relative name.
+//! The contents of a path at one moment: kinds, bytes, link texts and modes, by relative name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Outcome, if_there};
 
-/// What is at a name.
+/// The entry at a name.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     File { bytes: Vec<u8>, mode: u32 },
@@ -18,7 +18,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// Tells whether two entries hold the same, whatever their modes are.
+    /// Returns whether two entries have the same contents, independent of their modes.
     pub(super) fn holds_the_same(&self, other: &Entry) -> bool {
         match (self, other) {
             (Entry::File { bytes: one, .. }, Entry::File { bytes: two, .. }) => one == two,
@@ -35,7 +35,7 @@ impl Entry {
     }
 }
 
-/// Files are shown by how they begin, which is different for each that a test makes.
+/// Shows the beginning of a file, which is different for each file of a test.
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -52,10 +52,10 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// What is below a path, itself under the empty name.
+/// The entries below a path, the path itself under the empty name.
 pub(super) type State = BTreeMap<PathBuf, Entry>;
 
-/// Looks at everything below a path, following no links; nothing if it is not there.
+/// Reads everything below a path, following no links; nothing if it does not exist.
 pub(super) fn state(root: &Path) -> Outcome<State> {
     let mut found = State::new();
     look(root, PathBuf::new(), &mut found)?;

@@ -1,4 +1,4 @@
-//! One test for each case, so that they run side by side and are named where they fail.
+//! One test for each case, so that they run in parallel and a failure names its case.
 
 use haul_faultfs::Clock;
 

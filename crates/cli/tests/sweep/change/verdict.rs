@@ -1,4 +1,4 @@
-//! What must hold after a run, whatever somebody else did meanwhile.
+//! The conditions after a run with a concurrent change.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) struct Run<'a> {
     pub(super) changed: &'a Places,
     /// After the command has ended.
     pub(super) after: &'a Places,
-    /// Whether the change was made immediately before a removal: no look can come later than that.
+    /// Whether the change was made immediately before a removal, so that no check could come later.
     pub(super) is_inseparable: bool,
     pub(super) done: &'a Done,
     pub(super) hung: bool,
@@ -46,12 +46,12 @@ impl Run<'_> {
         )
     }
 
-    /// Nothing outside is written or removed.
+    /// Checks that nothing outside was written or removed.
     fn is_outside_untouched(&self) -> bool {
         let (mut now, victim) = (self.after.outside.clone(), Path::new("victim"));
         let leads_there =
             matches!(self.change.how, Alteration::LinkAtTarget | Alteration::TargetBecomesLink);
-        // As by GNU cp, a link that a target has is written through; but not in a directory that the run
+        // As with GNU cp, a link at a target's name is followed; but not in a directory that the run
         // itself has made.
         let follows = matches!(self.case.does, Does::Copies | Does::Writes);
         if follows && self.case.older != Older::Nothing && leads_there {
@@ -63,7 +63,7 @@ impl Run<'_> {
         now == self.changed.outside
     }
 
-    /// Tells whether a file holds what the command was given for the victim's name, in whole.
+    /// Returns whether a file has the complete contents that the command copies to the victim's name.
     fn is_given(&self, now: &Entry) -> bool {
         let victim = Path::new(self.change.victim);
         match (self.case.does, now) {
@@ -72,7 +72,7 @@ impl Run<'_> {
         }
     }
 
-    /// Says whether something is gone that was not copied.
+    /// Returns an entry that is gone and was not copied.
     fn gone(&self) -> Option<String> {
         let (changed, after) = (self.changed, self.after);
         match self.case.does {
@@ -89,7 +89,7 @@ impl Run<'_> {
         }
     }
 
-    /// Says what is in neither of its places, of a move.
+    /// Returns an entry that a move left in neither of its places.
     fn lost(&self) -> Option<String> {
         if self.is_inseparable {
             return None;
@@ -97,17 +97,17 @@ impl Run<'_> {
         let (changed, after, victim) = (self.changed, self.after, Path::new(self.change.victim));
         let in_target = |name: &Path, entry: &Entry| {
             let is = |found: Option<&Entry>| found.is_some_and(|now| now.holds_the_same(entry));
-            // What somebody put away of the target is not ours to answer for.
+            // Entries that the change moved out of the target do not count.
             let put_away = name.strip_prefix(victim).ok().map(|rest| after.put_away.get(rest));
             is(after.target.get(name)) || put_away.is_some_and(is)
         };
         let of_source = changed.source.iter().map(|(name, entry)| (name.clone(), entry));
-        // What was taken out has to be where it was taken, or in the target.
+        // Entries that the change moved away must still be there, or in the target.
         let of_moved = changed
             .moved
             .iter()
             .map(|(name, entry)| (victim.join(name).components().collect(), entry));
-        // What had gone before the change has to be in the target.
+        // Entries that were gone before the change must be in the target.
         let is_concerned = |name: &Path| {
             !self.names(name) || changed.source.contains_key(name) || name.starts_with(victim)
         };
@@ -127,7 +127,7 @@ impl Run<'_> {
         })
     }
 
-    /// After exit code 0 everything has one of the states that it had.
+    /// Checks that after exit code 0 everything has one of its states.
     fn result(&self) -> Option<String> {
         match self.case.does {
             Does::Removes | Does::Moves => {
@@ -171,12 +171,12 @@ impl Run<'_> {
         }
         let is_state = |state: &Option<&Entry>| match (state, now) {
             (None, None) => !self.came_alone(name),
-            // What was there before was not replaced.
+            // The old entry was not replaced.
             (None, Some(now)) => self.before.target.get(name) == Some(now),
             (Some(state), Some(now)) => state.holds_the_same(now) && self.has_mode(&states, now),
             _ => false,
         };
-        // A time that was put back tells of no change; then a word has to be said, and that is all.
+        // A restored time shows no change; then a message is required, and nothing more.
         let is_told = self.change.how == Alteration::TouchBack
             && !self.done.stderr.is_empty()
             && name == Path::new(self.change.victim);
@@ -184,7 +184,7 @@ impl Run<'_> {
         (!is_right).then(|| format!("exit 0, but {name:?} is {now:?}, was {states:?}"))
     }
 
-    /// Tells whether a name is missing in a directory of the target that came into being with it.
+    /// Returns whether a name is missing in a directory of the target that was made with it.
     fn came_alone(&self, name: &Path) -> bool {
         let Some(parent) = name.parent() else { return false };
         let is_new = |parent: &Path| {
@@ -203,7 +203,7 @@ impl Run<'_> {
             || modes().any(|mode| Some(mode) == now.mode())
     }
 
-    /// A change of permissions or of the number of names alone never costs a copy that was finished.
+    /// Checks that a change of only permissions or the number of names keeps a finished copy.
     fn kept(&self) -> Option<String> {
         let is_harmless = matches!(self.change.how, Alteration::Chmod | Alteration::HardLink);
         if !is_harmless || self.case.does != Does::Copies {
@@ -215,17 +215,17 @@ impl Run<'_> {
         })
     }
 
-    /// Tells whether a name of the source is below an operand.
+    /// Returns whether a name of the source is below an operand.
     fn names(&self, name: &Path) -> bool {
         !is_unnamed(self.case, name)
     }
 
-    /// Tells whether the target is the command's alone to write.
+    /// Returns whether only the command writes to the target.
     fn is_comparable(&self) -> bool {
         self.change.is_of_source() || self.change.how == Alteration::AppearsAtTarget
     }
 
-    /// Tells whether what `write` wrote still has its name for all that somebody else did.
+    /// Returns whether the change left the name of the file that `write` wrote.
     fn is_named_still(&self) -> bool {
         self.change.how == Alteration::AppearsAtTarget
     }

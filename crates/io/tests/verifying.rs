@@ -117,7 +117,7 @@ fn a_cache_that_cannot_be_emptied_is_told() -> Outcome {
 }
 
 #[test]
-fn the_size_that_is_proved_is_the_sources() -> Outcome {
+fn the_verified_size_is_the_sources() -> Outcome {
     for place in places()? {
         let Some(file) = make(&place, "")? else { continue };
         let quirk = of_magic(fstatfs(&file).map_err(text)?.magic);
