@@ -15,7 +15,8 @@ pub(crate) const METADATA: &str = "(cargo metadata)";
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
 /// Endings of the files whose text a check may need.
-const TEXT: [&str; 4] = [".rs", ".md", ".toml", "Cargo.lock"];
+const TEXT: [&str; 7] =
+    [".rs", ".md", ".toml", "Cargo.lock", ".py", "xtask/gnu/gnu-tests", ".ci/run"];
 
 pub(crate) struct Tree {
     texts: BTreeMap<String, String>,
