@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::escape::quote;
-use crate::output::{close_error, describe};
-use crate::report::lossless;
+use crate::file_error::{close_error, describe};
+use crate::lossless::{bytes, name as lossless};
 
 /// The format's version; a list of another one is refused.
 const VERSION: u64 = 1;
@@ -215,27 +215,6 @@ fn read_from(mut from: impl io::BufRead, program: &str, here: &Path) -> Result<R
 
 fn names(value: &Value, key: &str) -> Option<Vec<Vec<u8>>> {
     value.get(key)?.as_array()?.iter().map(bytes).collect()
-}
-
-/// Reads a name as `lossless` writes it; one with a NUL was written by nobody.
-fn bytes(value: &Value) -> Option<Vec<u8>> {
-    let bytes = match value {
-        Value::String(text) => text.as_bytes().to_vec(),
-        Value::Object(object) => {
-            let hex = object.get("bytes")?.as_str()?;
-            let digits: Vec<u8> = hex
-                .chars()
-                .map(|digit| digit.to_digit(16).map(|d| d as u8))
-                .collect::<Option<_>>()?;
-            let pairs = digits.chunks_exact(2);
-            if !pairs.remainder().is_empty() {
-                return None;
-            }
-            pairs.filter_map(|pair| Some(pair.first()? << 4 | pair.last()?)).collect()
-        }
-        _ => return None,
-    };
-    (!bytes.contains(&0)).then_some(bytes)
 }
 
 /// A relative path belongs to the directory of the run that wrote it.

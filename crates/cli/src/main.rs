@@ -5,10 +5,14 @@
 
 mod answer;
 mod applet;
+mod ending;
 mod error_list;
 mod escape;
+mod file_error;
 mod getopt;
+mod lossless;
 mod message;
+mod option;
 mod output;
 mod profile;
 mod progress;

@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use haul_sys::fs::duplicate;
 use haul_sys::process::{Standard, was_closed};
 
 use crate::error_list::ErrorList;
+use crate::file_error::{close_error, describe};
 
 /// Where an applet writes. Shared by the workers of a run; a line is never torn.
 pub(crate) struct Output {
@@ -156,15 +156,6 @@ impl Inner {
     }
 }
 
-/// Returns the error that a file system reports only when a file is closed: NFS, FUSE and quotas
-/// report failed writes there.
-///
-/// The last descriptor of an open file is not special: the kernel asks the file system at each
-/// close, see close(2). So a duplicate is closed, and the owner keeps its own.
-pub(crate) fn close_error(file: impl AsFd) -> haul_sys::Result<()> {
-    haul_sys::fs::close(duplicate(file)?)
-}
-
 /// Reports what closing standard output and standard error reports, and returns the exit status.
 /// Every applet ends here, as every GNU tool does in `close_stdout`.
 pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -> ExitCode {
@@ -185,9 +176,4 @@ pub(crate) fn close_output(program: &str, code: ExitCode, unwritten: ExitCode) -
 fn close(which: Standard, file: impl AsFd) -> haul_sys::Result<()> {
     // An applet that had something to write to a closed one has failed already.
     if was_closed(which) { Ok(()) } else { close_error(file) }
-}
-
-/// Returns the C library's text of an error.
-pub(crate) fn describe(error: &io::Error) -> String {
-    haul_sys::Errno::from_io_error(error).map_or_else(|| error.to_string(), haul_sys::errno_text)
 }

@@ -15,8 +15,8 @@ use haul_io::ladder::line_of;
 use serde::Deserialize;
 
 use crate::escape::quote;
-use crate::output::describe;
-use crate::report::plural;
+use crate::file_error::describe;
+use crate::sizes::plural;
 
 /// The most of a profile that is read: one of ours has two thousand bytes.
 const PROFILE_BYTES_MAX: u64 = 64 << 10;

@@ -5,6 +5,7 @@
 //! total while the copy goes on, from a count of its own that begins when the bar does.
 
 mod moment;
+mod tally;
 
 use std::io::{IsTerminal, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +20,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub(crate) use moment::WaitsFor;
 use moment::{Moment, stored};
+pub(crate) use tally::Tally;
 
-use crate::applet::common::ProgressWhen;
+use crate::option::value::ProgressWhen;
 use crate::output::Output;
 
 /// How long a run goes on before it counts as long.

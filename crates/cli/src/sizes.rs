@@ -1,4 +1,4 @@
-//! Amounts for people: bytes, rates, durations.
+//! Amounts for people: bytes, rates, durations, counts.
 
 use std::time::Duration;
 
@@ -40,6 +40,11 @@ pub(crate) fn rate(amount: u64, time: Duration) -> String {
     )]
     let per_second = (amount as f64 / seconds) as u64;
     format!("{}/s", bytes(per_second))
+}
+
+/// Formats a count with its noun.
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

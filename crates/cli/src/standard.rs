@@ -7,11 +7,13 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use haul_sys::Errno;
+use haul_sys::data::{seek_end, seek_tell};
+use haul_sys::fs::{Kind, Stat, appends, fstat};
 use haul_sys::process::{Standard, was_closed};
 
 /// Fails where the descriptor was closed when the process began.
@@ -31,4 +33,29 @@ pub(crate) fn input() -> io::Result<File> {
 /// Opens the file of this name for reading; `-` is standard input.
 pub(crate) fn opened(name: &[u8]) -> io::Result<File> {
     if name == b"-" { input() } else { File::open(Path::new(OsStr::from_bytes(name))) }
+}
+
+/// Fails where what is written to standard output would be read again, without end.
+pub(crate) fn refuse_own_output(source: BorrowedFd<'_>) -> Result<(), String> {
+    let stdout = io::stdout();
+    // What cannot be described is no file that grows.
+    let (Ok(from), Ok(to)) = (fstat(source), fstat(&stdout)) else { return Ok(()) };
+    if feeds_on_itself((source, &from), (stdout.as_fd(), &to)) {
+        return Err("input file is output file".to_owned());
+    }
+    Ok(())
+}
+
+/// Tells whether what is written would be read again, without end.
+pub(crate) fn feeds_on_itself(
+    (source, from): (BorrowedFd<'_>, &Stat),
+    (target, to): (BorrowedFd<'_>, &Stat),
+) -> bool {
+    if matches!(from.kind(), Kind::Fifo | Kind::Socket) || !from.same_file(to) {
+        return false;
+    }
+    let Ok(at) = seek_tell(source) else { return false };
+    let end =
+        if appends(target).unwrap_or(false) { seek_end(target, 0) } else { seek_tell(target) };
+    end.is_ok_and(|end| at < end)
 }

@@ -21,7 +21,7 @@ fn config(cases: u32) -> ProptestConfig {
 
 /// Words that look like options, their values, or anything at all.
 fn word() -> impl Strategy<Value = OsString> {
-    let long: Vec<String> = super::cp_options::OPTIONS
+    let long: Vec<String> = cp::OPTIONS
         .iter()
         .filter(|option| !option.long.is_empty())
         .map(|option| option.long.to_owned())

@@ -9,16 +9,7 @@ use haul_engine::monitor::{Counts, Event, MovedFile, Outcome};
 use haul_sys::fs::Kind;
 use serde_json::{Value, json};
 
-/// A name, lossless.
-pub(crate) fn name(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            json!({ "bytes": hex })
-        }
-    }
-}
+use crate::lossless::name;
 
 /// The word for a kind of file.
 pub(super) fn kind(kind: Kind) -> &'static str {

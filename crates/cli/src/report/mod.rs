@@ -9,8 +9,6 @@ mod stats;
 pub(crate) mod sums;
 mod text;
 
-pub(crate) use stats::plural;
-
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -18,9 +16,7 @@ use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Event, Monitor, MovedFile, Question};
 use haul_engine::request::Request;
 
-use crate::applet::common::ProgressWhen;
-pub(crate) use json::name as lossless;
-
+use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::Progress;
 

@@ -9,11 +9,11 @@ use haul_engine::request::Request;
 use serde_json::json;
 
 use super::Format;
-use super::json::{failure, kind, name};
-use super::stats::plural;
+use super::json::{failure, kind};
 use crate::escape::quote;
+use crate::lossless::name;
 use crate::output::Output;
-use crate::sizes::bytes;
+use crate::sizes::{bytes, plural};
 
 /// Whether entries are told, or only what fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

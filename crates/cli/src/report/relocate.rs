@@ -12,14 +12,14 @@ use haul_engine::request::{Dereference, Recursion};
 use haul_sys::fs::Kind;
 use serde_json::{Value, json};
 
-use super::json::{kind, name};
-use super::stats::plural;
+use super::json::kind;
 use super::{Format, json as copy_json, remove, text};
-use crate::applet::common::ProgressWhen;
 use crate::escape::quote;
+use crate::lossless::name;
+use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor};
-use crate::sizes;
+use crate::sizes::{self, plural};
 
 /// How much is told.
 #[derive(Clone, Copy, Debug)]

@@ -11,12 +11,13 @@ use haul_sys::fs::Kind;
 use serde_json::json;
 
 use super::Format;
-use super::json::{kind, name};
-use super::stats::plural;
-use crate::applet::common::ProgressWhen;
+use super::json::kind;
 use crate::escape::{quote, quote_if_needed};
+use crate::lossless::name;
+use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::sizes::plural;
 
 /// How much is told.
 #[derive(Clone, Copy, Debug)]

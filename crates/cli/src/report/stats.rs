@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haul_engine::monitor::Counts;
 
-use crate::sizes;
+use crate::sizes::{self, plural};
 
 /// Returns the text of `--stats`.
 pub(super) fn summary(counts: &Counts, time: Duration) -> String {
@@ -50,9 +50,4 @@ pub(super) fn stopped(counts: &Counts) -> String {
         counts.entries(),
         sizes::bytes(counts.bytes)
     )
-}
-
-/// Formats a count with its noun.
-pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -10,7 +10,8 @@ use haul_engine::error::Failure;
 use haul_engine::monitor::{Counts, Event, HashedFile, Monitor, MovedFile, Question};
 use haul_io::digest::{Algorithm, hex};
 
-use crate::output::{Output, close_error};
+use crate::file_error::close_error;
+use crate::output::Output;
 use crate::sum_file;
 
 /// Bytes that show what a file is. The longest line has a digest of 128 digits and a name of 8,192
@@ -33,7 +34,7 @@ impl SumFile {
     ) -> Result<SumFile, String> {
         let shown = crate::escape::quote(name.as_encoded_bytes());
         let failed = |error: &io::Error| {
-            format!("cannot create {shown}: {}", crate::output::describe(error))
+            format!("cannot create {shown}: {}", crate::file_error::describe(error))
         };
         let file = File::options().write(true).create(true).truncate(false).open(name);
         let file = file.map_err(|error| failed(&error))?;
@@ -67,7 +68,7 @@ impl SumFile {
         let mut counts = copy(&Summing { sums: self, monitor });
         if let Err(error) = self.finish() {
             let name = crate::escape::quote(self.name.as_encoded_bytes());
-            output.error(&format!("error writing {name}: {}", crate::output::describe(&error)));
+            output.error(&format!("error writing {name}: {}", crate::file_error::describe(&error)));
             counts.failures += 1;
         }
         counts

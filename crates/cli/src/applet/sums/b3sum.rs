@@ -16,13 +16,15 @@ use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
 use super::options::cache;
-use crate::applet::common::{self, print_and_end, usage_error};
-use crate::applet::cp_help::{STANDARD_INPUT, options, version};
-use crate::applet::data_options;
+use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
+use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
-use crate::output::{Output, describe};
+use crate::option::data;
+use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::option::value;
+use crate::output::Output;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
@@ -180,7 +182,7 @@ impl Settings {
             Id::Jobs => {
                 let jobs = number(id, word)?;
                 let jobs = usize::try_from(jobs).ok().filter(|jobs| *jobs > 0);
-                self.jobs = jobs.map(|jobs| jobs.min(common::JOBS_MAX));
+                self.jobs = jobs.map(|jobs| jobs.min(value::JOBS_MAX));
             }
             Id::NoMmap => self.jobs = Some(1),
             Id::NoNames => self.names = false,
@@ -188,7 +190,7 @@ impl Settings {
             Id::Tag => self.tag = true,
             Id::Check => self.check = true,
             Id::Quiet => self.quiet = true,
-            Id::Cache => self.cache = data_options::cache(word)?,
+            Id::Cache => self.cache = data::cache(word)?,
             Id::Help | Id::Version => {}
         }
         Ok(())

@@ -12,7 +12,8 @@ use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
 use super::settings::{Loudness, Settings};
 use crate::escape::quote_if_needed;
-use crate::output::{Output, describe};
+use crate::file_error::describe;
+use crate::output::Output;
 use crate::standard::opened;
 
 /// How much of what was counted.

@@ -12,10 +12,10 @@ use super::check::check;
 use super::hash::{Hashed, Hashing, Method};
 use super::options::{Id, Program, help};
 use super::settings::{Refusal, Settings, find};
-use crate::applet::common::{print_and_end, usage_error};
-use crate::applet::cp_help::version;
+use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_if_needed;
 use crate::getopt::{Usage, Word, parse};
+use crate::option::help::version;
 use crate::output::Output;
 
 pub(crate) fn md5sum(arguments: &[OsString]) -> ExitCode {

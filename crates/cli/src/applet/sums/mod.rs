@@ -14,8 +14,103 @@ mod options;
 mod settings;
 mod xxhsum;
 
-pub(crate) use b3sum::run as b3sum;
-pub(crate) use gnu::{
-    b2sum, cksum, md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, sum,
+use super::entry::{Applet, Run};
+
+/// The row of `md5sum` in the table.
+pub(super) const MD5SUM: Applet = Applet {
+    name: "md5sum",
+    summary: "print or check MD5 sums, as GNU md5sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::md5sum),
 };
-pub(crate) use xxhsum::run as xxhsum;
+
+/// The row of `sha1sum` in the table.
+pub(super) const SHA1SUM: Applet = Applet {
+    name: "sha1sum",
+    summary: "print or check SHA-1 sums, as GNU sha1sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::sha1sum),
+};
+
+/// The row of `sha224sum` in the table.
+pub(super) const SHA224SUM: Applet = Applet {
+    name: "sha224sum",
+    summary: "print or check SHA-224 sums, as GNU sha224sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::sha224sum),
+};
+
+/// The row of `sha256sum` in the table.
+pub(super) const SHA256SUM: Applet = Applet {
+    name: "sha256sum",
+    summary: "print or check SHA-256 sums, as GNU sha256sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::sha256sum),
+};
+
+/// The row of `sha384sum` in the table.
+pub(super) const SHA384SUM: Applet = Applet {
+    name: "sha384sum",
+    summary: "print or check SHA-384 sums, as GNU sha384sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::sha384sum),
+};
+
+/// The row of `sha512sum` in the table.
+pub(super) const SHA512SUM: Applet = Applet {
+    name: "sha512sum",
+    summary: "print or check SHA-512 sums, as GNU sha512sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::sha512sum),
+};
+
+/// The row of `b2sum` in the table.
+pub(super) const B2SUM: Applet = Applet {
+    name: "b2sum",
+    summary: "print or check BLAKE2b sums, as GNU b2sum",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::b2sum),
+};
+
+/// The row of `cksum` in the table.
+pub(super) const CKSUM: Applet = Applet {
+    name: "cksum",
+    summary: "print or check sums of any of GNU cksum's kinds",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(gnu::cksum),
+};
+
+/// The row of `b3sum` in the table.
+pub(super) const B3SUM: Applet = Applet {
+    name: "b3sum",
+    summary: "print or check BLAKE3 sums, on all processors",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(b3sum::run),
+};
+
+/// The row of `xxhsum` in the table.
+pub(super) const XXHSUM: Applet = Applet {
+    name: "xxhsum",
+    summary: "print or check xxHash sums",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(xxhsum::run),
+};
+
+/// The row of `sum` in the table.
+pub(super) const SUM: Applet = Applet {
+    name: "sum",
+    summary: "print or check sums of any kind, BLAKE3 unless told otherwise",
+    drop_in: false,
+    unwritten: 1,
+    run: Run::Words(gnu::sum),
+};

@@ -1,8 +1,8 @@
 //! The options of the GNU family, from one table: each program takes those that it has.
 
-use crate::applet::cp_help::{STANDARD_INPUT, options};
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, opt, own};
+use crate::option::help::{STANDARD_INPUT, options};
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use haul_io::digest::{Algorithm, CHECKSUMS, TABLE};
 
 use super::format::{Format, Spelling, Style};
 use super::options::{Id, Program};
-use crate::applet::{common, data_options};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose_exactly};
+use crate::option::{data, value};
 
 /// Why nothing is done.
 pub(super) enum Refusal {
@@ -123,8 +123,8 @@ impl Settings {
             Id::Strict => self.strict = true,
             Id::IgnoreMissing => self.ignore_missing = true,
             Id::Debug => self.debug = true,
-            Id::Cache => self.cache = data_options::cache(word)?,
-            Id::Jobs => self.jobs = Some(common::jobs(value)?),
+            Id::Cache => self.cache = data::cache(word)?,
+            Id::Jobs => self.jobs = Some(value::jobs(value)?),
             Id::Help | Id::Version => {}
         }
         Ok(())

@@ -15,12 +15,14 @@ use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
 use super::options::{cache, jobs};
-use crate::applet::common::{self, print_and_end, usage_error};
-use crate::applet::cp_help::{STANDARD_INPUT, options, version};
-use crate::applet::data_options;
+use crate::ending::{print_and_end, usage_error};
+use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
-use crate::output::{Output, describe};
+use crate::option::data;
+use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::option::value;
+use crate::output::Output;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
@@ -134,9 +136,9 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             Id::Strict => settings.strict = true,
             Id::Warn => settings.warn = true,
             Id::Cache => {
-                settings.cache = data_options::cache(value.as_deref().unwrap_or_default())?;
+                settings.cache = data::cache(value.as_deref().unwrap_or_default())?;
             }
-            Id::Jobs => settings.jobs = Some(common::jobs(value.as_deref())?),
+            Id::Jobs => settings.jobs = Some(value::jobs(value.as_deref())?),
         }
     }
     Ok(Command::Sum(settings, operands))

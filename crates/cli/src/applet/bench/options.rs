@@ -1,0 +1,372 @@
+//! The command line of `haul bench`: what to measure, who, where, how often.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
+
+use crate::escape::quote_word;
+use crate::getopt::{Opt, Takes, Usage, Word, choose, long, parse};
+use crate::option::value::{Dash, file};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Add,
+    Baseline,
+    Cold,
+    Disk,
+    DropCaches,
+    FileSystems,
+    Fsync,
+    Full,
+    Haul,
+    Here,
+    List,
+    Minutes,
+    NoFsync,
+    Only,
+    Out,
+    Rounds,
+    Seed,
+    Series,
+    Tool,
+    WarmUp,
+    Warm,
+    Help,
+    Version,
+}
+
+use Takes::{Nothing, Optional, Required};
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    long(
+        Id::List,
+        "list",
+        Nothing,
+        "list the scenarios, and the tools that are\ninstalled, and exit",
+    ),
+    long(
+        Id::Tool,
+        "tool",
+        Required("NAME='COMMAND'"),
+        "measure COMMAND, which has {source} and {target}\nin it, as NAME; may be given often",
+    ),
+    long(
+        Id::Only,
+        "only",
+        Required("NAMES"),
+        "of the known tools take these alone (none: no\nknown tool)",
+    ),
+    long(
+        Id::Add,
+        "add",
+        Required("NAMES"),
+        "take these as well, which do not usually take\npart, such as cp-noreflink or dd-direct",
+    ),
+    long(
+        Id::Series,
+        "series",
+        Required("LIST"),
+        "which series take part: methods, jobs, io-sizes,\ndepths, all (the default) or none",
+    ),
+    long(
+        Id::Baseline,
+        "baseline",
+        Required("NAME"),
+        "relate the others to this tool (default: cp; rm\nfor deleting)",
+    ),
+    long(Id::Haul, "haul", Required("FILE"), "measure this haul (default: the one that runs)"),
+    long(
+        Id::FileSystems,
+        "fs",
+        Required("LIST"),
+        "on fresh file systems, as root: ext4, xfs, btrfs,\ntmpfs, or pairs of source and target: xfs:ext4;\ntheir images are held in memory",
+    ),
+    long(
+        Id::Disk,
+        "disk",
+        Required("DIR"),
+        "hold the images in DIR, past its page cache, so\nthat its device is measured",
+    ),
+    long(
+        Id::Here,
+        "here",
+        Optional("DIR"),
+        "in fresh folders of a scratch folder: DIR, which\nis new or empty, or one in this folder",
+    ),
+    long(Id::Rounds, "rounds", Required("N"), "count N rounds (default: 5)"),
+    long(Id::WarmUp, "warm-up", Required("N"), "run N rounds before these (default: 1)"),
+    long(Id::Warm, "warm", Nothing, "read all sources just before (the default)"),
+    long(
+        Id::Cold,
+        "cold",
+        Nothing,
+        "have nothing of the sources in the page cache;\nwith --warm: both, one after the other",
+    ),
+    long(
+        Id::DropCaches,
+        "drop-caches",
+        Nothing,
+        "with --here and --cold: drop the whole machine's\npage cache, as root, rather than advise the kernel\nabout each file",
+    ),
+    long(Id::Fsync, "fsync", Nothing, "rank by the time until all is on the device"),
+    long(Id::NoFsync, "no-fsync", Nothing, "rank by the command's time (the default)"),
+    long(Id::Full, "full", Nothing, "take the full corpora, not the quick ones"),
+    long(Id::Seed, "seed", Required("N"), "what contents and order follow from (default: 1)"),
+    long(Id::Minutes, "minutes", Required("N"), "leave rounds out after this time, but for five"),
+    long(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+/// Where runs take place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// What is best for the current file system.
+    Usual,
+    /// A scratch folder, this one or one of ours.
+    Folder(Option<PathBuf>),
+    /// Fresh file systems by name, in memory or on a disk.
+    Fresh { names: Vec<String>, disk: Option<PathBuf> },
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) scenarios: Vec<String>,
+    pub(super) place: Place,
+    pub(super) tools: Vec<Tool>,
+    pub(super) only: Option<Vec<String>>,
+    pub(super) add: Vec<String>,
+    pub(super) series: Vec<Group>,
+    pub(super) baseline: Option<String>,
+    pub(super) haul: Option<PathBuf>,
+    pub(super) rounds: Rounds,
+    /// In which states of the cache; empty if nobody said so.
+    pub(super) caches: Vec<CacheState>,
+    pub(super) drop_caches: bool,
+    pub(super) ranking: Ranking,
+    pub(super) scale: Scale,
+    pub(super) seed: u64,
+    pub(super) budget: Option<Duration>,
+    pub(super) out: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Help,
+    Version,
+    List(Box<Settings>),
+    Compare(OsString, OsString),
+    Measure(Box<Settings>),
+}
+
+/// The word in place of a scenario that compares two results.
+const COMPARE: &str = "compare";
+
+/// The most rounds: who needs more has a question that rounds do not answer.
+const ROUNDS_MAX: u32 = 10_000;
+
+/// The longest session: a week.
+const MINUTES_MAX: u64 = 7 * 24 * 60;
+
+/// Reads the words behind the applet's name.
+pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
+    let mut draft = Draft::new();
+    let mut operands = Vec::new();
+    for word in parse(arguments, OPTIONS)? {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
+            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
+            Word::Option { id, value } => draft.set(id, value.as_deref())?,
+        }
+    }
+    if operands.first().is_some_and(|word| word == COMPARE) {
+        return match operands.as_slice() {
+            [_, old, new] => Ok(Wanted::Compare(old.clone(), new.clone())),
+            _ => Err(said("compare takes two files: the OLD results.json and the NEW one")),
+        };
+    }
+    for operand in &operands {
+        draft.settings.scenarios.push(text(operand)?);
+    }
+    let list = draft.list;
+    let settings = Box::new(draft.settle()?);
+    Ok(if list { Wanted::List(settings) } else { Wanted::Measure(settings) })
+}
+
+fn said(text: &str) -> Usage {
+    Usage(text.to_owned())
+}
+
+/// What was read so far.
+struct Draft {
+    settings: Settings,
+    list: bool,
+    here: Option<Option<PathBuf>>,
+    names: Option<Vec<String>>,
+    disk: Option<PathBuf>,
+}
+
+impl Draft {
+    fn new() -> Draft {
+        let settings = Settings {
+            scenarios: Vec::new(),
+            place: Place::Usual,
+            tools: Vec::new(),
+            only: None,
+            add: Vec::new(),
+            series: vec![Group::Methods, Group::Jobs, Group::Sizes, Group::Depths],
+            baseline: None,
+            haul: None,
+            rounds: Rounds { warm_up: 1, counted: 5 },
+            caches: Vec::new(),
+            drop_caches: false,
+            ranking: Ranking::Command,
+            scale: Scale::Quick,
+            seed: 1,
+            budget: None,
+            out: None,
+        };
+        Draft { settings, list: false, here: None, names: None, disk: None }
+    }
+
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
+        let settings = &mut self.settings;
+        let word = value.unwrap_or_default();
+        match id {
+            Id::Add => settings.add.extend(names(word)?),
+            Id::Baseline => settings.baseline = Some(text(word)?),
+            Id::Cold => cache(&mut settings.caches, CacheState::Cold),
+            Id::Warm => cache(&mut settings.caches, CacheState::Warm),
+            Id::Disk => self.disk = Some(PathBuf::from(word)),
+            Id::DropCaches => settings.drop_caches = true,
+            Id::FileSystems => self.names = Some(names(word)?),
+            Id::Fsync => settings.ranking = Ranking::WithSync,
+            Id::NoFsync => settings.ranking = Ranking::Command,
+            Id::Full => settings.scale = Scale::Full,
+            Id::Haul => settings.haul = Some(PathBuf::from(word)),
+            Id::Here => {
+                let folder = value
+                    .map(|name| file("--here", Some(name.into()), Dash::NoOutput))
+                    .transpose()?;
+                self.here = Some(folder.map(PathBuf::from));
+            }
+            Id::List => self.list = true,
+            Id::Minutes => {
+                let minutes = number("--minutes", word, 1, MINUTES_MAX)?;
+                settings.budget = Some(Duration::from_secs(60 * minutes));
+            }
+            Id::Only => settings.only.get_or_insert_default().extend(names(word)?),
+            Id::Out => {
+                let folder = file("--out", Some(word.into()), Dash::NoOutput)?;
+                settings.out = Some(PathBuf::from(folder));
+            }
+            Id::Rounds => settings.rounds.counted = number("--rounds", word, 1, ROUNDS_MAX)?,
+            Id::WarmUp => settings.rounds.warm_up = number("--warm-up", word, 0, ROUNDS_MAX)?,
+            Id::Seed => settings.seed = number("--seed", word, 0, u64::MAX)?,
+            Id::Series => settings.series = series(word)?,
+            Id::Tool => settings.tools.push(tool(word)?),
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    /// Settles what depends on several options together.
+    fn settle(mut self) -> Result<Settings, Usage> {
+        self.settings.place = match (self.here, self.names, self.disk) {
+            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
+                return Err(said(
+                    "--here measures in folders, --fs and --disk on fresh file systems: choose one",
+                ));
+            }
+            (Some(folder), None, None) => Place::Folder(folder),
+            (None, None, Some(_)) => {
+                return Err(said(
+                    "--disk says where the images of --fs are held: add --fs=ext4, say",
+                ));
+            }
+            (None, Some(names), disk) => Place::Fresh { names, disk },
+            (None, None, None) => Place::Usual,
+        };
+        let settings = self.settings;
+        if settings.drop_caches
+            && !(matches!(settings.place, Place::Folder(_))
+                && settings.caches.contains(&CacheState::Cold))
+        {
+            return Err(said(
+                "--drop-caches is for --here with --cold: fresh file systems are cold by themselves",
+            ));
+        }
+        Ok(settings)
+    }
+}
+
+fn cache(caches: &mut Vec<CacheState>, state: CacheState) {
+    if !caches.contains(&state) {
+        caches.push(state);
+    }
+}
+
+fn text(word: &OsStr) -> Result<String, Usage> {
+    word.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Usage(format!("{} is no text", quote_word(word.as_encoded_bytes()))))
+}
+
+fn names(word: &OsStr) -> Result<Vec<String>, Usage> {
+    let text = text(word)?;
+    Ok(text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+fn number<N: FromStr + Copy + PartialOrd + std::fmt::Display>(
+    option: &str,
+    word: &OsStr,
+    least: N,
+    most: N,
+) -> Result<N, Usage> {
+    match word.to_str().and_then(|text| text.parse::<N>().ok()) {
+        Some(number) if number >= least && number <= most => Ok(number),
+        _ => Err(Usage(format!(
+            "invalid {option} {}: give a number from {least} to {most}",
+            quote_word(word.as_encoded_bytes())
+        ))),
+    }
+}
+
+fn series(word: &OsStr) -> Result<Vec<Group>, Usage> {
+    const ALL: &[Group] = &[Group::Methods, Group::Jobs, Group::Sizes, Group::Depths];
+    const SERIES: &[(&str, &[Group])] = &[
+        ("methods", &[Group::Methods]),
+        ("jobs", &[Group::Jobs]),
+        ("io-sizes", &[Group::Sizes]),
+        ("depths", &[Group::Depths]),
+        ("all", ALL),
+        ("none", &[]),
+    ];
+    let mut groups: Vec<Group> = Vec::new();
+    for name in text(word)?.split(',') {
+        groups.extend_from_slice(choose("--series", OsStr::new(name), SERIES)?);
+    }
+    Ok(groups)
+}
+
+/// Reads `NAME=COMMAND`.
+fn tool(word: &OsStr) -> Result<Tool, Usage> {
+    let text = text(word)?;
+    let wrong = |why: &str| Usage(format!("invalid --tool {}: {why}", quote_word(text.as_bytes())));
+    let Some((name, command)) = text.split_once('=') else {
+        return Err(wrong("give a name, '=' and a command, as in new='cp {source} {target}'"));
+    };
+    if name.is_empty() || name.contains(|letter: char| letter.is_control() || letter == ',') {
+        return Err(wrong(
+            "the name in front of '=' is made of letters that can be shown, without commas",
+        ));
+    }
+    let template = Template::parse(command).map_err(|error| wrong(&error.to_string()))?;
+    Ok(Tool::new(name, template))
+}

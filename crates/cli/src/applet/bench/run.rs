@@ -1,0 +1,195 @@
+//! `haul bench`: which way of copying or deleting is fastest here, with evidence.
+//!
+//! The library measures; this applet finds the tools, chooses the ground, tells how far it is, and
+//! shows what came of it, also of a session that was interrupted.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use haul_bench::{BenchOptions, Error, Found, Results, Services, discover, render, run as measure};
+use haul_sys::process::{die_by, hear_stop, stop_signal};
+
+use super::calls::Tracer;
+use super::help::help;
+use super::options::{Settings, Wanted, read};
+use super::plan::{Refusal, largest, list, plan, search_path};
+use super::watch::Progress;
+use crate::ending;
+use crate::escape::quote;
+use crate::file_error::describe;
+use crate::getopt::Usage;
+use crate::option::help::version;
+use crate::output::Output;
+use crate::sizes::plural;
+
+const PROGRAM: &str = "haul bench";
+
+/// The command line makes no sense.
+const USAGE: u8 = 2;
+
+/// Runs `bench` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Ok(Wanted::Help) => ending::print_and_end(&output, &help(PROGRAM)),
+        Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::List(settings)) => ending::print_and_end(&output, &list(&tools(&settings))),
+        Ok(Wanted::Compare(old, new)) => compare(&output, &old, &new),
+        Ok(Wanted::Measure(settings)) => bench(&output, &settings),
+        Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
+    ending::usage_error(output, usage);
+    ExitCode::from(USAGE)
+}
+
+/// Looks for tools; haul itself is the one that runs, unless another is named.
+fn tools(settings: &Settings) -> Vec<Found> {
+    match &settings.haul {
+        Some(haul) => discover(&search_path(), Some(haul)),
+        None => tools_with_this_haul(),
+    }
+}
+
+/// Looks for tools, with the haul that runs; where /proc does not tell which, the one of PATH.
+pub(crate) fn tools_with_this_haul() -> Vec<Found> {
+    let own = std::env::current_exe().ok();
+    discover(&search_path(), own.as_deref())
+}
+
+fn compare(output: &Output, old: &OsStr, new: &OsStr) -> ExitCode {
+    let read = |name: &OsStr| {
+        let shown = quote(name.as_encoded_bytes());
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| format!("cannot read {shown}: {}", describe(&error)))?;
+        Results::from_json(&text)
+            .map_err(|error| format!("{shown} is no results.json of haul bench: {error}"))
+    };
+    match read(old).and_then(|old| Ok((old, read(new)?))) {
+        Ok((old, new)) => match render::compare(&old, &new) {
+            Ok(comparison) => ending::print_and_end(output, &render::comparison_text(&comparison)),
+            Err(unrelated) => {
+                output.error(&unrelated.to_string());
+                for note in &unrelated.notes {
+                    output.error(&format!("note: {note}"));
+                }
+                ExitCode::from(USAGE)
+            }
+        },
+        Err(message) => {
+            output.error(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(output: &Output, settings: &Settings) -> ExitCode {
+    if let Some(file) = &settings.haul
+        && !file.is_file()
+    {
+        let shown = quote(file.as_os_str().as_encoded_bytes());
+        return usage_error(output, &Usage(format!("there is no program {shown} for --haul")));
+    }
+    let (options, remarks) = match plan(settings, &tools(settings)) {
+        Ok(planned) => planned,
+        Err(Refusal { text, hint }) => {
+            output.error(&text);
+            output.error(&format!("hint: {hint}"));
+            return ExitCode::from(USAGE);
+        }
+    };
+    let done = announce(output, &options, &remarks)
+        // Before anything is measured: minutes of work must not be lost for a folder's name.
+        .and_then(|()| settings.out.as_deref().map_or(Ok(()), render::prepare_report))
+        .and_then(|()| session(PROGRAM, |services| measure(&options, services)))
+        .and_then(|results| show(output, settings, &results).map(|()| results));
+    end(output, done.map(|results| is_complete(&results)))
+}
+
+/// Ends the applet: by the signal that interrupted it, if one did.
+pub(crate) fn end(output: &Output, done: haul_bench::Result<bool>) -> ExitCode {
+    let complete = match done {
+        Ok(complete) => complete,
+        Err(trouble) => {
+            tell(output, &trouble);
+            false
+        }
+    };
+    let told = output.finish();
+    if let Some(signal) = stop_signal() {
+        die_by(signal);
+    }
+    if complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tell(output: &Output, trouble: &Error) {
+    output.error(&trouble.to_string());
+    if let Some(hint) = trouble.hint() {
+        output.error(&format!("hint: {hint}"));
+    }
+}
+
+/// Says what is about to be taken and for how many runs, and refuses if there is not so much.
+pub(crate) fn announce(
+    output: &Output,
+    options: &BenchOptions,
+    remarks: &[String],
+) -> haul_bench::Result<()> {
+    for remark in remarks {
+        output.error(&format!("note: {remark}"));
+    }
+    let Some(space) = largest(options)? else { return Ok(()) };
+    let rounds = options.rounds.warm_up + options.rounds.counted;
+    let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds as usize).sum();
+    output.error(&format!(
+        "{}, {}; up to {} of {} are used meanwhile ({} are free)",
+        plural(options.cases.len() as u64, "case", "cases"),
+        plural(runs as u64, "run", "runs"),
+        crate::sizes::bytes(space.needed_bytes),
+        quote(space.path.as_os_str().as_encoded_bytes()),
+        crate::sizes::bytes(space.available_bytes),
+    ));
+    space.require()
+}
+
+/// Does something with a session's services: progress, the calls' tracer, and the flag of Ctrl-C.
+pub(crate) fn session<T>(
+    program: &'static str,
+    act: impl FnOnce(&mut Services<'_>) -> haul_bench::Result<T>,
+) -> haul_bench::Result<T> {
+    let mut progress = Progress::new(program);
+    let mut tracer = Tracer::new();
+    let done = act(&mut Services {
+        monitor: &mut progress,
+        interrupt: hear_stop(),
+        counter: Some(&mut tracer),
+    });
+    progress.clear();
+    done
+}
+
+/// Shows the tables, and writes the report if one is wanted.
+fn show(output: &Output, settings: &Settings, results: &Results) -> haul_bench::Result<()> {
+    output.line(render::text(results).trim_end());
+    if results.cases.len() > 1 {
+        output.line("\nIn short:");
+        for case in &results.cases {
+            let summary = render::summarise(results, case);
+            output.line(&format!("  {}: {}", summary.title, summary.verdict));
+        }
+    }
+    if !results.cases.is_empty()
+        && let Some(folder) = &settings.out
+    {
+        render::write_report(folder, results)?;
+        let page = quote(folder.join("report.html").as_os_str().as_encoded_bytes());
+        output.line(&format!("\nThe report is {page}."));
+    }
+    Ok(())
+}
+
+fn is_complete(results: &Results) -> bool {
+    !results.interrupted && results.cases.iter().all(|case| case.trouble.is_none())
+}

@@ -1,0 +1,242 @@
+//! `haul cat`: GNU cat's command line; bytes stay in the kernel where it lets them.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_io::fully::again;
+use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
+use haul_sys::data::read;
+use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
+use haul_sys::process::{Standard, was_closed};
+use haul_sys::{Errno, errno_text};
+
+use super::format::{Blank, Format, Formatter, Number, Shown};
+use crate::ending::{self, usage_error};
+use crate::escape::quote_if_needed;
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::output::Output;
+use crate::standard::feeds_on_itself;
+
+const PROGRAM: &str = "cat";
+
+/// Bytes that are read and formatted at a time.
+const BUFFER_BYTES: usize = 128 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    ShowAll,
+    NumberNonblank,
+    Vends,
+    ShowEnds,
+    Number,
+    Squeeze,
+    Vtabs,
+    ShowTabs,
+    Ignored,
+    Nonprinting,
+    Help,
+    Version,
+}
+
+const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static str) -> Opt<Id> {
+    const TAKES: Takes = Nothing;
+    Opt { id, short, long, takes: TAKES, origin: Origin::Gnu, help }
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::ShowAll, ("A", "show-all"), "stands for -vET"),
+    opt(
+        Id::NumberNonblank,
+        ("b", "number-nonblank"),
+        "number the lines that are not empty; overrides -n",
+    ),
+    opt(Id::Vends, ("e", ""), "stands for -vE"),
+    opt(
+        Id::ShowEnds,
+        ("E", "show-ends"),
+        "mark the end of each line: $, or ^M$ behind a\ncarriage return",
+    ),
+    opt(Id::Number, ("n", "number"), "number every line"),
+    opt(
+        Id::Squeeze,
+        ("s", "squeeze-blank"),
+        "print one empty line where several follow each\nother",
+    ),
+    opt(Id::Vtabs, ("t", ""), "stands for -vT"),
+    opt(Id::ShowTabs, ("T", "show-tabs"), "print tabs as ^I"),
+    opt(Id::Ignored, ("u", ""), "no effect"),
+    opt(
+        Id::Nonprinting,
+        ("v", "show-nonprinting"),
+        "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
+    ),
+    opt(Id::Help, ("", "help"), "show this text and exit"),
+    opt(Id::Version, ("", "version"), "show the version and exit"),
+];
+
+/// Runs `cat` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(Usage(text)) => return usage_error(&output, &Usage(text)),
+    };
+    let (mut format, mut files) = (Format::default(), Vec::new());
+    for word in words {
+        match word {
+            Word::Operand(file) => files.push(file),
+            Word::Option { id: Id::Help, .. } => return ending::print_and_end(&output, &help()),
+            Word::Option { id: Id::Version, .. } => {
+                return ending::print_and_end(&output, &version(PROGRAM));
+            }
+            Word::Option { id, .. } => set(&mut format, id),
+        }
+    }
+    if files.is_empty() {
+        files.push("-".into());
+    }
+    concatenate(&output, format, &files)
+}
+
+fn set(format: &mut Format, id: Id) {
+    let shown = Shown::Shown;
+    match id {
+        Id::ShowAll => (format.nonprinting, format.ends, format.tabs) = (shown, shown, shown),
+        Id::NumberNonblank => format.number = Number::Nonblank,
+        Id::Vends => (format.nonprinting, format.ends) = (shown, shown),
+        Id::ShowEnds => format.ends = shown,
+        Id::Number if format.number == Number::None => format.number = Number::All,
+        Id::Squeeze => format.blank = Blank::Squeezed,
+        Id::Vtabs => (format.nonprinting, format.tabs) = (shown, shown),
+        Id::ShowTabs => format.tabs = shown,
+        Id::Nonprinting => format.nonprinting = shown,
+        Id::Number | Id::Ignored | Id::Help | Id::Version => {}
+    }
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
+         Write every FILE to standard output, one behind the other.\n\n\
+         {STANDARD_INPUT}\n{}\n\
+         Example:\n  \
+         {PROGRAM} head - tail  standard input between two files\n",
+        options(OPTIONS, Origin::Gnu)
+    )
+}
+
+/// Why a file did not come out whole.
+enum Failed {
+    /// The file; the next can still be had.
+    Input(String),
+    /// Standard output; nothing more can be done.
+    Output(String),
+}
+
+fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode {
+    let stdout = std::io::stdout();
+    if was_closed(Standard::Output) {
+        output.error(&format!("standard output: {}", errno_text(Errno::BADF)));
+        return ExitCode::FAILURE;
+    }
+    let target = match fstat(&stdout) {
+        Ok(stat) => Target { fd: stdout.as_fd(), stat },
+        Err(error) => {
+            output.error(&format!("standard output: {}", error.text()));
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut formatter = Formatter::new(format);
+    let mut is_complete = true;
+    for file in files {
+        match one(&target, file, &mut formatter) {
+            Ok(()) => {}
+            Err(Failed::Input(text)) => {
+                output.error(&format!("{}: {text}", quote_if_needed(file.as_bytes())));
+                is_complete = false;
+            }
+            Err(Failed::Output(text)) => {
+                output.error(&format!("write error: {text}"));
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let mut rest = Vec::new();
+    formatter.finish(&mut rest);
+    if let Err(trouble) = write_all(target.fd, &rest, &NEVER) {
+        output.error(&format!("write error: {trouble}"));
+        return ExitCode::FAILURE;
+    }
+    if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Target<'a> {
+    fd: BorrowedFd<'a>,
+    stat: Stat,
+}
+
+fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(), Failed> {
+    let stdin = std::io::stdin();
+    let opened;
+    let source = if file == "-" {
+        stdin.as_fd()
+    } else {
+        opened = open(file).map_err(Failed::Input)?;
+        opened.as_fd()
+    };
+    let stat = fstat(source).map_err(|error| Failed::Input(error.text()))?;
+    if feeds_on_itself((source, &stat), (target.fd, &target.stat)) {
+        return Err(Failed::Input("input file is output file".to_owned()));
+    }
+    if !formatter.is_idle() {
+        return format_all(source, target.fd, formatter);
+    }
+    let pages = PipePages::Shared;
+    let mut passing = Passing { pages, stop: &NEVER, most: None, moved: &mut |_| {} };
+    match pass(source, target.fd, &mut passing) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.side {
+            Side::Source => Failed::Input(error.trouble.to_string()),
+            Side::Target => Failed::Output(error.trouble.to_string()),
+        }),
+    }
+}
+
+fn open(file: &OsStr) -> Result<OwnedFd, String> {
+    // The kernel hands no argument with a NUL to a program.
+    let name = CString::new(file.as_bytes()).unwrap_or_default();
+    let how = OpenHow::READ.following(Follow::Yes).waiting();
+    openat(CWD, &name, how).map_err(|error| error.text())
+}
+
+fn format_all(
+    source: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    formatter: &mut Formatter,
+) -> Result<(), Failed> {
+    let (mut buffer, mut shown) = (vec![0; BUFFER_BYTES], Vec::new());
+    loop {
+        let filled = match again(|| read(source, &mut buffer)) {
+            Ok(0) => return Ok(()),
+            Ok(filled) => filled,
+            Err(error) if error.errno == haul_sys::Errno::AGAIN => {
+                use haul_sys::process::{Ready, wait_until};
+                match wait_until(source, Ready::ToRead, None) {
+                    Err(error) if error.errno != haul_sys::Errno::INTR => {
+                        return Err(Failed::Input(error.text()));
+                    }
+                    _ => continue,
+                }
+            }
+            Err(error) => return Err(Failed::Input(error.text())),
+        };
+        shown.clear();
+        formatter.feed(buffer.get(..filled).unwrap_or(&[]), &mut shown);
+        write_all(target, &shown, &NEVER)
+            .map_err(|trouble: StreamError| Failed::Output(trouble.to_string()))?;
+    }
+}

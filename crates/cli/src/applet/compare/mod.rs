@@ -1,0 +1,15 @@
+//! `haul compare`: compares two trees in everything that a copy should keep.
+
+mod run;
+
+use super::entry::{Applet, Run};
+pub(super) use run::run;
+
+/// The row of this applet in the table.
+pub(super) const APPLET: Applet = Applet {
+    name: "compare",
+    summary: "compare two trees in everything, and say what differs",
+    drop_in: false,
+    unwritten: 2,
+    run: Run::Words(run::run),
+};

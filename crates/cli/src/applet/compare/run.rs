@@ -1,0 +1,184 @@
+//! `haul compare`: did it really copy? Two trees, compared in everything.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use haul_manifest::{
+    Aspect, Aspects, CompareOptions, Failure, Finding, Side, Verdict, compare_with,
+};
+
+use crate::ending;
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, opt, parse};
+use crate::option::help::{options, version};
+use crate::output::Output;
+
+const PROGRAM: &str = "haul compare";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Contents,
+    Only,
+    Ignore,
+    Json,
+    Quiet,
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Contents, ("c", "contents"), Takes::Nothing, "compare names, kinds and contents alone"),
+    opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone"),
+    opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects"),
+    opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
+    opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+];
+
+/// CommandError, as with cmp and diff: 1 means that they differ.
+const TROUBLE: u8 = 2;
+
+struct Settings {
+    aspects: Aspects,
+    json: bool,
+    quiet: bool,
+}
+
+/// Runs `compare` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let trouble = |usage: &Usage| {
+        ending::usage_error(&output, usage);
+        ExitCode::from(TROUBLE)
+    };
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return trouble(&usage),
+    };
+    let mut settings = Settings { aspects: Aspects::all(), json: false, quiet: false };
+    let mut operands = Vec::new();
+    for word in words {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => {
+                return ending::print_or(&output, &help(), TROUBLE);
+            }
+            Word::Option { id: Id::Version, .. } => {
+                return ending::print_or(&output, &version(PROGRAM), TROUBLE);
+            }
+            Word::Option { id, value } => {
+                if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {
+                    return trouble(&usage);
+                }
+            }
+        }
+    }
+    match operands.as_slice() {
+        [a, b] => compare(&output, &settings, Path::new(a), Path::new(b)),
+        [] | [_] => trouble(&Usage("two trees are needed".to_owned())),
+        [_, _, extra, ..] => trouble(&Usage(format!(
+            "extra operand {}",
+            crate::escape::quote(extra.as_encoded_bytes())
+        ))),
+    }
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, value: &std::ffi::OsStr) -> Result<(), Usage> {
+        match id {
+            Id::Contents => self.aspects = Aspects::contents_only(),
+            Id::Only => {
+                self.aspects = list(value)?.into_iter().fold(Aspects::none(), Aspects::with);
+            }
+            Id::Ignore => {
+                self.aspects = list(value)?.into_iter().fold(self.aspects, Aspects::without);
+            }
+            Id::Json => self.json = true,
+            Id::Quiet => self.quiet = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+}
+
+fn names() -> String {
+    Aspect::ALL.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
+    let text = value.to_string_lossy();
+    text.split(',')
+        .map(|word| {
+            word.parse().map_err(|_| {
+                let quoted = crate::escape::quote_word(word.as_bytes());
+                Usage(format!("there is no aspect {quoted}; there are {}", names()))
+            })
+        })
+        .collect()
+}
+
+fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
+    let compare_options = CompareOptions::new(settings.aspects);
+    let mut visit = |finding: Finding| {
+        match &finding {
+            Finding::Difference(_) if settings.quiet => {}
+            Finding::Difference(difference) if settings.json => {
+                output.line(&json("difference", difference));
+            }
+            Finding::Difference(difference) => output.line(&difference.to_string()),
+            Finding::Failure { side, failure, .. } => {
+                let tree = if *side == Side::A { a } else { b };
+                output.error(&trouble_text(tree, failure));
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let summary = compare_with(a, b, &compare_options, &mut visit);
+    if settings.json {
+        output.line(&json("summary", &summary));
+    } else if !settings.quiet {
+        let bytes = crate::sizes::bytes(summary.bytes);
+        let verdict = summary.conclusion();
+        output.line(&format!("{} entries, {bytes} compared: {verdict}", summary.entries));
+    }
+    let told = output.finish();
+    match summary.verdict() {
+        Verdict::Equal if told => ExitCode::SUCCESS,
+        Verdict::Different if told => ExitCode::from(1),
+        _ => ExitCode::from(TROUBLE),
+    }
+}
+
+/// Says what could not be compared, with the path as a person would name it.
+fn trouble_text(tree: &Path, failure: &Failure) -> String {
+    let path = match failure.path.0.as_slice() {
+        [] => tree.to_owned(),
+        below => tree.join(OsStr::from_bytes(below)),
+    };
+    let why = crate::file_error::describe(&failure.to_io_error());
+    let path = crate::escape::quote(path.as_os_str().as_bytes());
+    format!("cannot {} {path}: {why}", failure.action.phrase())
+}
+
+/// Puts the event's name in front of a serialised value.
+fn json(event: &str, value: &impl serde::Serialize) -> String {
+    let mut object = serde_json::to_value(value).unwrap_or_default();
+    if let Some(map) = object.as_object_mut() {
+        map.insert("event".to_owned(), event.into());
+    }
+    object.to_string()
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... A B\n\
+         Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
+         Separate ASPECTS by commas; there are {}.\n\n\
+         The exit status is 0 if nothing differs, 1 if something does, 2 in case of trouble.\n",
+        options(OPTIONS, Origin::Gnu),
+        names()
+    )
+}

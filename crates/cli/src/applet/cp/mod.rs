@@ -1,0 +1,23 @@
+//! `haul cp`: GNU cp's command line, with haul's engine behind it.
+
+mod help;
+mod options;
+mod profile;
+mod retry;
+mod run;
+mod values;
+
+use super::entry::{Applet, Run};
+#[cfg(test)]
+pub(super) use options::OPTIONS;
+#[cfg(test)]
+pub(super) use run::refusal;
+
+/// The row of this applet in the table.
+pub(super) const APPLET: Applet = Applet {
+    name: "cp",
+    summary: "copy files and trees, as GNU cp",
+    drop_in: true,
+    unwritten: 1,
+    run: Run::Words(run::run),
+};

@@ -1,0 +1,229 @@
+//! `cp --retry-failed FILE`: what a run could not copy is copied again, and nothing else.
+//!
+//! The list says with which options and from where; what is given now comes behind. A directory
+//! whose attributes alone were lost gets them without being copied as a whole, and a name that was
+//! to be another one of a file that did arrive is linked to it.
+
+use std::collections::HashSet;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+
+use haul_engine::request::{
+    Again, Dereference, Extent, Force, Make, Parents, Policy, Recursion, Request,
+};
+use haul_sys::fs::{CWD, Kind, statat, statat_follow};
+
+use crate::error_list::{Listed, Reading, read};
+use crate::escape::quote;
+
+/// What is to be done again.
+pub(super) struct Retry {
+    /// What is copied.
+    pub(super) copies: Vec<Again>,
+    /// What becomes another name of a file of the target.
+    pub(super) links: Vec<Again>,
+    /// Directories that something is made in; they get their attributes once more.
+    pub(super) parents: Vec<Again>,
+    /// What the person should know beforehand.
+    pub(super) warning: Option<String>,
+}
+
+/// Failures of the command line as a whole: there is no entry to copy again.
+const NOT_BEGUN: [&str; 3] = ["TargetDirectory", "TargetOperand", "ParentsNeedDirectory"];
+
+/// Failures that leave an entry with its contents and without some attribute.
+const ATTRIBUTES: [&str; 4] = ["Ownership", "Permissions", "Times", "Xattr"];
+
+/// Reads a list.
+pub(super) fn list(file: &OsStr) -> Result<Reading, String> {
+    let reading = read(file, "cp")?;
+    if reading.failures.iter().any(|failure| NOT_BEGUN.contains(&failure.what.as_str())) {
+        return Err(format!(
+            "{} is of a run that did not begin; give the whole command again",
+            quote(file.as_bytes())
+        ));
+    }
+    Ok(reading)
+}
+
+/// Finds out what to do about each failure of a list.
+pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<Retry, String> {
+    let cannot = |why: &str| format!("cannot retry {}: {why}", quote(file.as_bytes()));
+    if policy.parents == Parents::Keep {
+        return Err(cannot("what --parents makes cannot be made singly; give the command again"));
+    }
+    if policy.dereference == Dereference::Operands {
+        return Err(cannot("with -H, what was an operand is not known; add -P or -L"));
+    }
+    let warning = (!reading.is_complete).then(|| {
+        format!(
+            "warning: {} has no end, for the run that wrote it was killed; what it did not get to \
+             is not in it",
+            quote(file.as_bytes())
+        )
+    });
+    let mut retry = Retry { copies: Vec::new(), links: Vec::new(), parents: Vec::new(), warning };
+    let mut seen = HashSet::new();
+    for failure in &reading.failures {
+        let (Ok(source), Ok(target)) =
+            (CString::new(failure.source.as_slice()), CString::new(failure.target.as_slice()))
+        else {
+            return Err(cannot("a name holds a NUL byte"));
+        };
+        let again = Again { source, target, extent: extent(failure, policy) };
+        // One entry can have lost several attributes.
+        if !seen.insert((again.source.clone(), again.target.clone(), again.extent == Extent::All)) {
+            continue;
+        }
+        let is_link = failure.what == "CreateHardLink" && failure.has_errno;
+        if is_link && policy.make == Make::Copy { &mut retry.links } else { &mut retry.copies }
+            .push(again);
+    }
+    without_what_comes_along(&mut retry.copies);
+    if policy.preserve.times.wanted() {
+        retry.parents = parents(reading);
+    }
+    Ok(retry)
+}
+
+/// Lists the directories above what failed, as far as they were copied, too.
+fn parents(reading: &Reading) -> Vec<Again> {
+    let was_copied = |path: &[u8]| {
+        reading.sources.iter().any(|source| {
+            let rest = path.strip_prefix(source.as_slice());
+            rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(b"/") || source.ends_with(b"/")
+            })
+        })
+    };
+    let mut seen = HashSet::new();
+    let mut parents = Vec::new();
+    for failure in &reading.failures {
+        let above = |path: &[u8]| path.rsplitn(2, |byte| *byte == b'/').nth(1).map(<[u8]>::to_vec);
+        let (Some(source), Some(target)) = (above(&failure.source), above(&failure.target)) else {
+            continue;
+        };
+        if was_copied(&source)
+            && seen.insert(source.clone())
+            && let (Ok(source), Ok(target)) = (CString::new(source), CString::new(target))
+        {
+            parents.push(Again { source, target, extent: Extent::Alone });
+        }
+    }
+    parents
+}
+
+fn extent(failure: &Listed, policy: &Policy) -> Extent {
+    let is_attribute = ATTRIBUTES.contains(&failure.what.as_str());
+    let is_directory = || {
+        let name = CString::new(failure.source.as_slice()).unwrap_or_default();
+        let stat = match policy.dereference {
+            Dereference::Always => statat_follow(CWD, &name),
+            Dereference::Operands | Dereference::Never => statat(CWD, &name),
+        };
+        stat.is_ok_and(|stat| stat.kind() == Kind::Directory)
+    };
+    if is_attribute && is_directory() { Extent::Alone } else { Extent::All }
+}
+
+/// Leaves out what lies below a directory that is copied again as a whole: two workers would copy
+/// it at once.
+fn without_what_comes_along(copies: &mut Vec<Again>) {
+    let whole: HashSet<Vec<u8>> = copies
+        .iter()
+        .filter(|again| again.extent == Extent::All)
+        .map(|again| again.target.to_bytes().to_vec())
+        .collect();
+    copies.retain(|again| {
+        let target = again.target.to_bytes();
+        let is_twice = again.extent == Extent::Alone && whole.contains(target);
+        let slashes = target.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let is_below =
+            slashes.filter_map(|(at, _)| target.get(..at)).any(|ancestor| whole.contains(ancestor));
+        !is_twice && !is_below
+    });
+}
+
+/// The policy by which a name becomes another one of a file of the target.
+pub(super) fn linking(request: &Request) -> Request {
+    let mut request = request.clone();
+    request.policy.make = Make::HardLink;
+    request.policy.recursion = Recursion::No;
+    request.policy.dereference = Dereference::Never;
+    request.policy.force = Force::First;
+    request
+}
+
+/// The options of a command line, spelled out, without those that say where to and what is listed.
+pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
+    use super::options::{Id, OPTIONS};
+    use crate::getopt::{Word, parse};
+    let words = parse(arguments, OPTIONS).unwrap_or_default();
+    words
+        .into_iter()
+        .filter_map(|word| match word {
+            Word::Operand(_)
+            | Word::Option {
+                id:
+                    Id::TargetDirectory
+                    | Id::NoTargetDirectory
+                    | Id::HaulDryRun
+                    | Id::HaulErrors
+                    | Id::HaulPreflight
+                    | Id::HaulRetryFailed
+                    | Id::StripSlashes,
+                ..
+            } => None,
+            Word::Option { id, value } => {
+                let option = OPTIONS.iter().find(|option| option.id == id)?;
+                Some(spelled(option.short, option.long, value))
+            }
+        })
+        .collect()
+}
+
+fn spelled(short: &str, long: &str, value: Option<OsString>) -> OsString {
+    let mut word = OsString::from(if long.is_empty() { "-" } else { "--" });
+    let first = short.chars().next().map(String::from).unwrap_or_default();
+    word.push(if long.is_empty() { first.as_str() } else { long });
+    if let Some(value) = value {
+        word.push(if long.is_empty() { "" } else { "=" });
+        word.push(value);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(what: &str, target: &str) -> Listed {
+        Listed {
+            what: what.to_owned(),
+            has_errno: true,
+            source: b"nowhere".to_vec(),
+            target: target.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn options_are_remembered_as_they_were_meant() {
+        let words =
+            ["-at", "dir", "--pres=mode", "-S", ".bak", "--errors=x", "a", "--sparse", "always"];
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let expected = ["--archive", "--preserve=mode", "--suffix=.bak", "--sparse=always"];
+        assert_eq!(options(&words), expected);
+    }
+
+    #[test]
+    fn nothing_is_copied_twice_at_once() {
+        let failures =
+            vec![listed("Read", "t/d/x"), listed("ReadDirectory", "t/d"), listed("Read", "t/dx")];
+        let sources = vec![b"s".to_vec()];
+        let reading = Reading { arguments: Vec::new(), sources, failures, is_complete: true };
+        let policy = Policy::plain(0);
+        let retry = plan(OsStr::new("list"), &reading, &policy).unwrap();
+        let targets: Vec<CString> = retry.copies.into_iter().map(|again| again.target).collect();
+        assert_eq!(targets, [c"t/d".to_owned(), c"t/dx".to_owned()]);
+    }
+}

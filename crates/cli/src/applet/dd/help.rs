@@ -1,0 +1,66 @@
+//! `dd --help`.
+
+/// The text of `--help`.
+pub(super) const HELP: &str = "\
+Usage: dd [OPERAND]...
+  or:  dd OPTION
+Copy blocks from one file to another, and convert them on the way.
+
+  if=FILE         input (default: standard input)
+  of=FILE         output (default: standard output)
+  ibs=BYTES       size of an input block (default 512)
+  obs=BYTES       size of an output block (default 512)
+  bs=BYTES        size of both; what one read gives is one write
+  cbs=BYTES       size of a record for block and unblock
+  skip=N          begin N input blocks into the input (also iseek=N)
+  seek=N          begin N output blocks into the output (also oseek=N)
+  count=N         stop after N input blocks
+  conv=CONVS      conversions, with commas between
+  iflag=FLAGS     how to open and read the input, with commas between
+  oflag=FLAGS     how to open and write the output, with commas between
+  status=LEVEL    none: no report, only errors; noxfer: a report without the
+                  rate; progress: a report each second as well
+
+BYTES and N take a suffix: c (1), w (2), b (512), K, M, G and so on up to Q or KiB,
+MiB and so on (powers of 1024), kB, MB and so on (powers of 1000), xM as M. Numbers
+can be multiplied: 2x512. An N that ends in B counts bytes.
+
+CONVS:
+
+  ascii      EBCDIC to ASCII
+  ebcdic     ASCII to EBCDIC
+  ibm        ASCII to IBM's variant of EBCDIC
+  block      lines to records of cbs bytes, filled up with spaces
+  unblock    records of cbs bytes to lines, without the spaces at their end
+  lcase      capitals to small letters
+  ucase      small letters to capitals
+  swab       exchange the two bytes of each pair
+  sync       fill short input blocks up with NUL, or with spaces for block and
+             unblock
+  sparse     leave a hole for an output block of zeros
+  excl       the output must not exist
+  nocreat    the output must exist
+  notrunc    keep what the output has behind the end of the data
+  noerror    after a failed read go on with the next block
+  fdatasync  wait at the end until the data are on the device
+  fsync      wait at the end until data and attributes are on the device
+
+FLAGS:
+
+  append     write at the end of the output; needs conv=notrunc to keep it
+  direct     pass by the page cache (O_DIRECT)
+  directory  the file must be a directory
+  dsync      wait for the device after each write (O_DSYNC)
+  sync       as dsync, and for the attributes (O_SYNC)
+  fullblock  repeat short reads until the block is full (iflag)
+  nonblock   open without waiting (O_NONBLOCK)
+  noatime    leave the time of the last access alone
+  nocache    drop the data from the page cache; with count=0, the whole file
+  noctty     a terminal does not become the controlling one
+  nofollow   the file must not be a symbolic link
+
+At SIGUSR1 dd prints the report so far and goes on.
+
+      --help     show this text and exit
+      --version  show the version and exit
+";

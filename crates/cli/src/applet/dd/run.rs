@@ -1,0 +1,239 @@
+//! `haul dd`: GNU dd's command line and words; the records are `haul_io::record`'s.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_io::record::{Conv, LARGEST, Rest, Run, Side};
+use haul_sys::data::ftruncate;
+use haul_sys::errno_text;
+use haul_sys::fs::{
+    Access, CWD, Create, Follow, Kind, OFlags, OpenHow, add_flags, close, duplicate, fstat, openat,
+};
+use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
+
+use super::adapter::{Adapter, Signals, names};
+use super::help::HELP;
+use super::operands::{Request, Wrong};
+use super::report::Teller;
+use crate::ending::{self, usage_error};
+use crate::escape::quote;
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::option::help::version;
+use crate::output::Output;
+use crate::standard::demand;
+
+const PROGRAM: &str = "dd";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    Opt {
+        id: Id::Help,
+        short: "",
+        long: "help",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "show this text and exit",
+    },
+    Opt {
+        id: Id::Version,
+        short: "",
+        long: "version",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "show the version and exit",
+    },
+];
+
+/// Runs `dd` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let mut operands = Vec::new();
+    match parse(arguments, OPTIONS) {
+        Err(usage) => return usage_error(&output, &usage),
+        Ok(words) => {
+            for word in words {
+                match word {
+                    Word::Operand(operand) => operands.push(operand),
+                    Word::Option { id: Id::Help, .. } => {
+                        return ending::print_and_end(&output, HELP);
+                    }
+                    Word::Option { id: Id::Version, .. } => {
+                        return ending::print_and_end(&output, &version(PROGRAM));
+                    }
+                }
+            }
+        }
+    }
+    // Heard from the first moment on: who is asked may be asked early.
+    let asks = std::env::var_os("POSIXLY_CORRECT").is_none();
+    let signals = Signals {
+        asked: if asks { hear_asked() } else { &haul_sys::process::NOBODY_ASKS },
+        interrupted: hear_interrupt(),
+    };
+    match super::operands::read(&operands) {
+        Ok(request) => match copy(&request, signals) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(text) => {
+                output.error(&text);
+                ExitCode::FAILURE
+            }
+        },
+        Err(Wrong::Usage(text)) => usage_error(&output, &Usage(text)),
+        Err(Wrong::Fatal(text)) => {
+            output.error(&text);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
+    let mut teller = Teller::new(request.status);
+    request.notes.iter().for_each(|note| teller.say(note));
+    let input = open_input(request)?;
+    let (output, cut) = open_output(request, &mut teller)?;
+    teller.begin();
+    let interrupted = signals.interrupted;
+    let mut adapter = Adapter::new(request, teller, signals);
+    let mut run = Run::new(request.order(), input, output, &mut adapter);
+    let is_good = run.all();
+    let (input, output) = run.into_files();
+    if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        die_by(INTERRUPT);
+    }
+    for ((which, name), file) in names(request).into_iter().zip([input, output]) {
+        // What is still read by who reads ahead is closed by the end of the process.
+        let Some(file) = file else { continue };
+        let name = quote(&name);
+        close(file).map_err(|error| format!("closing {which} file {name}: {}", error.text()))?;
+    }
+    Ok(cut && is_good && !adapter.is_mute())
+}
+
+/// SIGINT, as every system numbers it.
+const INTERRUPT: i32 = 2;
+
+fn c_name(name: &OsStr) -> CString {
+    // The kernel hands no argument with a NUL to a program.
+    CString::new(name.as_bytes()).unwrap_or_default()
+}
+
+fn open_input(request: &Request) -> Result<Side, String> {
+    let flags = request.iflags.open;
+    let fd = match &request.input {
+        Some(name) => {
+            let how = OpenHow { extra: flags, ..OpenHow::READ.following(Follow::Yes).waiting() };
+            opened(name, how)?
+        }
+        None => {
+            demand(Standard::Input)
+                .map_err(|error| format!("error reading 'standard input': {}", error.text()))?;
+            let fd = duplicate(std::io::stdin()).map_err(|error| flags_failed("input", error))?;
+            set_flags(&fd, flags, "input")?;
+            fd
+        }
+    };
+    Ok(side(fd, request, request.iflags.nocache))
+}
+
+fn opened(name: &OsStr, how: OpenHow) -> Result<OwnedFd, String> {
+    loop {
+        match openat(CWD, &c_name(name), how) {
+            Err(error) if error.errno == haul_sys::Errno::INTR => {}
+            Err(error) => {
+                let name = quote(name.as_bytes());
+                return Err(format!("failed to open {name}: {}", errno_text(error.errno)));
+            }
+            Ok(fd) => return Ok(fd),
+        }
+    }
+}
+
+fn flags_failed(which: &str, error: haul_sys::CallError) -> String {
+    let name = quote(format!("standard {which}").as_bytes());
+    format!("setting flags for {name}: {}", error.text())
+}
+
+fn set_flags(fd: impl AsFd, flags: OFlags, which: &str) -> Result<(), String> {
+    let flags = flags - OFlags::NOCTTY - OFlags::NOFOLLOW;
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let is_directory = fstat(&fd).is_ok_and(|stat| stat.kind() == Kind::Directory);
+    if flags.contains(OFlags::DIRECTORY) && !is_directory {
+        let not = haul_sys::CallError::new(haul_sys::Call::Fcntl, haul_sys::Errno::NOTDIR);
+        return Err(flags_failed(which, not));
+    }
+    add_flags(fd, flags - OFlags::DIRECTORY).map_err(|error| flags_failed(which, error))
+}
+
+/// Opens the output; `false` beside it when it could not be cut to where it is to begin.
+fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), String> {
+    let Some(name) = &request.output else {
+        demand(Standard::Output)
+            .map_err(|error| format!("error writing 'standard output': {}", error.text()))?;
+        let fd = duplicate(std::io::stdout()).map_err(|error| flags_failed("output", error))?;
+        set_flags(&fd, request.oflags.open, "output")?;
+        return Ok((side(fd, request, request.oflags.nocache), true));
+    };
+    let keeps = request.conv.any(Conv::NOTRUNC);
+    let size = request.seek.total(request.obs);
+    if size.is_none() && !keeps {
+        return Err(format!(
+            "offset too large: cannot truncate to a length of seek={} ({}-byte) blocks",
+            request.seek.records, request.obs
+        ));
+    }
+    let seeks = request.seek.records > 0;
+    let mut extra = request.oflags.open;
+    if request.conv.any(Conv::EXCL) {
+        extra |= OFlags::EXCL;
+    }
+    if !seeks && !keeps {
+        extra |= OFlags::TRUNC;
+    }
+    let create = if request.conv.any(Conv::NOCREAT) { Create::No } else { Create::IfAbsent(0o666) };
+    let how = OpenHow {
+        access: Access::Write,
+        create,
+        extra,
+        ..OpenHow::WRITE.following(Follow::Yes).waiting()
+    };
+    // Reading may be needed to get to where writing begins; where it is not allowed, writing may
+    // do.
+    let both = OpenHow { access: Access::ReadWrite, ..how };
+    let fd = match if seeks { opened(name, both) } else { Err(String::new()) } {
+        Ok(fd) => fd,
+        Err(_) => opened(name, how)?,
+    };
+    let mut is_cut = true;
+    if seeks
+        && !keeps
+        && let Err(error) = ftruncate(&fd, size.unwrap_or(LARGEST))
+    {
+        let kind = fstat(&fd).map(|stat| stat.kind());
+        if matches!(kind, Ok(Kind::Regular | Kind::Directory)) {
+            teller.say(&format!(
+                "failed to truncate to {} bytes in output file {}: {}",
+                size.unwrap_or(LARGEST),
+                quote(name.as_bytes()),
+                error.text()
+            ));
+            is_cut = false;
+        }
+    }
+    Ok((side(fd, request, request.oflags.nocache), is_cut))
+}
+
+fn side(fd: OwnedFd, request: &Request, is_uncached: bool) -> Side {
+    let rest = if request.count.is_nothing() { Rest::Too } else { Rest::Stays };
+    if is_uncached { Side::new(fd).uncached(rest) } else { Side::new(fd) }
+}

@@ -1,0 +1,86 @@
+//! Finds the applet that the program's name or the first word asks for, and runs it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::entry::{Applet, Run};
+use super::table::APPLETS;
+use crate::ending::print_and_end;
+use crate::escape::quote;
+use crate::output::{Output, close_output};
+
+impl Applet {
+    /// Runs it, and closes standard output.
+    fn run(&self, words: &[OsString]) -> ExitCode {
+        let code = match self.run {
+            Run::Words(run) => run(words),
+            Run::Table(run) => run(words, APPLETS),
+        };
+        let program =
+            if self.drop_in { self.name.to_owned() } else { format!("haul {}", self.name) };
+        close_output(&program, code, ExitCode::from(self.unwritten))
+    }
+}
+
+/// Runs the applet that the program's name or the first word asks for.
+pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
+    let own_name = arguments.first().map(|path| file_name(path)).unwrap_or_default();
+    let behind = |count| arguments.get(count..).unwrap_or(&[]);
+    if let Some(applet) = APPLETS.iter().find(|applet| applet.drop_in && *applet.name == *own_name)
+    {
+        return applet.run(behind(1));
+    }
+    if let Some(word) = arguments.get(1)
+        && let Some(applet) = APPLETS.iter().find(|applet| word == applet.name)
+    {
+        return applet.run(behind(2));
+    }
+    close_output("haul", without_applet(arguments.get(1)), ExitCode::FAILURE)
+}
+
+fn without_applet(word: Option<&OsString>) -> ExitCode {
+    let output = Output::new("haul");
+    let Some(word) = word else {
+        output.raw_error(&overview());
+        return ExitCode::from(2);
+    };
+    match word.to_str() {
+        Some("--help" | "-h" | "help") => print_and_end(&output, &overview()),
+        Some("--version" | "-V") => {
+            print_and_end(&output, &format!("haul {}\n", env!("CARGO_PKG_VERSION")))
+        }
+        Some("--list-applets") => {
+            let names: String = APPLETS
+                .iter()
+                .filter(|applet| applet.drop_in)
+                .map(|applet| format!("{}\n", applet.name))
+                .collect();
+            print_and_end(&output, &names)
+        }
+        _ => {
+            output.error(&format!("there is no command {}", quote(word.as_encoded_bytes())));
+            output.raw_error("Try 'haul --help' for the list of commands.\n");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn file_name(path: &OsStr) -> OsString {
+    Path::new(path).file_name().unwrap_or_default().to_owned()
+}
+
+fn overview() -> String {
+    let mut text = String::from(
+        "haul copies, moves, deletes and streams file data as fast as the storage allows.\n\n\
+         Usage: haul COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n",
+    );
+    for applet in APPLETS {
+        text.push_str(&format!("  {:10} {}\n", applet.name, applet.summary));
+    }
+    text.push_str(
+        "\n'haul COMMAND --help' says more. A link to haul that has a command's name is that \
+         command.\n",
+    );
+    text
+}

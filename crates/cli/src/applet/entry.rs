@@ -1,0 +1,27 @@
+//! One row of the table of applets.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// A command within haul.
+pub(crate) struct Applet {
+    /// What it is called, on the command line and as a link's name.
+    pub(crate) name: &'static str,
+    /// One line for the overview.
+    pub(crate) summary: &'static str,
+    /// Whether a link of this name stands for it, as with the tools that people know.
+    pub(crate) drop_in: bool,
+    /// The exit status if standard output could not take what was written.
+    pub(crate) unwritten: u8,
+    /// What runs it.
+    pub(crate) run: Run,
+}
+
+/// What runs an applet with the words behind its name.
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    /// Most applets need their words alone.
+    Words(fn(&[OsString]) -> ExitCode),
+    /// This one also reads the table of applets.
+    Table(fn(&[OsString], &[Applet]) -> ExitCode),
+}

@@ -1,0 +1,15 @@
+//! `haul read`: writes files to a pipe, with many large reads in flight.
+
+mod direct_splice;
+mod run;
+
+use super::entry::{Applet, Run};
+
+/// The row of this applet in the table.
+pub(super) const APPLET: Applet = Applet {
+    name: "read",
+    summary: "write files to a pipe, with many large reads in flight",
+    drop_in: false,
+    unwritten: 1,
+    run: Run::Words(run::run),
+};

@@ -1,0 +1,308 @@
+//! `haul read`: the left end of a pipe, with many large reads in flight.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use haul_io::Pace;
+use haul_io::digest::Digest;
+use haul_io::stream::{
+    Block, NEVER, PIPE_BYTES, PassError, Passing, PipePages, ReadPlan, Reader, Side, Source,
+    StreamError, pass, write_all,
+};
+use haul_sys::data::{seek_set, widen_pipe};
+use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
+use haul_sys::process::Standard;
+
+use super::direct_splice::Look;
+use crate::escape::quote_if_needed;
+use crate::getopt::Takes::Required;
+use crate::getopt::{Opt, Origin, Usage, own};
+use crate::option::data::size_or_zero;
+use crate::option::help::options;
+use crate::option::stream::{self, Settings, StreamId, files, must_be_direct, shared};
+use crate::output::Output;
+use crate::progress::{Progress, Tally};
+use crate::standard::{demand, refuse_own_output};
+
+const PROGRAM: &str = "haul read";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Stream(StreamId),
+    Offset,
+    Length,
+}
+
+fn all_options() -> Vec<Opt<Id>> {
+    let mut all = vec![
+        own(Id::Offset, "offset", Required("N"), "begin at byte N of each FILE"),
+        own(Id::Length, "length", Required("N"), "read at most N bytes of each FILE"),
+    ];
+    all.extend(shared(Id::Stream));
+    all
+}
+
+struct Wanted {
+    settings: Settings,
+    offset: u64,
+    length: Option<u64>,
+}
+
+/// Runs `read` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let all = all_options();
+    let mut wanted = Wanted { settings: Settings::new(), offset: 0, length: None };
+    match files(&output, arguments, &all, help, &mut wanted) {
+        Ok(files) => read_all(&output, &wanted, &files),
+        Err(code) => code,
+    }
+}
+
+impl stream::Wanted for Wanted {
+    type Id = Id;
+
+    fn shared(id: Id) -> Option<StreamId> {
+        if let Id::Stream(id) = id { Some(id) } else { None }
+    }
+
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            Id::Stream(id) => self.settings.set(id, value)?,
+            Id::Offset => self.offset = size_or_zero("--offset", word)?,
+            Id::Length => self.length = Some(size_or_zero("--length", word)?),
+        }
+        Ok(())
+    }
+}
+
+fn help(all: &[Opt<Id>]) -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... FILE...\n\
+         Write FILEs to standard output, one after the other, with many large reads in\n\
+         flight. FILE - is standard input.\n\n{}\n\
+         With --cache=auto what is cached is read from there and stays, and of files of\n\
+         8 MiB and more nothing else stays. Holes come out as zeros and cost no reads.\n\
+         Digests are printed on standard error, as lines of a check file.\n\n\
+         Example:\n  {PROGRAM} dump.sql | zstd | haul write dump.sql.zst\n",
+        options(all, Origin::Haul)
+    )
+}
+
+/// Why a file did not come out whole.
+enum Failed {
+    Input(String),
+    Output(String),
+}
+
+impl From<PassError> for Failed {
+    fn from(error: PassError) -> Failed {
+        match error.side {
+            Side::Source => Failed::Input(error.trouble.to_string()),
+            Side::Target => Failed::Output(error.trouble.to_string()),
+        }
+    }
+}
+
+fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
+    if let Err(error) = demand(Standard::Output) {
+        output.error(&format!("standard output: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
+    let stdout = std::io::stdout();
+    widen_pipe(&stdout, PIPE_BYTES);
+    let tally = Tally::new(None);
+    let progress = Progress::new(wanted.settings.progress, false);
+    let pace = wanted.settings.bytes_per_second.map(Pace::new);
+    let code = std::thread::scope(|scope| {
+        progress.start_line(scope, || {
+            tally.line(("waiting for the reader: the pipe is full", "waiting for the files"))
+        });
+        let mut is_complete = true;
+        for file in files {
+            let stream = Stream { output, wanted, tally: &tally, pace: pace.as_ref() };
+            match stream.one(file) {
+                Ok(()) => {}
+                Err(Failed::Input(text)) => {
+                    let name = quote_if_needed(file.as_bytes());
+                    progress.aside(|| output.error(&format!("{name}: {text}")));
+                    is_complete = false;
+                }
+                Err(Failed::Output(text)) => {
+                    progress.aside(|| output.error(&format!("write error: {text}")));
+                    is_complete = false;
+                    break;
+                }
+            }
+        }
+        progress.end();
+        is_complete
+    });
+    if code { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Stream<'a> {
+    output: &'a Output,
+    wanted: &'a Wanted,
+    tally: &'a Tally,
+    pace: Option<&'a Pace>,
+}
+
+impl Stream<'_> {
+    fn one(&self, file: &OsStr) -> Result<(), Failed> {
+        let input = |error: haul_sys::CallError| Failed::Input(error.text());
+        let is_stdin = file == "-";
+        let source = if is_stdin {
+            Source::Shared(Arc::new(duplicate(std::io::stdin()).map_err(input)?))
+        } else {
+            // The kernel hands no argument with a NUL to a program.
+            let name = CString::new(file.as_bytes()).unwrap_or_default();
+            let how = OpenHow::READ.following(Follow::Yes).waiting();
+            Source::Own(Arc::new(openat(CWD, &name, how).map_err(input)?))
+        };
+        let (Source::Own(fd) | Source::Shared(fd)) = &source;
+        refuse_own_output(fd.as_fd()).map_err(Failed::Input)?;
+        let mut skip = self.wanted.offset;
+        if let Source::Shared(stdin) = &source
+            && skip > 0
+            && let Ok(at) = haul_sys::data::seek_tell(&**stdin)
+        {
+            seek_set(&**stdin, at.saturating_add(skip)).map_err(input)?;
+            skip = 0;
+        }
+        let reader = Reader::new(source.clone(), self.plan(&source, skip)).map_err(input)?;
+        if let Some(told) = reader.reported_bytes() {
+            self.tally.expect(told);
+        }
+        if let Some(error) = reader.not_direct()
+            && must_be_direct(&self.wanted.settings.policy)
+        {
+            let name = quote_if_needed(file.as_bytes());
+            self.output.error(&format!(
+                "warning: {name}: direct reads are not possible: {}",
+                error.text()
+            ));
+        }
+        if self.may_pass(&source, &reader) {
+            return self.pass(&source, &reader);
+        }
+        let skip = if reader.reported_bytes().is_none() { skip } else { 0 };
+        self.pump(reader, skip, file)
+    }
+
+    fn plan(&self, source: &Source, skip: u64) -> ReadPlan {
+        let mut policy = self.wanted.settings.policy.clone();
+        if let Some(pace) = self.pace {
+            policy.io_bytes = Some(pace.request_bytes(policy.io_bytes.unwrap_or(PIPE_BYTES)));
+        }
+        let length = self.wanted.length;
+        match source {
+            Source::Own(_) => {
+                ReadPlan { policy, offset: self.wanted.offset, length, ..ReadPlan::WHOLE }
+            }
+            // What cannot be sought in is read and thrown away.
+            Source::Shared(_) => {
+                let length = length.map(|length| length.saturating_add(skip));
+                ReadPlan { policy, length, ..ReadPlan::WHOLE }
+            }
+        }
+    }
+
+    /// Tells whether anybody wants to see the bytes on their way into a pipe.
+    fn is_blind(&self) -> bool {
+        let is_pipe = fstat(std::io::stdout()).is_ok_and(|stat| stat.kind() == Kind::Fifo);
+        is_pipe && self.wanted.settings.sum.is_none() && self.pace.is_none()
+    }
+
+    /// Tells whether the bytes need not come here at all.
+    fn may_pass(&self, source: &Source, reader: &Reader) -> bool {
+        let is_own = matches!(source, Source::Own(_)) && reader.reported_bytes().is_some();
+        is_own && reader.is_plain() && self.is_blind()
+    }
+
+    /// Tells whether the bytes may come without a copy, should that pay. Whoever says how they are to be
+    /// asked for gets it so.
+    fn may_pour(&self) -> bool {
+        let policy = &self.wanted.settings.policy;
+        self.is_blind() && policy.io_bytes.is_none() && policy.queue_depth.is_none()
+    }
+
+    fn pass(&self, source: &Source, reader: &Reader) -> Result<(), Failed> {
+        let (Source::Own(file) | Source::Shared(file)) = source;
+        seek_set(&**file, self.wanted.offset).map_err(|error| Failed::Input(error.text()))?;
+        let mut passing = Passing {
+            pages: PipePages::Shared,
+            stop: &NEVER,
+            most: self.wanted.length,
+            moved: &mut |bytes| self.tally.moved(bytes),
+        };
+        let stdout = std::io::stdout();
+        let passed =
+            self.tally.waiting(Side::Target, || pass(file.as_fd(), stdout.as_fd(), &mut passing));
+        if reader.is_short(self.wanted.offset.saturating_add(passed?)) {
+            return Err(Failed::Input(StreamError::Shrank.to_string()));
+        }
+        Ok(())
+    }
+
+    fn pump(&self, mut reader: Reader, skip: u64, file: &OsStr) -> Result<(), Failed> {
+        let stdout = std::io::stdout();
+        let mut seen =
+            Seen { skip, digest: self.wanted.settings.sum.map(haul_io::digest::Algorithm::start) };
+        let mut look = Some(Look::new(self.tally)).filter(|_| self.may_pour());
+        while let Some(block) = self.arrival(|| reader.next())? {
+            self.deliver(&block, &mut seen)?;
+            let is_slow = |look: &mut Look<'_>| look.shows_a_slow_reader(block.len() as u64);
+            if reader.can_pour()
+                && let Some(mut look) = look.take_if(is_slow)
+            {
+                while let Some(block) = self.arrival(|| reader.next_on_its_way())? {
+                    self.deliver(&block, &mut seen)?;
+                }
+                // What ends it would again, so it is done once.
+                reader.direct_splice(stdout.as_fd(), &mut look)?;
+            }
+        }
+        if let (Some(digest), Some(algorithm)) = (seen.digest, self.wanted.settings.sum) {
+            let line = crate::sum_file::line(algorithm, &digest.finish_hex(), file.as_bytes());
+            self.output.raw_error_bytes(&line);
+        }
+        Ok(())
+    }
+
+    fn arrival(
+        &self,
+        next: impl FnOnce() -> Result<Option<Block>, StreamError>,
+    ) -> Result<Option<Block>, Failed> {
+        let next = self.tally.waiting(Side::Source, next);
+        next.map_err(|trouble| Failed::Input(trouble.to_string()))
+    }
+
+    fn deliver(&self, block: &Block, seen: &mut Seen) -> Result<(), Failed> {
+        let left_out = usize::try_from(seen.skip).unwrap_or(usize::MAX).min(block.len());
+        seen.skip -= left_out as u64;
+        let bytes = block.get(left_out..).unwrap_or(&[]);
+        if let Some(digest) = &mut seen.digest {
+            digest.update(bytes);
+        }
+        self.tally
+            .waiting(Side::Target, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
+            .map_err(|trouble| Failed::Output(trouble.to_string()))?;
+        self.tally.moved(bytes.len() as u64);
+        if let Some(pace) = self.pace {
+            pace.pay(bytes.len() as u64, &NEVER);
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of the bytes on their way.
+struct Seen {
+    /// Bytes that are not wanted.
+    skip: u64,
+    digest: Option<Digest>,
+}

@@ -1,0 +1,279 @@
+//! `haul rm`: GNU rm's command line, with haul's engine behind it.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::IsTerminal;
+use std::num::NonZeroU64;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_engine::remove::{Ask, EmptyDirectories, Guard, Missing, Mode, Policy, Request, Strategy};
+use haul_engine::request::{Borders, Order, Recursion, Resources};
+
+use super::help::help;
+use super::options::{Id, OPTIONS, PRESUME_INPUT_TTY};
+use crate::ending::{self, CommandError, usage_error};
+use crate::escape::{quote, quote_if_needed, quote_word};
+use crate::getopt::{Usage, Word, choose, parse};
+use crate::option::help::version;
+use crate::option::list_place;
+use crate::option::value::{self, ProgressWhen};
+use crate::output::Output;
+use crate::report::Format;
+use crate::report::remove::{How, ask, run as run_removal};
+
+const PROGRAM: &str = "rm";
+
+/// The option that has to be written out.
+const NO_PRESERVE_ROOT: &[u8] = b"--no-preserve-root";
+
+/// Operands that may go without a word under `-I`.
+const FEW: usize = 3;
+
+/// When a person is asked, as the options say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interactive {
+    Never,
+    /// Before what is write-protected, if standard input is a terminal.
+    Sometimes,
+    /// That, and once in the beginning.
+    Once,
+    Always,
+}
+
+/// What the command line says, apart from the policy.
+#[derive(Debug)]
+struct Settings {
+    policy: Policy,
+    interactive: Interactive,
+    presumes_terminal: bool,
+    jobs: Option<usize>,
+    how: How,
+    /// Where failures are listed.
+    errors: Option<OsString>,
+}
+
+enum Command {
+    Remove(Box<Settings>, Vec<OsString>),
+    Print(String),
+}
+
+/// Runs `rm` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Ok(Command::Print(text)) => ending::print_and_end(&output, &text),
+        Ok(Command::Remove(settings, operands)) => {
+            if let Some(file) = &settings.errors
+                && let Err(text) = list_place::refuse_removed(("--errors", file), &operands)
+                    .and_then(|()| output.list_in(file, (arguments, &operands)))
+            {
+                output.error(&text);
+                return ExitCode::FAILURE;
+            }
+            remove(&output, &settings, &operands)
+        }
+        Err(CommandError::Plain(text)) => {
+            output.error(&text);
+            ExitCode::FAILURE
+        }
+        Err(CommandError::Usage(usage)) => {
+            output.error(&usage.0);
+            advise(&output, arguments);
+            output.raw_error(&format!("Try '{PROGRAM} --help' for more information.\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tells how to remove a file whose name looks like options.
+fn advise(output: &Output, arguments: &[OsString]) {
+    let is_file = |argument: &&OsString| {
+        argument.len() > 1
+            && argument.as_bytes().starts_with(b"-")
+            && CString::new(argument.as_bytes())
+                .is_ok_and(|name| haul_sys::fs::statat(haul_sys::fs::CWD, &name).is_ok())
+    };
+    if let Some(argument) = arguments.iter().find(is_file) {
+        output.raw_error(&format!(
+            "Try '{PROGRAM} ./{}' to remove the file {}.\n",
+            quote_if_needed(argument.as_bytes()),
+            quote(argument.as_bytes())
+        ));
+    }
+}
+
+/// Reads words, does nothing, and says why they make no sense, if they make none.
+#[cfg(test)]
+pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
+    match read(arguments) {
+        Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Some(text),
+        Ok(_) => None,
+    }
+}
+
+fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
+    let mut settings = Settings {
+        policy: Policy { privileged: haul_sys::process::identity().uid == 0, ..Policy::PLAIN },
+        interactive: Interactive::Sometimes,
+        presumes_terminal: false,
+        jobs: None,
+        errors: None,
+        how: How {
+            format: Format::Text,
+            verbose: false,
+            stats: false,
+            progress: ProgressWhen::Auto,
+        },
+    };
+    let mut operands = Vec::new();
+    let options: Vec<_> = OPTIONS.iter().copied().chain([PRESUME_INPUT_TTY]).collect();
+    for word in parse(arguments, &options)? {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(PROGRAM))),
+            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
+            Word::Option { id: Id::NoPreserveRoot, .. } if is_abbreviated(arguments) => {
+                return Err(CommandError::Plain(
+                    "you may not abbreviate the --no-preserve-root option".to_owned(),
+                ));
+            }
+            Word::Option { id, value } => settings.set(id, value.as_deref())?,
+        }
+    }
+    Ok(Command::Remove(Box::new(settings), operands))
+}
+
+/// Tells whether some word before `--` is a beginning of `--no-preserve-root` and not all of it.
+fn is_abbreviated(arguments: &[OsString]) -> bool {
+    arguments.iter().map(|argument| argument.as_bytes()).take_while(|word| *word != b"--").any(
+        |word| word.len() > 2 && NO_PRESERVE_ROOT.starts_with(word) && word != NO_PRESERVE_ROOT,
+    )
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), CommandError> {
+        let policy = &mut self.policy;
+        match id {
+            Id::Directory => policy.empty_directories = EmptyDirectories::Remove,
+            Id::Force => {
+                self.interactive = Interactive::Never;
+                policy.missing = Missing::Ignore;
+            }
+            Id::Always => self.interact(Interactive::Always),
+            Id::Once => self.interact(Interactive::Once),
+            Id::Interactive => self.interact(interactive(value)?),
+            Id::NoPreserveRoot => policy.root = Guard::Off,
+            Id::PreserveRoot => {
+                match value {
+                    None => {}
+                    Some(all) if all == "all" => policy.mount_points = Guard::On,
+                    Some(other) => {
+                        return Err(CommandError::Plain(format!(
+                            "unrecognized --preserve-root argument: {}",
+                            quote(other.as_bytes())
+                        )));
+                    }
+                }
+                policy.root = Guard::On;
+            }
+            Id::OneFileSystem => policy.borders = Borders::Stay,
+            Id::PresumeInputTty => self.presumes_terminal = true,
+            Id::Recursive => policy.recursion = Recursion::Yes,
+            Id::Verbose => self.how.verbose = true,
+            Id::HaulErrors => {
+                let value = value.map(OsStr::to_owned);
+                self.errors = Some(value::file("--errors", value, value::Dash::NoOutput)?);
+            }
+            Id::HaulDryRun => policy.mode = Mode::Pretend,
+            Id::HaulGentle => policy.pace.strategy = Strategy::Gentle,
+            Id::HaulJobs => self.jobs = Some(value::jobs(value)?),
+            Id::HaulJson => self.how.format = Format::Json,
+            Id::HaulProgress => self.how.progress = value::progress_when(value)?,
+            Id::HaulRate => policy.pace.per_second = Some(rate(value.unwrap_or_default())?),
+            Id::HaulStats => self.how.stats = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    /// Only being asked nothing leaves `-f` as it was.
+    fn interact(&mut self, interactive: Interactive) {
+        self.interactive = interactive;
+        if interactive != Interactive::Never {
+            self.policy.missing = Missing::Fail;
+        }
+    }
+}
+
+fn interactive(value: Option<&OsStr>) -> Result<Interactive, Usage> {
+    value.map_or(Ok(Interactive::Always), |word| {
+        choose(
+            "--interactive",
+            word,
+            &[
+                ("never", Interactive::Never),
+                ("no", Interactive::Never),
+                ("none", Interactive::Never),
+                ("once", Interactive::Once),
+                ("always", Interactive::Always),
+                ("yes", Interactive::Always),
+            ],
+        )
+    })
+}
+
+fn rate(word: &OsStr) -> Result<NonZeroU64, Usage> {
+    word.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        Usage(format!(
+            "invalid rate {}: give a number of entries a second, 1 or more",
+            quote_word(word.as_bytes())
+        ))
+    })
+}
+
+fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCode {
+    let mut policy = settings.policy;
+    if operands.is_empty() {
+        return match policy.missing {
+            Missing::Ignore => ExitCode::SUCCESS,
+            Missing::Fail => usage_error(output, &Usage("missing operand".to_owned())),
+        };
+    }
+    let recursive = policy.recursion == Recursion::Yes;
+    if settings.interactive == Interactive::Once
+        && policy.mode == Mode::Remove
+        && (recursive || operands.len() > FEW)
+        && !ask(output, &summary_question(operands.len(), policy.recursion))
+    {
+        return ExitCode::SUCCESS;
+    }
+    let terminal = || settings.presumes_terminal || std::io::stdin().is_terminal();
+    policy.ask = match settings.interactive {
+        Interactive::Never => Ask::Never,
+        Interactive::Always => Ask::Always,
+        // Nothing is write-protected for who may write to everything.
+        Interactive::Sometimes | Interactive::Once if policy.privileged || !terminal() => {
+            Ask::Never
+        }
+        Interactive::Sometimes | Interactive::Once => Ask::Protected,
+    };
+    if policy.ask == Ask::Always {
+        policy.order = Order::Listed;
+    }
+    let descriptors = haul_sys::process::raise_nofile_limit()
+        .unwrap_or_else(|_| haul_sys::process::nofile_limit());
+    // The kernel hands no argument with a NUL to a program.
+    let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok()).collect();
+    let jobs = settings.jobs.unwrap_or_else(value::processors);
+    // Whoever says how many, means that.
+    let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
+    let resources = Resources { jobs, waiting_jobs, descriptors };
+    let request = Request { operands, policy, resources };
+    run_removal(output, &settings.how, &request)
+}
+
+fn summary_question(count: usize, recursion: Recursion) -> String {
+    let noun = if count == 1 { "argument" } else { "arguments" };
+    let how = if recursion == Recursion::Yes { " recursively" } else { "" };
+    format!("remove {count} {noun}{how}? ")
+}

@@ -1,0 +1,170 @@
+//! What split reads: a file or stream in order, or a file of known size.
+//!
+//! Cutting into a number of chunks wants the size. What has none is kept first: a little of it in
+//! memory, more in a file without a name.
+
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::Seek;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use haul_io::fully::again;
+use haul_io::hidden::{has_no_unnamed, make_hidden};
+use haul_io::quirk::{self, ReportedSize};
+use haul_io::split::Source;
+use haul_io::tee::write_whole;
+use haul_sys::data::{Advice, fadvise, read};
+use haul_sys::fs::{
+    Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
+    unlinkat,
+};
+use haul_sys::process::{Ready, wait_until};
+use haul_sys::{CallError, Errno};
+
+use super::output::Fatal;
+use crate::escape::{quote, quote_if_needed};
+use crate::file_error::describe;
+
+/// Bytes that are read at once, unless somebody says otherwise.
+pub(super) const BUFFER_BYTES: usize = 256 << 10;
+
+/// The file that is split.
+pub(super) struct Input {
+    pub(super) name: Vec<u8>,
+    fd: OwnedFd,
+    pub(super) stat: Stat,
+}
+
+/// A file of known size: what is to be split begins at `base`.
+pub(super) struct Sized {
+    fd: OwnedFd,
+    pub(super) base: u64,
+    pub(super) bytes: u64,
+}
+
+impl AsFd for Sized {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Input {
+    pub(super) fn open(name: &OsStr) -> Result<Input, Fatal> {
+        let bytes = name.as_bytes();
+        let opened = if bytes == b"-" {
+            std::io::stdin().as_fd().try_clone_to_owned()
+        } else {
+            File::open(name).map(OwnedFd::from)
+        };
+        let fd = opened.map_err(|error| {
+            let why = describe(&error);
+            Fatal::new(format!("cannot open {} for reading: {why}", quote(bytes)))
+        })?;
+        // Refused on pipes, and then not needed.
+        let _refused = fadvise(&fd, 0, 0, Advice::Sequential);
+        let stat = fstat(&fd).map_err(|error| Fatal::of(bytes, &error.text()))?;
+        Ok(Input { name: bytes.to_vec(), fd, stat })
+    }
+
+    fn failed(&self, error: CallError) -> Fatal {
+        Fatal::of(&self.name, &error.text())
+    }
+
+    /// Returns it as a file of known size if it is one.
+    pub(super) fn sized(&self) -> Option<Sized> {
+        let honest = fstatfs(&self.fd).is_ok_and(|file_system| {
+            quirk::of_magic(file_system.magic).reported_size != ReportedSize::Guessed
+        });
+        if self.stat.kind() != Kind::Regular || !honest {
+            return None;
+        }
+        let fd = self.fd.try_clone().ok()?;
+        // A descriptor that was read from before goes on from there.
+        let base = File::from(fd.try_clone().ok()?).stream_position().ok()?;
+        Some(Sized { fd, base, bytes: self.stat.size.saturating_sub(base) })
+    }
+
+    /// Returns it as a file of known size, and makes one if it is none.
+    pub(super) fn into_sized(self) -> Result<Sized, Fatal> {
+        if let Some(sized) = self.sized() {
+            return Ok(sized);
+        }
+        let undetermined = |error: CallError| {
+            let name = quote_if_needed(&self.name);
+            Fatal::new(format!("{name}: cannot determine file size: {}", error.text()))
+        };
+        let directory = std::env::var_os("TMPDIR").filter(|value| !value.is_empty());
+        let directory = directory.unwrap_or_else(|| "/tmp".into());
+        let directory = CString::new(directory.into_vec())
+            .map_err(|_| undetermined(CallError::new(haul_sys::Call::Openat, Errno::INVAL)))?;
+        let kept = open_directory(CWD, &directory, Follow::Yes)
+            .and_then(|directory| open_without_name(&directory))
+            .map_err(undetermined)?;
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut bytes = 0;
+        loop {
+            let filled = read_some(&self.fd, &mut buffer).map_err(undetermined)?;
+            if filled == 0 {
+                return Ok(Sized { fd: kept, base: 0, bytes });
+            }
+            let filled = buffer.get(..filled).unwrap_or(&[]);
+            write_whole(&kept, filled).map_err(undetermined)?;
+            bytes += filled.len() as u64;
+        }
+    }
+
+    /// Returns it as bytes in order, so many at once.
+    pub(super) fn in_order(self, buffer_bytes: usize) -> InOrder {
+        InOrder { input: self, buffer: vec![0; buffer_bytes.max(1)] }
+    }
+}
+
+/// Opens a file that no name leads to. Where the file system has none (NFS, FUSE, older overlayfs), it
+/// is made under a hidden name, which is removed at once.
+fn open_without_name(directory: &OwnedFd) -> Result<OwnedFd, CallError> {
+    match open_unnamed(directory, 0o600, Access::ReadWrite) {
+        Err(error) if has_no_unnamed(error.errno) => {}
+        answer => return answer,
+    }
+    let how = OpenHow { access: Access::ReadWrite, ..OpenHow::new_file(0o600) };
+    let (file, name) = make_hidden(|name| openat(directory, name, how))?;
+    unlinkat(directory, &name)?;
+    Ok(file)
+}
+
+/// Bytes in order.
+pub(super) struct InOrder {
+    input: Input,
+    buffer: Vec<u8>,
+}
+
+impl Source<Fatal> for InOrder {
+    fn next(&mut self) -> Result<&[u8], Fatal> {
+        match read_some(&self.input.fd, &mut self.buffer) {
+            Ok(filled) => Ok(self.buffer.get(..filled).unwrap_or(&[])),
+            Err(error) => Err(self.input.failed(error)),
+        }
+    }
+}
+
+/// Reads what there is; waits where somebody has made the descriptor non-blocking.
+fn read_some(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, CallError> {
+    loop {
+        match again(|| read(&fd, buffer)) {
+            Err(error) if error.errno == Errno::AGAIN => {
+                match wait_until(&fd, Ready::ToRead, None) {
+                    Err(error) if error.errno != Errno::INTR => return Err(error),
+                    _ => {}
+                }
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Writes to standard output, of whose trouble GNU speaks in these words.
+pub(super) fn print(bytes: &[u8]) -> Result<(), Fatal> {
+    write_whole(std::io::stdout(), bytes)
+        .map_err(|error| Fatal::new(format!("write error: {}", error.text())))
+}

@@ -1,0 +1,501 @@
+//! `haul split`: GNU split's command line; files are cut by several workers where nothing has to be
+//! looked at on the way.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_io::fully::again;
+use haul_io::split::{
+    Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
+    by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,
+};
+use haul_io::stream::StreamError;
+use haul_sys::data::{pread, seek_set};
+use haul_sys::errno_text;
+use haul_sys::fs::fstat;
+use haul_sys::process::{Ignorable, ignore};
+
+use super::input::{BUFFER_BYTES, Input, Sized, print};
+use super::numbers::{Units, chunks, positive, whole};
+use super::options::{Id, OPTIONS, UNDOCUMENTED, help};
+use super::output::{Fatal, InOrder, Maker, NamedFile};
+use super::turns::AllPieces;
+use crate::ending::{print_and_end, usage_error};
+use crate::escape::quote_word;
+use crate::getopt::{Opt, Usage, Word, parse};
+use crate::option::help::version;
+use crate::output::Output;
+
+const PROGRAM: &str = "split";
+
+/// How it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Bytes(u64),
+    Lines(u64),
+    LineBytes(u64),
+    ByteChunks(Option<u64>, u64),
+    LineChunks(Option<u64>, u64),
+    Turns(Option<u64>, u64),
+}
+
+struct Settings {
+    how: Option<How>,
+    /// What the old form of `-l` has said so far.
+    digits: bool,
+    alphabet: Alphabet,
+    start: Option<Vec<u8>>,
+    suffix_length: u64,
+    additional: Vec<u8>,
+    elide: bool,
+    filter: Option<OsString>,
+    separator: Option<u8>,
+    unbuffered: bool,
+    verbose: bool,
+    buffer_bytes: usize,
+}
+
+enum Command {
+    Print(String),
+    Split(Settings, Vec<OsString>),
+}
+
+/// Runs `split` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let ended = match read(arguments) {
+        Ok(Command::Print(text)) => return print_and_end(&output, &text),
+        Ok(Command::Split(settings, operands)) => split(&output, &settings, &operands),
+        Err(fatal) => Err(fatal),
+    };
+    match ended {
+        Ok(()) if output.finish() => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        Err(fatal) if fatal.usage => usage_error(&output, &Usage(fatal.text)),
+        Err(fatal) => {
+            output.flush();
+            output.error(&fatal.text);
+            output.finish();
+            ExitCode::from(fatal.code)
+        }
+    }
+}
+
+fn read(arguments: &[OsString]) -> Result<Command, Fatal> {
+    let options: Vec<Opt<Id>> = OPTIONS.iter().chain(UNDOCUMENTED).copied().collect();
+    let words = parse(arguments, &options).map_err(|usage| Fatal::usage(usage.0))?;
+    let mut settings = Settings {
+        how: None,
+        digits: false,
+        alphabet: Alphabet::Letters,
+        start: None,
+        suffix_length: 0,
+        additional: Vec::new(),
+        elide: false,
+        filter: None,
+        separator: None,
+        unbuffered: false,
+        verbose: false,
+        buffer_bytes: BUFFER_BYTES,
+    };
+    let mut operands = Vec::new();
+    for word in words {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(PROGRAM))),
+            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
+            Word::Option { id, value } => settings.set(id, value.as_deref())?,
+        }
+    }
+    Ok(Command::Split(settings, operands))
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Fatal> {
+        let word = value.unwrap_or_default();
+        match id {
+            Id::AdditionalSuffix => {
+                if word.as_bytes().contains(&b'/') {
+                    let shown = quote_word(word.as_bytes());
+                    let text = format!("invalid suffix {shown}, contains directory separator");
+                    return Err(Fatal::usage(text));
+                }
+                self.additional = word.as_bytes().to_vec();
+            }
+            Id::Bytes => {
+                self.once(How::Bytes(0))?;
+                let bytes = positive(word, Units::Bytes, "invalid number of bytes")?;
+                self.how = Some(How::Bytes(bytes));
+            }
+            Id::Lines => {
+                self.once(How::Lines(0))?;
+                let lines = positive(word, Units::None, "invalid number of lines")?;
+                self.how = Some(How::Lines(lines));
+            }
+            Id::LineBytes => {
+                self.once(How::LineBytes(0))?;
+                let bytes = positive(word, Units::Bytes, "invalid number of lines")?;
+                self.how = Some(How::LineBytes(bytes));
+            }
+            Id::Number => {
+                self.once(How::ByteChunks(None, 0))?;
+                self.how = Some(number(word.as_bytes())?);
+            }
+            Id::Digits => self.old_lines(word)?,
+            Id::Numeric => self.suffix(Alphabet::Decimal, value)?,
+            Id::Hexadecimal => self.suffix(Alphabet::Hexadecimal, value)?,
+            Id::SuffixLength => {
+                self.suffix_length = whole(word, Units::None, "invalid suffix length")?;
+            }
+            Id::Separator => self.separate(word.as_bytes())?,
+            Id::IoBlockSize => {
+                let bytes = positive(word, Units::Bytes, "invalid IO block size")?;
+                // As much as anybody may want; more would be a buffer that cannot be had.
+                self.buffer_bytes = usize::try_from(bytes).unwrap_or(BUFFER_BYTES).min(64 << 20);
+            }
+            Id::Elide => self.elide = true,
+            Id::Filter => self.filter = Some(word.to_owned()),
+            Id::Unbuffered => self.unbuffered = true,
+            Id::Verbose => self.verbose = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+
+    /// A run is cut in one way.
+    fn once(&mut self, how: How) -> Result<(), Fatal> {
+        if self.how.is_some() || self.digits {
+            return Err(Fatal::usage("cannot split in more than one way".to_owned()));
+        }
+        self.how = Some(how);
+        Ok(())
+    }
+
+    /// `-1000`: the last of several counts.
+    fn old_lines(&mut self, digits: &OsStr) -> Result<(), Fatal> {
+        if !self.digits {
+            self.once(How::Lines(0))?;
+        }
+        self.digits = true;
+        let lines = digits.to_str().unwrap_or_default().parse::<i64>().unwrap_or(i64::MAX);
+        self.how = Some(How::Lines(lines.unsigned_abs()));
+        Ok(())
+    }
+
+    fn suffix(&mut self, alphabet: Alphabet, start: Option<&OsStr>) -> Result<(), Fatal> {
+        self.alphabet = alphabet;
+        let Some(start) = start.map(OsStr::as_bytes) else { return Ok(()) };
+        if !start.iter().all(|character| alphabet.characters().contains(character)) {
+            let kind = if alphabet == Alphabet::Decimal { "numerical" } else { "hexadecimal" };
+            return Err(Fatal::usage(format!(
+                "{}: invalid start value for {kind} suffix",
+                quote_word(start)
+            )));
+        }
+        let zeros = start.iter().take_while(|character| **character == b'0').count();
+        let zeros = zeros.min(start.len().saturating_sub(1));
+        self.start = Some(start.get(zeros..).unwrap_or_default().to_vec());
+        Ok(())
+    }
+
+    fn separate(&mut self, word: &[u8]) -> Result<(), Fatal> {
+        let separator = match word {
+            [] => return Err(Fatal::new("empty record separator".to_owned())),
+            [one] => *one,
+            b"\\0" => 0,
+            several => {
+                let shown = quote_word(several);
+                return Err(Fatal::new(format!("multi-character separator {shown}")));
+            }
+        };
+        if self.separator.is_some_and(|before| before != separator) {
+            return Err(Fatal::new("multiple separator characters specified".to_owned()));
+        }
+        self.separator = Some(separator);
+        Ok(())
+    }
+
+    /// Returns the suffix' length and whether it may grow.
+    fn suffix_length(&self, how: How) -> Result<(u64, bool), Fatal> {
+        const USUAL: u64 = 2;
+        let (How::ByteChunks(_, count) | How::LineChunks(_, count) | How::Turns(_, count)) = how
+        else {
+            return Ok(match self.suffix_length {
+                0 => (USUAL, self.start.is_none()),
+                length => (length, false),
+            });
+        };
+        let start = self.start.as_deref().and_then(|start| std::str::from_utf8(start).ok());
+        let start = start.and_then(|start| start.parse::<u64>().ok()).unwrap_or(0);
+        // A start beyond the count is a later one of several runs, whose names have one length.
+        let mut last = count - 1 + if start < count { start } else { 0 };
+        let mut needed = 1;
+        let characters = self.alphabet.characters().len() as u64;
+        while last >= characters {
+            last /= characters;
+            needed += 1;
+        }
+        match self.suffix_length {
+            0 => Ok((needed.max(USUAL), false)),
+            length if length < needed => {
+                Err(Fatal::new(format!("the suffix length needs to be at least {needed}")))
+            }
+            length => Ok((length, false)),
+        }
+    }
+
+    fn names(&self, how: How, prefix: &[u8]) -> Result<Names, Fatal> {
+        /// Longer than any name can be, and short enough to be had.
+        const LENGTH_MAX: u64 = 1 << 20;
+        let (length, widens) = self.suffix_length(how)?;
+        if self.start.as_ref().is_some_and(|start| start.len() as u64 > length) {
+            let text = "numerical suffix start value is too large for the suffix length";
+            return Err(Fatal::usage(text.to_owned()));
+        }
+        let length = usize::try_from(length.min(LENGTH_MAX)).unwrap_or(2);
+        let names = Names::new(prefix, &self.additional, self.alphabet, length);
+        Ok(match &self.start {
+            Some(start) => names.starting_at(start),
+            None if widens => names.widening(),
+            None => names,
+        })
+    }
+}
+
+fn number(word: &[u8]) -> Result<How, Fatal> {
+    let word = word.trim_ascii_start();
+    if let Some(rest) = word.strip_prefix(b"r/") {
+        return chunks(rest).map(|(nth, count)| How::Turns(nth, count));
+    }
+    if let Some(rest) = word.strip_prefix(b"l/") {
+        return chunks(rest).map(|(nth, count)| How::LineChunks(nth, count));
+    }
+    chunks(word).map(|(nth, count)| How::ByteChunks(nth, count))
+}
+
+fn split(output: &Output, settings: &Settings, operands: &[OsString]) -> Result<(), Fatal> {
+    let how = settings.how.unwrap_or(How::Lines(1000));
+    let nth = match how {
+        How::ByteChunks(nth, _) | How::LineChunks(nth, _) | How::Turns(nth, _) => nth,
+        _ => None,
+    };
+    if nth.is_some() && settings.filter.is_some() {
+        let text = "--filter does not process a chunk extracted to stdout";
+        return Err(Fatal::usage(text.to_owned()));
+    }
+    if how == How::Lines(0) {
+        let text = format!("invalid number of lines: {}", quote_word(b"0"));
+        return Err(Fatal::usage(text));
+    }
+    let mut operands = operands.iter().map(OsString::as_os_str);
+    let input = operands.next().unwrap_or(OsStr::new("-"));
+    let prefix = operands.next().unwrap_or(OsStr::new("x"));
+    if let Some(extra) = operands.next() {
+        return Err(Fatal::usage(format!("extra operand {}", quote_word(extra.as_bytes()))));
+    }
+    let names = settings.names(how, prefix.as_bytes())?;
+    let input = Input::open(input)?;
+    if settings.filter.is_some() {
+        ignore(Ignorable::BrokenPipe);
+    }
+    let filter = settings.filter.as_deref();
+    let mut maker = Maker { output, names, filter, verbose: settings.verbose, input: input.stat };
+    let run = Run { settings, separator: settings.separator.unwrap_or(b'\n') };
+    match (how, nth) {
+        (How::ByteChunks(_, count), Some(nth)) => {
+            let input = input.into_sized()?;
+            run.extract(&input, nth_byte_chunk(nth - 1, count, input.bytes))
+        }
+        (How::LineChunks(_, count), Some(nth)) => run.extract_lines(input, nth - 1, count),
+        (How::Turns(_, count), Some(nth)) => run.extract_turn(input, nth - 1, count),
+        (How::Turns(_, count), None) => run.turns(input, count, &mut maker),
+        (How::ByteChunks(_, count), None) => {
+            let (name, input) = (input.name.clone(), input.into_sized()?);
+            let ranges = ByteChunks::new(input.bytes, count).map(Ok);
+            run.ranges(&name, &input, &mut { ranges }, &mut maker)
+        }
+        (How::LineChunks(_, count), None) => run.line_chunks(input, count, &mut maker),
+        (How::Bytes(bytes), _) => run.bytes(input, bytes, &mut maker),
+        (How::Lines(lines), _) => run.in_order(input, &mut maker, |run, source, pieces| {
+            by_lines(lines, run.separator, source, pieces)
+        }),
+        (How::LineBytes(bytes), _) => run.in_order(input, &mut maker, |run, source, pieces| {
+            by_line_bytes(bytes, run.separator, source, pieces)
+        }),
+    }
+}
+
+type Source = super::input::InOrder;
+
+/// The ranges of a file that become pieces, in order.
+type Ranges<'r> = &'r mut (dyn Iterator<Item = Result<Range<u64>, Fatal>> + Send);
+
+struct Run<'s> {
+    settings: &'s Settings,
+    separator: u8,
+}
+
+impl Run<'_> {
+    fn in_order(
+        &self,
+        input: Input,
+        maker: &mut Maker<'_>,
+        cut: impl FnOnce(&Self, &mut Source, &mut InOrder<'_, '_>) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
+        let mut pieces = InOrder::new(maker);
+        cut(self, &mut input.in_order(self.settings.buffer_bytes), &mut pieces)?;
+        pieces.end()
+    }
+
+    fn bytes(&self, input: Input, piece_bytes: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
+        let Some(sized) = input.sized() else {
+            return self
+                .in_order(input, maker, |_, source, pieces| by_bytes(piece_bytes, source, pieces));
+        };
+        let mut next = 0;
+        // Looked at again for each piece: a file may grow while it is split.
+        let mut ranges = std::iter::from_fn(|| {
+            let end = fstat(&sized).map_or(sized.base, |stat| stat.size);
+            let left = end.saturating_sub(sized.base).saturating_sub(next);
+            let range = next..next.saturating_add(piece_bytes.min(left));
+            next = range.end;
+            (left > 0).then_some(Ok(range))
+        });
+        self.ranges(&input.name, &sized, &mut ranges, maker)
+    }
+
+    fn line_chunks(&self, input: Input, count: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
+        let (name, input) = (input.name.clone(), input.into_sized()?);
+        let mut read_at = |buffer: &mut [u8], offset| read_at(&name, &input, buffer, offset);
+        let mut lines = LineChunks::new((input.bytes, count), self.separator, &mut read_at);
+        let mut next = 0;
+        let mut ranges = std::iter::from_fn(|| {
+            next += 1;
+            (next <= count).then(|| lines.nth(next - 1))
+        });
+        self.ranges(&name, &input, &mut ranges, maker)
+    }
+
+    /// Makes a piece of each range.
+    fn ranges(
+        &self,
+        name: &[u8],
+        input: &Sized,
+        ranges: Ranges<'_>,
+        maker: &mut Maker<'_>,
+    ) -> Result<(), Fatal> {
+        let elide = self.settings.elide;
+        let mut end = 0;
+        // One that could not be found is not empty.
+        let ranges = ranges.filter(|range| !elide || !range.as_ref().is_ok_and(Range::is_empty));
+        let mut ranges = ranges.inspect(|range| {
+            end = range.as_ref().map_or(end, |range| end.max(range.end));
+        });
+        if maker.filter.is_some() {
+            self.filter_ranges(name, input, &mut ranges, maker)?;
+        } else {
+            let mut make = || {
+                let Some(range) = ranges.next().transpose()? else { return Ok(None) };
+                let range = range.start + input.base..range.end + input.base;
+                Ok(Some((range, maker.next_file()?)))
+            };
+            let done = |piece: NamedFile, moved| match moved {
+                Moved::All => piece.close(),
+                Moved::Shrank => Err(shrank(name)),
+                Moved::Unread(errno) => Err(Fatal::of(name, &errno_text(errno))),
+                Moved::Unwritten(errno) => Err(Fatal::of(&piece.name, &errno_text(errno))),
+            };
+            move_ranges(input.as_fd(), input.bytes, &mut make, &done)?;
+        }
+        drop(ranges);
+        // Whoever shares the descriptor sees it where reading would have left it.
+        let _position = seek_set(input, input.base + end);
+        Ok(())
+    }
+
+    /// Hands each range to a command; what that does not want is left out.
+    fn filter_ranges(
+        &self,
+        name: &[u8],
+        input: &Sized,
+        ranges: Ranges<'_>,
+        maker: &mut Maker<'_>,
+    ) -> Result<(), Fatal> {
+        let mut pieces = InOrder::new(maker);
+        for range in ranges {
+            pieces.begin()?;
+            each_block(name, input, range?, |bytes| pieces.write(bytes))?;
+        }
+        pieces.end()
+    }
+
+    fn extract(&self, input: &Sized, range: Range<u64>) -> Result<(), Fatal> {
+        each_block(b"-", input, range, |bytes| print(bytes).map(|()| Taken::All))
+    }
+
+    fn extract_lines(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
+        let (name, input) = (input.name.clone(), input.into_sized()?);
+        let mut read_at = |buffer: &mut [u8], offset| read_at(&name, &input, buffer, offset);
+        let mut lines = LineChunks::new((input.bytes, count), self.separator, &mut read_at);
+        self.extract(&input, lines.nth(nth)?)
+    }
+
+    fn extract_turn(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
+        let mut gathered = Vec::new();
+        let most = if self.settings.unbuffered { 0 } else { BUFFER_BYTES };
+        let mut source = input.in_order(self.settings.buffer_bytes);
+        only_turn(nth, count, self.separator, &mut source, |bytes| {
+            gathered.extend_from_slice(bytes);
+            if gathered.len() > most {
+                print(&gathered)?;
+                gathered.clear();
+            }
+            Ok(())
+        })?;
+        print(&gathered)
+    }
+
+    fn turns(&self, input: Input, count: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
+        let mut pieces = AllPieces::new(maker, count, !self.settings.unbuffered)?;
+        let mut source = input.in_order(self.settings.buffer_bytes);
+        let touched = by_turns(count, self.separator, &mut source, &mut pieces)?;
+        pieces.end(touched, self.settings.elide)
+    }
+}
+
+fn read_at(name: &[u8], input: &Sized, buffer: &mut [u8], offset: u64) -> Result<usize, Fatal> {
+    again(|| pread(input, buffer, input.base + offset))
+        .map_err(|error| Fatal::of(name, &error.text()))
+}
+
+fn shrank(name: &[u8]) -> Fatal {
+    Fatal::of(name, &StreamError::Shrank.to_string())
+}
+
+/// Calls with the bytes of a range, until there are no more or nobody wants them.
+fn each_block(
+    name: &[u8],
+    input: &Sized,
+    range: Range<u64>,
+    mut take: impl FnMut(&[u8]) -> Result<Taken, Fatal>,
+) -> Result<(), Fatal> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut offset = range.start;
+    while offset < range.end {
+        let most = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let room = buffer.get_mut(..most).unwrap_or_default();
+        let filled = read_at(name, input, room, offset)?;
+        let bytes = buffer.get(..filled).unwrap_or_default();
+        if bytes.is_empty() && fstat(input).is_ok_and(|now| now.size < input.base + range.end) {
+            return Err(shrank(name));
+        }
+        if bytes.is_empty() || take(bytes)? == Taken::Refused {
+            break;
+        }
+        offset += filled as u64;
+    }
+    Ok(())
+}

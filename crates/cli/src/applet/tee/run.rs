@@ -1,0 +1,222 @@
+//! `haul tee`: GNU tee's command line, with one reader and as many writers as there is work for.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use haul_io::tee::{Failed, Tee, Then};
+use haul_sys::fs::{Kind, fstat};
+use haul_sys::process::{Ignorable, Standard, ignore};
+use haul_sys::{Errno, errno_text};
+
+use crate::ending::{print_and_end, usage_error};
+use crate::escape::quote_if_needed;
+use crate::file_error::describe;
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, opt, parse};
+use crate::option::help::{options, version};
+use crate::output::Output;
+use crate::standard::demand;
+
+const PROGRAM: &str = "tee";
+
+/// What `--output-error` says; without it, nobody said anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnError {
+    Warn,
+    WarnNoPipe,
+    Exit,
+    ExitNoPipe,
+}
+
+impl OnError {
+    fn ends(self) -> bool {
+        matches!(self, OnError::Exit | OnError::ExitNoPipe)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Append,
+    Help,
+    IgnoreInterrupts,
+    OutputError,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
+    opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
+    opt(Id::OutputError, ("p", ""), Takes::Nothing, "--output-error without a value"),
+    opt(
+        Id::OutputError,
+        ("", "output-error"),
+        Takes::Optional("MODE"),
+        "what to do when a write fails. See below",
+    ),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+];
+
+const NOTES: &str = "
+MODE says which failed writes are reported, and whether one ends the run:
+  warn           all; the run goes on with the other outputs
+  warn-nopipe    all but those to pipes without a reader; it goes on (-p)
+  exit           all; the first ends the run
+  exit-nopipe    all but those to pipes without a reader; the first ends the run
+A run whose outputs all are pipes without readers ends. Without -p and
+--output-error a pipe without a reader ends the run by SIGPIPE, and other
+failures are reported.
+";
+
+#[derive(Debug, Default)]
+struct Settings {
+    appends: bool,
+    ignores_interrupts: bool,
+    on_error: Option<OnError>,
+    names: Vec<OsString>,
+}
+
+/// Runs `tee` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    let mut settings = Settings::default();
+    for word in words {
+        match word {
+            Word::Operand(name) => settings.names.push(name),
+            Word::Option { id: Id::Help, .. } => return print_and_end(&output, &help()),
+            Word::Option { id: Id::Version, .. } => {
+                return print_and_end(&output, &version(PROGRAM));
+            }
+            Word::Option { id: Id::Append, .. } => settings.appends = true,
+            Word::Option { id: Id::IgnoreInterrupts, .. } => settings.ignores_interrupts = true,
+            Word::Option { id: Id::OutputError, value } => match on_error(value.as_deref()) {
+                Ok(mode) => settings.on_error = Some(mode),
+                Err(usage) => return usage_error(&output, &usage),
+            },
+        }
+    }
+    tee(&output, &settings)
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
+         Write standard input to standard output and to every FILE.\n\n{}{NOTES}",
+        options(OPTIONS, Origin::Gnu)
+    )
+}
+
+fn on_error(value: Option<&OsStr>) -> Result<OnError, Usage> {
+    const MODES: &[(&str, OnError)] = &[
+        ("warn", OnError::Warn),
+        ("warn-nopipe", OnError::WarnNoPipe),
+        ("exit", OnError::Exit),
+        ("exit-nopipe", OnError::ExitNoPipe),
+    ];
+    value.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES))
+}
+
+/// What is known of the run apart from the bytes.
+struct Run<'a> {
+    output: &'a Output,
+    on_error: Option<OnError>,
+    ok: bool,
+}
+
+impl Run<'_> {
+    fn complain(&mut self, name: &[u8], reason: &str) {
+        self.output.error(&format!("{}: {reason}", quote_if_needed(name)));
+        self.ok = false;
+    }
+
+    /// Judges an output that failed, as GNU does: a pipe without a reader is no error unless it was
+    /// asked for as one.
+    fn judge(&mut self, name: &[u8], errno: Errno) -> Then {
+        let counts =
+            errno != Errno::PIPE || matches!(self.on_error, Some(OnError::Warn | OnError::Exit));
+        if !counts {
+            return Then::GoOn;
+        }
+        self.complain(name, &errno_text(errno));
+        self.then()
+    }
+
+    fn then(&self) -> Then {
+        if self.on_error.is_some_and(OnError::ends) { Then::Stop } else { Then::GoOn }
+    }
+}
+
+fn tee(output: &Output, settings: &Settings) -> ExitCode {
+    if settings.ignores_interrupts {
+        ignore(Ignorable::Interrupt);
+    }
+    if settings.on_error.is_some() {
+        ignore(Ignorable::BrokenPipe);
+    }
+    let mut run = Run { output, on_error: settings.on_error, ok: true };
+    // Before a file is emptied for what cannot come.
+    if let Err(error) = demand(Standard::Input) {
+        output.error(&format!("read error: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
+    let Some(files) = open(&mut run, settings) else { return ExitCode::FAILURE };
+    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+    let mut names: Vec<&[u8]> = vec![b"standard output"];
+    names.extend(files.iter().map(|(name, _)| name.as_bytes()));
+    let mut outputs = vec![stdout.as_fd()];
+    outputs.extend(files.iter().map(|(_, file)| file.as_fd()));
+    let nopipe = matches!(settings.on_error, Some(OnError::WarnNoPipe | OnError::ExitNoPipe));
+    let always_ready =
+        fstat(&stdin).is_ok_and(|stat| matches!(stat.kind(), Kind::Regular | Kind::BlockDevice));
+    let tee = Tee { input: stdin.as_fd(), outputs, watches_readers: nopipe && !always_ready };
+    let mut failed = vec![false; names.len()];
+    let ended = tee.copy(&mut |Failed { output, errno }| {
+        if let Some(failed) = failed.get_mut(output) {
+            *failed = true;
+        }
+        run.judge(names.get(output).copied().unwrap_or_default(), errno)
+    });
+    drop(tee);
+    if let Err(error) = ended {
+        run.output.error(&format!("read error: {}", error.text()));
+        run.ok = false;
+    }
+    // Written to through no buffer of ours, so only closing can still tell of an error.
+    let failed = failed.into_iter().skip(1);
+    for ((name, file), _) in files.into_iter().zip(failed).filter(|(_, failed)| !failed) {
+        if let Err(error) = haul_sys::fs::close(OwnedFd::from(file)) {
+            run.complain(name.as_bytes(), &error.text());
+        }
+    }
+    if run.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Opens what can be opened; `None` if a failure is to be the end.
+fn open<'s>(run: &mut Run<'_>, settings: &'s Settings) -> Option<Vec<(&'s OsStr, File)>> {
+    let mut how = OpenOptions::new();
+    how.create(true);
+    if settings.appends {
+        how.append(true)
+    } else {
+        how.write(true).truncate(true)
+    };
+    let mut files = Vec::new();
+    for name in &settings.names {
+        match how.open(name) {
+            Ok(file) => files.push((name.as_os_str(), file)),
+            Err(error) => {
+                run.complain(name.as_bytes(), &describe(&error));
+                if run.then() == Then::Stop {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(files)
+}

@@ -1,0 +1,292 @@
+//! The command line of `haul trace`: what to run, what to observe, where reports go.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use haul_trace::{Backend, Files, Grouping, TraceOptions};
+
+use super::words;
+use crate::getopt::{Opt, Takes, Usage, Word, choose, opt, parse_before_command};
+use crate::option::value::{Dash, file};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    By,
+    Files,
+    Filter,
+    Versus,
+    Json,
+    Svg,
+    Output,
+    Pid,
+    For,
+    Backend,
+    Help,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(
+        Id::By,
+        ("", "by"),
+        Takes::Required("WHAT"),
+        "add up by process (the default), command,\nthread or total",
+    ),
+    opt(Id::Files, ("", "files"), Takes::Nothing, "tell files apart: which got which calls"),
+    opt(
+        Id::Filter,
+        ("", "filter"),
+        Takes::Required("LIST"),
+        "observe these calls alone: read,write,...;\nio_uring operations are io_uring:read",
+    ),
+    opt(
+        Id::Versus,
+        ("", "vs"),
+        Takes::Required("'COMMAND B'"),
+        "run this one next, and show both side by side",
+    ),
+    opt(
+        Id::Json,
+        ("", "json"),
+        Takes::Required("FILE"),
+        "write the figures to FILE as well, as JSON",
+    ),
+    opt(
+        Id::Svg,
+        ("", "svg"),
+        Takes::Required("FILE"),
+        "write the histograms to FILE as well, as a\npicture",
+    ),
+    opt(
+        Id::Output,
+        ("o", "output"),
+        Takes::Required("FILE"),
+        "write the report to FILE, not standard error",
+    ),
+    opt(Id::Pid, ("p", "pid"), Takes::Required("PID"), "observe a process that runs already"),
+    opt(
+        Id::For,
+        ("", "for"),
+        Takes::Required("DURATION"),
+        "observe no longer than this (500ms, 5s, 2m);\na command that runs longer is waited for",
+    ),
+    opt(
+        Id::Backend,
+        ("", "backend"),
+        Takes::Required("NAME"),
+        "ebpf, ptrace, or auto: eBPF where the kernel\nlets us, else ptrace (the default)",
+    ),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+];
+
+/// What is traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// A program and its arguments, or two, one after the other.
+    Commands(Vec<Vec<OsString>>),
+    /// A process that runs already.
+    Process(u32),
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) subject: Subject,
+    /// How to add up, if somebody said so.
+    pub(super) grouping: Option<Grouping>,
+    pub(super) trace: TraceOptions,
+    pub(super) json: Option<OsString>,
+    pub(super) svg: Option<OsString>,
+    pub(super) output: Option<OsString>,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Help,
+    Version,
+    Trace(Box<Settings>),
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Draft {
+    grouping: Option<Grouping>,
+    trace: TraceOptions,
+    versus: Option<Vec<OsString>>,
+    pid: Option<u32>,
+    json: Option<OsString>,
+    svg: Option<OsString>,
+    output: Option<OsString>,
+}
+
+/// Reads the words behind the applet's name.
+pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
+    let mut draft = Draft::default();
+    let mut command = Vec::new();
+    for word in parse_before_command(arguments, OPTIONS)? {
+        match word {
+            Word::Operand(operand) => command.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
+            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
+            Word::Option { id, value } => draft.set(id, value.unwrap_or_default())?,
+        }
+    }
+    let subject = match (draft.pid, draft.versus, command.is_empty()) {
+        (Some(pid), None, true) => Subject::Process(pid),
+        (Some(_), Some(_), _) => return Err(said("-p and --vs exclude each other")),
+        (Some(_), None, false) => return Err(said("-p and a command exclude each other")),
+        (None, _, true) => return Err(said("there is no command to trace, and no -p PID")),
+        (None, None, false) => Subject::Commands(vec![command]),
+        (None, Some(other), false) => Subject::Commands(vec![command, other]),
+    };
+    let Draft { grouping, trace, json, svg, output, .. } = draft;
+    Ok(Wanted::Trace(Box::new(Settings { subject, grouping, trace, json, svg, output })))
+}
+
+fn said(text: &str) -> Usage {
+    Usage(text.to_owned())
+}
+
+impl Draft {
+    fn set(&mut self, id: Id, value: OsString) -> Result<(), Usage> {
+        match id {
+            Id::By => self.grouping = Some(choose("--by", &value, GROUPINGS)?),
+            Id::Files => self.trace.files = Files::Observed,
+            Id::Filter => self.trace.filter.extend(list(&value)?),
+            Id::Versus => self.versus = Some(words::split(&value)?),
+            Id::Json => self.json = Some(file("--json", Some(value), Dash::Output)?),
+            Id::Svg => self.svg = Some(file("--svg", Some(value), Dash::Output)?),
+            Id::Output => self.output = Some(file("--output", Some(value), Dash::Output)?),
+            Id::Pid => self.pid = Some(pid(&value)?),
+            Id::For => self.trace.duration = Some(duration(&value)?),
+            Id::Backend => self.trace.backend = choose("--backend", &value, BACKENDS)?,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+}
+
+const GROUPINGS: &[(&str, Grouping)] = &[
+    ("process", Grouping::Process),
+    ("command", Grouping::Command),
+    ("thread", Grouping::Thread),
+    ("total", Grouping::Total),
+];
+
+const BACKENDS: &[(&str, Backend)] =
+    &[("auto", Backend::Auto), ("ebpf", Backend::Ebpf), ("ptrace", Backend::Ptrace)];
+
+fn quoted(value: &OsStr) -> String {
+    crate::escape::quote_word(value.as_bytes())
+}
+
+/// Reads the names of calls.
+fn list(value: &OsStr) -> Result<Vec<String>, Usage> {
+    let text = value.to_string_lossy();
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.iter().any(String::is_empty) {
+        let quoted = quoted(value);
+        return Err(Usage(format!("--filter takes names such as read,write, not {quoted}")));
+    }
+    Ok(names)
+}
+
+fn pid(value: &OsStr) -> Result<u32, Usage> {
+    let pid = value.to_str().and_then(|text| text.parse().ok()).filter(|pid| *pid > 0);
+    pid.ok_or_else(|| Usage(format!("invalid process number {}", quoted(value))))
+}
+
+/// Reads `500ms`, `5s`, `1.5s`, `2m`, `1h`; a number alone is seconds, as `sleep` has it.
+fn duration(value: &OsStr) -> Result<Duration, Usage> {
+    let invalid = || {
+        let quoted = quoted(value);
+        Usage(format!("invalid duration {quoted}: write 500ms, 5s or 2m"))
+    };
+    let text = value.to_str().ok_or_else(invalid)?;
+    let end = text.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit_seconds = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(invalid()),
+    };
+    let number: f64 = number.parse().map_err(|_| invalid())?;
+    let duration = Duration::try_from_secs_f64(number * unit_seconds).map_err(|_| invalid())?;
+    if duration.is_zero() { Err(invalid()) } else { Ok(duration) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(line: &[&str]) -> Result<Box<Settings>, String> {
+        let words: Vec<OsString> = line.iter().map(OsString::from).collect();
+        match read(&words) {
+            Ok(Wanted::Trace(settings)) => Ok(settings),
+            Ok(other) => Err(format!("{other:?}")),
+            Err(usage) => Err(usage.0),
+        }
+    }
+
+    #[test]
+    fn options_end_where_the_command_begins() {
+        let read = settings(&["--by", "total", "ls", "--by", "-p"]).unwrap();
+        assert_eq!(read.grouping, Some(Grouping::Total));
+        assert_eq!(
+            read.subject,
+            Subject::Commands(vec![["ls", "--by", "-p"].map(Into::into).into()])
+        );
+        let read = settings(&["--vs", "a 'b c'", "--", "--json"]).unwrap();
+        let second = ["a", "b c"].map(Into::into).into();
+        assert_eq!(read.subject, Subject::Commands(vec![vec!["--json".into()], second]));
+    }
+
+    #[test]
+    fn a_command_or_a_process_but_not_both() {
+        assert_eq!(settings(&["-p", "7"]).unwrap().subject, Subject::Process(7));
+        for line in [&["-p7", "ls"][..], &["-p7", "--vs=ls"], &[], &["--files"], &["--vs", "ls"]] {
+            assert!(settings(line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let read = settings(&["--filter", "read, write", "--filter=openat", "x"]).unwrap();
+        assert_eq!(read.trace.filter.len(), 3);
+        for line in [
+            ["--filter", ""],
+            ["--filter", "read,,write"],
+            ["-p", "0"],
+            ["-p", "-1"],
+            ["-p", "x"],
+            ["--by", "user"],
+            ["--backend", "dtrace"],
+            ["--vs", "a | b"],
+            ["--svg", "--"],
+            ["--json", "--"],
+            ["-o", "--"],
+            ["--svg", ""],
+        ] {
+            assert!(settings(&[line[0], line[1], "x"]).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units() {
+        let ms = |text: &str| duration(OsStr::new(text)).map(|duration| duration.as_millis());
+        for (text, expected) in
+            [("500ms", 500), ("5s", 5000), ("5", 5000), ("1.5s", 1500), ("2m", 120_000)]
+        {
+            assert_eq!(ms(text), Ok(expected), "{text}");
+        }
+        for text in ["", "s", "0", "0s", "-1s", "5 s", "5d", "1e3", "inf", "1..2", "0.0000000001s"]
+        {
+            assert!(ms(text).is_err(), "{text}");
+        }
+    }
+}

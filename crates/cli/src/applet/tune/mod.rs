@@ -1,0 +1,14 @@
+//! `haul tune`: measures the methods on this machine and writes a profile for `haul cp`.
+
+mod run;
+
+use super::entry::{Applet, Run};
+
+/// The row of this applet in the table.
+pub(super) const APPLET: Applet = Applet {
+    name: "tune",
+    summary: "measure what is fastest here, so that haul cp does it from then on",
+    drop_in: false,
+    unwritten: 1,
+    run: Run::Words(run::run),
+};

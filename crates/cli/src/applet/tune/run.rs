@@ -1,0 +1,316 @@
+//! `haul tune`: a shorter benchmark, whose outcome `haul cp` takes to heart from then on.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use haul_bench::{
+    Choice, GroundSpec, Profile, Scale, Scenario, TUNE_SCENARIOS, TuneOptions, Work, tune,
+    tune_session, write_profile,
+};
+use haul_sys::process::stop_signal;
+
+use crate::applet::bench::{Refusal, fresh, scenario, usual_ground};
+use crate::applet::bench::{announce, end, session, tools_with_this_haul};
+use crate::ending;
+use crate::escape::{quote, quote_word};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
+use crate::option::help::{options, version};
+use crate::output::Output;
+use crate::sizes::plural;
+use crate::{profile, sizes};
+
+const PROGRAM: &str = "haul tune";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    FileSystems,
+    Minutes,
+    Print,
+    Rounds,
+    Scenario,
+    Seed,
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    long(
+        Id::FileSystems,
+        "fs",
+        Takes::Required("NAME"),
+        "tune for this fresh file system, or pair of source\nand target such as xfs:ext4, held as images in\nPATH (as root)",
+    ),
+    long(Id::Rounds, "rounds", Takes::Required("N"), "count N rounds, 5 at least (default: 7)"),
+    long(
+        Id::Minutes,
+        "minutes",
+        Takes::Required("N"),
+        "leave rounds out after this time, but for five",
+    ),
+    long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
+    long(
+        Id::Scenario,
+        "scenario",
+        Takes::Required("SCENARIO"),
+        "copy this, a name of 'haul bench --list' with changes\nbehind a colon, rather than the four below; may be\ngiven often",
+    ),
+    long(
+        Id::Seed,
+        "seed",
+        Takes::Required("N"),
+        "what contents and order follow from (default: 1)",
+    ),
+    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
+    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
+];
+
+const NOTES: &str = "
+PATH is a folder on the file system in question (default: the current one). There a scratch folder
+is made, and for root fresh file systems of its kind in that; all is taken away at the end.
+
+haul is measured against itself: with each copy method that uses the page cache as usual, and with
+several numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB, or for what --scenario asks
+for, as in --scenario=huge:size=8G. The profile names a method
+or a number of jobs only where it was shown to save a twentieth of the time; it is a file that can
+be read and changed, haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one
+for each pair of file systems. 'haul cp --debug' shows the one that it uses, --profile=none uses
+none. One that is broken, or of another haul, kernel or number of processors, is not used, which is
+said once.
+
+The exit status is 0 if a profile was written, 1 if not, 2 if the command line makes no sense.
+";
+
+struct Settings {
+    path: PathBuf,
+    file_systems: Option<String>,
+    scenarios: Vec<String>,
+    rounds: u32,
+    budget: Option<Duration>,
+    print: bool,
+    seed: u64,
+}
+
+/// The command line makes no sense.
+const USAGE: u8 = 2;
+
+/// Runs `tune` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments) {
+        Ok(Wanted::Help) => ending::print_and_end(&output, &help()),
+        Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
+        Ok(Wanted::Tune(settings)) => measure(&output, &settings),
+        Err(usage) => {
+            ending::usage_error(&output, &usage);
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... [PATH]\n\
+         Measure what is fastest between the file systems here, and write a profile that 'haul cp'\n\
+         uses from then on. It takes some minutes.\n\n{}{NOTES}",
+        options(OPTIONS, Origin::Gnu),
+    )
+}
+
+enum Wanted {
+    Help,
+    Version,
+    Tune(Settings),
+}
+
+fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
+    let mut settings = Settings {
+        path: PathBuf::from("."),
+        file_systems: None,
+        scenarios: Vec::new(),
+        rounds: 7,
+        budget: None,
+        print: false,
+        seed: 1,
+    };
+    let mut operands = Vec::new();
+    for word in parse(arguments, OPTIONS)? {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(Wanted::Help),
+            Word::Option { id: Id::Version, .. } => return Ok(Wanted::Version),
+            Word::Option { id, value } => settings.set(id, &value.unwrap_or_default())?,
+        }
+    }
+    match operands.as_slice() {
+        [] => {}
+        [path] => settings.path = PathBuf::from(path),
+        [_, extra, ..] => {
+            return Err(Usage(format!("extra operand {}", quote(extra.as_encoded_bytes()))));
+        }
+    }
+    Ok(Wanted::Tune(settings))
+}
+
+fn number(option: &str, word: &OsStr, least: u64, most: u64) -> Result<u64, Usage> {
+    let number = word.to_str().and_then(|text| text.parse().ok());
+    number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid {option} {word}: give a number from {least} to {most}"))
+    })
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, word: &OsStr) -> Result<(), Usage> {
+        match id {
+            Id::FileSystems => self.file_systems = Some(word.to_string_lossy().into_owned()),
+            Id::Rounds => {
+                let rounds = number("--rounds", word, 5, 1000)?;
+                self.rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+            }
+            Id::Minutes => {
+                self.budget = Some(Duration::from_secs(60 * number("--minutes", word, 1, 10_000)?));
+            }
+            Id::Scenario => self.scenarios.push(word.to_string_lossy().into_owned()),
+            Id::Seed => self.seed = number("--seed", word, 0, u64::MAX)?,
+            Id::Print => self.print = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+}
+
+fn refuse(output: &Output, text: &str, hint: &str) -> ExitCode {
+    output.error(text);
+    output.error(&format!("hint: {hint}"));
+    ExitCode::from(USAGE)
+}
+
+fn measure(output: &Output, settings: &Settings) -> ExitCode {
+    let folder = profile::folder();
+    if folder.is_none() && !settings.print {
+        return refuse(
+            output,
+            "there is no place for profiles: neither XDG_CONFIG_HOME nor HOME is an absolute path",
+            "set one of them, or use --print",
+        );
+    }
+    let mut remarks = Vec::new();
+    let ground = match ground(settings, &mut remarks) {
+        Ok(ground) => ground,
+        Err(Refusal { text, hint }) => return refuse(output, &text, hint),
+    };
+    let scenarios = match scenarios(settings) {
+        Ok(scenarios) => scenarios,
+        Err(Refusal { text, hint }) => return refuse(output, &text, hint),
+    };
+    let mut found = tools_with_this_haul().into_iter();
+    let Some(haul) = found.find(|program| program.program == "haul") else {
+        return refuse(output, "this haul cannot be found", "put it into a folder of PATH");
+    };
+    let tuning = TuneOptions {
+        ground,
+        haul,
+        scenarios,
+        rounds: settings.rounds,
+        seed: settings.seed,
+        budget: settings.budget,
+        work: settings.path.clone(),
+    };
+    let done = tune_session(&tuning)
+        .and_then(|planned| announce(output, &planned, &remarks))
+        .and_then(|()| session(PROGRAM, |services| tune(&tuning, services)))
+        .and_then(|(results, profiles)| {
+            let whole = results.cases.iter().all(|case| case.trouble.is_none());
+            if results.interrupted || stop_signal().is_some() || !whole {
+                output.error("no profile is written, since not everything could be measured");
+                return Ok(false);
+            }
+            deliver(output, settings, folder.as_deref(), &profiles)
+        });
+    end(output, done)
+}
+
+fn scenarios(settings: &Settings) -> Result<Vec<Scenario>, Refusal> {
+    let asked: Vec<&str> = if settings.scenarios.is_empty() {
+        TUNE_SCENARIOS.to_vec()
+    } else {
+        settings.scenarios.iter().map(String::as_str).collect()
+    };
+    let read = |text| scenario(text, Scale::Quick, settings.seed);
+    let scenarios: Vec<Scenario> = asked.into_iter().map(read).collect::<Result<_, _>>()?;
+    match scenarios.iter().find(|scenario| scenario.work == Work::Delete) {
+        Some(scenario) => Err(Refusal {
+            text: format!("scenario {} copies nothing", quote_word(scenario.name.as_bytes())),
+            hint: "a profile is about copying; haul bench --list shows the scenarios",
+        }),
+        None => Ok(scenarios),
+    }
+}
+
+fn ground(settings: &Settings, remarks: &mut Vec<String>) -> Result<GroundSpec, Refusal> {
+    let is_root = haul_sys::process::identity().uid == 0;
+    let path = &settings.path;
+    if !path.is_dir() {
+        return Err(Refusal {
+            text: format!("{} is no folder", quote(path.as_os_str().as_encoded_bytes())),
+            hint: "name a folder on the file system that is to be tuned for",
+        });
+    }
+    match &settings.file_systems {
+        Some(name) => fresh(name, Some(path), is_root),
+        None => Ok(usual_ground(path, is_root, remarks)),
+    }
+}
+
+fn deliver(
+    output: &Output,
+    settings: &Settings,
+    folder: Option<&Path>,
+    profiles: &[Profile],
+) -> haul_bench::Result<bool> {
+    for profile in profiles {
+        if settings.print {
+            output.line(profile.to_toml().trim_end());
+            continue;
+        }
+        output.line(&format!(
+            "{} to {}, {}:",
+            profile.source_file_system, profile.target_file_system, profile.device
+        ));
+        for choice in &profile.choices {
+            output.line(&format!("  {}", choice_line(choice)));
+        }
+        if let Some(folder) = folder {
+            let path = write_profile(folder, profile)?;
+            output.line(&format!("The profile is {}.", quote(path.as_os_str().as_encoded_bytes())));
+        }
+    }
+    if profiles.is_empty() {
+        output.error("nothing was learned: haul itself failed in every scenario");
+    }
+    Ok(!profiles.is_empty())
+}
+
+/// Says what was found for one kind of files.
+fn choice_line(choice: &Choice) -> String {
+    let files = format!("files of {}", sizes::bytes(choice.file_bytes));
+    let own = haul_bench::units::seconds(choice.own_time_s);
+    let mut found = Vec::new();
+    let share = |ratio: &Option<haul_bench::stats::Ratio>| {
+        ratio.as_ref().map_or_else(String::new, |ratio| {
+            format!(" ({} of that)", haul_bench::units::ratio(ratio.median))
+        })
+    };
+    if let Some(method) = &choice.method {
+        found.push(format!("{method} first{}", share(&choice.method_ratio)));
+    }
+    if let Some(jobs) = choice.jobs {
+        found.push(format!("{}{}", plural(jobs, "job", "jobs"), share(&choice.jobs_ratio)));
+    }
+    if found.is_empty() {
+        found.push("nothing was shown to be better".to_owned());
+    }
+    format!("{files}: {own} by itself; {}", found.join(", "))
+}

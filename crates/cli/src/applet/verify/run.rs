@@ -1,0 +1,381 @@
+//! `haul verify`: is a tree what a file of checksums, or another tree, says that it should be?
+//!
+//! Missing, extra and differing files are listed one by one, and the exit status says which of
+//! "all is well", "something differs" and "it could not be found out" holds.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use haul_io::digest::Algorithm;
+use haul_manifest::{EntryId, Kind, Manifest, ScanOptions};
+use serde_json::json;
+
+use super::files::{Files, READ_BYTES, digest};
+use super::sums::{Prefix, algorithm, normal};
+use crate::applet::compare;
+use crate::ending;
+use crate::escape::{quote, quote_word};
+use crate::getopt::{Opt, Origin, Takes, Usage, Word, long, parse};
+use crate::lossless::name as lossless;
+use crate::option::help::{options, version};
+use crate::option::value;
+use crate::output::Output;
+use crate::sum_file::{self, Line};
+
+const PROGRAM: &str = "haul verify";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Against,
+    Algorithm,
+    IgnoreExtra,
+    Jobs,
+    Json,
+    Quiet,
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    long(
+        Id::Against,
+        "against",
+        Takes::Required("WHAT"),
+        "a file of checksums, as sha256sum, b3sum and\nthe like write them, or another tree",
+    ),
+    long(
+        Id::Algorithm,
+        "algorithm",
+        Takes::Required("NAME"),
+        "what the checksums are, where the lines do not say\nit and it cannot be found out",
+    ),
+    long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
+    long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
+    long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),
+    Opt { short: "q", ..long(Id::Quiet, "quiet", Takes::Nothing, "print no findings") },
+    long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
+    long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
+];
+
+/// CommandError, as with cmp and diff: 1 means that something differs.
+const TROUBLE: u8 = 2;
+
+#[derive(Default)]
+struct Settings {
+    against: Option<OsString>,
+    algorithm: Option<&'static Algorithm>,
+    ignores_extra: bool,
+    jobs: Option<usize>,
+    json: bool,
+    quiet: bool,
+}
+
+/// Runs `verify` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let trouble = |usage: &Usage| {
+        ending::usage_error(&output, usage);
+        ExitCode::from(TROUBLE)
+    };
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return trouble(&usage),
+    };
+    let mut settings = Settings::default();
+    let mut operands = Vec::new();
+    for word in words {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => {
+                return ending::print_or(&output, &help(), TROUBLE);
+            }
+            Word::Option { id: Id::Version, .. } => {
+                return ending::print_or(&output, &version(PROGRAM), TROUBLE);
+            }
+            Word::Option { id, value } => {
+                if let Err(usage) = settings.set(id, value) {
+                    return trouble(&usage);
+                }
+            }
+        }
+    }
+    let (tree, against) = match (operands.as_slice(), settings.against.clone()) {
+        ([tree], Some(against)) => (Path::new(tree), against),
+        ([_], None) => return trouble(&Usage("--against is needed".to_owned())),
+        ([], _) => return trouble(&Usage("a tree is needed".to_owned())),
+        ([_, extra, ..], _) => {
+            let extra = quote(extra.as_bytes());
+            return trouble(&Usage(format!("extra operand {extra}")));
+        }
+    };
+    if Path::new(&against).is_dir() {
+        let quiet = if settings.quiet { ["--quiet"].as_slice() } else { &[] };
+        let json = if settings.json { ["--json"].as_slice() } else { &[] };
+        let words = ["--contents"].iter().chain(quiet).chain(json).chain(["--"].iter());
+        let mut words: Vec<OsString> = words.map(OsString::from).collect();
+        words.extend([tree.into(), against]);
+        return compare::run(&words);
+    }
+    match check(&output, &settings, tree, &against) {
+        Ok(verdict) => verdict.ended(&output),
+        Err(text) => {
+            output.error(&text);
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+impl Settings {
+    fn set(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
+        match id {
+            Id::Against => {
+                self.against = Some(value::file("--against", value, value::Dash::NoInput)?);
+            }
+            Id::Algorithm => {
+                let word = value.unwrap_or_default();
+                let found = word.to_str().and_then(Algorithm::find);
+                self.algorithm = Some(found.ok_or_else(|| {
+                    Usage(format!(
+                        "there is no algorithm {}; there are {}",
+                        quote_word(word.as_bytes()),
+                        algorithms()
+                    ))
+                })?);
+            }
+            Id::IgnoreExtra => self.ignores_extra = true,
+            Id::Jobs => self.jobs = Some(value::jobs(value.as_deref())?),
+            Id::Json => self.json = true,
+            Id::Quiet => self.quiet = true,
+            Id::Help | Id::Version => {}
+        }
+        Ok(())
+    }
+}
+
+fn algorithms() -> String {
+    let names: Vec<&str> = haul_io::digest::TABLE.iter().map(|algorithm| algorithm.name).collect();
+    names.join(", ")
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    Missing,
+    Extra,
+    Differs,
+    NoFile,
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+struct Verdict {
+    found: AtomicUsize,
+    troubles: AtomicUsize,
+    checked: AtomicUsize,
+    bytes: AtomicU64,
+}
+
+impl Verdict {
+    fn ended(&self, output: &Output) -> ExitCode {
+        let told = output.finish();
+        if !told || self.troubles.load(Ordering::Relaxed) > 0 {
+            ExitCode::from(TROUBLE)
+        } else if self.found.load(Ordering::Relaxed) > 0 {
+            ExitCode::from(1)
+        } else {
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+struct Check<'a> {
+    output: &'a Output,
+    settings: &'a Settings,
+    verdict: Verdict,
+}
+
+impl Check<'_> {
+    fn find(&self, finding: Finding, name: &[u8]) {
+        self.verdict.found.fetch_add(1, Ordering::Relaxed);
+        let word = match finding {
+            Finding::Missing => "missing",
+            Finding::Extra => "extra",
+            Finding::Differs => "differs",
+            Finding::NoFile => "no regular file",
+        };
+        if self.settings.json {
+            let line = json!({ "event": "finding", "finding": word, "name": lossless(name) });
+            self.output.line(&line.to_string());
+        } else if !self.settings.quiet {
+            self.output.line(&format!("{word}: {}", quote(name)));
+        }
+    }
+
+    fn trouble(&self, text: &str) {
+        self.verdict.troubles.fetch_add(1, Ordering::Relaxed);
+        self.output.error(text);
+    }
+}
+
+fn check(
+    output: &Output,
+    settings: &Settings,
+    tree: &Path,
+    against: &OsStr,
+) -> Result<Verdict, String> {
+    let shown = quote(against.as_bytes());
+    let text = std::fs::read(against)
+        .map_err(|error| format!("cannot read {shown}: {}", crate::file_error::describe(&error)))?;
+    let sums = sum_file::parse(&text);
+    if sums.lines.is_empty() {
+        return Err(format!("{shown} has no line with a checksum"));
+    }
+    let check = Check { output, settings, verdict: Verdict::default() };
+    for line in &sums.wrong {
+        check.trouble(&format!("{shown}, line {line}: no checksum"));
+    }
+    let mut files = files(tree, &check)?;
+    let prefix = Prefix::find(tree, &files, &sums.lines);
+    let untagged = settings.algorithm.or_else(|| algorithm(against, &files, &prefix, &sums.lines));
+    let mut wanted = Vec::new();
+    for line in sums.lines {
+        let algorithm = line.algorithm.or(untagged).ok_or_else(|| {
+            format!(
+                "{shown} does not say what its checksums are, and no file of {} has one that is \
+                 listed; give --algorithm=NAME, one of {}",
+                quote(tree.as_os_str().as_bytes()),
+                algorithms()
+            )
+        })?;
+        match files.get_mut(&prefix.below(&line.name)) {
+            None => check.find(Finding::Missing, &line.name),
+            Some((Kind::Regular, path, seen)) => {
+                *seen = true;
+                wanted.push((line, algorithm, path.clone()));
+            }
+            Some(_) => check.find(Finding::NoFile, &line.name),
+        }
+    }
+    read_all(&check, &wanted);
+    // Sums that come through a pipe are no file of the tree.
+    let sums_file = std::fs::canonicalize(against).ok();
+    for (name, (kind, path, seen)) in &files {
+        let is_file = *kind == Kind::Regular && !seen && !settings.ignores_extra;
+        if is_file && (sums_file.is_none() || std::fs::canonicalize(path).ok() != sums_file) {
+            check.find(Finding::Extra, name);
+        }
+    }
+    summarise(&check);
+    Ok(check.verdict)
+}
+
+fn summarise(check: &Check<'_>) {
+    let verdict = &check.verdict;
+    let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+    let bytes = verdict.bytes.load(Ordering::Relaxed);
+    if check.settings.json {
+        let line = json!({
+            "event": "summary",
+            "files": count(&verdict.checked),
+            "bytes": bytes,
+            "findings": count(&verdict.found),
+            "troubles": count(&verdict.troubles),
+        });
+        check.output.line(&line.to_string());
+    } else if !check.settings.quiet {
+        check.output.line(&format!(
+            "{} files, {} read: {} findings",
+            count(&verdict.checked),
+            crate::sizes::bytes(bytes),
+            count(&verdict.found)
+        ));
+    }
+}
+
+/// Lists what is in the tree. Only what is found here is ever opened, whatever the sums say.
+fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
+    let options = ScanOptions { skip_xattrs: true, ..ScanOptions::default() };
+    let manifest = Manifest::scan(tree, &options);
+    for failure in &manifest.failures {
+        check.trouble(&failure.to_string());
+    }
+    let Some(root) = manifest.entries.first() else {
+        return Err(format!("cannot read {}", quote(tree.as_os_str().as_bytes())));
+    };
+    if root.kind != Kind::Directory {
+        let name = tree.file_name().unwrap_or_default().as_bytes().to_vec();
+        return Ok([(name, (root.kind, tree.to_owned(), false))].into());
+    }
+    let entries = manifest.entries.iter().enumerate().skip(1);
+    Ok(entries
+        .filter(|(_, entry)| entry.kind != Kind::Directory)
+        .map(|(index, entry)| {
+            let name = manifest.path_of(EntryId(index)).0;
+            let path = tree.join(OsString::from_vec(name.clone()));
+            (normal(&name), (entry.kind, path, false))
+        })
+        .collect())
+}
+
+/// Reads files side by side, the next one by whoever is free.
+fn read_all(check: &Check<'_>, wanted: &[(Line, &'static Algorithm, PathBuf)]) {
+    let next = AtomicUsize::new(0);
+    let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs).min(wanted.len());
+    let differing = Mutex::new(Vec::new());
+    let work = || {
+        let mut buffer = vec![0; READ_BYTES];
+        while let Some((line, algorithm, path)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match digest(path, algorithm, line.digest.len(), &mut buffer) {
+                Ok((digest, bytes)) => {
+                    check.verdict.checked.fetch_add(1, Ordering::Relaxed);
+                    check.verdict.bytes.fetch_add(bytes, Ordering::Relaxed);
+                    if digest != line.digest {
+                        let mut list = differing.lock().unwrap_or_else(PoisonError::into_inner);
+                        list.push(line.name.clone());
+                    }
+                }
+                Err(why) => {
+                    let path = quote(path.as_os_str().as_bytes());
+                    check.trouble(&format!("cannot read {path}: {why}"));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..jobs {
+            // Where threads are refused, this one does it all.
+            let _refused = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut differing = differing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    differing.sort_unstable();
+    for name in differing {
+        check.find(Finding::Differs, &name);
+    }
+}
+
+fn help() -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... TREE --against SUMS\n  or:  {PROGRAM} [OPTION]... TREE \
+         --against TREE\n\
+         Say which files of TREE are missing, extra, or differ in their contents.\n\n{}\n\
+         Lines of SUMS are those of sha256sum and its like ('DIGITS  NAME'), with or\n\
+         without --tag, and of b3sum and xxhsum. Their names are relative to TREE, or\n\
+         begin with the end of TREE's path, as those of 'haul cp --sum-file' do. Where\n\
+         neither the lines nor the name of SUMS tell the algorithm, it is the one that fits\n\
+         a file. Files are read from storage, as far as their pages can be dropped from the\n\
+         cache. Algorithms are {}.\n\n\
+         Example:\n  haul cp -r A B --sum-file S && {PROGRAM} B --against S\n\n\
+         The exit status is 0 if everything is as it should be, 1 if something is missing,\n\
+         extra or differs, 2 in case of trouble: a file that cannot be read, or a line that\n\
+         is none.\n",
+        options(OPTIONS, Origin::Gnu),
+        algorithms()
+    )
+}

@@ -1,0 +1,445 @@
+//! `haul write`: the right end of a pipe, with many large writes in flight.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_io::Pace;
+use haul_io::digest::Digest;
+use haul_io::stream::{
+    Block, Durable, Marks, Outcome, PIPE_BYTES, Pool, ReadPlan, Reader, Side, Source, StreamError,
+    WatermarkQueue, WritePlan, Writer, Zeros, fill_while,
+};
+use haul_sys::data::{seek_tell, widen_pipe};
+use haul_sys::fs::{Kind, duplicate, fstat};
+use haul_sys::process::Standard;
+
+use super::target::{Output as File, open};
+use crate::escape::{quote_if_needed, quote_word};
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, Usage, own};
+use crate::option::data::{size, size_or_zero};
+use crate::option::help::options;
+use crate::option::stream::{self, Settings, StreamId, files, shared};
+use crate::output::Output;
+use crate::progress::{Progress, Tally};
+use crate::standard::demand;
+use crate::sum_file::line;
+
+const PROGRAM: &str = "haul write";
+
+/// Threads that copy from the page cache: requests in flight take more than one copies.
+const COPIERS: usize = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Stream(StreamId),
+    Atomic,
+    Buffer,
+    Fsync,
+    Size,
+    Sparse,
+    Watermarks,
+}
+
+fn all_options() -> Vec<Opt<Id>> {
+    let mut all = vec![
+        own(
+            Id::Atomic,
+            "atomic",
+            Nothing,
+            "each FILE appears complete or not at all; what\nwas there before stays until then",
+        ),
+        own(
+            Id::Buffer,
+            "buffer",
+            Required("SIZE"),
+            "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
+        ),
+        own(Id::Fsync, "fsync", Nothing, "end only when the data are on the device"),
+        own(
+            Id::Size,
+            "size",
+            Required("N"),
+            "reserve N bytes at once; fail if another number of\nbytes comes",
+        ),
+        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
+        own(
+            Id::Watermarks,
+            "watermarks",
+            Required("LOW,HIGH"),
+            "with --buffer: write from HIGH percent on until it\nis empty, and when it was full read \
+             again from LOW\npercent on (default 50,75)",
+        ),
+    ];
+    all.extend(shared(Id::Stream));
+    all
+}
+
+struct Wanted {
+    settings: Settings,
+    atomic: bool,
+    buffer: Option<u64>,
+    durable: Durable,
+    size: Option<u64>,
+    zeros: Zeros,
+    marks: (usize, usize),
+}
+
+/// Runs `write` with the words behind its name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let all = all_options();
+    let mut wanted = Wanted {
+        settings: Settings::new(),
+        atomic: false,
+        buffer: None,
+        durable: Durable::No,
+        size: None,
+        zeros: Zeros::Write,
+        marks: (50, 75),
+    };
+    match files(&output, arguments, &all, help, &mut wanted) {
+        Ok(files) => write_all(&output, &wanted, &files),
+        Err(code) => code,
+    }
+}
+
+impl stream::Wanted for Wanted {
+    type Id = Id;
+
+    fn shared(id: Id) -> Option<StreamId> {
+        if let Id::Stream(id) = id { Some(id) } else { None }
+    }
+
+    fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            Id::Stream(id) => self.settings.set(id, value)?,
+            Id::Atomic => self.atomic = true,
+            Id::Buffer => self.buffer = Some(size("--buffer", word)?),
+            Id::Fsync => self.durable = Durable::Yes,
+            Id::Size => self.size = Some(size_or_zero("--size", word)?),
+            Id::Sparse => self.zeros = Zeros::Skip,
+            Id::Watermarks => self.marks = marks(word)?,
+        }
+        Ok(())
+    }
+}
+
+fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
+    let parsed = word.to_str().and_then(|text| {
+        let (low, high) = text.split_once(',')?;
+        let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+        (low <= 100 && (1..=100).contains(&high)).then_some((low, high))
+    });
+    parsed.ok_or_else(|| {
+        let word = quote_word(word.as_bytes());
+        Usage(format!("invalid --watermarks {word}: give two percentages, as in 50,75"))
+    })
+}
+
+fn help(all: &[Opt<Id>]) -> String {
+    format!(
+        "Usage: {PROGRAM} [OPTION]... FILE...\n\
+         Write standard input to each FILE, with many large writes in flight. FILE - is\n\
+         standard output.\n\n{}\n\
+         With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
+         nothing of it stays there. Digests are printed on standard output, or on\n\
+         standard error where that is a FILE, as lines of a check file.\n\n\
+         A pipe cannot tell the end of the data from the end of a program that failed:\n\
+         {PROGRAM} sees no difference, publishes what came, and the shell reports the\n\
+         status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
+         --size where the size is known: if another number of bytes comes, the exit\n\
+         status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
+         then; without, FILE contains the bytes that came.\n\n\
+         Example:\n  set -o pipefail\n  \
+         haul read dump.sql | zstd | {PROGRAM} --atomic --fsync dump.sql.zst\n",
+        options(all, Origin::Haul)
+    )
+}
+
+fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    // Before a file is emptied for what cannot come.
+    if let Err(error) = demand(Standard::Input) {
+        output.error(&format!("standard input: {}", error.text()));
+        return ExitCode::FAILURE;
+    }
+    let mut files = Vec::new();
+    for name in names {
+        match open(name, wanted.atomic) {
+            Ok(file) => files.push(file),
+            Err(text) => {
+                output.error(&format!("{}: {text}", quote_if_needed(name.as_bytes())));
+                files.into_iter().for_each(File::abandon);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let size = wanted.size.or_else(input_bytes);
+    let plan =
+        WritePlan { policy: wanted.settings.policy.clone(), size, zeros: wanted.zeros, stop };
+    let targets = files.iter().map(File::target).collect();
+    let writer = match Writer::new(targets, plan) {
+        Ok(writer) => writer,
+        Err(error) => {
+            output.error(&error.text());
+            return ExitCode::FAILURE;
+        }
+    };
+    let tally = Tally::new(size);
+    let progress = Progress::new(wanted.settings.progress, false);
+    let (ended, outcomes) = std::thread::scope(|scope| {
+        progress.start_line(scope, || {
+            tally.line(("waiting for the files", "waiting for the writer: the pipe is empty"))
+        });
+        let pump = Pump { wanted, tally: &tally, stop, digest: Mutex::new(None) };
+        let answer = pump.run(writer);
+        progress.end();
+        answer
+    });
+    report(output, wanted, files, ended, &outcomes)
+}
+
+/// Returns how many bytes are to come of standard input, where it is a file.
+fn input_bytes() -> Option<u64> {
+    let stat = fstat(std::io::stdin()).ok().filter(|stat| stat.kind() == Kind::Regular)?;
+    let left = stat.size.saturating_sub(seek_tell(std::io::stdin()).ok()?);
+    // Files that are made up when they are read have no size.
+    (left > 0).then_some(left)
+}
+
+/// How the input ended.
+struct Ended {
+    trouble: Option<StreamError>,
+    digest: Option<Digest>,
+    /// Bytes that came.
+    bytes: u64,
+}
+
+struct Pump<'a> {
+    wanted: &'a Wanted,
+    tally: &'a Tally,
+    stop: &'static AtomicBool,
+    digest: Mutex<Option<Digest>>,
+}
+
+impl Pump<'_> {
+    fn run(&self, mut writer: Writer) -> (Ended, Vec<Outcome>) {
+        widen_pipe(std::io::stdin(), PIPE_BYTES);
+        let pace = self.wanted.settings.bytes_per_second.map(Pace::new);
+        let block_bytes = writer.block_bytes();
+        let block_bytes = pace.as_ref().map_or(block_bytes, |pace| pace.request_bytes(block_bytes));
+        *self.digest() = self.wanted.settings.sum.map(haul_io::digest::Algorithm::start);
+        let in_buffer = self
+            .wanted
+            .buffer
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(block_bytes).max(2));
+        let pool = Pool::new(block_bytes, writer.holds(block_bytes) + 2 + in_buffer.unwrap_or(0));
+        let pumped = match in_buffer {
+            None => self.straight(&mut writer, &pool, pace.as_ref()),
+            Some(blocks) => self.through(&mut writer, &pool, pace.as_ref(), blocks),
+        };
+        let outcomes = writer.finish(self.wanted.durable);
+        let digest = self.digest().take();
+        (Ended { trouble: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
+    }
+
+    fn digest(&self) -> std::sync::MutexGuard<'_, Option<Digest>> {
+        self.digest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a block, full but for the last.
+    fn read(
+        &self,
+        pool: &Arc<Pool>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Option<Block>, StreamError> {
+        let Some(mut block) = pool.take(self.stop)? else { return Err(StreamError::Stopped) };
+        let stdin = std::io::stdin();
+        self.tally.waiting(Side::Source, || {
+            fill_while(stdin.as_fd(), &mut block, self.stop, is_wanted)
+        })?;
+        Ok((!block.is_empty()).then_some(block))
+    }
+
+    fn put(
+        &self,
+        writer: &mut Writer,
+        block: Block,
+        pace: Option<&Pace>,
+    ) -> Result<bool, StreamError> {
+        let bytes = block.len() as u64;
+        if let Some(digest) = &mut *self.digest() {
+            digest.update(&block);
+        }
+        self.tally.waiting(Side::Target, || writer.put(block))?;
+        self.tally.moved(bytes);
+        if let Some(pace) = pace {
+            pace.pay(bytes, self.stop);
+        }
+        Ok(writer.is_alive())
+    }
+
+    fn straight(
+        &self,
+        writer: &mut Writer,
+        pool: &Arc<Pool>,
+        pace: Option<&Pace>,
+    ) -> Result<(), StreamError> {
+        let mut file = self.file(writer, pool.block_bytes());
+        loop {
+            let next = match &mut file {
+                Some(reader) => self.tally.waiting(Side::Source, || reader.next())?,
+                None => self.read(pool, || true)?,
+            };
+            let Some(block) = next else { return Ok(()) };
+            if !self.put(writer, block, pace)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns a reader of standard input if that is a file whose blocks can be written as they are.
+    fn file(&self, writer: &Writer, block_bytes: usize) -> Option<Reader> {
+        let stdin = duplicate(std::io::stdin()).ok()?;
+        let mut policy = self.wanted.settings.policy.clone();
+        policy.io_bytes = Some(block_bytes);
+        let plan = ReadPlan {
+            policy,
+            held: writer.holds(block_bytes) + 2,
+            copiers: COPIERS,
+            stop: self.stop,
+            ..ReadPlan::WHOLE
+        };
+        let reader = Reader::new(Source::Shared(Arc::new(stdin)), plan).ok()?;
+        let is_even = reader.position().is_multiple_of(block_bytes as u64);
+        (is_even && reader.reported_bytes().is_some()).then_some(reader)
+    }
+
+    /// With a buffer in between, which a thread of its own fills.
+    fn through(
+        &self,
+        writer: &mut Writer,
+        pool: &Arc<Pool>,
+        pace: Option<&Pace>,
+        blocks: usize,
+    ) -> Result<(), StreamError> {
+        let (low, high) = self.wanted.marks;
+        let watermark_queue = WatermarkQueue::new(Marks {
+            low: blocks.saturating_mul(low) / 100,
+            high: blocks.saturating_mul(high) / 100,
+            full: blocks,
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let ended = loop {
+                    match self.read(pool, || !watermark_queue.has_ended()) {
+                        Ok(Some(block)) => {
+                            if !watermark_queue.put(block, self.stop) {
+                                break Ok(());
+                            }
+                        }
+                        Ok(None) => break Ok(()),
+                        Err(trouble) => break Err(trouble),
+                    }
+                };
+                watermark_queue.end(ended);
+            });
+            let answer = loop {
+                match watermark_queue.take(self.stop) {
+                    Ok(Some(block)) => match self.put(writer, block, pace) {
+                        Ok(true) => {}
+                        Ok(false) => break Ok(()),
+                        Err(trouble) => break Err(trouble),
+                    },
+                    Ok(None) => break Ok(()),
+                    Err(trouble) => break Err(trouble),
+                }
+            };
+            watermark_queue.end(answer);
+            answer
+        })
+    }
+}
+
+fn report(
+    output: &Output,
+    wanted: &Wanted,
+    files: Vec<File>,
+    ended: Ended,
+    outcomes: &[Outcome],
+) -> ExitCode {
+    let mut is_complete = true;
+    if let Some(trouble) = ended.trouble
+        && trouble != StreamError::Stopped
+    {
+        output.error(&format!("standard input: {trouble}"));
+        is_complete = false;
+    }
+    let stopped = haul_sys::process::stop_signal();
+    let mut is_whole = ended.trouble.is_none() && stopped.is_none();
+    // Outputs that failed say so themselves, and ended the input early.
+    if is_whole
+        && outcomes.iter().any(|outcome| outcome.trouble.is_none())
+        && let Some(promised) = wanted.size.filter(|promised| *promised != ended.bytes)
+    {
+        output.error(&format!(
+            "standard input: {} bytes came, but --size promises {promised}",
+            ended.bytes
+        ));
+        is_whole = false;
+        is_complete = false;
+    }
+    let to_stdout = !files.iter().any(File::is_stdout);
+    let sum = ended
+        .digest
+        .zip(wanted.settings.sum)
+        .map(|(digest, algorithm)| (algorithm, digest.finish_hex()));
+    for (file, outcome) in files.into_iter().zip(outcomes) {
+        let name = quote_if_needed(file.name().as_bytes());
+        if let Some(error) = outcome.not_direct {
+            output.error(&format!(
+                "warning: {name}: direct writes are not possible: {}",
+                error.text()
+            ));
+        }
+        match outcome.trouble {
+            None if is_whole => {
+                let shown = file.name().to_owned();
+                let warn = |text: &str| output.error(&format!("warning: {name}: {text}"));
+                if let Err(text) = file.publish(wanted.durable, warn) {
+                    output.error(&format!("{name}: {text}"));
+                    is_complete = false;
+                } else if let Some((algorithm, digits)) = &sum {
+                    tell_sum(output, &line(algorithm, digits, shown.as_bytes()), to_stdout);
+                }
+            }
+            None => file.abandon(),
+            Some(trouble) => {
+                file.abandon();
+                if trouble != StreamError::Stopped {
+                    output.error(&format!("error writing {name}: {trouble}"));
+                }
+                is_complete = false;
+            }
+        }
+    }
+    let told = output.finish();
+    if let Some(signal) = stopped {
+        haul_sys::process::die_by(signal);
+    }
+    if is_complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tell_sum(output: &Output, line: &[u8], to_stdout: bool) {
+    if to_stdout {
+        output.bytes(line);
+    } else {
+        output.raw_error_bytes(line);
+    }
+}

@@ -1,0 +1,179 @@
+//! The options about the bytes of files: methods, sizes, the page cache, rates.
+
+use std::ffi::OsStr;
+
+use haul_engine::request::{Appearance, Policy, Sync};
+use haul_io::method::LADDER;
+use haul_io::{Cache, Choice, DataPolicy, Tell};
+
+use crate::escape::quote_word;
+use crate::getopt::{Usage, choose};
+
+/// An option about bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataId {
+    Atomic,
+    Bandwidth,
+    Cache,
+    Durable,
+    Explain,
+    Fsync,
+    IoSize,
+    LimitMemory,
+    ListMethods,
+    Method,
+    QueueDepth,
+}
+
+/// What these options say apart from the policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Further {
+    /// Whether each file's copy is explained.
+    pub(crate) explain: bool,
+    /// Bytes for the buffers of all workers.
+    pub(crate) memory: Option<usize>,
+}
+
+impl Further {
+    /// Returns what has to be found out for the reports that are wanted.
+    pub(crate) fn tell(self, stats: bool) -> Tell {
+        match (self.explain, stats) {
+            (true, _) => Tell::Everything,
+            (false, true) => Tell::Residency,
+            (false, false) => Tell::Nothing,
+        }
+    }
+}
+
+/// Sets what an option about bytes says.
+pub(crate) fn set(
+    policy: &mut Policy,
+    further: &mut Further,
+    id: DataId,
+    word: &OsStr,
+) -> Result<(), Usage> {
+    match id {
+        DataId::Atomic if policy.appearance == Appearance::Gradual => {
+            policy.appearance = Appearance::Whole;
+        }
+        DataId::Atomic => {}
+        DataId::Durable => policy.appearance = Appearance::Durable,
+        DataId::Bandwidth => policy.bytes_per_second = Some(size("--bandwidth", word)?),
+        DataId::Cache => policy.data.cache = cache(word)?,
+        DataId::Explain => further.explain = true,
+        DataId::Fsync => policy.sync = Sync::Files,
+        DataId::IoSize => policy.data.io_bytes = Some(io_size(word)?),
+        DataId::LimitMemory => {
+            let bytes = size("--limit-memory", word)?;
+            further.memory = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+        DataId::Method => policy.data.choice = method(word)?,
+        DataId::QueueDepth => policy.data.queue_depth = Some(queue_depth(word)?),
+        DataId::ListMethods => {}
+    }
+    Ok(())
+}
+
+/// Returns the text of `--list-methods`: a line for each, best first.
+pub(crate) fn list_methods() -> String {
+    LADDER
+        .iter()
+        .map(|method| format!("{:12}{}\n", method.info().name, method.info().summary))
+        .collect()
+}
+
+/// Reads the value of `--cache`.
+pub(crate) fn cache(word: &OsStr) -> Result<Cache, Usage> {
+    choose(
+        "--cache",
+        word,
+        &[
+            ("auto", Cache::Auto),
+            ("keep", Cache::Keep),
+            ("drop", Cache::Drop),
+            ("direct", Cache::Direct),
+            ("restore", Cache::Restore),
+        ],
+    )
+}
+
+fn method(word: &OsStr) -> Result<Choice, Usage> {
+    let mut names = vec![("auto", Choice::Auto)];
+    let lines = LADDER.iter().enumerate();
+    names.extend(lines.map(|(line, method)| (method.info().name, Choice::Only(line))));
+    choose("--method", word, &names)
+}
+
+pub(crate) fn io_size(word: &OsStr) -> Result<usize, Usage> {
+    let bytes = size("--io-size", word)?;
+    let (least, most) = (DataPolicy::IO_UNIT, DataPolicy::IO_BYTES_MAX);
+    usize::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes)).ok_or_else(|| {
+        Usage(format!("invalid --io-size {}: give 4K to 256M", quote_word(word.as_encoded_bytes())))
+    })
+}
+
+pub(crate) fn queue_depth(word: &OsStr) -> Result<usize, Usage> {
+    let most = DataPolicy::QUEUE_DEPTH_MAX;
+    match word.to_str().and_then(|text| text.parse().ok()) {
+        Some(depth) if (1..=most).contains(&depth) => Ok(depth),
+        _ => Err(Usage(format!(
+            "invalid --queue-depth {}: give a number from 1 to {most}",
+            quote_word(word.as_encoded_bytes())
+        ))),
+    }
+}
+
+/// Reads an amount of bytes: a number with an optional suffix, as GNU's tools have them.
+pub(crate) fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
+    word.to_str().and_then(parse).filter(|bytes| *bytes > 0).ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid {option} {word}: give a number of bytes, as in 8M, 512K or 100MB"))
+    })
+}
+
+/// The same, where nothing at all may be meant.
+pub(crate) fn size_or_zero(option: &str, word: &OsStr) -> Result<u64, Usage> {
+    if word == "0" { Ok(0) } else { size(option, word) }
+}
+
+fn parse(text: &str) -> Option<u64> {
+    const LETTERS: &str = "KMGTPE";
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at_checked(digits)?;
+    let number: u64 = number.parse().ok()?;
+    let mut letters = suffix.chars();
+    let Some(letter) = letters.next() else { return Some(number) };
+    let power = LETTERS.find(letter.to_ascii_uppercase())? + 1;
+    let base: u64 = match letters.as_str() {
+        "" | "iB" => 1024,
+        "B" => 1000,
+        _ => return None,
+    };
+    number.checked_mul(base.checked_pow(u32::try_from(power).ok()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_the_suffixes_of_gnus_tools() {
+        assert_eq!(parse("41"), Some(41));
+        assert_eq!(parse("8M"), Some(8 << 20));
+        assert_eq!(parse("8MiB"), Some(8 << 20));
+        assert_eq!(parse("8MB"), Some(8_000_000));
+        assert_eq!(parse("1k"), Some(1024));
+        assert_eq!(parse("M"), None);
+        assert_eq!(parse("8X"), None);
+        assert_eq!(parse("20E"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn methods_are_chosen_by_name() {
+        assert_eq!(method(OsStr::new("auto")).ok(), Some(Choice::Auto));
+        let last = LADDER.len() - 1;
+        assert_eq!(method(OsStr::new("read-write")).ok(), Some(Choice::Only(last)));
+        assert!(method(OsStr::new("telepathy")).is_err());
+    }
+}

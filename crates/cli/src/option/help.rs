@@ -1,0 +1,71 @@
+//! What the texts of `--help` share: the two columns of options in GNU's shape, `--version`, and
+//! paragraphs that several applets print.
+
+use crate::getopt::{Opt, Origin, Takes};
+
+/// What every drop-in help says above its table of options.
+pub(crate) const VALUES: &str = "A value that a long option needs is needed by its letter, too.\n";
+
+/// The same where files can be named or standard input is read.
+pub(crate) const STANDARD_INPUT: &str =
+    "Without FILE, and where FILE is -, standard input is read.\n";
+
+/// What `cp` and `mv` do about names that are taken.
+pub(crate) const EXISTING: &str = "
+Names that are taken: --update=all replaces every file, as without --update;
+'older' replaces a file whose modification time is before that of SOURCE; 'none'
+skips it; 'none-fail' skips it, reports it, and the exit status is 1.
+
+Backups: SUFFIX is that of --suffix, else of SIMPLE_BACKUP_SUFFIX, else '~'.
+CONTROL is the value of --backup, else that of VERSION_CONTROL:
+
+  numbered, t     NAME.~1~, NAME.~2~ and so on
+  simple, never   NAME and SUFFIX, one for each file
+  existing, nil   numbered for files that have such backups, else simple: the
+                  default
+  none, off       no backup, despite --backup
+";
+
+/// Formats the options of one origin, two columns, as GNU does.
+pub(crate) fn options<I>(options: &[Opt<I>], origin: Origin) -> String {
+    const COLUMN: usize = 31;
+    let mut text = String::new();
+    for option in options.iter().filter(|option| option.origin == origin) {
+        let mut left = String::from("  ");
+        let shorts: Vec<String> = option.short.chars().map(|letter| format!("-{letter}")).collect();
+        left.push_str(&shorts.join(", "));
+        if shorts.is_empty() {
+            left.push_str("    ");
+        }
+        if !option.long.is_empty() {
+            left.push_str(if shorts.is_empty() { "" } else { ", " });
+            left.push_str(&format!("--{}", option.long));
+            match option.takes {
+                Takes::Nothing | Takes::Digits => {}
+                Takes::Required(name) => left.push_str(&format!("={name}")),
+                Takes::Optional(name) => left.push_str(&format!("[={name}]")),
+            }
+        }
+        let mut lines = option.help.lines();
+        if left.len() + 2 > COLUMN {
+            text.push_str(&left);
+            text.push('\n');
+        } else {
+            let first = lines.next().unwrap_or("");
+            text.push_str(&format!("{left:COLUMN$}{first}\n"));
+        }
+        for line in lines {
+            text.push_str(&format!("{:COLUMN$}{line}\n", ""));
+        }
+    }
+    text
+}
+
+/// Returns the text of `--version`; its first line ends in the version.
+pub(crate) fn version(program: &str) -> String {
+    format!(
+        "{program} (haul) {}\nLicence MIT or Apache-2.0.\n\
+         There is NO WARRANTY, to the extent permitted by law.\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}

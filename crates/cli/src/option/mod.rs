@@ -1,0 +1,8 @@
+//! Options that several applets have: their tables, the reading of their values, their help.
+
+pub(crate) mod data;
+pub(crate) mod help;
+pub(crate) mod list_place;
+pub(crate) mod stream;
+pub(crate) mod trust;
+pub(crate) mod value;

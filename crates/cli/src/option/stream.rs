@@ -1,0 +1,173 @@
+//! The options that `read` and `write` share.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use super::data::{cache, io_size, queue_depth, size};
+use super::help::version;
+use super::value::{ProgressWhen, progress_when};
+use crate::ending::{print_and_end, usage_error};
+use crate::escape::quote_word;
+use crate::getopt::Takes::{Nothing, Optional, Required};
+use crate::getopt::{Opt, Usage, Word, own, parse};
+use crate::output::Output;
+use haul_io::digest::Algorithm;
+use haul_io::{Cache, DataPolicy};
+
+/// An option that both have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamId {
+    Bandwidth,
+    Cache,
+    Help,
+    IoSize,
+    Progress,
+    QueueDepth,
+    Sum,
+    Version,
+}
+
+/// What these options say.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) policy: DataPolicy,
+    pub(crate) bytes_per_second: Option<u64>,
+    pub(crate) progress: ProgressWhen,
+    pub(crate) sum: Option<&'static Algorithm>,
+}
+
+impl Settings {
+    pub(crate) const fn new() -> Settings {
+        Settings {
+            policy: DataPolicy::PLAIN,
+            bytes_per_second: None,
+            progress: ProgressWhen::Auto,
+            sum: None,
+        }
+    }
+
+    /// Sets what an option says.
+    pub(crate) fn set(&mut self, id: StreamId, value: Option<&OsStr>) -> Result<(), Usage> {
+        let word = value.unwrap_or_default();
+        match id {
+            StreamId::Bandwidth => self.bytes_per_second = Some(size("--bandwidth", word)?),
+            StreamId::Cache => self.policy.cache = cache(word)?,
+            StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
+            StreamId::Progress => self.progress = progress_when(value)?,
+            StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
+            StreamId::Sum => self.sum = Some(algorithm(word)?),
+            StreamId::Help | StreamId::Version => {}
+        }
+        Ok(())
+    }
+}
+
+fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
+    word.to_str().and_then(Algorithm::find).ok_or_else(|| {
+        let names: Vec<&str> =
+            haul_io::digest::TABLE.iter().map(|algorithm| algorithm.name).collect();
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("there is no sum {word}: give one of {}", names.join(", ")))
+    })
+}
+
+/// What an applet's words set.
+pub(crate) trait Wanted {
+    /// Its options.
+    type Id: Copy;
+
+    /// Returns the shared option that one of them is.
+    fn shared(id: Self::Id) -> Option<StreamId>;
+
+    /// Sets what an option says.
+    fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
+}
+
+/// Reads an applet's words and returns the files, of which there is one at least; or how it ended
+/// already, with a text or a complaint.
+pub(crate) fn files<W: Wanted>(
+    output: &Output,
+    arguments: &[OsString],
+    all: &[Opt<W::Id>],
+    help: impl Fn(&[Opt<W::Id>]) -> String,
+    wanted: &mut W,
+) -> Result<Vec<OsString>, ExitCode> {
+    let complain = |usage: Usage| usage_error(output, &usage);
+    let mut files = Vec::new();
+    for word in parse(arguments, all).map_err(complain)? {
+        match word {
+            Word::Operand(file) => files.push(file),
+            Word::Option { id, value } => match W::shared(id) {
+                Some(StreamId::Help) => return Err(print_and_end(output, &help(all))),
+                Some(StreamId::Version) => {
+                    return Err(print_and_end(output, &version(output.program())));
+                }
+                _ => wanted.set(id, value.as_deref()).map_err(complain)?,
+            },
+        }
+    }
+    if files.is_empty() {
+        return Err(complain(Usage("missing operand".to_owned())));
+    }
+    Ok(files)
+}
+
+/// The options that both have, in terms of an applet's own.
+pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
+    vec![
+        own(
+            of(StreamId::Bandwidth),
+            "bandwidth",
+            Required("RATE"),
+            "move at most RATE bytes a second, as in 50M",
+        ),
+        own(
+            of(StreamId::Cache),
+            "cache",
+            Required("POLICY"),
+            "what becomes of the page cache: auto (default),\nkeep, drop, direct, restore",
+        ),
+        own(
+            of(StreamId::IoSize),
+            "io-size",
+            Required("SIZE"),
+            "bytes of one request (default 2M, 1M to servers)",
+        ),
+        own(
+            of(StreamId::Progress),
+            "progress",
+            Optional("WHEN"),
+            "show on standard error how far it is, and which\nside is waited for: always, never, auto",
+        ),
+        own(
+            of(StreamId::QueueDepth),
+            "queue-depth",
+            Required("N"),
+            "requests in flight (default 8, 32 to servers)",
+        ),
+        own(
+            of(StreamId::Sum),
+            "sum",
+            Required("ALGORITHM"),
+            "take a digest in passing: blake3, xxh3-64,\nsha256, md5, ...",
+        ),
+        own(of(StreamId::Help), "help", Nothing, "show this text and exit"),
+        own(of(StreamId::Version), "version", Nothing, "show the version and exit"),
+    ]
+}
+
+/// Tells whether a policy is one that people want to be told of when it cannot be had.
+pub(crate) fn must_be_direct(policy: &DataPolicy) -> bool {
+    policy.cache == Cache::Direct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_found_by_name() {
+        assert!(algorithm(OsStr::new("sha256")).is_ok());
+        assert!(algorithm(OsStr::new("crc0")).is_err());
+    }
+}
