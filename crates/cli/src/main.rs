@@ -11,7 +11,6 @@ mod escape;
 mod file_error;
 mod getopt;
 mod lossless;
-mod message;
 mod option;
 mod output;
 mod profile;

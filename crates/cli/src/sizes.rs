@@ -47,6 +47,11 @@ pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// Returns a count per second.
+pub(crate) fn per_second(count: u64, time: Duration) -> u128 {
+    u128::from(count) * 1_000_000 / time.as_micros().max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use super::help;
 use super::options::{Id, OPTIONS};
 use super::profile;
 use super::retry;
+use super::sum_file::SumFile;
 use super::values::{ARCHIVE, make, no_preserve, preserve, reflink, sparse, usual};
 use crate::ending::{self, CommandError, usage, usage_error};
 use crate::getopt::{Usage, Word, parse};
@@ -25,7 +26,6 @@ use crate::option::trust;
 use crate::option::value::{self, Dash, ProgressWhen};
 use crate::output::Output;
 use crate::profile::Wanted;
-use crate::report::sums::SumFile;
 use crate::report::{self, Format};
 
 const PROGRAM: &str = "cp";
@@ -103,17 +103,17 @@ fn begin(
     list_errors(output, settings, (&retry::options(arguments), sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {
-        return Ok(report::rehearse::dry_run(output, how.format, &request));
+        return Ok(report::dry_run(output, how.format, &request));
     }
     if settings.preflight
-        && let Some(code) = report::rehearse::preflight(output, how.format, &request)
+        && let Some(code) = report::preflight(output, how.format, &request)
     {
         return Ok(code);
     }
     let Some(sums) = sum_file(&settings.trust, operands)? else {
         return Ok(report::run_copy(output, &how, &request));
     };
-    Ok(report::run_with(output, &how, &request, |monitor, control| {
+    Ok(report::run_copy_with(output, &how, &request, |monitor, control| {
         sums.fill(output, monitor, |monitor| haul_engine::copy(&request, monitor, control))
     }))
 }
@@ -167,7 +167,7 @@ fn retry(
         haul_engine::copy_again(&request, &retry.parents, monitor, control)
     };
     let sums = sum_file(&settings.trust, &sources)?;
-    Ok(report::run_with(output, &how, &request, |monitor, control| match &sums {
+    Ok(report::run_copy_with(output, &how, &request, |monitor, control| match &sums {
         Some(sums) => sums.fill(output, monitor, |monitor| again(monitor, control)),
         None => again(monitor, control),
     }))

@@ -14,10 +14,9 @@ use crate::ending::{self, CommandError, usage};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
 use crate::option::help::version;
-use crate::option::value::{self, ProgressWhen};
+use crate::option::value;
 use crate::output::Output;
-use crate::report::Format;
-use crate::report::relocate::{How, run as run_move};
+use crate::report::{Format, How, run_move};
 
 const PROGRAM: &str = "mv";
 
@@ -78,13 +77,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
         backup: None,
         suffix: None,
         jobs: None,
-        how: How {
-            format: Format::Text,
-            verbose: false,
-            debug: false,
-            stats: false,
-            progress: ProgressWhen::Auto,
-        },
+        how: How { overrides: true, ..How::QUIET },
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {

@@ -16,10 +16,9 @@ use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::option::help::version;
 use crate::option::list_place;
-use crate::option::value::{self, ProgressWhen};
+use crate::option::value;
 use crate::output::Output;
-use crate::report::Format;
-use crate::report::remove::{How, ask, run as run_removal};
+use crate::report::{Format, How, ask, run_removal};
 
 const PROGRAM: &str = "rm";
 
@@ -118,12 +117,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
         presumes_terminal: false,
         jobs: None,
         errors: None,
-        how: How {
-            format: Format::Text,
-            verbose: false,
-            stats: false,
-            progress: ProgressWhen::Auto,
-        },
+        how: How::QUIET,
     };
     let mut operands = Vec::new();
     let options: Vec<_> = OPTIONS.iter().copied().chain([PRESUME_INPUT_TTY]).collect();

@@ -1,0 +1,65 @@
+//! `--explain` for programs: how the bytes of a file were moved and why, and what was cached.
+
+use haul_engine::monitor::Counts;
+use haul_io::report::{Report, SideReport, Why};
+use haul_io::residency::Cached;
+use serde_json::{Value, json};
+
+use super::super::words;
+
+/// Returns how a file was moved.
+pub(super) fn report(report: &Report) -> Value {
+    let refused: Vec<Value> = report
+        .refused
+        .iter()
+        .map(|refusal| {
+            let errno = match refusal.why {
+                Why::Refused(error) => Some(error.errno.raw_os_error()),
+                _ => None,
+            };
+            json!({
+                "method": haul_io::ladder::name(refusal.line),
+                "reason": words::why_not(refusal.why),
+                "errno": errno,
+            })
+        })
+        .collect();
+    json!({
+        "refused": refused,
+        "ranges": report.ranges,
+        "seconds": report.time.as_secs_f64(),
+        "source": side_json(&report.source),
+        "target": side_json(&report.target),
+        "cached_before": cached_json(report.residency.before),
+        "cached_after": cached_json(report.residency.after),
+    })
+}
+
+fn side_json(side: &SideReport) -> Value {
+    json!({
+        "way": words::way(side.way),
+        "errno": side.trouble.map(|error| error.errno.raw_os_error()),
+        "error": side.trouble.map(|error| error.to_string()),
+    })
+}
+
+fn cached_json(cached: Cached) -> Value {
+    json!({ "source": cached.source, "target": cached.target })
+}
+
+/// Returns what was cached; null where nothing was measured.
+pub(super) fn cached(counts: &Counts) -> Value {
+    let cached = &counts.cached;
+    if cached.measured + cached.untold == 0 {
+        return Value::Null;
+    }
+    json!({
+        "source_before": cached.source_before,
+        "source_after": cached.source_after,
+        "target_before": cached.target_before,
+        "target_after": cached.target_after,
+        "files": cached.measured,
+        "sampled": cached.sampled,
+        "untold": cached.untold,
+    })
+}

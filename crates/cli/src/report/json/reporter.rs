@@ -1,0 +1,98 @@
+//! The reporter for programs.
+
+use std::time::Duration;
+
+use haul_engine::monitor::MovedFile;
+use haul_engine::preflight::{Needs, Shortage};
+use haul_engine::rehearse::Step;
+use haul_sys::Errno;
+use serde_json::{Value, json};
+
+use super::super::fact::{Entry, Failed, Paths, Summary};
+use super::super::how::How;
+use super::super::reporter::Reporter;
+use super::super::words;
+use super::{explain, summary};
+use crate::lossless::name;
+
+/// One object a line, for every entry, every failure, and the summary, which is the last line.
+pub(in crate::report) struct Json;
+
+impl Reporter for Json {
+    fn is_complete(&self) -> bool {
+        true
+    }
+
+    fn entry(&self, entry: &Entry<'_>, _how: &How) -> Option<String> {
+        let mut line = json!({
+            "event": "entry",
+            "outcome": words::outcome(entry.outcome),
+            "kind": entry.kind.map(words::kind),
+        });
+        add_paths(&mut line, entry.paths);
+        if matches!(entry.paths, Paths::Pair(..)) {
+            line["backup"] = entry.backup.map(name).into();
+        }
+        Some(line.to_string())
+    }
+
+    fn moved(&self, file: &MovedFile, _how: &How) -> String {
+        let mut line = json!({
+            "event": "moved",
+            "bytes": file.moved.bytes,
+            "method": haul_io::ladder::name(file.moved.line),
+            "explanation": file.moved.report.as_deref().map(explain::report),
+        });
+        add_paths(&mut line, Paths::Pair(&file.source, Some(&file.target)));
+        line.to_string()
+    }
+
+    fn failure(&self, failed: &Failed<'_>) -> Option<String> {
+        Some(failure(failed))
+    }
+
+    fn step(&self, step: &Step) -> String {
+        let (verb, why) = words::intent(step.intent);
+        let mut line = json!({
+            "event": "would",
+            "action": verb.replace(' ', "-"),
+            "reason": why,
+            "kind": words::kind(step.kind),
+            "bytes": step.bytes,
+        });
+        add_paths(&mut line, Paths::Pair(&step.source, Some(&step.target)));
+        line.to_string()
+    }
+
+    fn needs(&self, needs: &Needs, shortages: &[Shortage]) -> String {
+        summary::needs(needs, shortages)
+    }
+
+    fn summary(&self, summary: &Summary<'_>, time: Duration, stopped: bool) -> Option<String> {
+        Some(summary::line(summary, time, stopped))
+    }
+}
+
+/// Returns the line for a failure or a warning, which is also that of `--errors`.
+pub(in crate::report) fn failure(failed: &Failed<'_>) -> String {
+    let mut line = json!({
+        "event": words::severity(failed.severity),
+        "what": failed.what,
+        "errno": failed.errno.map(Errno::raw_os_error),
+        "error": failed.errno.map(haul_sys::errno_text),
+        "message": failed.message.join("; "),
+    });
+    add_paths(&mut line, failed.paths);
+    line.to_string()
+}
+
+/// Adds the paths of an entry to an object.
+fn add_paths(line: &mut Value, paths: Paths<'_>) {
+    match paths {
+        Paths::One(path) => line["path"] = name(path),
+        Paths::Pair(source, target) => {
+            line["source"] = name(source);
+            line["target"] = target.map(name).into();
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Messages for failures of a removal, in GNU rm's words.
+
+use haul_engine::remove::{Failure, What};
+
+use crate::escape::{quote, quote_if_needed};
+
+/// Returns the lines for a failure, without the program's name.
+pub(in crate::report) fn of_removal(failure: &Failure) -> Vec<String> {
+    let path = quote(&failure.path);
+    let reason = failure.errno.map(haul_sys::errno_text);
+    let with_reason = |text: String| match &reason {
+        Some(reason) => format!("{text}: {reason}"),
+        None => text,
+    };
+    match failure.what {
+        What::ReadDirectory => {
+            vec![with_reason(format!("traversal failed: {}", quote_if_needed(&failure.path)))]
+        }
+        What::Dots => {
+            vec![format!("refusing to remove '.' or '..' directory: skipping {path}")]
+        }
+        What::Root => {
+            let same = if failure.path == b"/" { "" } else { " (same as '/')" };
+            vec![
+                format!("it is dangerous to operate recursively on {path}{same}"),
+                "use --no-preserve-root to override this failsafe".to_owned(),
+            ]
+        }
+        What::OtherDevice => vec![format!("skipping {path}, since it's on a different device")],
+        What::MountPoint => vec![
+            format!("skipping {path}, since it's on a different device"),
+            "and --preserve-root=all is in effect".to_owned(),
+        ],
+        What::StatParent => {
+            let mut parent = failure.path.clone();
+            parent.extend_from_slice(b"/..");
+            vec![format!("failed to stat {}: skipping {path}", quote(&parent))]
+        }
+        What::Changed => vec![format!("{path} changed while it was moved; it stays")],
+        _ => vec![with_reason(format!("cannot remove {path}"))],
+    }
+}

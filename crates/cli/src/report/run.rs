@@ -1,0 +1,147 @@
+//! Runs an operation of the engine with everything that a person or a program is shown meanwhile.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use haul_engine::monitor::{Control, Counts, Monitor};
+use haul_engine::relocate;
+use haul_engine::remove::{self, Mode};
+use haul_engine::request::{Dereference, Recursion, Request};
+
+use super::console::Console;
+use super::fact::Summary;
+use super::how::How;
+use super::{format, text};
+use crate::output::Output;
+use crate::progress::{Progress, WaitsFor, of_copy};
+use crate::sizes::per_second;
+
+/// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
+/// that stopped the copy.
+pub(crate) fn run_copy(output: &Output, how: &How, request: &Request) -> ExitCode {
+    run_copy_with(output, how, request, |monitor, control| {
+        haul_engine::copy(request, monitor, control)
+    })
+}
+
+/// Does the same for any form of copying.
+pub(crate) fn run_copy_with(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
+) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    let resources = request.resources;
+    let control = Control::new(resources.jobs.max(resources.waiting_jobs), stop);
+    let progress = progress(output, how);
+    let started = Instant::now();
+    let counts = std::thread::scope(|scope| {
+        progress.start(scope, &control, request, of_copy(request), || 0);
+        let counts = copy(&Console::new(output, how, &progress, Mode::Remove), &control);
+        progress.end();
+        counts
+    });
+    conclude(output, how, &Summary::Copy(&counts), started)
+}
+
+/// Runs a move, prints what happens, and returns the exit code; or ends the process by the signal
+/// that stopped the move.
+pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    let jobs = request.resources.waiting_jobs.max(request.removing.waiting_jobs);
+    let control = relocate::Control::new(jobs, stop);
+    let progress = progress(output, how);
+    let counted = counted(request);
+    let started = Instant::now();
+    let counts = std::thread::scope(|scope| {
+        let renamed = || {
+            let counts = control.counts();
+            counts.renamed + counts.exchanged
+        };
+        progress.start(scope, control.copying(), &counted, WaitsFor::Storage, renamed);
+        let console = Console::new(output, how, &progress, Mode::Remove);
+        let counts = relocate::relocate(request, &console, &control);
+        progress.end();
+        counts
+    });
+    conclude(output, how, &Summary::Move(&counts), started)
+}
+
+/// Runs a removal, prints what happens, and returns the exit code; or ends the process by the signal
+/// that stopped the removal.
+pub(crate) fn run_removal(output: &Output, how: &How, request: &remove::Request) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    let jobs = request.resources.jobs.max(request.resources.waiting_jobs);
+    let control = Control::new(jobs, stop);
+    let progress = Progress::new(how.progress, how.verbose);
+    let mode = request.policy.mode;
+    let started = Instant::now();
+    let counts = std::thread::scope(|scope| {
+        progress.start_line(scope, || removed_line(&control.counts(), started.elapsed()));
+        let console = Console::new(output, how, &progress, mode);
+        let counts = remove::remove(request, &console, &control);
+        progress.end();
+        counts
+    });
+    conclude(output, how, &Summary::Remove(&counts, mode), started)
+}
+
+/// Returns the bar of a copy or a move, which programs may want to hear of too.
+fn progress<'a>(output: &'a Output, how: &How) -> Progress<'a> {
+    let progress = Progress::new(how.progress, how.verbose);
+    if format::reporter(how.format).is_complete() {
+        progress.telling(output, how.progress)
+    } else {
+        progress
+    }
+}
+
+/// Prints the summary and returns the exit code; or ends the process by the signal that stopped the
+/// run.
+fn conclude(output: &Output, how: &How, summary: &Summary<'_>, started: Instant) -> ExitCode {
+    let time = started.elapsed();
+    let signal = haul_sys::process::stop_signal();
+    let stopped = signal.is_some();
+    if let Some(line) = format::reporter(how.format).summary(summary, time, stopped) {
+        output.line(&line);
+    }
+    if how.stats {
+        output.raw_error(&text::stats(summary, time));
+    } else if stopped && let Summary::Copy(counts) = summary {
+        output.error(&text::stopped(counts));
+    }
+    let told = output.finish();
+    if let Some(signal) = signal {
+        haul_sys::process::die_by(signal);
+    }
+    if summary.failures() > 0 || !told { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// What a bar counts: what is still there of the sources when the work turns out to be long, which
+/// then is what has to be copied.
+fn counted(request: &relocate::Request) -> Request {
+    let policy = &request.policy;
+    Request {
+        sources: request.sources.clone(),
+        target: request.target.clone(),
+        form: request.form,
+        policy: haul_engine::request::Policy {
+            recursion: Recursion::Yes,
+            dereference: Dereference::Never,
+            ..haul_engine::request::Policy::plain(policy.umask)
+        },
+        resources: request.resources,
+        resume: None,
+    }
+}
+
+/// Returns the line that shows progress.
+fn removed_line(counts: &Counts, time: Duration) -> String {
+    format!(
+        "{} removed, {} of them directories, {} a second",
+        counts.entries(),
+        counts.directories,
+        per_second(counts.entries(), time)
+    )
+}

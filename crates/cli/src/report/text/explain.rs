@@ -1,0 +1,80 @@
+//! `--explain`: how the bytes of a file were moved and why, and what was cached.
+
+use haul_engine::monitor::{Counts, MovedFile};
+use haul_io::report::SideReport;
+use haul_io::sides::Way;
+
+use super::super::words;
+use crate::escape::quote;
+use crate::sizes;
+
+/// Returns the lines for one file, without the last line's end.
+pub(super) fn lines(file: &MovedFile) -> String {
+    let method = haul_io::ladder::name(file.moved.line);
+    let (source, target) = (quote(&file.source), quote(&file.target));
+    let bytes = sizes::bytes(file.moved.bytes);
+    let Some(report) = file.moved.report.as_deref() else {
+        return format!("{source} -> {target}: {method}, {bytes}");
+    };
+    let mut text = format!(
+        "{source} -> {target}: {method}, {bytes} in {}, {} {}",
+        sizes::duration(report.time),
+        report.ranges,
+        if report.ranges == 1 { "range" } else { "ranges" },
+    );
+    for refusal in &report.refused {
+        let name = haul_io::ladder::name(refusal.line);
+        text.push_str(&format!("\n  not {name}: {}", words::why_not(refusal.why)));
+    }
+    for (side, name) in [(&report.source, "source"), (&report.target, "target")] {
+        if side.way != Way::Cached || side.trouble.is_some() {
+            text.push_str(&format!("\n  {name}: {}", side_text(side)));
+        }
+    }
+    let (before, after) = (report.residency.before, report.residency.after);
+    text.push_str(&format!(
+        "\n  cached: source {} before, {} after; target {} before, {} after",
+        amount(before.source),
+        amount(after.source),
+        amount(before.target),
+        amount(after.target),
+    ));
+    text
+}
+
+fn amount(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "not told".to_owned(), sizes::bytes)
+}
+
+fn side_text(side: &SideReport) -> String {
+    match side.trouble {
+        None => words::way(side.way).to_owned(),
+        Some(error) => format!("{}, for {error}", words::way(side.way)),
+    }
+}
+
+/// Returns the summary's line about the page cache; nothing where nothing was measured.
+pub(super) fn cached(counts: &Counts) -> String {
+    let cached = &counts.cached;
+    if cached.measured + cached.untold == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "cached:  sources {} before, {} after; targets {} before, {} after",
+        sizes::bytes(cached.source_before),
+        sizes::bytes(cached.source_after),
+        sizes::bytes(cached.target_before),
+        sizes::bytes(cached.target_after),
+    );
+    if cached.sampled > 0 {
+        let (sampled, files) = (cached.sampled, cached.measured);
+        text.push_str(&format!(
+            " (of {sampled} of the {files} files, small ones, a sample was asked)"
+        ));
+    }
+    if cached.untold > 0 {
+        text.push_str(&format!(" (without {} that the kernel does not tell of)", cached.untold));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,37 @@
+//! What `--dry-run` prints for people.
+
+use haul_engine::preflight::Needs;
+use haul_engine::rehearse::Step;
+
+use super::super::words;
+use crate::escape::quote;
+use crate::sizes::{bytes, plural};
+
+/// Returns the line for a step.
+pub(super) fn step(step: &Step) -> String {
+    let (verb, why) = words::intent(step.intent);
+    format!("would {verb} {} -> {} ({why})", quote(&step.source), quote(&step.target))
+}
+
+/// Returns the line with what a copy needs.
+pub(super) fn needs(needs: &Needs) -> String {
+    let mut text = format!(
+        "would make {}, {} of contents, {} to be allocated",
+        plural(needs.inodes, "entry", "entries"),
+        bytes(needs.bytes),
+        bytes(needs.allocated)
+    );
+    for (amount, what) in [
+        (needs.shareable, "shared with the source"),
+        (needs.from_holes, "more for holes that are filled"),
+        (needs.from_links, "more for hard links that are split"),
+    ] {
+        if amount > 0 {
+            text.push_str(&format!(", {} {what}", bytes(amount)));
+        }
+    }
+    if let Some((free, _)) = needs.free() {
+        text.push_str(&format!("; {} are free", bytes(free)));
+    }
+    text
+}

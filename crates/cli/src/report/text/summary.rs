@@ -1,0 +1,124 @@
+//! `--stats`: the summary of a run, and what a signal ended.
+
+use std::time::Duration;
+
+use haul_engine::monitor::Counts;
+use haul_engine::relocate;
+use haul_engine::remove::Mode;
+
+use super::super::fact::Summary;
+use super::explain;
+use crate::sizes::{self, plural};
+
+/// Returns the text of `--stats`.
+pub(in crate::report) fn stats(summary: &Summary<'_>, time: Duration) -> String {
+    match summary {
+        Summary::Copy(counts) => of_copy(counts, time),
+        Summary::Move(counts) => of_move(counts, time),
+        Summary::Remove(counts, mode) => of_removal(counts, time, *mode),
+    }
+}
+
+/// Adds each count that is not zero, with its noun.
+fn add(parts: &mut Vec<String>, counts: &[(u64, &str, &str)]) {
+    let counts = counts.iter().filter(|(count, ..)| *count > 0);
+    parts.extend(counts.map(|(count, one, many)| plural(*count, one, many)));
+}
+
+fn of_copy(counts: &Counts, time: Duration) -> String {
+    let mut parts = vec![plural(counts.files, "file", "files")];
+    add(
+        &mut parts,
+        &[
+            (counts.directories, "directory", "directories"),
+            (counts.symlinks, "symbolic link", "symbolic links"),
+            (counts.hard_links, "hard link", "hard links"),
+            (counts.specials, "special file", "special files"),
+            (counts.skipped, "skipped", "skipped"),
+            (counts.failures, "failure", "failures"),
+            (counts.warnings, "warning", "warnings"),
+        ],
+    );
+    let methods: Vec<String> = counts
+        .methods
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+        .map(|(line, count)| format!("{} for {count}", haul_io::ladder::name(line)))
+        .collect();
+    let mut text = format!("copied:  {}\n", parts.join(", "));
+    text.push_str(&format!(
+        "bytes:   {} in {}, {}\n",
+        sizes::bytes(counts.bytes),
+        sizes::duration(time),
+        sizes::rate(counts.bytes, time)
+    ));
+    if !methods.is_empty() {
+        text.push_str(&format!("methods: {}\n", methods.join(", ")));
+    }
+    text.push_str(&explain::cached(counts));
+    text.push_str(&format!("workers: {}\n", counts.workers));
+    text
+}
+
+fn of_move(counts: &relocate::Counts, time: Duration) -> String {
+    let copied = &counts.copied;
+    let mut parts = Vec::new();
+    add(
+        &mut parts,
+        &[
+            (counts.renamed, "renamed", "renamed"),
+            (counts.exchanged, "exchanged", "exchanged"),
+            (copied.entries(), "entry copied", "entries copied"),
+            (counts.removed.entries(), "entry removed", "entries removed"),
+            (counts.skipped, "skipped", "skipped"),
+            (counts.failures, "failure", "failures"),
+            (counts.warnings, "warning", "warnings"),
+        ],
+    );
+    if parts.is_empty() {
+        parts.push("nothing".to_owned());
+    }
+    let mut text = format!("moved:   {} in {}\n", parts.join(", "), sizes::duration(time));
+    if copied.entries() > 0 {
+        text.push_str(&format!(
+            "bytes:   {}, {}; the target's file system was waited for {}\n",
+            sizes::bytes(copied.bytes),
+            sizes::rate(copied.bytes, time),
+            plural(counts.batches, "time", "times")
+        ));
+        text.push_str(&format!("workers: {}\n", copied.workers));
+    }
+    text
+}
+
+fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
+    let mut parts = vec![plural(counts.files, "file", "files")];
+    add(
+        &mut parts,
+        &[
+            (counts.directories, "directory", "directories"),
+            (counts.symlinks, "symbolic link", "symbolic links"),
+            (counts.specials, "special file", "special files"),
+            (counts.skipped, "skipped", "skipped"),
+            (counts.failures, "failure", "failures"),
+        ],
+    );
+    let verb = if mode == Mode::Pretend { "would remove" } else { "removed" };
+    format!(
+        "{verb}: {} in {}, {} a second\nworkers: {}\n",
+        parts.join(", "),
+        crate::sizes::duration(time),
+        sizes::per_second(counts.entries(), time),
+        counts.workers
+    )
+}
+
+/// Returns what is said when a signal ended the run.
+pub(in crate::report) fn stopped(counts: &Counts) -> String {
+    format!(
+        "interrupted: {} entries and {} were copied before; unfinished files were removed",
+        counts.entries(),
+        sizes::bytes(counts.bytes)
+    )
+}
