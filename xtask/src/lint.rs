@@ -30,6 +30,21 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let found = run(&mut cargo(&clippy));
     count("clippy", found, "fix what it shows; or `rustup component add clippy`", tally)?;
 
+    println!("lint: clippy without features");
+    let clippy = [
+        "clippy",
+        "-p",
+        "haul",
+        "--no-default-features",
+        "--bins",
+        "--tests",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    let found = run(&mut cargo(&clippy));
+    count("features", found, "code that only a feature uses needs its `#[cfg]`", tally)?;
+
     println!("lint: tidy");
     count("tidy", tidy(workspace), "each line above names a file and its breach", tally)
 }

@@ -92,6 +92,7 @@ pub(crate) fn parse<I: Copy>(
 
 /// Reads the words behind the program's name, where the first operand is a command with options of
 /// its own.
+#[cfg(feature = "trace")]
 pub(crate) fn parse_before_command<I: Copy>(
     arguments: &[OsString],
     options: &[Opt<I>],

@@ -7,6 +7,7 @@
 
 mod again;
 mod atomic;
+#[cfg(feature = "bench")]
 mod bench;
 mod boundaries;
 mod cache;
@@ -41,6 +42,7 @@ mod operands;
 mod output;
 mod pipe_pages;
 mod preserve;
+#[cfg(feature = "bench")]
 mod profile;
 mod races;
 mod rehearse;
@@ -61,6 +63,7 @@ mod support;
 mod sweep;
 mod syscalls;
 mod tee;
+#[cfg(feature = "trace")]
 mod trace;
 mod verify;
 mod verify_tree;

@@ -42,7 +42,7 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
     if options.extent == Extent::Full {
         environment.name_reference(&workspace, tally)?;
     }
-    let outcome = cargo_test(options, &environment, tally);
+    let outcome = without_features().and_then(|()| cargo_test(options, &environment, tally));
     let down = environment.tear_down();
     outcome?;
     down?;
@@ -50,6 +50,12 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
         gnu::stage(&workspace, tally)?;
     }
     Ok(())
+}
+
+/// Runs the tests of the table of applets in a build without features.
+fn without_features() -> Result<()> {
+    let words = ["test", "-p", "haul", "--no-default-features", "--bins", "applet::table::"];
+    run(&mut cargo(&words))
 }
 
 fn cargo_test(options: &Options, environment: &Environment, tally: &mut Tally) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::entry::{Applet, Run};
-use super::table::APPLETS;
+use super::table::{APPLETS, missing_feature};
 use crate::ending::print_and_end;
 use crate::escape::quote;
 use crate::output::{Output, close_output};
@@ -45,6 +45,15 @@ fn without_applet(word: Option<&OsString>) -> ExitCode {
         output.raw_error(&overview());
         return ExitCode::from(2);
     };
+    if let Some((name, feature)) =
+        word.to_str().and_then(|name| Some((name, missing_feature(name)?)))
+    {
+        output.error(&format!("this build has no applet '{name}'"));
+        output.raw_error(&format!(
+            "Build haul with it: cargo build --release -p haul --features {feature}\n"
+        ));
+        return ExitCode::from(2);
+    }
     match word.to_str() {
         Some("--help" | "-h" | "help") => print_and_end(&output, &overview()),
         Some("--version" | "-V") => {

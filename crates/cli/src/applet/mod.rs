@@ -1,5 +1,6 @@
 //! The applets: a folder each (options, help, run), and a row each in `table.rs`.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod cat;
 mod clean;
@@ -18,7 +19,9 @@ mod split;
 mod sums;
 mod table;
 mod tee;
+#[cfg(feature = "trace")]
 mod trace;
+#[cfg(feature = "bench")]
 mod tune;
 mod verify;
 mod write;

@@ -1,5 +1,6 @@
 //! `haul bench`: measures which way of copying or deleting is fastest here.
 
+#[cfg(feature = "trace")]
 mod calls;
 mod help;
 mod options;

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use haul_bench::{BenchOptions, Error, Found, Results, Services, discover, render, run as measure};
 use haul_sys::process::{die_by, hear_stop, stop_signal};
 
-use super::calls::Tracer;
 use super::help::help;
 use super::options::{Settings, Wanted, read};
 use super::plan::{Refusal, largest, list, plan, search_path};
@@ -160,11 +159,15 @@ pub(crate) fn session<T>(
     act: impl FnOnce(&mut Services<'_>) -> haul_bench::Result<T>,
 ) -> haul_bench::Result<T> {
     let mut progress = Progress::new(program);
-    let mut tracer = Tracer::new();
+    #[cfg(feature = "trace")]
+    let mut tracer = super::calls::Tracer::new();
     let done = act(&mut Services {
         monitor: &mut progress,
         interrupt: hear_stop(),
+        #[cfg(feature = "trace")]
         counter: Some(&mut tracer),
+        #[cfg(not(feature = "trace"))]
+        counter: None,
     });
     progress.clear();
     done

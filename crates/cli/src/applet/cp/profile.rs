@@ -51,7 +51,7 @@ pub(super) fn advise(
             };
             advice.jobs = profile.jobs(file_bytes);
             advice.line = Some(profile.line());
-            policy.data.preferences = profile.preferences;
+            policy.data.preferences = profile.preferences().to_vec();
         }
         Err(why) => {
             advice.warning = Some(format!("warning: {why}; copying as without a profile"));

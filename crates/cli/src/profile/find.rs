@@ -1,4 +1,4 @@
-//! Profiles: what `haul tune` measured between two file systems, as `haul cp` takes it to heart.
+//! Finds and reads the profile that `haul tune` wrote for two file systems.
 //!
 //! A profile is advice about speed and nothing else. So whatever is wrong with one (it cannot be
 //! read, makes no sense, is of another haul, kernel or machine), the copy is made as without it,
@@ -14,6 +14,7 @@ use haul_io::Preference;
 use haul_io::ladder::line_of;
 use serde::Deserialize;
 
+use super::wanted::Wanted;
 use crate::escape::quote;
 use crate::file_error::describe;
 use crate::sizes::plural;
@@ -32,25 +33,13 @@ const NEVER_PREFERRED: &str = "mmap-write";
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
     /// Where it is from.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// When it was measured.
-    pub(crate) measured: String,
+    measured: String,
     /// What to try first for which size.
-    pub(crate) preferences: Vec<Preference>,
+    preferences: Vec<Preference>,
     /// The jobs for files of at least so many bytes, by rising size.
     jobs: Vec<(u64, Option<usize>)>,
-}
-
-/// Which profile is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) enum Wanted {
-    /// That of the two file systems, if there is one.
-    #[default]
-    Auto,
-    /// None.
-    None,
-    /// This file.
-    File(PathBuf),
 }
 
 /// The folder of profiles: `haul/profiles` below `$XDG_CONFIG_HOME`, or `~/.config` where that is
@@ -228,6 +217,11 @@ fn lines(choice: &Choice) -> Result<Vec<usize>, String> {
 }
 
 impl Profile {
+    /// Returns the methods to try first, by size.
+    pub(crate) fn preferences(&self) -> &[Preference] {
+        &self.preferences
+    }
+
     /// Returns the number of jobs for files of this size, if another than usual is better; for a
     /// tree, whose files are mostly small, of the smallest.
     pub(crate) fn jobs(&self, file_bytes: u64) -> Option<usize> {
