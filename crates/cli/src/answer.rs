@@ -1,7 +1,7 @@
 //! A person's answer to a question: one line of standard input, or a signal.
 //!
-//! The standard library's line readers begin again when a signal breaks a read off, so that whoever
-//! presses Ctrl-C at a question would have to answer it first.
+//! The standard library's line readers begin again when a signal interrupts a read, so that a user
+//! who presses Ctrl-C at a question would have to answer it first.
 
 use std::io::{BufRead, ErrorKind};
 

@@ -1,15 +1,15 @@
-//! How an applet ends that does no work: refused for its command line, or asked for a text.
+//! How an applet ends that does no work: with a usage error, or after `--help` or `--version`.
 
 use std::process::ExitCode;
 
 use crate::getopt::Usage;
 use crate::output::Output;
 
-/// Why nothing is done.
+/// Why an applet does nothing.
 pub(crate) enum CommandError {
-    /// The command line makes no sense, and the help says what would.
+    /// The command line is invalid; the message names `--help`.
     Usage(Usage),
-    /// It makes sense, and cannot be done.
+    /// The command line is valid, but the command cannot be carried out.
     Plain(String),
 }
 
@@ -19,14 +19,14 @@ impl From<Usage> for CommandError {
     }
 }
 
-/// Refuses a command line that makes no sense.
+/// Refuses an invalid command line.
 pub(crate) fn usage<T>(text: String) -> Result<T, CommandError> {
     Err(CommandError::Usage(Usage(text)))
 }
 
 /// Ends an applet that does nothing.
-pub(crate) fn refused(output: &Output, trouble: &CommandError) -> ExitCode {
-    match trouble {
+pub(crate) fn refused(output: &Output, error: &CommandError) -> ExitCode {
+    match error {
         CommandError::Usage(usage) => usage_error(output, usage),
         CommandError::Plain(text) => {
             output.error(text);
@@ -35,7 +35,7 @@ pub(crate) fn refused(output: &Output, trouble: &CommandError) -> ExitCode {
     }
 }
 
-/// Ends an applet that was called wrongly.
+/// Ends an applet whose command line is invalid.
 pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
     output.error(&usage.0);
     output.raw_error(&format!("Try '{} --help' for more information.\n", output.program()));
@@ -47,8 +47,8 @@ pub(crate) fn print_and_end(output: &Output, text: &str) -> ExitCode {
     print_or(output, text, 1)
 }
 
-/// The same for an applet whose exit status in case of trouble is another.
-pub(crate) fn print_or(output: &Output, text: &str, trouble: u8) -> ExitCode {
+/// Does the same for an applet with an exit status of its own for errors.
+pub(crate) fn print_or(output: &Output, text: &str, failed: u8) -> ExitCode {
     output.line(text.trim_end_matches('\n'));
-    if output.finish() { ExitCode::SUCCESS } else { ExitCode::from(trouble) }
+    if output.finish() { ExitCode::SUCCESS } else { ExitCode::from(failed) }
 }

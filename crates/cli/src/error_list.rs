@@ -1,9 +1,9 @@
 //! The list of what went wrong (`--errors FILE`), and reading it again (`--retry-failed FILE`).
 //!
 //! A terminal scrolls, and a name that is not UTF-8 cannot be shown; so the list is a file of JSON
-//! lines in which every name is lossless. The first line says what was run and where, then comes a
-//! line for each failure as with `--json`, and the last one says that the list is complete: a list
-//! without it is that of a run that was killed.
+//! lines in which every name is lossless. The first line has the command and its directory, then comes a
+//! line for each failure as with `--json`, and the last line marks the list as complete: a list
+//! without it belongs to a killed run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -37,13 +37,13 @@ struct Inner {
 }
 
 impl ErrorList {
-    /// Begins a list; what is there is replaced only if it is a list, too.
+    /// Begins a list; an existing file is replaced only if it is a list, too.
     pub(crate) fn create(
         path: &OsStr,
         program: &str,
         (arguments, sources): (&[OsString], &[OsString]),
     ) -> Result<ErrorList, String> {
-        let told = |error: &io::Error| {
+        let message = |error: &io::Error| {
             format!(
                 "cannot write the list of errors {}: {}",
                 quote(path.as_bytes()),
@@ -51,12 +51,12 @@ impl ErrorList {
             )
         };
         let file = open(path).map_err(|error| match error {
-            Some(error) => told(&error),
+            Some(error) => message(&error),
             None => {
                 format!("will not overwrite {}: it is not a list of errors", quote(path.as_bytes()))
             }
         })?;
-        let directory = std::env::current_dir().map_err(|error| told(&error))?;
+        let directory = std::env::current_dir().map_err(|error| message(&error))?;
         let list = ErrorList {
             path: path.to_owned(),
             inner: Mutex::new(Inner { file, lines: 0, failed: None }),
@@ -78,7 +78,7 @@ impl ErrorList {
         Ok(list)
     }
 
-    /// Adds a line, at once: a run that is killed leaves what it knew.
+    /// Adds a line at once: a killed run leaves all lines up to its end.
     pub(crate) fn push(&self, line: &str) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.lines += 1;
@@ -87,7 +87,7 @@ impl ErrorList {
         }
     }
 
-    /// Ends the list; returns what to say if it could not be written.
+    /// Ends the list; returns the message if it could not be written.
     pub(crate) fn end(&self) -> Option<String> {
         let lines = self.inner.lock().unwrap_or_else(PoisonError::into_inner).lines;
         self.push(&json!({ "event": "end", "lines": lines }).to_string());
@@ -101,7 +101,7 @@ impl ErrorList {
     }
 }
 
-/// Opens the file and empties it; without an error where it holds something else.
+/// Opens the file and empties it; fails without an error where it is not a list.
 fn open(path: &OsStr) -> Result<File, Option<io::Error>> {
     let mut file =
         File::options().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -123,7 +123,7 @@ fn open(path: &OsStr) -> Result<File, Option<io::Error>> {
 pub(crate) struct Listed {
     /// What was being done, as in `--json`.
     pub(crate) what: String,
-    /// Whether the kernel was asked and said why not.
+    /// Whether the failure has an errno.
     pub(crate) has_errno: bool,
     /// Absolute, or relative to the current directory if that is the one of the run.
     pub(crate) source: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Names in messages, quoted as GNU's tools quote them, so that a terminal only ever sees text.
+//! Quotes names in messages as GNU's tools do, so that a terminal receives only text.
 //!
 //! `quoteaf` in GNU's terms, the shell-escape-always style: what is printed can be pasted into a
 //! shell and means the same file. Bytes that are no printable text in the locale become `$'\ooo'`.

@@ -1,6 +1,6 @@
-//! Options as GNU's `getopt_long` reads them, and its words when it cannot.
+//! Reads options as GNU's `getopt_long` does, with its error messages.
 //!
-//! Drop-in means that abbreviations, options behind operands, `--`, and the messages are those that
+//! Drop-in means that abbreviations, options after operands, `--`, and the messages are those that
 //! scripts know; the argument libraries have their own. haul's further options never make a GNU
 //! abbreviation ambiguous: only their full names count.
 
@@ -19,11 +19,11 @@ pub(crate) enum Takes {
     Required(&'static str),
     /// `--name[=WHEN]`; never the next word.
     Optional(&'static str),
-    /// A digit, with those right behind it: the `-1000` of old command lines.
+    /// A digit, with the digits that follow it: the `-1000` of old command lines.
     Digits,
 }
 
-/// Who knows an option.
+/// Which program has an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Gnu,
@@ -38,11 +38,11 @@ pub(crate) struct Opt<I> {
     pub(crate) long: &'static str,
     pub(crate) takes: Takes,
     pub(crate) origin: Origin,
-    /// What `--help` says; nothing for another name of the option before it.
+    /// Text in `--help`; empty for another name of the previous option.
     pub(crate) help: &'static str,
 }
 
-/// Makes an option that GNU's program has, or whose name stands for itself in a program of ours.
+/// Makes an option that GNU's program has, or an option of a program of our own.
 pub(crate) const fn opt<I>(
     id: I,
     (short, long): (&'static str, &'static str),
@@ -69,7 +69,7 @@ pub(crate) enum Word<I> {
     Operand(OsString),
 }
 
-/// Why a command line makes no sense: the words of the message, without the program's name.
+/// Why a command line is invalid: the message, without the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -77,11 +77,11 @@ pub(crate) struct Usage(pub(crate) String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Anywhere,
-    /// Before the first operand: what follows is for somebody else to read.
+    /// Before the first operand: the rest belongs to another command.
     First,
 }
 
-/// Reads the words behind the program's name.
+/// Reads the program's arguments.
 pub(crate) fn parse<I: Copy>(
     arguments: &[OsString],
     options: &[Opt<I>],
@@ -90,7 +90,7 @@ pub(crate) fn parse<I: Copy>(
     parse_in(if is_posix { Order::First } else { Order::Anywhere }, arguments, options)
 }
 
-/// Reads the words behind the program's name, where the first operand is a command with options of
+/// Reads the program's arguments, where the first operand is a command with options of
 /// its own.
 #[cfg(feature = "trace")]
 pub(crate) fn parse_before_command<I: Copy>(

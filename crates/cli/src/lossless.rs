@@ -14,7 +14,7 @@ pub(crate) fn name(bytes: &[u8]) -> Value {
     }
 }
 
-/// Reads a name as [`name`] writes it; one with a NUL was written by nobody.
+/// Reads a name as [`name`] writes it; a name with a NUL is refused.
 pub(crate) fn bytes(value: &Value) -> Option<Vec<u8>> {
     let bytes = match value {
         Value::String(text) => text.as_bytes().to_vec(),

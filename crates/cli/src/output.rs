@@ -24,7 +24,7 @@ struct Inner {
     failed: Option<io::Error>,
 }
 
-/// Bytes that are gathered before standard output is written to, when nobody watches.
+/// Bytes that are gathered before standard output is written to, when it is not a terminal.
 const BUFFER_BYTES: usize = 64 << 10;
 
 impl Output {
@@ -95,7 +95,7 @@ impl Output {
         self.lock().flush();
     }
 
-    /// Prints a message on standard error, behind the program's name.
+    /// Prints a message on standard error, after the program's name.
     pub(crate) fn error(&self, text: &str) {
         self.raw_error(&format!("{}: {text}\n", self.program));
     }

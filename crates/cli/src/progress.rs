@@ -1,8 +1,8 @@
 //! The progress bar: bytes and files, rate and time left, on standard error; plain lines of the
 //! same where standard error is no terminal that can draw; or JSON lines, where those are wanted.
 //!
-//! It appears only when the work is long, gets out of the way of every other line, and learns the
-//! total while the copy goes on, from a count of its own that begins when the bar does.
+//! It appears only when the run is long, makes room for every other line, and learns the total
+//! during the copy, from a count of its own that begins when the bar does.
 
 mod moment;
 mod tally;
@@ -25,7 +25,7 @@ pub(crate) use tally::Tally;
 use crate::option::value::ProgressWhen;
 use crate::output::Output;
 
-/// How long a run goes on before it counts as long.
+/// The time after which a run counts as long.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// How often the bar is drawn.
@@ -37,7 +37,7 @@ const LINE: Duration = Duration::from_millis(1000);
 /// How often lines are written, for programs or in place of a bar, in ticks.
 const TICKS_OF_LINE: u32 = 10;
 
-/// Tells whether standard error is a terminal that can draw a line over the one before, see
+/// Returns whether standard error is a terminal that can draw a line over the one before, see
 /// terminfo(5).
 fn can_draw() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
@@ -46,7 +46,7 @@ fn can_draw() -> bool {
 
 /// Writes a line on standard error. A log that cannot be written to is no reason to stop.
 fn write_line(line: &str) {
-    let _told = writeln!(std::io::stderr(), "{line}");
+    let _written = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A bar that may never be drawn.
@@ -54,11 +54,11 @@ pub(crate) struct Progress<'a> {
     bar: Option<ProgressBar>,
     /// Whether it can be drawn in one place, which a terminal can.
     in_place: bool,
-    /// Where programs are told, if they want to be.
+    /// Where JSON lines go, if they are wanted.
     lines: Option<&'a Output>,
-    /// Set, and told, when the run is over.
+    /// Set, and notified, when the run is over.
     over: Mutex<bool>,
-    told: Condvar,
+    ended: Condvar,
     stop_census: AtomicBool,
     begun: Instant,
 }
@@ -82,18 +82,18 @@ impl<'a> Progress<'a> {
             in_place,
             lines: None,
             over: Mutex::new(false),
-            told: Condvar::new(),
+            ended: Condvar::new(),
             stop_census: AtomicBool::new(false),
             begun: Instant::now(),
         }
     }
 
-    /// Tells programs too, where that was asked for in so many words.
+    /// Also prints JSON lines, where `--progress=always` asks for them.
     pub(crate) fn telling(self, output: &'a Output, when: ProgressWhen) -> Progress<'a> {
         Progress { lines: (when == ProgressWhen::Always).then_some(output), ..self }
     }
 
-    /// Starts to draw, once the run has gone on for a while. Where there is no terminal a line is
+    /// Starts to draw, once the run is long. Where there is no terminal a line is
     /// written now and then, and the last one comes however short the run was. `renamed` tells how
     /// many entries needed no copy.
     pub(crate) fn start<'scope, 'env: 'scope>(
@@ -134,7 +134,7 @@ impl<'a> Progress<'a> {
         });
     }
 
-    /// Starts to draw a line without a total, once the run has gone on for a while. Where there is
+    /// Starts to draw a line without a total, once the run is long. Where there is
     /// no terminal each is a line of its own, and the last one comes however short the run was.
     pub(crate) fn start_line<'scope, 'env: 'scope>(
         &'env self,
@@ -167,7 +167,7 @@ impl<'a> Progress<'a> {
     fn wait(&self, time: Duration) -> bool {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         let (over, _) = self
-            .told
+            .ended
             .wait_timeout_while(over, time, |over| !*over)
             .unwrap_or_else(PoisonError::into_inner);
         *over
@@ -177,7 +177,7 @@ impl<'a> Progress<'a> {
     pub(crate) fn end(&self) {
         self.stop_census.store(true, Ordering::Relaxed);
         *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.told.notify_all();
+        self.ended.notify_all();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

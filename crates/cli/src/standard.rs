@@ -2,7 +2,7 @@
 //!
 //! What stands in for a closed one refuses to be read or written (`haul_sys::process::was_closed`). The
 //! standard library's own reader takes that refusal for the end of the data, so data is not read
-//! through it; and whoever would change a file first asks first.
+//! through it; and an applet that changes a file checks first.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(crate) fn demand(which: Standard) -> haul_sys::Result<()> {
     Ok(())
 }
 
-/// Returns standard input as a file whose every failure is told.
+/// Returns standard input as a file that reports every failure.
 pub(crate) fn input() -> io::Result<File> {
     demand(Standard::Input).map_err(|error| io::Error::from(error.errno))?;
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
@@ -46,7 +46,7 @@ pub(crate) fn refuse_own_output(source: BorrowedFd<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells whether what is written would be read again, without end.
+/// Returns whether what is written would be read again, without end.
 pub(crate) fn feeds_on_itself(
     (source, from): (BorrowedFd<'_>, &Stat),
     (target, to): (BorrowedFd<'_>, &Stat),

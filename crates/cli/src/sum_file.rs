@@ -1,7 +1,7 @@
 //! Files of checksums as the ordinary programs write them: GNU's lines, BSD's lines, b3sum's.
 //!
 //! A sum file comes from elsewhere, so nothing in it is taken for granted: a line that is none is
-//! counted and told, a name is only ever looked up among those that were found.
+//! counted and reported, a name is only ever looked up among those that were found.
 
 use haul_io::digest::Algorithm;
 
@@ -80,7 +80,7 @@ fn find(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).position(|window| window == what)
 }
 
-/// Tells whether a name has to be escaped to stay on its line.
+/// Returns whether a name has to be escaped to stay on its line.
 pub(crate) fn needs_escape(name: &[u8]) -> bool {
     name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'))
 }

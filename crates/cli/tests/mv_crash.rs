@@ -197,7 +197,7 @@ fn an_interrupted_move_goes_on_with_what_it_has() -> Outcome {
     let strace = Strace::new(here.at("log"));
     let cut = strace.trace("sendfile").inject("sendfile:signal=INT:when=30");
     let done = cut.wrap(call.clone()).run()?;
-    assert!(done.errors().contains("the same command goes on"), "{}", done.errors());
+    assert!(done.errors().contains("run the same command again to resume"), "{}", done.errors());
     assert_eq!(hidden_names(there.path())?.len(), 1);
     // Files that another process added to the unfinished copy, or altered, are not published.
     let unfinished = there.at(hidden_names(there.path())?.concat());
@@ -247,7 +247,7 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     furnish(here, there)?;
     killed_at(here.at("log"), &waiting, call.clone())?;
     let said = clean(&two, &[])?;
-    assert_eq!(said.matches("the same mv goes on with it").count(), 2, "{said}");
+    assert_eq!(said.matches("run the same mv again to resume").count(), 2, "{said}");
     assert_eq!(hidden_names(there.path())?.len(), 2);
     let said = clean(&two, &["-n", "--moves"])?;
     assert_eq!(said.matches("would remove").count(), 2, "{said}");
@@ -266,7 +266,10 @@ fn clean_spares_what_a_move_would_go_on_with() -> Outcome {
     killed_at(here.at("log"), &amid_removal, call.clone())?;
     let said = clean(&two, &[])?;
     let source = here.at("d").display().to_string();
-    assert!(said.contains(&format!("{source}' is moved, and the same mv removes")), "{said}");
+    assert!(
+        said.contains(&format!("{source}' is moved; run the same mv again to remove")),
+        "{said}"
+    );
     here.clear("d")?;
     assert_eq!(clean(&two, &[])?.matches("removed").count(), 1);
     assert_eq!(hidden_names(there.path())?, [""; 0]);

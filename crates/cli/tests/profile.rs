@@ -113,10 +113,10 @@ fn a_bad_profile_is_told_once_and_breaks_no_copy() -> Outcome {
     place.scratch.write("more/b", "b")?;
     let long = "#".repeat(1 << 20);
     for (text, why) in [
-        ("", "makes no sense"),
-        ("version = \"one\"", "makes no sense"),
-        ("\u{0}\u{1b}[31m", "makes no sense"),
-        (&long, "makes no sense"),
+        ("", "is invalid"),
+        ("version = \"one\"", "is invalid"),
+        ("\u{0}\u{1b}[31m", "is invalid"),
+        (&long, "is invalid"),
         (&good().replace("version = 1", "version = 9"), "has version 9"),
         (&good().replace("haul = \"", "haul = \"0.0.0-"), "is of haul 0.0.0-"),
         (&good().replace("kernel = \"Linux ", "kernel = \"Linux 1."), "is of kernel"),

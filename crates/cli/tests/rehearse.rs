@@ -74,16 +74,17 @@ fn a_rehearsal_gives_its_reasons() -> Outcome {
     let text = told(&["-a"])?;
     for line in [
         "would merge 's' -> 't' (both are directories)",
-        "would copy 's/new' -> 't/new' (nothing is there)",
+        "would copy 's/new' -> 't/new' (the target does not exist)",
         "would link 's/twin' -> 't/twin' (another name of a file before it)",
-        "would overwrite 's/old' -> 't/old' (a file is there)",
-        "would copy 's/d/x' -> 't/d/x' (nothing is there)",
+        "would overwrite 's/old' -> 't/old' (the target is a file)",
+        "would copy 's/d/x' -> 't/d/x' (the target does not exist)",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
-    assert!(told(&["-an"])?.contains("would skip 's/old' -> 't/old' (something is there, and"));
+    assert!(told(&["-an"])?.contains("would skip 's/old' -> 't/old' (the target exists, and"));
     assert!(
-        told(&["-ab"])?.contains("would copy 's/old' -> 't/old' (what is there gets a backup's")
+        told(&["-ab"])?
+            .contains("would copy 's/old' -> 't/old' (the existing file becomes a backup")
     );
     assert!(told(&["-r", "-u"])?.contains("would"));
     assert!(told(&["-a", "--remove-destination"])?.contains("would replace 's/old'"));

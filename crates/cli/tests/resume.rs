@@ -153,12 +153,12 @@ fn a_journal_that_was_torn_anywhere_serves_as_far_as_it_is_whole() -> Outcome {
 #[test]
 fn journals_that_are_not_ours_are_refused_and_nothing_is_touched() -> Outcome {
     for (planting, words) in [
-        ("mv @ x; ln -s x @", "no regular file"),
-        ("rm @; mkdir @", "no regular file"),
-        ("rm @; mkfifo @", "no regular file"),
+        ("mv @ x; ln -s x @", "not a regular file"),
+        ("rm @; mkdir @", "not a regular file"),
+        ("rm @; mkfifo @", "not a regular file"),
         ("ln @ x", "several names"),
-        ("chmod g+w @", "others may write"),
-        ("echo '#!/bin/sh' > @", "something else than a journal"),
+        ("chmod g+w @", "other users may write"),
+        ("echo '#!/bin/sh' > @", "it is not a journal"),
         ("printf 'haulJRNL\\377\\0\\0\\0' > @", "another version"),
     ] {
         let Some(scratch) = all_but_over()? else { return Ok(()) };
@@ -191,12 +191,12 @@ fn journals_of_others_and_of_other_runs_are_refused() -> Outcome {
         let call = Call::of("bash").words(["-c", &script]).word(haul()).words(COPY);
         let second = call.in_dir(scratch.path()).run()?;
         assert_eq!(second.code(), Some(1), "{second:?}");
-        assert!(second.errors().contains("another run is at work with it"), "{second:?}");
+        assert!(second.errors().contains("another run uses it"), "{second:?}");
     }
     if is_root()? {
         std::os::unix::fs::chown(&path, Some(USER), Some(USER))?;
         let done = here(&scratch, &COPY).run()?;
-        assert!(done.errors().contains("belongs to somebody else"), "{done:?}");
+        assert!(done.errors().contains("belongs to another user"), "{done:?}");
         std::os::unix::fs::chown(&path, Some(0), Some(0))?;
     }
     again(&scratch, &["-a", "-v", "--jobs=1", "--resume", "-T", "s", "t"])?;

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 /// A command within haul.
 pub(crate) struct Applet {
-    /// What it is called, on the command line and as a link's name.
+    /// Its name, on the command line and as a link.
     pub(crate) name: &'static str,
     /// One line for the overview.
     pub(crate) summary: &'static str,
-    /// Whether a link of this name stands for it, as with the tools that people know.
+    /// Whether a link of this name runs it, as with the tools that it replaces.
     pub(crate) drop_in: bool,
     /// The exit status if standard output could not take what was written.
     pub(crate) unwritten: u8,
@@ -17,7 +17,7 @@ pub(crate) struct Applet {
     pub(crate) run: Run,
 }
 
-/// What runs an applet with the words behind its name.
+/// What runs an applet with its arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     /// Most applets need their words alone.

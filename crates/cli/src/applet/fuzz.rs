@@ -1,4 +1,4 @@
-//! Words that nobody typed: what reads the command line, sizes, names and lists never panics.
+//! Random words: the code that reads the command line, sizes, names and lists never panics.
 //!
 //! The generator has a fixed seed, so that what fails once fails again, and on every machine.
 

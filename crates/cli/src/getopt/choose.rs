@@ -1,4 +1,4 @@
-//! The words that an option takes, whole or abbreviated, as GNU's `argmatch` reads them.
+//! Values of options, whole or abbreviated, as GNU's `argmatch` reads them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ pub(crate) fn choose<V: Copy + PartialEq>(
         return Ok(*value);
     }
     let mut begins = values.iter().filter(|(name, _)| name.as_bytes().starts_with(bytes));
-    let trouble = match (begins.next(), begins.next()) {
+    let problem = match (begins.next(), begins.next()) {
         (Some((_, one)), None) => return Ok(*one),
         (Some((_, one)), Some((_, two))) if one == two && begins.all(|(_, other)| other == one) => {
             return Ok(*one);
@@ -24,7 +24,7 @@ pub(crate) fn choose<V: Copy + PartialEq>(
         (Some(_), Some(_)) => "ambiguous",
         _ => "invalid",
     };
-    Err(refused(trouble, option, bytes, values))
+    Err(refused(problem, option, bytes, values))
 }
 
 /// The same, but the word has to be whole.
@@ -39,14 +39,14 @@ pub(crate) fn choose_exactly<V: Copy + PartialEq>(
 }
 
 fn refused<V: Copy + PartialEq>(
-    trouble: &str,
+    problem: &str,
     option: &str,
     bytes: &[u8],
     values: &[(&str, V)],
 ) -> Usage {
     let quoted = crate::escape::quote_word;
     let mut text = format!(
-        "{trouble} argument {} for {}\nValid arguments are:",
+        "{problem} argument {} for {}\nValid arguments are:",
         quoted(bytes),
         quoted(option.as_bytes())
     );

@@ -25,7 +25,7 @@ pub(crate) enum DataId {
     QueueDepth,
 }
 
-/// What these options say apart from the policy.
+/// The values of these options that are not in the policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Further {
     /// Whether each file's copy is explained.
@@ -45,7 +45,7 @@ impl Further {
     }
 }
 
-/// Sets what an option about bytes says.
+/// Applies an option about bytes.
 pub(crate) fn set(
     policy: &mut Policy,
     further: &mut Further,

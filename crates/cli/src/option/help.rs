@@ -3,14 +3,15 @@
 
 use crate::getopt::{Opt, Origin, Takes};
 
-/// What every drop-in help says above its table of options.
-pub(crate) const VALUES: &str = "A value that a long option needs is needed by its letter, too.\n";
+/// The line above the table of options in the help of every drop-in applet.
+pub(crate) const VALUES: &str =
+    "A value that a long option requires is required by its letter, too.\n";
 
-/// The same where files can be named or standard input is read.
+/// The line for applets that read files or standard input.
 pub(crate) const STANDARD_INPUT: &str =
     "Without FILE, and where FILE is -, standard input is read.\n";
 
-/// What `cp` and `mv` do about names that are taken.
+/// How `cp` and `mv` treat existing files.
 pub(crate) const EXISTING: &str = "
 Names that are taken: --update=all replaces every file, as without --update;
 'older' replaces a file whose modification time is before that of SOURCE; 'none'

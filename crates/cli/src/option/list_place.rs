@@ -25,7 +25,7 @@ pub(crate) fn refuse_made(named: Named<'_>, request: &Request) -> Result<(), Str
             let is_itself = below.as_os_str().is_empty();
             let from = if is_itself { source.to_owned() } else { source.join(below) };
             let is_made = match symlink_metadata(&from) {
-                // A directory is made by no one here: the list could not be opened there.
+                // This is not a directory: the list could not be opened there.
                 Ok(found) => !(is_itself && found.is_dir()),
                 Err(_) => false,
             };
@@ -42,7 +42,7 @@ pub(crate) fn refuse_made(named: Named<'_>, request: &Request) -> Result<(), Str
     Ok(())
 }
 
-/// Refuses a file that is to be removed with an operand.
+/// Refuses a file that would be removed with an operand.
 pub(crate) fn refuse_removed(named: Named<'_>, operands: &[OsString]) -> Result<(), String> {
     let Some(place) = place(named.1) else { return Ok(()) };
     for operand in operands {
@@ -90,7 +90,7 @@ fn root(source: &Path, request: &Request) -> PathBuf {
         let below = source.components().filter(|part| *part != Component::RootDir);
         return target.join(below.collect::<PathBuf>());
     }
-    // `s/.` and `..` stand for what is in them.
+    // `s/.` and `..` mean the contents of the directory.
     let bytes = source.as_os_str().as_bytes();
     let last = bytes.split(|byte| *byte == b'/').rfind(|part| !part.is_empty());
     match last {
@@ -99,7 +99,7 @@ fn root(source: &Path, request: &Request) -> PathBuf {
     }
 }
 
-/// Tells whether two paths lead to the same file, or would if it were there.
+/// Returns whether two paths lead to the same file, or would if it were there.
 fn is_same(one: &Path, other: &Path) -> bool {
     let same = |one: &Path, other: &Path| match (metadata(one), metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),

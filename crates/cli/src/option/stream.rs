@@ -27,7 +27,7 @@ pub(crate) enum StreamId {
     Version,
 }
 
-/// What these options say.
+/// The values of these options.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) policy: DataPolicy,
@@ -46,7 +46,7 @@ impl Settings {
         }
     }
 
-    /// Sets what an option says.
+    /// Applies an option.
     pub(crate) fn set(&mut self, id: StreamId, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {
@@ -71,7 +71,7 @@ fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
     })
 }
 
-/// What an applet's words set.
+/// The settings that an applet's arguments change.
 pub(crate) trait Wanted {
     /// Its options.
     type Id: Copy;
@@ -79,12 +79,12 @@ pub(crate) trait Wanted {
     /// Returns the shared option that one of them is.
     fn shared(id: Self::Id) -> Option<StreamId>;
 
-    /// Sets what an option says.
+    /// Applies an option.
     fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
 }
 
-/// Reads an applet's words and returns the files, of which there is one at least; or how it ended
-/// already, with a text or a complaint.
+/// Reads an applet's words and returns the files, of which there is one at least; or the exit
+/// status after a text or an error message.
 pub(crate) fn files<W: Wanted>(
     output: &Output,
     arguments: &[OsString],
@@ -125,7 +125,7 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             of(StreamId::Cache),
             "cache",
             Required("POLICY"),
-            "what becomes of the page cache: auto (default),\nkeep, drop, direct, restore",
+            "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
         ),
         own(
             of(StreamId::IoSize),
@@ -137,7 +137,7 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             of(StreamId::Progress),
             "progress",
             Optional("WHEN"),
-            "show on standard error how far it is, and which\nside is waited for: always, never, auto",
+            "show progress on standard error, and which side\nthe run waits for: always, never, auto",
         ),
         own(
             of(StreamId::QueueDepth),
@@ -149,14 +149,14 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             of(StreamId::Sum),
             "sum",
             Required("ALGORITHM"),
-            "take a digest in passing: blake3, xxh3-64,\nsha256, md5, ...",
+            "compute a digest of the data: blake3, xxh3-64,\nsha256, md5, ...",
         ),
         own(of(StreamId::Help), "help", Nothing, "show this text and exit"),
         own(of(StreamId::Version), "version", Nothing, "show the version and exit"),
     ]
 }
 
-/// Tells whether a policy is one that people want to be told of when it cannot be had.
+/// Returns whether a warning is due where the policy is not possible.
 pub(crate) fn must_be_direct(policy: &DataPolicy) -> bool {
     policy.cache == Cache::Direct
 }

@@ -1,4 +1,4 @@
-//! The options about trusting a copy: digests, reading targets again, sources that change.
+//! The options about the correctness of a copy: digests, verification, sources that change.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,7 +11,7 @@ use super::value::{Dash, file};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
 
-/// An option about trust.
+/// An option about correctness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrustId {
     Hash,
@@ -23,7 +23,7 @@ pub(crate) enum TrustId {
     Verify,
 }
 
-/// What these options say, taken together at the end.
+/// The values of these options, combined at the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trust {
     algorithm: Option<&'static Algorithm>,
@@ -31,14 +31,14 @@ pub(crate) struct Trust {
     repair: bool,
     /// Where digests are written.
     pub(crate) sum_file: Option<OsString>,
-    /// Whether a journal is kept, and an earlier run's gone on with.
+    /// Whether a journal is kept, and an earlier run resumed.
     pub(crate) resume: bool,
     /// Where it is.
     pub(crate) journal: Option<OsString>,
 }
 
 impl Trust {
-    /// Sets what an option says.
+    /// Applies an option.
     pub(crate) fn set(
         &mut self,
         policy: &mut Policy,
@@ -80,8 +80,8 @@ impl Trust {
         self.algorithm.unwrap_or(&TABLE[0])
     }
 
-    /// Makes a run that can be gone on with durable, and refuses what cannot be told apart from what
-    /// an interrupted run has done.
+    /// Makes a resumable run durable, and refuses options whose result cannot be distinguished from
+    /// that of an interrupted run.
     pub(crate) fn settle_resume(
         &self,
         policy: &mut Policy,
@@ -96,9 +96,7 @@ impl Trust {
                 Make::SymbolicLink => "--symbolic-link",
                 Make::Copy | Make::Attributes => "--attributes-only",
             };
-            return Err(Usage(format!(
-                "--resume goes on with copying data, and {option} copies none"
-            )));
+            return Err(Usage(format!("--resume resumes copying data, and {option} copies none")));
         }
         if wants_backup {
             // A file that had just got its name when the run ended would be backed up again, and
@@ -109,7 +107,7 @@ impl Trust {
         Ok(())
     }
 
-    /// Returns what the request says about going on.
+    /// Returns what the request says about resuming.
     pub(crate) fn request(&self) -> Result<Option<Resume>, String> {
         if !self.resume {
             return Ok(None);
@@ -121,12 +119,12 @@ impl Trust {
             ),
             None => None,
         };
-        // Where the current directory has no path, its operands are told by their names alone.
+        // Where the current directory has no path, its operands are identified by their names alone.
         let here = std::env::current_dir().unwrap_or_default();
         Ok(Some(Resume { journal, here: here.into_os_string().into_encoded_bytes() }))
     }
 
-    /// Puts into the policy what the options say together.
+    /// Combines the options into the policy.
     pub(crate) fn settle(&self, policy: &mut Policy) -> Result<(), Usage> {
         if !self.verify && self.sum_file.is_none() {
             if self.algorithm.is_some() {
@@ -150,7 +148,7 @@ impl Trust {
             None => WholeDigest::No,
         };
         policy.hashing = Some(Hashing { algorithm: self.algorithm(), verify, whole });
-        // What is not verified gets no name.
+        // A file that is not verified gets no name.
         if self.verify && policy.appearance == Appearance::Gradual {
             policy.appearance = Appearance::Whole;
         }

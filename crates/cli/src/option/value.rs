@@ -56,8 +56,8 @@ pub(crate) enum Dash {
     NoInput,
 }
 
-/// Reads the name of a file as the value of an option. `--` is refused: somebody meant to end the
-/// options and forgot the value. `./-` and `./--` name files.
+/// Reads the name of a file as the value of an option. `--` is refused: it is more likely the
+/// end of the options after a forgotten value. `./-` and `./--` name files.
 pub(crate) fn file(option: &str, value: Option<OsString>, dash: Dash) -> Result<OsString, Usage> {
     let value = value.unwrap_or_default();
     let stream = match dash {
@@ -79,7 +79,7 @@ pub(crate) fn file(option: &str, value: Option<OsString>, dash: Dash) -> Result<
     Ok(value)
 }
 
-/// The most workers that may be asked for: far more than any storage answers at once, and few
+/// The maximum of `--jobs`: far more than any storage serves in parallel, and few
 /// enough that their stacks fit into an address space.
 pub(crate) const JOBS_MAX: usize = 4096;
 
@@ -100,11 +100,11 @@ pub(crate) fn jobs(value: Option<&OsStr>) -> Result<usize, Usage> {
 /// has in flight by default, so that others get through.
 pub(crate) const WAITING_JOBS: usize = 32;
 
-/// Returns the number of workers that keeps the processors busy: one more than there are, for
-/// somebody always waits for the journal or for a page that is being written back. With 3 instead
+/// Returns the number of workers that keeps the processors busy: one more than there are, because
+/// one worker always waits for the journal or for a page under writeback. With 3 instead
 /// of 2 on two processors, 50,000 small files take 0.48 and not 0.53 of GNU cp's time on ext4.
 pub(crate) fn default_jobs() -> usize {
-    // A machine that does not say how many it has gets the path that always works.
+    // Where the number is unknown, one worker always works.
     std::thread::available_parallelism().map_or(1, |processors| processors.get() + 1)
 }
 
@@ -113,11 +113,11 @@ pub(crate) fn default_jobs() -> usize {
 /// 20,000 small files and 20 large ones take 0.65 and 0.75 of GNU rm's time with two on ext4 and XFS,
 /// and 0.82 and 0.93 with three.
 pub(crate) fn processors() -> usize {
-    // A machine that does not say how many it has gets the path that always works.
+    // Where the number is unknown, one worker always works.
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Reads how backups are to be made: `--backup=CONTROL`, else VERSION_CONTROL, else as it is usual.
+/// Reads the kind of backups: `--backup=CONTROL`, else VERSION_CONTROL, else the default.
 pub(crate) fn backup(
     control: Option<&OsStr>,
     suffix: Option<&OsStr>,
@@ -147,7 +147,7 @@ pub(crate) fn backup(
     Ok(kind.map(|kind| Backup { kind, suffix }))
 }
 
-/// Tells whether the kernel has SELinux switched on.
+/// Returns whether the kernel has SELinux switched on.
 pub(crate) fn has_selinux() -> bool {
     std::path::Path::new("/sys/fs/selinux/enforce").exists()
 }

@@ -25,7 +25,7 @@ impl Profile {
     }
 }
 
-/// Finds no profile, and says so where a file was named.
+/// Finds no profile, and fails where a file was named.
 pub(crate) fn find(
     wanted: &Wanted,
     _source: &Path,

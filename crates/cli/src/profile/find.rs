@@ -1,8 +1,8 @@
 //! Finds and reads the profile that `haul tune` wrote for two file systems.
 //!
 //! A profile is advice about speed and nothing else. So whatever is wrong with one (it cannot be
-//! read, makes no sense, is of another haul, kernel or machine), the copy is made as without it,
-//! and says so once. Nothing is looked for where there is no folder of profiles.
+//! read, is invalid, is of another haul, kernel or machine), the copy is made as without it,
+//! with one warning. Without a folder of profiles nothing is searched.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,13 +19,13 @@ use crate::escape::quote;
 use crate::file_error::describe;
 use crate::sizes::plural;
 
-/// The most of a profile that is read: one of ours has two thousand bytes.
+/// The most of a profile that is read: `haul tune` writes two thousand bytes.
 const PROFILE_BYTES_MAX: u64 = 64 << 10;
 
 /// The most jobs that are taken from a profile; more may be asked for on the command line.
 const JOBS_MAX: usize = 256;
 
-/// A method that is used only if somebody asks for it: a source that shrinks under a mapping ends
+/// A method that only an explicit option selects: a source that shrinks under a mapping ends
 /// the process.
 const NEVER_PREFERRED: &str = "mmap-write";
 
@@ -71,22 +71,22 @@ pub(crate) fn find(
         },
     };
     let shown = quote(path.as_os_str().as_encoded_bytes());
-    let told = |why: &str| format!("the profile {shown} {why}");
+    let refusal = |why: &str| format!("the profile {shown} {why}");
     let text = match text_of(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && *wanted == Wanted::Auto => {
             return Ok(None);
         }
-        Err(error) => return Err(told(&format!("cannot be read: {}", describe(&error)))),
+        Err(error) => return Err(refusal(&format!("cannot be read: {}", describe(&error)))),
     };
-    parse(&text).map(|profile| Some(Profile { path, ..profile })).map_err(|why| told(&why))
+    parse(&text).map(|profile| Some(Profile { path, ..profile })).map_err(|why| refusal(&why))
 }
 
 fn path_for(source: &Path, target: &Path) -> Result<Option<PathBuf>, String> {
     let Some(folder) = folder() else { return Ok(None) };
     match std::fs::metadata(&folder) {
         Ok(found) if found.is_dir() => {}
-        // Whoever works as another user has that one's HOME, and no business there.
+        // HOME may be that of another user (su, sudo), whose folder is not readable.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let shown = quote(folder.as_os_str().as_encoded_bytes());
@@ -94,13 +94,13 @@ fn path_for(source: &Path, target: &Path) -> Result<Option<PathBuf>, String> {
         }
         _ => return Ok(None),
     }
-    // What cannot be told is an operand that is not there, which the copy itself will say.
+    // An operand that does not exist has no file system; the copy reports it.
     let name = |path: &Path| existing(path).and_then(|path| file_system_of(path).ok().flatten());
     let (Some(source), Some(target)) = (name(source), name(target)) else { return Ok(None) };
     Ok(Some(folder.join(profile_file_name(&source, &target))))
 }
 
-/// Returns the nearest thing that is there: a target is usually yet to be made.
+/// Returns the nearest existing ancestor: the target usually does not exist yet.
 fn existing(path: &Path) -> Option<&Path> {
     // The last of a relative path's ancestors is empty, and means where we are.
     let place = |path: &'_ Path| path.as_os_str().is_empty() || path.exists();
@@ -143,9 +143,9 @@ struct Choice {
     jobs: Option<usize>,
 }
 
-/// Reads a profile; says why it cannot be used.
+/// Reads a profile, or returns why it cannot be used.
 fn parse(text: &str) -> Result<Profile, String> {
-    let broken = |error: toml::de::Error| format!("makes no sense: {}", error.message());
+    let broken = |error: toml::de::Error| format!("is invalid: {}", error.message());
     let head: Head = toml::from_str(text).map_err(broken)?;
     if head.version != PROFILE_VERSION {
         return Err(format!("has version {}, not {PROFILE_VERSION}; {AGAIN}", head.version));
@@ -172,7 +172,7 @@ fn parse(text: &str) -> Result<Profile, String> {
 
 const AGAIN: &str = "'haul tune' makes a new one";
 
-/// Says why what was measured no longer holds, if it does not.
+/// Fails with the reason if the measurement no longer applies.
 fn stale(body: &Body) -> Result<(), String> {
     let here = std::thread::available_parallelism().map_or(1, usize::from);
     let now = kernel_series(&haul_bench::Environment::kernel_now());
@@ -296,17 +296,17 @@ mod tests {
         let good = text("");
         assert!(parse(&good).is_ok());
         for (wrong, why) in [
-            ("nonsense".to_owned(), "makes no sense"),
+            ("nonsense".to_owned(), "is invalid"),
             (good.replace("version = 1", "version = 2"), "version 2"),
-            (good.replace("version = 1\n", ""), "makes no sense"),
+            (good.replace("version = 1\n", ""), "is invalid"),
             (good.replace("haul = \"", "haul = \"9"), "of haul 9"),
             (good.replace("kernel = \"Linux ", "kernel = \"Linux 2"), "of kernel"),
             (good.replace("cores = ", "cores = 77"), "processors"),
             (text("[[choice]]\nfile_bytes = 1\nmethod = \"magic\"\n"), "magic"),
-            (text("[[choice]]\nfile_bytes = -1\n"), "makes no sense"),
+            (text("[[choice]]\nfile_bytes = -1\n"), "is invalid"),
         ] {
-            let told = parse(&wrong).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let refused = parse(&wrong).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
         }
     }
 

@@ -1,7 +1,7 @@
-//! One moment of a copy, and what is said of it: what the kernel accepted, and what is on storage.
+//! One point in time of a copy and its texts: what the kernel accepted, and what is on storage.
 //!
 //! A copy through the page cache is soon at its end as far as the kernel is concerned, and then
-//! waits for the disk, if it was told to: a bar of accepted bytes would stand at 100 % for most of
+//! waits for the disk, if the command line says so: a bar of accepted bytes would stand at 100 % for most of
 //! the time. So a run that waits for storage is measured by what has arrived there.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::sizes;
 
-/// Less than this behind is not worth a word: a disk writes it while the line is read.
+/// A smaller lag is not shown: a disk writes it while the line is read.
 const WORD_BYTES: u64 = 64 << 20;
 
 /// What a run waits for before it ends.
@@ -78,7 +78,7 @@ impl Moment {
         }
     }
 
-    /// Returns a line that stands for the bar where none can be drawn.
+    /// Returns the line that replaces the bar where none can be drawn.
     pub(crate) fn line(&self, time: Duration) -> String {
         let mut text = sizes::bytes(self.position());
         if self.is_all {
@@ -111,9 +111,9 @@ impl Moment {
 }
 
 /// Returns what of the accepted bytes is on storage at least, when so many of the whole machine's
-/// are not. It never goes back, for what others write says nothing about ours.
+/// are not. It never decreases: data of other processes does not count.
 pub(crate) fn stored(accepted: u64, unwritten: Option<u64>, before: u64) -> u64 {
-    // Nobody knows: then nothing is claimed.
+    // Unknown: the line claims nothing.
     let behind = unwritten.unwrap_or(u64::MAX);
     accepted.saturating_sub(behind).max(before)
 }

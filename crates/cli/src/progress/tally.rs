@@ -7,7 +7,7 @@ use haul_io::stream::Side;
 
 use crate::sizes;
 
-/// What a stream has done so far; shared with who shows it.
+/// What a stream has done so far; shared with the thread that shows it.
 #[derive(Debug)]
 pub(crate) struct Tally {
     begun: Instant,
@@ -18,8 +18,8 @@ pub(crate) struct Tally {
     waited_out: AtomicU64,
     shown_in: AtomicU64,
     shown_out: AtomicU64,
-    /// When the wait that is going on began, in nanoseconds from the beginning on; 0 is none. Who
-    /// waits for long is to be told while it waits.
+    /// When the wait that is going on began, in nanoseconds from the beginning on; 0 is none. A long
+    /// wait is shown while it lasts.
     since_in: AtomicU64,
     since_out: AtomicU64,
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_tells_who_waits() {
+    fn the_line_names_the_side_that_is_waited_for() {
         let tally = Tally::new(Some(4096));
         tally.moved(1024);
         tally.waiting(Side::Target, || std::thread::sleep(Duration::from_millis(2)));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_while_it_waits() {
+    fn a_wait_is_shown_while_it_lasts() {
         let tally = Tally::new(None);
         tally.waiting(Side::Source, || {
             let line = tally.line(("full", "empty"));

@@ -47,7 +47,7 @@ pub(super) fn of_removal(question: &remove::Question) -> String {
     }
 }
 
-/// Names a kind of file as GNU's tools do.
+/// Returns the name of a kind of file in GNU's tools.
 fn kind_words(kind: Kind, size: u64) -> &'static str {
     match kind {
         Kind::Regular if size == 0 => "regular empty file",

@@ -12,7 +12,7 @@ use super::how::Format;
 use super::message::of_shortage;
 use crate::output::Output;
 
-/// Says what would be done, and does nothing. The exit code is that of the copy, as far as it can
+/// Prints what the copy would do, and does nothing. The exit code is that of the copy, as far as it can
 /// be foreseen.
 pub(crate) fn dry_run(output: &Output, format: Format, request: &Request) -> ExitCode {
     let Some(needs) = run_rehearsal(output, format, request, Steps::All) else {
@@ -26,8 +26,8 @@ pub(crate) fn dry_run(output: &Output, format: Format, request: &Request) -> Exi
     ended(output, needs.failures == 0 && shortages.is_empty())
 }
 
-/// Holds what the copy needs against what the target has. Returns an exit code if that is to be
-/// the end of it.
+/// Compares what the copy needs with what the target has. Returns an exit code if the copy must not
+/// start.
 pub(crate) fn preflight(output: &Output, format: Format, request: &Request) -> Option<ExitCode> {
     let Some(needs) = run_rehearsal(output, format, request, Steps::Failures) else {
         return Some(ended(output, false));
@@ -42,7 +42,7 @@ pub(crate) fn preflight(output: &Output, format: Format, request: &Request) -> O
     for shortage in &shortages {
         output.error(&of_shortage(shortage, request));
     }
-    output.error("nothing was copied, for --preflight found that not everything can be");
+    output.error("nothing was copied: --preflight found that the copy cannot succeed");
     Some(ended(output, false))
 }
 

@@ -12,7 +12,7 @@ use super::how::How;
 /// One output format. All lines go to standard output; messages for people go to standard error
 /// whatever the format.
 pub(super) trait Reporter: Sync {
-    /// Tells whether the format reports every entry and the summary, even without `--verbose`.
+    /// Returns whether the format reports every entry and the summary, even without `--verbose`.
     fn is_complete(&self) -> bool;
 
     /// Returns the line for an entry, if there is one.

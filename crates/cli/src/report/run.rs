@@ -1,4 +1,4 @@
-//! Runs an operation of the engine with everything that a person or a program is shown meanwhile.
+//! Runs an operation of the engine, with its progress, its reports and its exit code.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ pub(crate) fn run_removal(output: &Output, how: &How, request: &remove::Request)
     conclude(output, how, &Summary::Remove(&counts, mode), started)
 }
 
-/// Returns the bar of a copy or a move, which programs may want to hear of too.
+/// Returns the progress bar of a copy or a move, which also prints JSON lines if they are wanted.
 fn progress<'a>(output: &'a Output, how: &How) -> Progress<'a> {
     let progress = Progress::new(how.progress, how.verbose);
     if format::reporter(how.format).is_complete() {
@@ -111,11 +111,11 @@ fn conclude(output: &Output, how: &How, summary: &Summary<'_>, started: Instant)
     } else if stopped && let Summary::Copy(counts) = summary {
         output.error(&text::stopped(counts));
     }
-    let told = output.finish();
+    let written = output.finish();
     if let Some(signal) = signal {
         haul_sys::process::die_by(signal);
     }
-    if summary.failures() > 0 || !told { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if summary.failures() > 0 || !written { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// What a bar counts: what is still there of the sources when the work turns out to be long, which

@@ -47,21 +47,21 @@ pub(super) const fn kind(kind: Kind) -> &'static str {
 /// Returns the verb for a step of a rehearsal, and the reason for the step.
 pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
     match intent {
-        Intent::Create => ("copy", "nothing is there"),
-        Intent::Overwrite => ("overwrite", "a file is there"),
-        Intent::Replace => ("replace", "what is there goes first"),
-        Intent::BackUp => ("copy", "what is there gets a backup's name"),
+        Intent::Create => ("copy", "the target does not exist"),
+        Intent::Overwrite => ("overwrite", "the target is a file"),
+        Intent::Replace => ("replace", "the existing file is removed first"),
+        Intent::BackUp => ("copy", "the existing file becomes a backup"),
         Intent::Merge => ("merge", "both are directories"),
-        Intent::Link => ("link", "another name of a file before it"),
-        Intent::Ask => ("ask about", "something is there"),
+        Intent::Link => ("link", "another name of an earlier file"),
+        Intent::Ask => ("ask about", "the target exists"),
         Intent::Skip(reason) => (
             "skip",
             match reason {
-                Reason::Exists => "something is there, and is to stay",
-                Reason::NotOlder => "what is there is not older",
-                Reason::SameFile => "both are one file",
+                Reason::Exists => "the target exists, and is kept",
+                Reason::NotOlder => "the target is not older",
+                Reason::SameFile => "both are the same file",
                 Reason::OtherDevice => "it is on another file system",
-                Reason::GivenTwice => "it was given before",
+                Reason::GivenTwice => "it was specified before",
             },
         ),
     }
@@ -73,7 +73,7 @@ pub(super) fn why_not(why: Why) -> String {
         Why::Unfit(reason) | Why::Unwise(reason) => reason.to_owned(),
         Why::Refused(error) => format!("refused, {error}"),
         Why::RefusedBefore => "refused before, between these file systems".to_owned(),
-        Why::NotAsked => "another method was asked for".to_owned(),
+        Why::NotAsked => "another method was selected".to_owned(),
         Why::NotPreferred => "the profile prefers another for this size".to_owned(),
     }
 }

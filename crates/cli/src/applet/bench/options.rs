@@ -51,31 +51,31 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Tool,
         "tool",
         Required("NAME='COMMAND'"),
-        "measure COMMAND, which has {source} and {target}\nin it, as NAME; may be given often",
+        "measure COMMAND, which contains {source} and\n{target}, as NAME; may be repeated",
     ),
     long(
         Id::Only,
         "only",
         Required("NAMES"),
-        "of the known tools take these alone (none: no\nknown tool)",
+        "measure only these of the known tools (none: no\nknown tool)",
     ),
     long(
         Id::Add,
         "add",
         Required("NAMES"),
-        "take these as well, which do not usually take\npart, such as cp-noreflink or dd-direct",
+        "also measure these, which are left out by default,\nsuch as cp-noreflink or dd-direct",
     ),
     long(
         Id::Series,
         "series",
         Required("LIST"),
-        "which series take part: methods, jobs, io-sizes,\ndepths, all (the default) or none",
+        "series to measure: methods, jobs, io-sizes,\ndepths, all (the default) or none",
     ),
     long(
         Id::Baseline,
         "baseline",
         Required("NAME"),
-        "relate the others to this tool (default: cp; rm\nfor deleting)",
+        "compare the others with this tool (default: cp; rm\nfor deleting)",
     ),
     long(Id::Haul, "haul", Required("FILE"), "measure this haul (default: the one that runs)"),
     long(
@@ -103,7 +103,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Cold,
         "cold",
         Nothing,
-        "have nothing of the sources in the page cache;\nwith --warm: both, one after the other",
+        "start with no source in the page cache; with\n--warm: both, one after the other",
     ),
     long(
         Id::DropCaches,
@@ -111,11 +111,11 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "with --here and --cold: drop the whole machine's\npage cache, as root, rather than advise the kernel\nabout each file",
     ),
-    long(Id::Fsync, "fsync", Nothing, "rank by the time until all is on the device"),
+    long(Id::Fsync, "fsync", Nothing, "rank by the time until all data is on the device"),
     long(Id::NoFsync, "no-fsync", Nothing, "rank by the command's time (the default)"),
-    long(Id::Full, "full", Nothing, "take the full corpora, not the quick ones"),
-    long(Id::Seed, "seed", Required("N"), "what contents and order follow from (default: 1)"),
-    long(Id::Minutes, "minutes", Required("N"), "leave rounds out after this time, but for five"),
+    long(Id::Full, "full", Nothing, "use the full corpora, not the quick ones"),
+    long(Id::Seed, "seed", Required("N"), "seed of contents and order (default: 1)"),
+    long(Id::Minutes, "minutes", Required("N"), "skip rounds after this time, but measure five"),
     long(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
     long(Id::Help, "help", Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
@@ -126,7 +126,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 pub(super) enum Place {
     /// What is best for the current file system.
     Usual,
-    /// A scratch folder, this one or one of ours.
+    /// A scratch folder: the named one, or one that is made here.
     Folder(Option<PathBuf>),
     /// Fresh file systems by name, in memory or on a disk.
     Fresh { names: Vec<String>, disk: Option<PathBuf> },
@@ -144,7 +144,7 @@ pub(super) struct Settings {
     pub(super) baseline: Option<String>,
     pub(super) haul: Option<PathBuf>,
     pub(super) rounds: Rounds,
-    /// In which states of the cache; empty if nobody said so.
+    /// The states of the cache; empty for the default.
     pub(super) caches: Vec<CacheState>,
     pub(super) drop_caches: bool,
     pub(super) ranking: Ranking,
@@ -173,7 +173,7 @@ const ROUNDS_MAX: u32 = 10_000;
 /// The longest session: a week.
 const MINUTES_MAX: u64 = 7 * 24 * 60;
 
-/// Reads the words behind the applet's name.
+/// Reads the applet's arguments.
 pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
     let mut draft = Draft::new();
     let mut operands = Vec::new();

@@ -1,4 +1,4 @@
-//! From settings to a session: which cases, on which ground, by which tools.
+//! Turns settings into a session: which cases, in which place, with which tools.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ type Result<T> = std::result::Result<T, Refusal>;
 /// there.
 type Stop = (&'static str, CacheState, &'static [Group]);
 
-/// What is measured when nobody says what: each kind of files in a size that takes a minute or less
-/// with all its tools on two processors and a slow disk.
+/// What is measured by default: each kind of files in a size that takes a minute or less with all
+/// its tools on two processors and a slow disk.
 const TOUR: &[Stop] = &[
     ("nested-small:files=3000,dirs=30", CacheState::Warm, &[Group::Methods, Group::Jobs]),
     ("flat-small:files=3000,size=1K", CacheState::Warm, &[Group::Jobs]),
@@ -39,7 +39,7 @@ const TOUR: &[Stop] = &[
 ];
 
 /// How long one run may take before it counts as failed: the slowest tool on the slowest disk, with
-/// a corpus that somebody still waits for.
+/// a corpus of a practical size.
 const RUN_LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
 
 /// The name of the scratch folder that is made in the current one.
@@ -61,7 +61,7 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
             });
         }
         for ground in &grounds {
-            // Memory is never cold; who asks for it by name is told so by the session.
+            // Memory is never cold; the session reports that to a user who asks for it by name.
             let is_memory = matches!(ground, GroundSpec::Fresh { target: FileSystem::Tmpfs, .. });
             if settings.scenarios.is_empty() && is_memory && cache == CacheState::Cold {
                 continue;
@@ -96,7 +96,7 @@ pub(super) fn plan(settings: &Settings, found: &[Found]) -> Result<(BenchOptions
     Ok((options, remarks))
 }
 
-/// Returns the largest room that one of the cases takes; each is taken away before the next.
+/// Returns the largest room that one of the cases takes; each is removed before the next.
 pub(super) fn largest(options: &BenchOptions) -> haul_bench::Result<Option<Space>> {
     let mut largest: Option<Space> = None;
     for case in &options.cases {
@@ -146,7 +146,7 @@ fn stop_wish(settings: &Settings, (text, cache, worth): &Stop) -> Result<Wish> {
     Ok(Wish { scenario: scenario(text, settings.scale, settings.seed)?, cache: *cache, series })
 }
 
-/// Reads a scenario as somebody wrote it.
+/// Reads a scenario from the command line.
 pub(crate) fn scenario(text: &str, scale: Scale, seed: u64) -> Result<Scenario> {
     parse_scenario(text, scale, seed).map_err(|error| Refusal {
         text: format!("scenario {}: {error}", quote_word(text.as_bytes())),
@@ -273,7 +273,7 @@ fn tools(settings: &Settings, found: &[Found], work: Work, series: &[Group]) -> 
     Ok(tools)
 }
 
-/// Says whether a name stands for something, for whatever work.
+/// Returns whether a name is known, for any work.
 fn is_known(found: &[Found], name: &str) -> bool {
     let works = [Work::CopyTree, Work::CopyFile, Work::Delete];
     works.iter().any(|work| {
@@ -308,7 +308,7 @@ pub(super) fn list(found: &[Found]) -> String {
     }
     text += "\nTools:\n";
     for program in found {
-        let version = program.version.as_deref().unwrap_or("version not told");
+        let version = program.version.as_deref().unwrap_or("version unknown");
         let path = quote(program.path.as_os_str().as_encoded_bytes());
         text += &format!("  {:14} {path} ({})\n", program.program, version.trim());
         text += &names_of(program, "always", Group::Usual);

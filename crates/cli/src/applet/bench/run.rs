@@ -1,7 +1,7 @@
 //! `haul bench`: which way of copying or deleting is fastest here, with evidence.
 //!
-//! The library measures; this applet finds the tools, chooses the ground, tells how far it is, and
-//! shows what came of it, also of a session that was interrupted.
+//! The library measures; this applet finds the tools, chooses the place, shows progress, and prints
+//! the results, also those of an interrupted session.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -23,10 +23,10 @@ use crate::sizes::plural;
 
 const PROGRAM: &str = "haul bench";
 
-/// The command line makes no sense.
+/// The exit status for an invalid command line.
 const USAGE: u8 = 2;
 
-/// Runs `bench` with the words behind its name.
+/// Runs `bench` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
@@ -44,7 +44,7 @@ fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// Looks for tools; haul itself is the one that runs, unless another is named.
+/// Looks for tools; haul is the running binary, unless another is named.
 fn tools(settings: &Settings) -> Vec<Found> {
     match &settings.haul {
         Some(haul) => discover(&search_path(), Some(haul)),
@@ -52,7 +52,7 @@ fn tools(settings: &Settings) -> Vec<Found> {
     }
 }
 
-/// Looks for tools, with the haul that runs; where /proc does not tell which, the one of PATH.
+/// Looks for tools, with the running haul; where /proc does not name it, with the one of PATH.
 pub(crate) fn tools_with_this_haul() -> Vec<Found> {
     let own = std::env::current_exe().ok();
     discover(&search_path(), own.as_deref())
@@ -111,26 +111,26 @@ fn bench(output: &Output, settings: &Settings) -> ExitCode {
 pub(crate) fn end(output: &Output, done: haul_bench::Result<bool>) -> ExitCode {
     let complete = match done {
         Ok(complete) => complete,
-        Err(trouble) => {
-            tell(output, &trouble);
+        Err(error) => {
+            tell(output, &error);
             false
         }
     };
-    let told = output.finish();
+    let written = output.finish();
     if let Some(signal) = stop_signal() {
         die_by(signal);
     }
-    if complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if complete && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn tell(output: &Output, trouble: &Error) {
-    output.error(&trouble.to_string());
-    if let Some(hint) = trouble.hint() {
+fn tell(output: &Output, error: &Error) {
+    output.error(&error.to_string());
+    if let Some(hint) = error.hint() {
         output.error(&format!("hint: {hint}"));
     }
 }
 
-/// Says what is about to be taken and for how many runs, and refuses if there is not so much.
+/// Prints how many runs follow and how much space they need, and fails if there is not enough.
 pub(crate) fn announce(
     output: &Output,
     options: &BenchOptions,

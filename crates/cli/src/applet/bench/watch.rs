@@ -11,7 +11,7 @@ use haul_bench::{Event, Monitor};
 /// How often the line is written over: faster is not read.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// Tells of a session on standard error.
+/// Shows the progress of a session on standard error.
 pub(super) struct Progress {
     program: &'static str,
     live: bool,
@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// Says something that stays.
+    /// Prints a line that is not overwritten.
     pub(super) fn say(&mut self, text: &str) {
         self.clear();
         self.write(&format!("{}: {text}\n", self.program));
@@ -110,12 +110,12 @@ impl Monitor for Progress {
     }
 }
 
-/// Replaces what a terminal would take for a command: a tool may say anything.
+/// Replaces control characters: a tool may print anything.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Returns a duration as people say it.
+/// Formats a duration.
 fn rough(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{seconds} s"),

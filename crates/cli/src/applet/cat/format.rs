@@ -1,5 +1,5 @@
 //! `cat`'s formats: numbers, `$`, `^I`, `M-x`, squeezed blank lines. What a line looks like depends
-//! on what came before, also in the file before, so the state goes on from file to file.
+//! on what came before, also in the file before, so the state continues from file to file.
 
 /// Which formats are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -49,7 +49,7 @@ pub(super) struct Formatter {
 /// Where in the stream the next byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Place {
-    /// At the beginning of a line, behind a line that was not empty.
+    /// At the beginning of a line, after a line that was not empty.
     #[default]
     Start,
     InLine,
@@ -64,7 +64,7 @@ impl Formatter {
         Formatter { format, ..Formatter::default() }
     }
 
-    /// Tells whether bytes go through unchanged.
+    /// Returns whether bytes go through unchanged.
     pub(super) fn is_idle(&self) -> bool {
         self.format == Format::default()
     }

@@ -78,7 +78,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Version, ("", "version"), "show the version and exit"),
 ];
 
-/// Runs `cat` with the words behind its name.
+/// Runs `cat` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let words = match parse(arguments, OPTIONS) {
@@ -129,7 +129,7 @@ fn help() -> String {
     )
 }
 
-/// Why a file did not come out whole.
+/// Why a file was not written completely.
 enum Failed {
     /// The file; the next can still be had.
     Input(String),
@@ -167,8 +167,8 @@ fn concatenate(output: &Output, format: Format, files: &[OsString]) -> ExitCode 
     }
     let mut rest = Vec::new();
     formatter.finish(&mut rest);
-    if let Err(trouble) = write_all(target.fd, &rest, &NEVER) {
-        output.error(&format!("write error: {trouble}"));
+    if let Err(error) = write_all(target.fd, &rest, &NEVER) {
+        output.error(&format!("write error: {error}"));
         return ExitCode::FAILURE;
     }
     if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -237,6 +237,6 @@ fn format_all(
         shown.clear();
         formatter.feed(buffer.get(..filled).unwrap_or(&[]), &mut shown);
         write_all(target, &shown, &NEVER)
-            .map_err(|trouble: StreamError| Failed::Output(trouble.to_string()))?;
+            .map_err(|error: StreamError| Failed::Output(error.to_string()))?;
     }
 }

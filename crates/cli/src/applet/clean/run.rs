@@ -16,16 +16,16 @@ const PROGRAM: &str = "haul clean";
 
 const HELP: &str = "Usage: haul clean [-n] [--moves] DIRECTORY...\n\
     Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
-    runs which were killed have left in DIRECTORY and below it, on its file system,\n\
-    and name each of them. Journals and unfinished files of 'cp --resume' are among\n\
-    them; without these it begins anew. What a run is at work on, what is younger\n\
-    than a minute and what belongs to others is left alone; so is what the same\n\
-    'haul mv' would go on with, unless it is given up.\n\n      \
-    --moves                give up interrupted moves: remove directories that\n                             \
-    are copied in part, and notes that only a source's\n                             \
-    removal is left; no file is only there\n  \
-    -n, --dry-run              only name what would be removed\n      \
-    --older-than=SECONDS   leave what is younger alone (default: 60)\n      \
+    killed runs left in DIRECTORY and below it, on its file system, and print their\n\
+    names. They include journals and unfinished files of 'cp --resume', which then\n\
+    starts from the beginning. Files that another run uses, files younger than a\n\
+    minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
+    an interrupted move, unless --moves is given.\n\n      \
+    --moves                abandon interrupted moves: remove partly copied\n                             \
+    directories, and the notes of moves that only have\n                             \
+    to remove the source; the source keeps every file\n  \
+    -n, --dry-run              only print what would be removed\n      \
+    --older-than=SECONDS   keep files younger than this (default: 60)\n      \
     --help                 display this help and exit\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "dry-run",
         takes: Takes::Nothing,
         origin: Origin::Haul,
-        help: "only name what would be removed",
+        help: "only print what would be removed",
     },
     Opt {
         id: Id::Moves,
@@ -51,7 +51,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "moves",
         takes: Takes::Nothing,
         origin: Origin::Haul,
-        help: "give up interrupted moves: remove directories that are copied in part, and notes that only a source's removal is left",
+        help: "abandon interrupted moves: remove partly copied directories, and the notes of moves that only have to remove the source",
     },
     Opt {
         id: Id::OlderThan,
@@ -59,7 +59,7 @@ const OPTIONS: &[Opt<Id>] = &[
         long: "older-than",
         takes: Takes::Required("SECONDS"),
         origin: Origin::Haul,
-        help: "leave what is younger alone (default: 60)",
+        help: "keep files younger than this (default: 60)",
     },
     Opt {
         id: Id::Help,
@@ -71,7 +71,7 @@ const OPTIONS: &[Opt<Id>] = &[
     },
 ];
 
-/// Runs `clean` with the words behind its name.
+/// Runs `clean` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let words = match parse(arguments, OPTIONS) {
@@ -125,17 +125,17 @@ fn sweep(
                     output.line(&format!("left {shown}: in use, or younger than {age} seconds"));
                 }
                 (Found::Foreign, _) => {
-                    output.line(&format!("left {shown}: somebody else's, or a directory"));
+                    output.line(&format!("left {shown}: it belongs to another user, or is a directory"));
                 }
                 (Found::Unfinished, _) => output.line(&format!(
-                    "left {shown}: the same mv goes on with it; its source is whole (--moves gives it up)"
+                    "left {shown}: run the same mv again to resume; the source is complete (--moves abandons the move)"
                 )),
                 (Found::Unremoved(Some(source)), _) => output.line(&format!(
-                    "left {shown}: {} is moved, and the same mv removes what is left of it",
+                    "left {shown}: {} is moved; run the same mv again to remove the rest of it",
                     quote(&source)
                 )),
                 (Found::Unremoved(None), _) => output.line(&format!(
-                    "left {shown}: what is left of its source cannot be looked for now (--moves gives it up)"
+                    "left {shown}: cannot find the rest of its source now (--moves abandons the move)"
                 )),
                 (Found::Failed(error), _) => {
                     failed = true;
@@ -144,6 +144,6 @@ fn sweep(
             }
         });
     }
-    let told = output.finish();
-    if failed || !told { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let written = output.finish();
+    if failed || !written { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

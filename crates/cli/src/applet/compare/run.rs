@@ -1,4 +1,4 @@
-//! `haul compare`: did it really copy? Two trees, compared in everything.
+//! `haul compare`: compares two trees in every aspect of their entries.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -38,8 +38,8 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
-/// CommandError, as with cmp and diff: 1 means that they differ.
-const TROUBLE: u8 = 2;
+/// The exit status after an error, as with cmp and diff: 1 means that they differ.
+const ERROR: u8 = 2;
 
 struct Settings {
     aspects: Aspects,
@@ -47,16 +47,16 @@ struct Settings {
     quiet: bool,
 }
 
-/// Runs `compare` with the words behind its name.
+/// Runs `compare` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let trouble = |usage: &Usage| {
+    let refuse = |usage: &Usage| {
         ending::usage_error(&output, usage);
-        ExitCode::from(TROUBLE)
+        ExitCode::from(ERROR)
     };
     let words = match parse(arguments, OPTIONS) {
         Ok(words) => words,
-        Err(usage) => return trouble(&usage),
+        Err(usage) => return refuse(&usage),
     };
     let mut settings = Settings { aspects: Aspects::all(), json: false, quiet: false };
     let mut operands = Vec::new();
@@ -64,22 +64,22 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         match word {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help(), TROUBLE);
+                return ending::print_or(&output, &help(), ERROR);
             }
             Word::Option { id: Id::Version, .. } => {
-                return ending::print_or(&output, &version(PROGRAM), TROUBLE);
+                return ending::print_or(&output, &version(PROGRAM), ERROR);
             }
             Word::Option { id, value } => {
                 if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {
-                    return trouble(&usage);
+                    return refuse(&usage);
                 }
             }
         }
     }
     match operands.as_slice() {
         [a, b] => compare(&output, &settings, Path::new(a), Path::new(b)),
-        [] | [_] => trouble(&Usage("two trees are needed".to_owned())),
-        [_, _, extra, ..] => trouble(&Usage(format!(
+        [] | [_] => refuse(&Usage("two trees are needed".to_owned())),
+        [_, _, extra, ..] => refuse(&Usage(format!(
             "extra operand {}",
             crate::escape::quote(extra.as_encoded_bytes())
         ))),
@@ -131,7 +131,7 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
             Finding::Difference(difference) => output.line(&difference.to_string()),
             Finding::Failure { side, failure, .. } => {
                 let tree = if *side == Side::A { a } else { b };
-                output.error(&trouble_text(tree, failure));
+                output.error(&failure_text(tree, failure));
             }
         }
         ControlFlow::Continue(())
@@ -144,16 +144,16 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
         let verdict = summary.conclusion();
         output.line(&format!("{} entries, {bytes} compared: {verdict}", summary.entries));
     }
-    let told = output.finish();
+    let written = output.finish();
     match summary.verdict() {
-        Verdict::Equal if told => ExitCode::SUCCESS,
-        Verdict::Different if told => ExitCode::from(1),
-        _ => ExitCode::from(TROUBLE),
+        Verdict::Equal if written => ExitCode::SUCCESS,
+        Verdict::Different if written => ExitCode::from(1),
+        _ => ExitCode::from(ERROR),
     }
 }
 
 /// Says what could not be compared, with the path as a person would name it.
-fn trouble_text(tree: &Path, failure: &Failure) -> String {
+fn failure_text(tree: &Path, failure: &Failure) -> String {
     let path = match failure.path.0.as_slice() {
         [] => tree.to_owned(),
         below => tree.join(OsStr::from_bytes(below)),
@@ -177,7 +177,7 @@ fn help() -> String {
         "Usage: {PROGRAM} [OPTION]... A B\n\
          Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
          Separate ASPECTS by commas; there are {}.\n\n\
-         The exit status is 0 if nothing differs, 1 if something does, 2 in case of trouble.\n",
+         The exit status is 0 if nothing differs, 1 if something does, 2 after an error.\n",
         options(OPTIONS, Origin::Gnu),
         names()
     )

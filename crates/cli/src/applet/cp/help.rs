@@ -42,43 +42,44 @@ fails where blocks cannot be shared, 'never' writes new ones.
 ";
 
 const SAFER: &str = "
-With --cache=keep the page cache is used as by every program. With 'drop'
-nothing of the sources and targets stays in it, with 'direct' it is passed by
-(O_DIRECT), which is said where it is not possible, with 'restore' what was
-cached before stays and the rest goes. 'auto' keeps, but for files larger than
-half of the memory that is available, which are treated as by 'restore'.
---preflight adds up what would be allocated in the target: less where holes are
-kept, where blocks can be shared, or where a file is overwritten. Quotas count as
-far as the file system tells of them as free space (project quotas). What others
-write meanwhile is not foreseen.
+--cache=keep uses the page cache as other programs do. 'drop' removes the pages of
+the sources and targets from it. 'direct' bypasses it (O_DIRECT), and reports where
+that is not possible. 'restore' keeps the pages that were cached before and removes
+the others. 'auto' is 'keep', except for files larger than half of the available
+memory, for which it is 'restore'.
+--preflight adds up what the copy would allocate in the target: less where it keeps
+holes, shares blocks, or overwrites a file. Quotas count as far as the file system
+reports them as free space (project quotas). The estimate does not include what
+other processes write at the same time.
 
 With --atomic and --durable a file is written without a name, or with a hidden
-one (.haul- and a checksum), and takes its name when it is complete. What it
-replaces hands on its owner, permissions, ACL and extended attributes as far as
-they are not preserved from SOURCE, but no setuid and setgid bits. Other hard
-links of what it replaces keep the old contents; where DEST is a symbolic link,
-what that leads to is replaced and the link stays; FIFOs and devices are written
-to. A file that may not be written to is not replaced without -f.
+name (.haul- and a checksum), and gets its name when it is complete. A new file
+takes over the owner, permissions, ACL and extended attributes of the file that it
+replaces, unless they are preserved from SOURCE, but never setuid and setgid bits.
+Other hard links of the replaced file keep the old contents. Where DEST is a
+symbolic link, the file behind the link is replaced and the link stays. FIFOs and
+devices are written to directly. A file without write permission is replaced only
+with -f.
 --durable flushes whole file systems (syncfs) where many files are copied.
---verify says so where it could only compare what is in the page cache. The names
-in a sum file are those of the targets as DEST was given, so that 'b3sum -c FILE'
-(or sha256sum and so on, see --hash) finds them from the directory that cp ran in,
-and 'haul verify DEST --against FILE' from everywhere. Further hard links and files
-that were left as they are are not in it.
+--verify reports where it could compare only the contents of the page cache. A sum
+file has the names of the targets as DEST was given, so that 'b3sum -c FILE' (or
+sha256sum and so on, see --hash) finds them from the working directory of cp, and
+'haul verify DEST --against FILE' from any directory. It does not list additional
+hard links and files that were skipped.
 
-With --resume a journal beside DEST (a hidden file, or FILE) tells what is
-finished, and the same command goes on from there: a file is left alone if size,
-times and inode of SOURCE and DEST are what they were when it was finished, and
-everything else is copied again. Files of 128 MiB and more are written with a
-hidden name and gone on with where they ended, after what is there was read again
-and compared; but not with --sum-file unless there is --verify, not with --method,
-and not where a server copies by itself. Every 64 MiB are flushed, and the journal
-goes when everything is done. A journal that belongs to another command or user, or
-is in use, is refused. 'haul clean' removes it and the hidden files. Options that
-decide about the result have to be the same; -i and -u are asked about what is not
+With --resume a journal beside DEST (a hidden file, or FILE) records which files are
+finished; run the same command again to resume. A finished file is skipped if size,
+times and inode of SOURCE and DEST are still as recorded; all other files are copied
+again. Files of 128 MiB and more are written under a hidden name and continue where
+they ended, after the existing part has been read again and compared; but not with
+--sum-file without --verify, not with --method, and not where a server makes the
+copy. Data is flushed every 64 MiB, and the journal is removed when the copy is
+complete. A journal is refused if it belongs to another command or user, or if
+another process uses it. 'haul clean' removes it and the hidden files. Options that
+affect the result must be the same; -i and -u apply to the files that are not
 finished. FIFOs and devices that are read are copied again.
 
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made
-is removed, and a name that was swapped for a link meanwhile is not followed.
+is removed, and a name that another process replaced by a link is not followed.
 ";

@@ -190,7 +190,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Data(DataId::Atomic),
         "atomic",
         Nothing,
-        "give each file its name when it is complete, and\nkeep the old one until then. See below",
+        "give each file its name only when it is complete;\nkeep the old file until then. See below",
     ),
     own(
         Id::Data(DataId::Bandwidth),
@@ -202,31 +202,31 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Data(DataId::Cache),
         "cache",
         Required("WHAT"),
-        "what becomes of the page cache: keep, drop,\ndirect, restore, or auto (default). See below",
+        "how to use the page cache: keep, drop, direct,\nrestore, or auto (default). See below",
     ),
     own(
         Id::HaulDryRun,
         "dry-run",
         Nothing,
-        "copy nothing; tell for each entry what would be\ndone and why, and what it would need",
+        "copy nothing; print for each entry what cp would\ndo and why, and how much space it would need",
     ),
     own(
         Id::Data(DataId::Durable),
         "durable",
         Nothing,
-        "the same as --atomic, and complete means: on\nstable storage; the names are before the end",
+        "like --atomic, but a file is complete only when it\nis on stable storage; the names are there at exit",
     ),
     own(
         Id::HaulErrors,
         "errors",
         Required("FILE"),
-        "list every failure in FILE as JSON lines, with\nnames as they are; see --retry-failed",
+        "list every failure in FILE as JSON lines, with\nlossless names; see --retry-failed",
     ),
     own(
         Id::Data(DataId::Explain),
         "explain",
         Nothing,
-        "say for each file which method moved it, why not\nthe others, and what was cached before and after",
+        "print for each file which method moved it, why\nothers did not, and what was cached before and\nafter",
     ),
     own(
         Id::Data(DataId::Fsync),
@@ -238,7 +238,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Data(DataId::IoSize),
         "io-size",
         Required("SIZE"),
-        "bytes of one request (default: what is best for\nthe method, 256K to 8M); K, M, G are powers of\n1024, kB, MB, GB of 1000",
+        "bytes of one request (default: 256K to 8M, by\nmethod); K, M, G are powers of 1024, kB, MB, GB\nof 1000",
     ),
     own(
         Id::HaulJobs,
@@ -280,8 +280,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulPreflight,
         "preflight",
         Nothing,
-        "first look at everything, and copy nothing if not\neverything can be: space, inodes, limits, \
-         what\ncannot be read. See below",
+        "check the whole copy first (space, inodes, limits,\nunreadable files), and copy nothing if it cannot\nsucceed. See below",
     ),
     own(
         Id::HaulProfile,
@@ -293,7 +292,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulProgress,
         "progress",
         Optional("WHEN"),
-        "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the\nwork is long; always with --json adds a line each\nsecond: bytes accepted, and bytes on storage",
+        "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the run\nis long; with --json, always adds a line each\nsecond: bytes accepted, and bytes on storage",
     ),
     own(
         Id::Data(DataId::QueueDepth),
@@ -305,7 +304,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Trust(TrustId::Resume),
         "resume",
         Nothing,
-        "go on where the same command ended before it was\ndone, whatever ended it; implies --durable. See\nbelow",
+        "continue an earlier run of the same command that\ndid not finish; implies --durable. See below",
     ),
     own(
         Id::HaulRetryFailed,
@@ -335,7 +334,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::Trust(TrustId::RetryChanged),
         "retry-changed",
         Required("N"),
-        "copy a file that changed meanwhile again, up to\nN times",
+        "copy a file again that changed while it was\ncopied, up to N times",
     ),
     own(
         Id::Trust(TrustId::SumFile),

@@ -1,4 +1,4 @@
-//! The advice of a profile for one run of `cp`: which file systems, which jobs, what is said.
+//! The settings of a profile for one run of `cp`: methods, jobs, messages.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -7,14 +7,14 @@ use haul_engine::request::{Policy, Recursion};
 
 use crate::profile::{Wanted, find};
 
-/// What came of looking for a profile.
+/// The result of looking for a profile.
 #[derive(Debug, Default)]
 pub(super) struct Advice {
     /// The number of workers, if another than usual is better.
     pub(super) jobs: Option<usize>,
     /// Why the profile cannot be used.
     pub(super) warning: Option<String>,
-    /// What it says, for those who ask.
+    /// The line about the profile, for `--debug` and `--explain`.
     pub(super) line: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! `cp --retry-failed FILE`: what a run could not copy is copied again, and nothing else.
 //!
-//! The list says with which options and from where; what is given now comes behind. A directory
+//! The list has the options and the directory of the run; the options given now follow them. A directory
 //! whose attributes alone were lost gets them without being copied as a whole, and a name that was
 //! to be another one of a file that did arrive is linked to it.
 
@@ -16,7 +16,7 @@ use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 use crate::error_list::{Listed, Reading, read};
 use crate::escape::quote;
 
-/// What is to be done again.
+/// The operands to copy again.
 pub(super) struct Retry {
     /// What is copied.
     pub(super) copies: Vec<Again>,
@@ -154,7 +154,7 @@ pub(super) fn linking(request: &Request) -> Request {
     request
 }
 
-/// The options of a command line, spelled out, without those that say where to and what is listed.
+/// The options of a command line, spelled out, without the target and the list.
 pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
     use super::options::{Id, OPTIONS};
     use crate::getopt::{Word, parse};

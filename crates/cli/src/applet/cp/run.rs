@@ -30,7 +30,7 @@ use crate::report::{self, Format};
 
 const PROGRAM: &str = "cp";
 
-/// What the command line says, apart from the policy.
+/// The settings of the command line, apart from the policy.
 #[derive(Debug)]
 struct Settings {
     policy: Policy,
@@ -67,7 +67,7 @@ enum Command {
     Print(String),
 }
 
-/// Runs `cp` with the words behind its name.
+/// Runs `cp` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
@@ -77,13 +77,13 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                 Some(file) => retry(&output, (&settings, arguments), file, &operands),
                 None => begin(&output, (&settings, arguments), &operands),
             };
-            begun.unwrap_or_else(|trouble| ending::refused(&output, &trouble))
+            begun.unwrap_or_else(|error| ending::refused(&output, &error))
         }
         Err(usage) => usage_error(&output, &usage),
     }
 }
 
-/// Copies what the operands say.
+/// Copies the operands.
 fn begin(
     output: &Output,
     (settings, arguments): (&Settings, &[OsString]),
@@ -192,7 +192,7 @@ fn list_errors(
     }
 }
 
-/// Reads words, does nothing, and says why they make no sense, if they make none.
+/// Reads words, does nothing, and returns the error message of an invalid command line.
 #[cfg(test)]
 pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
     match read(arguments) {
@@ -338,7 +338,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets what an option says that GNU cp does not have.
+    /// Applies an option that GNU cp does not have.
     fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
         match id {
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
@@ -380,7 +380,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes a profile to heart, as far as nothing else was asked for.
+    /// Applies the settings of a profile that the command line does not set.
     fn advise(&mut self, operands: &[OsString]) {
         let policy = &mut self.policy;
         let advice = profile::advise(&self.profile, policy, operands, self.into.as_ref());
@@ -401,7 +401,7 @@ impl Settings {
         };
         policy.dereference = self.dereference.unwrap_or(by_default);
         if self.requires_context {
-            // Whatever came behind it, such as -a, which is content with trying.
+            // Even if a later option, such as -a, only tries to keep it.
             policy.preserve.context = Keep::Must;
         }
         self.trust.settle(policy)?;
@@ -487,7 +487,7 @@ fn policy_and_resources(settings: &Settings) -> (Policy, Resources) {
     let descriptors = haul_sys::process::raise_nofile_limit()
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let jobs = settings.jobs.unwrap_or_else(value::default_jobs);
-    // Whoever says how many, or how much memory, means that.
+    // A number of jobs, or a memory limit, on the command line is final.
     let is_bounded = settings.jobs.is_some() || settings.data.memory.is_some();
     let waiting_jobs = if is_bounded { jobs } else { jobs.max(value::WAITING_JOBS) };
     let mut policy = settings.policy.clone();
@@ -504,7 +504,7 @@ fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> 
     CString::new(bytes).map_err(|_| CommandError::Plain("a name holds a NUL byte".to_owned()))
 }
 
-/// How much is told; tells what there was to say about the command line.
+/// Returns how much is printed; prints the warnings about the command line.
 fn how(output: &Output, settings: &Settings, request: &Request) -> report::How {
     for warning in &settings.warnings {
         output.error(warning);

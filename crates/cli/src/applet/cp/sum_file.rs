@@ -18,7 +18,7 @@ use crate::sum_file;
 /// bytes when each is escaped.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
-/// A sum file that is being written. The first error ends it, and is told at the end.
+/// A sum file that is being written. The first error ends it, and is reported at the end.
 pub(crate) struct SumFile {
     name: OsString,
     algorithm: &'static Algorithm,
@@ -57,7 +57,7 @@ impl SumFile {
         Ok(SumFile { name: name.to_owned(), algorithm, inner })
     }
 
-    /// Copies, and writes down the digests that are told meanwhile. An error of the sum file is a
+    /// Copies, and writes the digests that the copy reports. An error of the sum file is a
     /// failure of the copy.
     pub(crate) fn fill(
         &self,
@@ -83,7 +83,7 @@ impl SumFile {
         }
     }
 
-    /// Writes out what is buffered, and tells the first error.
+    /// Writes the buffered lines, and returns the first error.
     fn finish(&self) -> io::Result<()> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut inner.1, Ok(()))?;
@@ -97,17 +97,17 @@ impl SumFile {
     }
 }
 
-/// Tells whether the first lines of a file are checksums, all of them.
+/// Returns whether the first lines of a file are checksums, all of them.
 fn begins_as_sum_file(name: &OsStr) -> io::Result<bool> {
     let mut beginning = Vec::new();
     File::open(name)?.take(BEGINNING_BYTES).read_to_end(&mut beginning)?;
-    // The last line may go on behind them.
+    // The last line may be incomplete.
     let end = beginning.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let sums = sum_file::parse(beginning.get(..end).unwrap_or(&[]));
     Ok(!sums.lines.is_empty() && sums.wrong.is_empty())
 }
 
-/// Hears for another, and writes digests down.
+/// Passes reports on to another monitor, and writes digests.
 struct Summing<'a> {
     sums: &'a SumFile,
     monitor: &'a dyn Monitor,

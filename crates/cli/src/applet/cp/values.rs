@@ -1,4 +1,4 @@
-//! What the words behind cp's options mean.
+//! The values of cp's options.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! What `dd` says while it copies, in GNU's words, and how it hears who asks.
+//! The messages of `dd` while it copies, in GNU's words, and the signals that it handles.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -9,7 +9,7 @@ use super::operands::{Request, Status};
 use super::report::{Teller, Units, human};
 use crate::escape::{quote, quote_if_needed};
 
-/// The signals that are heard.
+/// The flags that signals set.
 pub(super) struct Signals {
     pub(super) asked: &'static AtomicU32,
     pub(super) interrupted: &'static AtomicBool,
@@ -42,16 +42,16 @@ impl Adapter {
         Adapter { teller, signals, answered: 0, input, output }
     }
 
-    /// Tells whether something could not be told.
+    /// Returns whether a message could not be written.
     pub(super) fn is_mute(&self) -> bool {
         self.teller.is_mute
     }
 
-    fn words(&self, trouble: RecordError) -> (String, Option<Errno>) {
+    fn words(&self, error: RecordError) -> (String, Option<Errno>) {
         let (input, output) = (|| quote(&self.input), || quote(&self.output));
         let plain_input = || quote_if_needed(&self.input);
         let plain_output = || quote_if_needed(&self.output);
-        match trouble {
+        match error {
             RecordError::Memory { end, bytes } => {
                 let which = if end == End::Input { "input" } else { "output" };
                 let shown = human(u128::from(bytes), 1, Units::Iec);

@@ -41,25 +41,25 @@ CONVS:
   excl       the output must not exist
   nocreat    the output must exist
   notrunc    keep what the output has behind the end of the data
-  noerror    after a failed read go on with the next block
+  noerror    after a failed read continue with the next block
   fdatasync  wait at the end until the data are on the device
   fsync      wait at the end until data and attributes are on the device
 
 FLAGS:
 
   append     write at the end of the output; needs conv=notrunc to keep it
-  direct     pass by the page cache (O_DIRECT)
+  direct     bypass the page cache (O_DIRECT)
   directory  the file must be a directory
   dsync      wait for the device after each write (O_DSYNC)
   sync       as dsync, and for the attributes (O_SYNC)
   fullblock  repeat short reads until the block is full (iflag)
   nonblock   open without waiting (O_NONBLOCK)
-  noatime    leave the time of the last access alone
+  noatime    do not update the access time
   nocache    drop the data from the page cache; with count=0, the whole file
   noctty     a terminal does not become the controlling one
   nofollow   the file must not be a symbolic link
 
-At SIGUSR1 dd prints the report so far and goes on.
+At SIGUSR1 dd prints the report so far and continues.
 
       --help     show this text and exit
       --version  show the version and exit

@@ -28,7 +28,7 @@ const CONVERSIONS: &[(&str, Conv)] = &[
     ("fsync", Conv::FSYNC),
 ];
 
-/// What `iflag=` and `oflag=` say: flags of the open file, and dd's own.
+/// The values of `iflag=` and `oflag=`: flags of the open file, and those of dd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flags {
     pub(super) open: OFlags,
@@ -49,7 +49,7 @@ impl Flags {
         seek_bytes: false,
     };
 
-    /// Tells whether nothing is asked for that concerns how bytes are moved.
+    /// Returns whether nothing is asked for that concerns how bytes are moved.
     pub(super) fn are_plain(&self) -> bool {
         let moving =
             OFlags::DIRECT | OFlags::DSYNC | OFlags::SYNC | OFlags::NONBLOCK | OFlags::APPEND;
@@ -78,7 +78,7 @@ impl Flags {
     }
 }
 
-/// How much is told at the end.
+/// How much is printed at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     None,
@@ -89,7 +89,7 @@ pub(super) enum Status {
 
 const BLOCK_BYTES: u64 = 512;
 
-/// What is to be done.
+/// The request of a command line.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) input: Option<OsString>,
@@ -111,7 +111,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// What is to happen to the records, without names and words.
+    /// Returns how to process the records, without names and messages.
     pub(super) fn order(&self) -> Order {
         let (iflags, oflags) = (&self.iflags, &self.oflags);
         let is_named = self.input.is_some() && self.output.is_some();

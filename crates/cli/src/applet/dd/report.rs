@@ -1,4 +1,4 @@
-//! What `dd` says of itself: records, bytes, rates, in GNU's words.
+//! The report of `dd`: records, bytes, rates, in GNU's words.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub(super) struct Teller {
     /// Seconds after the beginning at which the next line of progress is due.
     next: u64,
     reported_bytes: Option<u64>,
-    /// Whether something could not be told.
+    /// Whether a message could not be written.
     pub(super) is_mute: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `haul dd`: GNU dd's command line and words; the records are `haul_io::record`'s.
+//! `haul dd`: GNU dd's command line and messages; `haul_io::record` moves the records.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -52,7 +52,7 @@ const OPTIONS: &[Opt<Id>] = &[
     },
 ];
 
-/// Runs `dd` with the words behind its name.
+/// Runs `dd` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let mut operands = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             }
         }
     }
-    // Heard from the first moment on: who is asked may be asked early.
+    // Handled from the start: a request for the report may come early.
     let asks = std::env::var_os("POSIXLY_CORRECT").is_none();
     let signals = Signals {
         asked: if asks { hear_asked() } else { &haul_sys::process::NOBODY_ASKS },
@@ -110,7 +110,7 @@ fn copy(request: &Request, signals: Signals) -> Result<bool, String> {
         die_by(INTERRUPT);
     }
     for ((which, name), file) in names(request).into_iter().zip([input, output]) {
-        // What is still read by who reads ahead is closed by the end of the process.
+        // A file that the read-ahead thread still reads is closed when the process ends.
         let Some(file) = file else { continue };
         let name = quote(&name);
         close(file).map_err(|error| format!("closing {which} file {name}: {}", error.text()))?;
@@ -175,7 +175,7 @@ fn set_flags(fd: impl AsFd, flags: OFlags, which: &str) -> Result<(), String> {
     add_flags(fd, flags - OFlags::DIRECTORY).map_err(|error| flags_failed(which, error))
 }
 
-/// Opens the output; `false` beside it when it could not be cut to where it is to begin.
+/// Opens the output; with `false` if it could not be truncated to the offset where it begins.
 fn open_output(request: &Request, teller: &mut Teller) -> Result<(Side, bool), String> {
     let Some(name) = &request.output else {
         demand(Standard::Output)

@@ -1,4 +1,4 @@
-//! `haul install-links DIR`: makes the links by which the binary goes under the names people know.
+//! `haul install-links DIR`: makes links to the binary with the names of the tools that it replaces.
 
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ const HELP: &str = "Usage: haul install-links DIRECTORY\n\
     in for one of GNU's (haul --list-applets). A name that is taken is left alone\n\
     and reported, unless it is such a link already.\n";
 
-/// Runs `install-links` with the words behind its name and the table of applets.
+/// Runs `install-links` with its arguments and the table of applets.
 pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match arguments {

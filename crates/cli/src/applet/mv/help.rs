@@ -23,10 +23,10 @@ pub(crate) fn help(program: &str) -> String {
 }
 
 const SAFER: &str = "
-Where this mv is stricter than GNU's: across file systems a source is copied
-beside its place under a hidden name (.haul-mv-...), that file system is waited
-for, the copy gets its name, that is waited for, too, and only then is the
-source removed. So a power cut never loses a file, what was in its place stays
-there until its successor is complete, and a source that changed meanwhile stays.
-The same command, run again, goes on with a move that was interrupted.
+Where this mv is stricter than GNU's: across file systems it copies a source to a
+hidden name (.haul-mv-...) in the target's directory, flushes that file system,
+gives the copy its name, flushes the directory, and only then removes the source.
+So a power cut never loses a file, a replaced file stays until the new one is
+complete, and a source that changed during the copy is not removed. Run the same
+command again to resume an interrupted move.
 ";

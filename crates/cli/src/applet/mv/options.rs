@@ -93,7 +93,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "progress",
         Optional("WHEN"),
         "show a bar on standard error while copying:\nalways, never, or auto (default): if that is \
-         a\nterminal and the work is long; always with\n--json adds a line each second",
+         a\nterminal and the run is long; with --json,\nalways adds a line each second",
     ),
     own(
         Id::HaulStats,

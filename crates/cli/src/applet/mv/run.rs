@@ -30,7 +30,7 @@ enum Clobber {
     No,
 }
 
-/// What the command line says, apart from the policy.
+/// The settings of the command line, apart from the policy.
 #[derive(Debug)]
 struct Settings {
     policy: Policy,
@@ -50,7 +50,7 @@ enum Command {
     Print(String),
 }
 
-/// Runs `mv` with the words behind its name.
+/// Runs `mv` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let begun = read(arguments).and_then(|command| match command {
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             Ok(run_move(&output, &settings.how, &request))
         }
     });
-    begun.unwrap_or_else(|trouble| ending::refused(&output, &trouble))
+    begun.unwrap_or_else(|error| ending::refused(&output, &error))
 }
 
 fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
@@ -204,7 +204,7 @@ fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, Comman
         .unwrap_or_else(|_| haul_sys::process::nofile_limit());
     let copiers = settings.jobs.unwrap_or_else(value::default_jobs);
     let removers = settings.jobs.unwrap_or_else(value::processors);
-    // Whoever says how many, means that.
+    // A number of jobs on the command line is final.
     let waiting = |jobs: usize| settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
     Ok(Request {
         sources: sources.collect::<Result<_, _>>()?,

@@ -7,7 +7,7 @@ use crate::progress::Tally;
 /// Bytes after which it is looked which side was waited for.
 const LOOK_BYTES: u64 = 32 << 20;
 
-/// So many times as long as for the file the pipe has to be waited for, to say that its reader is the
+/// The ratio of the waits for the pipe and for the file above which the reader of the pipe is the
 /// slower one.
 const SLOWER: u64 = 4;
 
@@ -23,7 +23,7 @@ impl<'t> Look<'t> {
         Look { tally, bytes: 0, waits: tally.waits() }
     }
 
-    /// Hears of bytes that were moved. Returns how long the file and the pipe were waited for since the
+    /// Counts bytes that were moved. Returns how long the file and the pipe were waited for since the
     /// last look, in nanoseconds, when it is time for one.
     fn moved(&mut self, bytes: u64) -> Option<(u64, u64)> {
         self.bytes += bytes;
@@ -35,7 +35,7 @@ impl<'t> Look<'t> {
         Some((now.0 - before.0, now.1 - before.1))
     }
 
-    /// Hears of bytes that were moved. Tells whether whoever reads the pipe is slower than the file.
+    /// Counts bytes that were moved. Returns whether the reader of the pipe is slower than the file.
     pub(super) fn shows_a_slow_reader(&mut self, bytes: u64) -> bool {
         self.moved(bytes).is_some_and(|(file, pipe)| pipe / SLOWER >= file)
     }
@@ -46,7 +46,7 @@ impl Watch for Look<'_> {
         self.tally.waiting(side, call)
     }
 
-    /// It goes on until the file is what takes the time.
+    /// It continues until the file is the slower side.
     fn moved(&mut self, bytes: u64) -> bool {
         self.tally.moved(bytes);
         Look::moved(self, bytes).is_none_or(|(file, pipe)| file <= pipe)

@@ -51,7 +51,7 @@ struct Wanted {
     length: Option<u64>,
 }
 
-/// Runs `read` with the words behind its name.
+/// Runs `read` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let all = all_options();
@@ -85,15 +85,15 @@ fn help(all: &[Opt<Id>]) -> String {
         "Usage: {PROGRAM} [OPTION]... FILE...\n\
          Write FILEs to standard output, one after the other, with many large reads in\n\
          flight. FILE - is standard input.\n\n{}\n\
-         With --cache=auto what is cached is read from there and stays, and of files of\n\
-         8 MiB and more nothing else stays. Holes come out as zeros and cost no reads.\n\
-         Digests are printed on standard error, as lines of a check file.\n\n\
+         With --cache=auto haul reads cached pages from the cache and keeps them there; of\n\
+         files of 8 MiB and more it adds no pages. Holes are written as zeros without reads.\n\
+         Digests go to standard error, as lines of a check file.\n\n\
          Example:\n  {PROGRAM} dump.sql | zstd | haul write dump.sql.zst\n",
         options(all, Origin::Haul)
     )
 }
 
-/// Why a file did not come out whole.
+/// Why a file was not written completely.
 enum Failed {
     Input(String),
     Output(String),
@@ -175,8 +175,8 @@ impl Stream<'_> {
             skip = 0;
         }
         let reader = Reader::new(source.clone(), self.plan(&source, skip)).map_err(input)?;
-        if let Some(told) = reader.reported_bytes() {
-            self.tally.expect(told);
+        if let Some(bytes) = reader.reported_bytes() {
+            self.tally.expect(bytes);
         }
         if let Some(error) = reader.not_direct()
             && must_be_direct(&self.wanted.settings.policy)
@@ -212,20 +212,20 @@ impl Stream<'_> {
         }
     }
 
-    /// Tells whether anybody wants to see the bytes on their way into a pipe.
+    /// Returns whether the bytes have to pass through this process: for a digest, a rate or progress.
     fn is_blind(&self) -> bool {
         let is_pipe = fstat(std::io::stdout()).is_ok_and(|stat| stat.kind() == Kind::Fifo);
         is_pipe && self.wanted.settings.sum.is_none() && self.pace.is_none()
     }
 
-    /// Tells whether the bytes need not come here at all.
+    /// Returns whether the bytes can stay in the kernel.
     fn may_pass(&self, source: &Source, reader: &Reader) -> bool {
         let is_own = matches!(source, Source::Own(_)) && reader.reported_bytes().is_some();
         is_own && reader.is_plain() && self.is_blind()
     }
 
-    /// Tells whether the bytes may come without a copy, should that pay. Whoever says how they are to be
-    /// asked for gets it so.
+    /// Returns whether the bytes may be spliced without a copy where that is faster. Options about
+    /// requests (size, depth) exclude it.
     fn may_pour(&self) -> bool {
         let policy = &self.wanted.settings.policy;
         self.is_blind() && policy.io_bytes.is_none() && policy.queue_depth.is_none()
@@ -279,7 +279,7 @@ impl Stream<'_> {
         next: impl FnOnce() -> Result<Option<Block>, StreamError>,
     ) -> Result<Option<Block>, Failed> {
         let next = self.tally.waiting(Side::Source, next);
-        next.map_err(|trouble| Failed::Input(trouble.to_string()))
+        next.map_err(|error| Failed::Input(error.to_string()))
     }
 
     fn deliver(&self, block: &Block, seen: &mut Seen) -> Result<(), Failed> {
@@ -291,7 +291,7 @@ impl Stream<'_> {
         }
         self.tally
             .waiting(Side::Target, || write_all(std::io::stdout().as_fd(), bytes, &NEVER))
-            .map_err(|trouble| Failed::Output(trouble.to_string()))?;
+            .map_err(|error| Failed::Output(error.to_string()))?;
         self.tally.moved(bytes.len() as u64);
         if let Some(pace) = self.pace {
             pace.pay(bytes.len() as u64, &NEVER);

@@ -18,8 +18,8 @@ pub(crate) fn help(program: &str) -> String {
          {program} -- -x\n  \
          {program} ./-x\n\
          \n\
-         What is removed is not erased: the bytes are on the device until others take their\n\
-         place. See shred(1).\n"
+         rm does not erase data: the bytes stay on the device until the blocks are used\n\
+         again. See shred(1).\n"
     ));
     text.push_str("\nOptions that GNU rm does not have:\n");
     text.push_str(&options(OPTIONS, Origin::Haul));

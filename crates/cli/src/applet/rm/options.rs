@@ -29,7 +29,7 @@ pub(crate) enum Id {
     Version,
 }
 
-/// GNU's option for its tests, which nobody documents: standard input counts as a terminal.
+/// GNU's undocumented option for its tests: standard input counts as a terminal.
 pub(crate) const PRESUME_INPUT_TTY: Opt<Id> =
     opt(Id::PresumeInputTty, ("", "-presume-input-tty"), Nothing, "");
 
@@ -71,20 +71,19 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulDryRun,
         "dry-run",
         Nothing,
-        "remove nothing, ask nothing, and tell what would\nbe removed",
+        "remove nothing, ask nothing, and print what rm\nwould remove",
     ),
     own(
         Id::HaulErrors,
         "errors",
         Required("FILE"),
-        "list every failure in FILE as JSON lines, with\nnames as they are",
+        "list every failure in FILE as JSON lines, with\nlossless names",
     ),
     own(
         Id::HaulGentle,
         "gentle",
         Nothing,
-        "spare the rest of the machine: one worker that\nrests as long as it works, large files given \
-         up\nin steps",
+        "leave resources to other processes: one worker\nthat pauses as long as it works, large files\ntruncated in steps",
     ),
     own(
         Id::HaulJobs,
@@ -103,7 +102,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "progress",
         Optional("WHEN"),
         "show on standard error how far it is: always,\nnever, or auto (default): if that is a \
-         terminal\nand the work is long",
+         terminal\nand the run is long",
     ),
     own(Id::HaulRate, "rate", Required("N"), "remove at most N entries a second"),
     own(

@@ -28,7 +28,7 @@ const NO_PRESERVE_ROOT: &[u8] = b"--no-preserve-root";
 /// Operands that may go without a word under `-I`.
 const FEW: usize = 3;
 
-/// When a person is asked, as the options say.
+/// When to ask, according to the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interactive {
     Never,
@@ -39,7 +39,7 @@ enum Interactive {
     Always,
 }
 
-/// What the command line says, apart from the policy.
+/// The settings of the command line, apart from the policy.
 #[derive(Debug)]
 struct Settings {
     policy: Policy,
@@ -56,7 +56,7 @@ enum Command {
     Print(String),
 }
 
-/// Runs `rm` with the words behind its name.
+/// Runs `rm` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Tells how to remove a file whose name looks like options.
+/// Explains how to remove a file whose name looks like options.
 fn advise(output: &Output, arguments: &[OsString]) {
     let is_file = |argument: &&OsString| {
         argument.len() > 1
@@ -101,7 +101,7 @@ fn advise(output: &Output, arguments: &[OsString]) {
     }
 }
 
-/// Reads words, does nothing, and says why they make no sense, if they make none.
+/// Reads words, does nothing, and returns the error message of an invalid command line.
 #[cfg(test)]
 pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
     match read(arguments) {
@@ -137,7 +137,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     Ok(Command::Remove(Box::new(settings), operands))
 }
 
-/// Tells whether some word before `--` is a beginning of `--no-preserve-root` and not all of it.
+/// Returns whether some word before `--` is a beginning of `--no-preserve-root` and not all of it.
 fn is_abbreviated(arguments: &[OsString]) -> bool {
     arguments.iter().map(|argument| argument.as_bytes()).take_while(|word| *word != b"--").any(
         |word| word.len() > 2 && NO_PRESERVE_ROOT.starts_with(word) && word != NO_PRESERVE_ROOT,
@@ -245,7 +245,7 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     policy.ask = match settings.interactive {
         Interactive::Never => Ask::Never,
         Interactive::Always => Ask::Always,
-        // Nothing is write-protected for who may write to everything.
+        // Nothing is write-protected for a privileged user.
         Interactive::Sometimes | Interactive::Once if policy.privileged || !terminal() => {
             Ask::Never
         }
@@ -259,7 +259,7 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     // The kernel hands no argument with a NUL to a program.
     let operands = operands.iter().filter_map(|name| CString::new(name.as_bytes()).ok()).collect();
     let jobs = settings.jobs.unwrap_or_else(value::processors);
-    // Whoever says how many, means that.
+    // A number of jobs on the command line is final.
     let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
     let resources = Resources { jobs, waiting_jobs, descriptors };
     let request = Request { operands, policy, resources };

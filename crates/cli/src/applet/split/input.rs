@@ -26,7 +26,7 @@ use super::output::Fatal;
 use crate::escape::{quote, quote_if_needed};
 use crate::file_error::describe;
 
-/// Bytes that are read at once, unless somebody says otherwise.
+/// Bytes of one read, by default.
 pub(super) const BUFFER_BYTES: usize = 256 << 10;
 
 /// The file that is split.
@@ -80,7 +80,7 @@ impl Input {
             return None;
         }
         let fd = self.fd.try_clone().ok()?;
-        // A descriptor that was read from before goes on from there.
+        // A descriptor that was read from before continues at its offset.
         let base = File::from(fd.try_clone().ok()?).stream_position().ok()?;
         Some(Sized { fd, base, bytes: self.stat.size.saturating_sub(base) })
     }
@@ -148,7 +148,7 @@ impl Source<Fatal> for InOrder {
     }
 }
 
-/// Reads what there is; waits where somebody has made the descriptor non-blocking.
+/// Reads what is available; waits where another process has made the descriptor non-blocking.
 fn read_some(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, CallError> {
     loop {
         match again(|| read(&fd, buffer)) {
@@ -163,7 +163,7 @@ fn read_some(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, CallError> {
     }
 }
 
-/// Writes to standard output, of whose trouble GNU speaks in these words.
+/// Writes to standard output; the message of an error is GNU's.
 pub(super) fn print(bytes: &[u8]) -> Result<(), Fatal> {
     write_whole(std::io::stdout(), bytes)
         .map_err(|error| Fatal::new(format!("write error: {}", error.text())))

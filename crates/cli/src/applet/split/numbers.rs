@@ -12,7 +12,7 @@ use crate::escape::quote_word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Units {
     None,
-    /// Multiples of 1024, of 1000 with a `B` behind, and `b` for 512.
+    /// Multiples of 1024, of 1000 with a final `B`, and `b` for 512.
     Bytes,
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Read<'t> {
     Number(i64),
     /// Beyond the type; `true` if below zero.
     Overflow(bool),
-    /// A number with something else behind it.
+    /// A number followed by something else.
     Trailing(i64, &'t [u8]),
     Invalid,
 }
@@ -50,7 +50,7 @@ pub(super) fn read(text: &[u8], units: Units) -> Read<'_> {
     match (number, factor) {
         (Ok(number), None) => Read::Trailing(number, behind),
         (Ok(number), Some(_)) => Read::Number(number),
-        // What follows a number that is too large does not matter to anybody.
+        // A suffix after a number that is too large has no effect.
         (Err(_), None) => Read::Trailing(i64::MAX, behind),
         (Err(_), Some(_)) => Read::Overflow(negative),
     }

@@ -109,7 +109,7 @@ pub(super) fn help(program: &str) -> String {
     format!(
         "Usage: {program} [OPTION]... [FILE [PREFIX]]\n\
          Cut FILE into pieces PREFIXaa, PREFIXab and so on: of 1000 lines, and with the\n\
-         PREFIX x, unless told otherwise.\n\n\
+         PREFIX x, by default.\n\n\
          {STANDARD_INPUT}\n{VALUES}{}{NOTES}",
         options(OPTIONS, Origin::Gnu)
     )

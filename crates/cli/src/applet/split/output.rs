@@ -19,7 +19,7 @@ use crate::escape::{quote, quote_if_needed};
 use crate::file_error::describe;
 use crate::output::Output;
 
-/// Why the run ends: what is said, and the exit code.
+/// Why the run ends: the message, and the exit code.
 #[derive(Debug)]
 pub(super) struct Fatal {
     pub(super) text: String,
@@ -132,7 +132,7 @@ impl Maker<'_> {
         if self.verbose {
             self.output.line(&format!("executing with FILE={}", quote_if_needed(name)));
         }
-        // What was said before comes before what the command says.
+        // Earlier lines come before the output of the command.
         self.output.flush();
         let shell = std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));
         let base = Path::new(&shell).file_name().unwrap_or(&shell);
@@ -252,7 +252,7 @@ impl AsFd for NamedFile {
     }
 }
 
-/// What says that nobody reads a pipe any more.
+/// The error for a pipe without a reader.
 const PIPE_SIGNAL: i32 = 13;
 
 /// Names a signal without its `SIG`.

@@ -63,7 +63,7 @@ enum Command {
     Split(Settings, Vec<OsString>),
 }
 
-/// Runs `split` with the words behind its name.
+/// Runs `split` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let ended = match read(arguments) {
@@ -153,7 +153,7 @@ impl Settings {
             Id::Separator => self.separate(word.as_bytes())?,
             Id::IoBlockSize => {
                 let bytes = positive(word, Units::Bytes, "invalid IO block size")?;
-                // As much as anybody may want; more would be a buffer that cannot be had.
+                // Enough for any use; a larger buffer cannot be allocated.
                 self.buffer_bytes = usize::try_from(bytes).unwrap_or(BUFFER_BYTES).min(64 << 20);
             }
             Id::Elide => self.elide = true,
@@ -411,7 +411,7 @@ impl Run<'_> {
             move_ranges(input.as_fd(), input.bytes, &mut make, &done)?;
         }
         drop(ranges);
-        // Whoever shares the descriptor sees it where reading would have left it.
+        // A process that shares the descriptor sees the offset that reading would have left.
         let _position = seek_set(input, input.base + end);
         Ok(())
     }
@@ -475,7 +475,7 @@ fn shrank(name: &[u8]) -> Fatal {
     Fatal::of(name, &StreamError::Shrank.to_string())
 }
 
-/// Calls with the bytes of a range, until there are no more or nobody wants them.
+/// Passes on the bytes of a range until the range ends or the callee stops.
 fn each_block(
     name: &[u8],
     input: &Sized,

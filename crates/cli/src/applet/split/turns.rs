@@ -72,24 +72,24 @@ impl<'m, 'a> AllPieces<'m, 'a> {
                 State::New => self.maker.open(name),
                 State::Closed => reopen(name),
             };
-            let trouble = match opened {
+            let error = match opened {
                 Ok(piece) => {
                     if let Some(slot) = self.slots.get_mut(index) {
                         slot.state = State::Open(piece);
                     }
                     return Ok(());
                 }
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
-            if !is_scarcity(&trouble) || self.maker.filter.is_some() {
-                return Err(trouble.fatal());
+            if !is_scarcity(&error) || self.maker.filter.is_some() {
+                return Err(error.fatal());
             }
             self.scarce = true;
             // The one before was written last, and comes last again.
             loop {
                 victim = victim.checked_sub(1).unwrap_or(self.slots.len() - 1);
                 if victim == index {
-                    return Err(trouble.fatal());
+                    return Err(error.fatal());
                 }
                 if self.slots.get(victim).is_some_and(|slot| matches!(slot.state, State::Open(_))) {
                     break;
@@ -151,8 +151,8 @@ fn reopen(name: Vec<u8>) -> Result<Piece, OutputError> {
     }
 }
 
-fn is_scarcity(trouble: &OutputError) -> bool {
-    let OutputError::Open(_, error) = trouble else { return false };
+fn is_scarcity(error: &OutputError) -> bool {
+    let OutputError::Open(_, error) = error else { return false };
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 

@@ -105,7 +105,7 @@ struct Settings {
     cache: Cache,
 }
 
-/// Runs `b3sum` with the words behind its name.
+/// Runs `b3sum` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let words = match parse(arguments, OPTIONS) {
@@ -161,7 +161,7 @@ fn help() -> String {
 
 impl Settings {
     fn set(&mut self, id: Id, word: &OsStr) -> Result<(), Usage> {
-        /// More than anybody wants at once, and still a buffer that can be had.
+        /// More than any use needs, and still a buffer that can be allocated.
         const LENGTH_MAX: u64 = 1 << 30;
         match id {
             Id::Keyed => self.keyed = true,

@@ -7,7 +7,7 @@ pub(super) const fn length(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 
-/// Tells whether a byte may stand for six bits.
+/// Returns whether a byte may stand for six bits.
 pub(super) fn is_letter(byte: u8) -> bool {
     LETTERS.contains(&byte)
 }

@@ -1,5 +1,5 @@
 //! Verifying files against a check file: lines are read in order, files hashed by several workers,
-//! and what came of them told in the order of the lines.
+//! and the results printed in the order of the lines.
 
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;

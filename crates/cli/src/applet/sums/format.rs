@@ -37,7 +37,7 @@ pub(super) struct Format {
     pub(super) prefix: &'static str,
 }
 
-/// Returns a name as it is shown, behind a backslash if it had to be escaped.
+/// Returns a name as it is shown, after a backslash if it had to be escaped.
 pub(super) fn shown(name: &[u8]) -> Vec<u8> {
     if needs_escape(name) { [b"\\".as_slice(), &escaped(name)].concat() } else { name.to_vec() }
 }
@@ -88,7 +88,7 @@ impl Format {
         line
     }
 
-    /// Sums that are numbers, with the file's size behind them in their own units.
+    /// Sums that are numbers, followed by the file's size in their own units.
     fn old_sum(&self, hashed: &Hashed) -> Option<String> {
         let add = |number: u32, byte: &u8| number << 8 | u32::from(*byte);
         let number = || hashed.digest.iter().fold(0, add);

@@ -142,7 +142,7 @@ pub(super) fn print_all(
     line: &dyn Fn(&[u8], &Hashed) -> Vec<u8>,
 ) -> bool {
     let mut ok = true;
-    let mut told_not_direct = false;
+    let mut warned_not_direct = false;
     let work = |name: &OsString, turn: &Turn<'_>| {
         let hashed = hashing.of_name(name.as_bytes(), method, turn);
         (name.clone(), hashed)
@@ -151,12 +151,12 @@ pub(super) fn print_all(
         let name = name.as_bytes();
         match hashed {
             Ok(hashed) => {
-                if let (Some(_), false) = (hashed.not_direct, told_not_direct) {
-                    told_not_direct = true;
+                if let (Some(_), false) = (hashed.not_direct, warned_not_direct) {
+                    warned_not_direct = true;
                     warn_not_direct(output, name);
                 }
                 output.bytes(&line(name, &hashed));
-                // Whoever reads this line may have waited for it.
+                // The reader of this line may be waiting for it.
                 output.flush();
             }
             Err(errno) => {

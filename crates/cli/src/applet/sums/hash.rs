@@ -93,7 +93,7 @@ impl Hashing {
         hashed
     }
 
-    /// Tells whether a file has to be read from a disk that spins.
+    /// Returns whether a file has to be read from a rotating disk.
     fn wants_alone(&self, fd: &OwnedFd, stat: &Stat) -> bool {
         if self.workers < 2 || stat.kind() != Kind::Regular || stat.size < DISK_BYTES {
             return false;
@@ -115,12 +115,12 @@ impl Hashing {
         match method {
             Method::Of(algorithm, bytes) => {
                 let mut digest = algorithm.start_with(*bytes).ok_or(Errno::INVAL)?;
-                let told = hash_file(file, stat, &self.policy, &mut digest)
+                let hashed = hash_file(file, stat, &self.policy, &mut digest)
                     .map_err(|error| error.errno)?;
                 Ok(Hashed {
                     digest: digest.finish(),
-                    file_bytes: told.bytes,
-                    not_direct: told.not_direct,
+                    file_bytes: hashed.bytes,
+                    not_direct: hashed.not_direct,
                 })
             }
             Method::Blake3 { keying, seek, bytes } => {
@@ -131,12 +131,12 @@ impl Hashing {
                     return Ok(Hashed { digest, file_bytes: stat.size, not_direct: None });
                 }
                 let mut hasher = keying.hasher();
-                let told = hash_file(file, stat, &self.policy, &mut hasher)
+                let hashed = hash_file(file, stat, &self.policy, &mut hasher)
                     .map_err(|error| error.errno)?;
                 let mut reader = hasher.finalize_xof();
                 reader.set_position(*seek);
                 reader.fill(&mut digest);
-                Ok(Hashed { digest, file_bytes: told.bytes, not_direct: told.not_direct })
+                Ok(Hashed { digest, file_bytes: hashed.bytes, not_direct: hashed.not_direct })
             }
         }
     }

@@ -13,7 +13,7 @@ pub(super) enum Expected {
 }
 
 impl Expected {
-    /// Tells whether it is that of these bytes.
+    /// Returns whether it is that of these bytes.
     pub(super) fn is(&self, digest: &[u8]) -> bool {
         match self {
             Expected::Hex(bytes) => bytes == digest,
@@ -137,7 +137,7 @@ impl Reader {
         Some(Line { algorithm, bytes, expected, name: plain_name(name, escapes)? })
     }
 
-    /// A length that is not said is that of the digits.
+    /// The length is that of the digits unless the line has one.
     fn chosen_bytes(&self, algorithm: &'static Algorithm, digits: &[u8]) -> Option<usize> {
         let hex = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let fits = hex >= 2 && hex.is_multiple_of(2) && hex / 2 <= algorithm.bytes;

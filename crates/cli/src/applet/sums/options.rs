@@ -66,7 +66,7 @@ pub(super) const fn cache<I>(id: I) -> Opt<I> {
         id,
         "cache",
         Required("WHEN"),
-        "what becomes of the page cache: auto, keep, drop,\ndirect or restore, as in cp",
+        "how to use the page cache: auto, keep, drop,\ndirect or restore, as in cp",
     )
 }
 
@@ -124,7 +124,7 @@ TYPE is one of these; GNU has a program for most of them:
   sm3
 ";
 
-/// What all of them say of their lines.
+/// The note on lines that all of them have.
 const LINES: &str = "
 -c reads what this program printed before, in any of its forms.
 ";

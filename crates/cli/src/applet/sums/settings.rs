@@ -1,4 +1,4 @@
-//! What a command line of the GNU family asks for, and GNU's words for what makes no sense.
+//! What a command line of the GNU family asks for, and GNU's messages for invalid ones.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use crate::option::{data, value};
 
 /// Why nothing is done.
 pub(super) enum Refusal {
-    /// It is told how to get help.
+    /// The message names `--help`.
     Usage(String),
     /// These messages, and that is it.
     Plain(Vec<String>),
@@ -67,8 +67,8 @@ pub(super) fn find(name: &str) -> Option<&'static Algorithm> {
     Algorithm::find(name).or_else(checksum)
 }
 
-/// Tells whether digests of an algorithm cannot be told from lines.
-fn is_untold(algorithm: &Algorithm) -> bool {
+/// Returns whether lines do not show the algorithm of their digests.
+fn is_unmarked(algorithm: &Algorithm) -> bool {
     CHECKSUMS.iter().any(|checksum| checksum.name == algorithm.name)
 }
 
@@ -167,9 +167,9 @@ impl Settings {
         Ok(if *bits == 0 { most } else { usize::try_from(bits / 8).unwrap_or(most) })
     }
 
-    /// Says what makes no sense together, as GNU does and in its order.
+    /// Refuses options that cannot be combined, as GNU does and in its order.
     pub(super) fn validate(&self) -> Result<(), Refusal> {
-        if self.check && self.specified && is_untold(self.algorithm) {
+        if self.check && self.specified && is_unmarked(self.algorithm) {
             let text = "--check is not supported with --algorithm={bsd,sysv,crc,crc32b}";
             return Err(Refusal::Plain(vec![text.to_owned()]));
         }
@@ -252,7 +252,7 @@ fn usage(text: &str) -> Refusal {
     Refusal::Usage(text.to_owned())
 }
 
-/// Reads a length in bits; too large is told later, with what is the most.
+/// Reads a length in bits; a length that is too large is refused later, with the maximum.
 fn length(word: &OsStr) -> Result<u64, Refusal> {
     let text = word.to_str().unwrap_or_default().trim_start();
     let digits = text.strip_prefix('+').unwrap_or(text);

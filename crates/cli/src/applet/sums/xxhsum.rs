@@ -83,7 +83,7 @@ struct Settings {
     jobs: Option<usize>,
 }
 
-/// Runs `xxhsum` with the words behind its name.
+/// Runs `xxhsum` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
@@ -170,7 +170,7 @@ fn help() -> String {
     )
 }
 
-/// What stands behind a tag where the digits are turned round.
+/// The suffix of a tag whose digits are in reverse order.
 const LITTLE: &str = "_LE";
 
 impl Settings {

@@ -21,7 +21,7 @@ use crate::standard::demand;
 
 const PROGRAM: &str = "tee";
 
-/// What `--output-error` says; without it, nobody said anything.
+/// The mode of `--output-error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnError {
     Warn,
@@ -61,11 +61,11 @@ const OPTIONS: &[Opt<Id>] = &[
 
 const NOTES: &str = "
 MODE says which failed writes are reported, and whether one ends the run:
-  warn           all; the run goes on with the other outputs
-  warn-nopipe    all but those to pipes without a reader; it goes on (-p)
+  warn           all; the run continues with the other outputs
+  warn-nopipe    all but those to pipes without a reader; it continues (-p)
   exit           all; the first ends the run
   exit-nopipe    all but those to pipes without a reader; the first ends the run
-A run whose outputs all are pipes without readers ends. Without -p and
+A run ends when all its outputs are pipes without readers. Without -p and
 --output-error a pipe without a reader ends the run by SIGPIPE, and other
 failures are reported.
 ";
@@ -78,7 +78,7 @@ struct Settings {
     names: Vec<OsString>,
 }
 
-/// Runs `tee` with the words behind its name.
+/// Runs `tee` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let words = match parse(arguments, OPTIONS) {
@@ -187,7 +187,7 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
         run.output.error(&format!("read error: {}", error.text()));
         run.ok = false;
     }
-    // Written to through no buffer of ours, so only closing can still tell of an error.
+    // Written without a buffer, so only closing can still report an error.
     let failed = failed.into_iter().skip(1);
     for ((name, file), _) in files.into_iter().zip(failed).filter(|(_, failed)| !failed) {
         if let Err(error) = haul_sys::fs::close(OwnedFd::from(file)) {
@@ -197,7 +197,7 @@ fn tee(output: &Output, settings: &Settings) -> ExitCode {
     if run.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Opens what can be opened; `None` if a failure is to be the end.
+/// Opens the files that can be opened; `None` if a failure ends the run.
 fn open<'s>(run: &mut Run<'_>, settings: &'s Settings) -> Option<Vec<(&'s OsStr, File)>> {
     let mut how = OpenOptions::new();
     how.create(true);

@@ -33,7 +33,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Takes::Required("WHAT"),
         "add up by process (the default), command,\nthread or total",
     ),
-    opt(Id::Files, ("", "files"), Takes::Nothing, "tell files apart: which got which calls"),
+    opt(Id::Files, ("", "files"), Takes::Nothing, "show the calls of each file separately"),
     opt(
         Id::Filter,
         ("", "filter"),
@@ -44,7 +44,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Versus,
         ("", "vs"),
         Takes::Required("'COMMAND B'"),
-        "run this one next, and show both side by side",
+        "then run this command, and compare the two",
     ),
     opt(
         Id::Json,
@@ -69,13 +69,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::For,
         ("", "for"),
         Takes::Required("DURATION"),
-        "observe no longer than this (500ms, 5s, 2m);\na command that runs longer is waited for",
+        "observe no longer than this (500ms, 5s, 2m); haul\nstill waits for the command",
     ),
     opt(
         Id::Backend,
         ("", "backend"),
         Takes::Required("NAME"),
-        "ebpf, ptrace, or auto: eBPF where the kernel\nlets us, else ptrace (the default)",
+        "ebpf, ptrace, or auto: eBPF where the kernel\nallows it, else ptrace (the default)",
     ),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
@@ -94,7 +94,7 @@ pub(super) enum Subject {
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) subject: Subject,
-    /// How to add up, if somebody said so.
+    /// How to add up, if the command line says so.
     pub(super) grouping: Option<Grouping>,
     pub(super) trace: TraceOptions,
     pub(super) json: Option<OsString>,
@@ -122,7 +122,7 @@ struct Draft {
     output: Option<OsString>,
 }
 
-/// Reads the words behind the applet's name.
+/// Reads the applet's arguments.
 pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
     let mut draft = Draft::default();
     let mut command = Vec::new();

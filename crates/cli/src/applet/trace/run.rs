@@ -24,21 +24,21 @@ use crate::output::Output;
 
 const PROGRAM: &str = "haul trace";
 
-/// haul itself failed: the one status of the three that says nothing of the command.
-const TROUBLE: u8 = 125;
+/// The exit status if haul itself failed, the only one that is not about the command.
+const ERROR: u8 = 125;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Runs `trace` with the words behind its name.
+/// Runs `trace` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_or(&output, &help(PROGRAM), TROUBLE),
-        Ok(Wanted::Version) => ending::print_or(&output, &version(PROGRAM), TROUBLE),
+        Ok(Wanted::Help) => ending::print_or(&output, &help(PROGRAM), ERROR),
+        Ok(Wanted::Version) => ending::print_or(&output, &version(PROGRAM), ERROR),
         Ok(Wanted::Trace(settings)) => ExitCode::from(trace(&output, *settings)),
         Err(usage) => {
             ending::usage_error(&output, &usage);
-            ExitCode::from(TROUBLE)
+            ExitCode::from(ERROR)
         }
     }
 }
@@ -50,13 +50,13 @@ fn trace(output: &Output, mut settings: Settings) -> u8 {
         Ok(sinks) => sinks,
         Err(message) => {
             output.error(&message);
-            return TROUBLE;
+            return ERROR;
         }
     };
     settings.trace.interrupt = Some(Interrupt::Signals(hear_stop()));
     settings.trace.on_wait = io::stderr().is_terminal().then_some(tell_of_waiting);
     let (reports, failure) = observe(output, &settings);
-    let Some(first) = reports.first() else { return failure.unwrap_or(TROUBLE) };
+    let Some(first) = reports.first() else { return failure.unwrap_or(ERROR) };
     let mut delivered = true;
     for message in sinks.deliver(output, &settings, &reports) {
         output.error(&message);
@@ -65,7 +65,7 @@ fn trace(output: &Output, mut settings: Settings) -> u8 {
     delivered &= output.finish();
     match failure {
         Some(code) => code,
-        None if !delivered => TROUBLE,
+        None if !delivered => ERROR,
         None => pass_through(first.ending),
     }
 }
@@ -80,7 +80,7 @@ fn observe(output: &Output, settings: &Settings) -> (Vec<Report>, Option<u8>) {
                 Ok(report) => (vec![report], None),
                 Err(error) => {
                     tell(output, &error, &format!("process {pid}"));
-                    (reports, Some(TROUBLE))
+                    (reports, Some(ERROR))
                 }
             };
         }
@@ -111,7 +111,7 @@ fn exit_status(error: &TraceError) -> u8 {
     match error {
         TraceError::Spawn(error) if error.errno == Errno::NOENT => NOT_FOUND,
         TraceError::Spawn(error) if error.call == Call::Execve => NOT_EXECUTABLE,
-        _ => TROUBLE,
+        _ => ERROR,
     }
 }
 
@@ -154,7 +154,7 @@ fn hint(error: &TraceError, program: &OsStr) -> Option<&'static str> {
     is_line.then_some("a shell's command line is run by: haul trace -- sh -c 'LINE'")
 }
 
-/// Tells a person at a terminal why nothing happens.
+/// Explains at a terminal why nothing happens.
 fn tell_of_waiting() {
     let text = format!(
         "{PROGRAM}: the command has ended, but what it started runs on; \
@@ -172,5 +172,5 @@ fn pass_through(ending: Ending) -> u8 {
     {
         die_by(signal);
     }
-    u8::try_from(ending.shell_code()).unwrap_or(TROUBLE)
+    u8::try_from(ending.shell_code()).unwrap_or(ERROR)
 }

@@ -1,4 +1,4 @@
-//! The command of `--vs`: one argument, taken apart as a shell takes its words apart.
+//! The command of `--vs`: one argument, split as a shell splits words.
 //!
 //! No shell runs it, so that its calls are the command's own and not those of a shell around it:
 //! the other command has none around it either. What only a shell could do is refused instead of
@@ -9,14 +9,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::getopt::Usage;
 
-/// What means something to a shell wherever it stands unquoted.
+/// Characters that are special to a shell wherever they are unquoted.
 const SHELLS_OWN: &[u8] = b"|&;<>()$`*?[\n";
-/// What means something to a shell even between double quotes.
+/// Characters that are special to a shell even between double quotes.
 const SHELLS_OWN_QUOTED: &[u8] = b"$`";
-/// What means something to a shell at the start of a word.
+/// Characters that are special to a shell at the start of a word.
 const SHELLS_OWN_FIRST: &[u8] = b"~#";
 
-/// Takes a command line apart at its blanks; quotes and backslashes are a shell's.
+/// Splits a command line at its blanks, with the quotes and backslashes of a shell.
 pub(super) fn split(line: &OsStr) -> Result<Vec<OsString>, Usage> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -27,7 +27,7 @@ pub(super) fn split(line: &OsStr) -> Result<Vec<OsString>, Usage> {
             b'\'' => single_quoted(&mut rest, word.get_or_insert_default())?,
             b'"' => double_quoted(&mut rest, word.get_or_insert_default())?,
             b'\\' => match rest.next() {
-                // A line that goes on.
+                // A continued line.
                 Some(b'\n') => {}
                 Some(next) => word.get_or_insert_default().push(next),
                 None => return Err(unfinished("a backslash")),

@@ -1,4 +1,4 @@
-//! `haul tune`: a shorter benchmark, whose outcome `haul cp` takes to heart from then on.
+//! `haul tune`: a short benchmark, whose result `haul cp` then applies.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -47,39 +47,33 @@ const OPTIONS: &[Opt<Id>] = &[
         Id::Minutes,
         "minutes",
         Takes::Required("N"),
-        "leave rounds out after this time, but for five",
+        "skip rounds after this time, but measure five",
     ),
     long(Id::Print, "print", Takes::Nothing, "print the profile, and write nothing"),
     long(
         Id::Scenario,
         "scenario",
         Takes::Required("SCENARIO"),
-        "copy this, a name of 'haul bench --list' with changes\nbehind a colon, rather than the four below; may be\ngiven often",
+        "copy this instead of the four below: a name of\n'haul bench --list' with changes after a colon; may\nbe repeated",
     ),
-    long(
-        Id::Seed,
-        "seed",
-        Takes::Required("N"),
-        "what contents and order follow from (default: 1)",
-    ),
+    long(Id::Seed, "seed", Takes::Required("N"), "seed of contents and order (default: 1)"),
     long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
     long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
 ];
 
 const NOTES: &str = "
-PATH is a folder on the file system in question (default: the current one). There a scratch folder
-is made, and for root fresh file systems of its kind in that; all is taken away at the end.
+PATH is a folder on the file system to measure (default: the current one). haul makes a scratch
+folder there, and for root fresh file systems of the same type in it; it removes them at the end.
 
-haul is measured against itself: with each copy method that uses the page cache as usual, and with
-several numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB, or for what --scenario asks
-for, as in --scenario=huge:size=8G. The profile names a method
-or a number of jobs only where it was shown to save a twentieth of the time; it is a file that can
-be read and changed, haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one
-for each pair of file systems. 'haul cp --debug' shows the one that it uses, --profile=none uses
-none. One that is broken, or of another haul, kernel or number of processors, is not used, which is
-said once.
+haul is compared with itself: with each copy method that uses the page cache, and with several
+numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB, or for the scenarios of --scenario,
+as in --scenario=huge:size=8G. The profile names a method or a number of jobs only where the
+measurement shows that it saves a twentieth of the time. It is a text file that can be edited,
+haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one for each pair of file
+systems. 'haul cp --debug' shows the profile that it uses, --profile=none uses none. haul does not
+use a profile that is invalid, or of another haul, kernel or number of processors, and warns once.
 
-The exit status is 0 if a profile was written, 1 if not, 2 if the command line makes no sense.
+The exit status is 0 if a profile was written, 1 if not, 2 if the command line is invalid.
 ";
 
 struct Settings {
@@ -92,10 +86,10 @@ struct Settings {
     seed: u64,
 }
 
-/// The command line makes no sense.
+/// The exit status for an invalid command line.
 const USAGE: u8 = 2;
 
-/// Runs `tune` with the words behind its name.
+/// Runs `tune` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
@@ -293,7 +287,7 @@ fn deliver(
     Ok(!profiles.is_empty())
 }
 
-/// Says what was found for one kind of files.
+/// Prints the result for one kind of files.
 fn choice_line(choice: &Choice) -> String {
     let files = format!("files of {}", sizes::bytes(choice.file_bytes));
     let own = haul_bench::units::seconds(choice.own_time_s);

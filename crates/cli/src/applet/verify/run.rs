@@ -1,7 +1,7 @@
-//! `haul verify`: is a tree what a file of checksums, or another tree, says that it should be?
+//! `haul verify`: compares a tree with a file of checksums or with another tree.
 //!
-//! Missing, extra and differing files are listed one by one, and the exit status says which of
-//! "all is well", "something differs" and "it could not be found out" holds.
+//! It lists missing, extra and differing files one by one; the exit status says whether all files
+//! match, something differs, or an error prevented the check.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -62,8 +62,8 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
 ];
 
-/// CommandError, as with cmp and diff: 1 means that something differs.
-const TROUBLE: u8 = 2;
+/// The exit status after an error, as with cmp and diff: 1 means that something differs.
+const ERROR: u8 = 2;
 
 #[derive(Default)]
 struct Settings {
@@ -75,16 +75,16 @@ struct Settings {
     quiet: bool,
 }
 
-/// Runs `verify` with the words behind its name.
+/// Runs `verify` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let trouble = |usage: &Usage| {
+    let refuse = |usage: &Usage| {
         ending::usage_error(&output, usage);
-        ExitCode::from(TROUBLE)
+        ExitCode::from(ERROR)
     };
     let words = match parse(arguments, OPTIONS) {
         Ok(words) => words,
-        Err(usage) => return trouble(&usage),
+        Err(usage) => return refuse(&usage),
     };
     let mut settings = Settings::default();
     let mut operands = Vec::new();
@@ -92,25 +92,25 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         match word {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help(), TROUBLE);
+                return ending::print_or(&output, &help(), ERROR);
             }
             Word::Option { id: Id::Version, .. } => {
-                return ending::print_or(&output, &version(PROGRAM), TROUBLE);
+                return ending::print_or(&output, &version(PROGRAM), ERROR);
             }
             Word::Option { id, value } => {
                 if let Err(usage) = settings.set(id, value) {
-                    return trouble(&usage);
+                    return refuse(&usage);
                 }
             }
         }
     }
     let (tree, against) = match (operands.as_slice(), settings.against.clone()) {
         ([tree], Some(against)) => (Path::new(tree), against),
-        ([_], None) => return trouble(&Usage("--against is needed".to_owned())),
-        ([], _) => return trouble(&Usage("a tree is needed".to_owned())),
+        ([_], None) => return refuse(&Usage("--against is needed".to_owned())),
+        ([], _) => return refuse(&Usage("a tree is needed".to_owned())),
         ([_, extra, ..], _) => {
             let extra = quote(extra.as_bytes());
-            return trouble(&Usage(format!("extra operand {extra}")));
+            return refuse(&Usage(format!("extra operand {extra}")));
         }
     };
     if Path::new(&against).is_dir() {
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(verdict) => verdict.ended(&output),
         Err(text) => {
             output.error(&text);
-            ExitCode::from(TROUBLE)
+            ExitCode::from(ERROR)
         }
     }
 }
@@ -171,20 +171,20 @@ enum Finding {
     NoFile,
 }
 
-/// What came of it all.
+/// The totals of a run.
 #[derive(Debug, Default)]
 struct Verdict {
     found: AtomicUsize,
-    troubles: AtomicUsize,
+    errors: AtomicUsize,
     checked: AtomicUsize,
     bytes: AtomicU64,
 }
 
 impl Verdict {
     fn ended(&self, output: &Output) -> ExitCode {
-        let told = output.finish();
-        if !told || self.troubles.load(Ordering::Relaxed) > 0 {
-            ExitCode::from(TROUBLE)
+        let written = output.finish();
+        if !written || self.errors.load(Ordering::Relaxed) > 0 {
+            ExitCode::from(ERROR)
         } else if self.found.load(Ordering::Relaxed) > 0 {
             ExitCode::from(1)
         } else {
@@ -216,8 +216,8 @@ impl Check<'_> {
         }
     }
 
-    fn trouble(&self, text: &str) {
-        self.verdict.troubles.fetch_add(1, Ordering::Relaxed);
+    fn error(&self, text: &str) {
+        self.verdict.errors.fetch_add(1, Ordering::Relaxed);
         self.output.error(text);
     }
 }
@@ -237,7 +237,7 @@ fn check(
     }
     let check = Check { output, settings, verdict: Verdict::default() };
     for line in &sums.wrong {
-        check.trouble(&format!("{shown}, line {line}: no checksum"));
+        check.error(&format!("{shown}, line {line}: no checksum"));
     }
     let mut files = files(tree, &check)?;
     let prefix = Prefix::find(tree, &files, &sums.lines);
@@ -284,7 +284,7 @@ fn summarise(check: &Check<'_>) {
             "files": count(&verdict.checked),
             "bytes": bytes,
             "findings": count(&verdict.found),
-            "troubles": count(&verdict.troubles),
+            "troubles": count(&verdict.errors),
         });
         check.output.line(&line.to_string());
     } else if !check.settings.quiet {
@@ -297,12 +297,12 @@ fn summarise(check: &Check<'_>) {
     }
 }
 
-/// Lists what is in the tree. Only what is found here is ever opened, whatever the sums say.
+/// Lists the files of the tree. Only these are ever opened, whatever names the sums have.
 fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
     let options = ScanOptions { skip_xattrs: true, ..ScanOptions::default() };
     let manifest = Manifest::scan(tree, &options);
     for failure in &manifest.failures {
-        check.trouble(&failure.to_string());
+        check.error(&failure.to_string());
     }
     let Some(root) = manifest.entries.first() else {
         return Err(format!("cannot read {}", quote(tree.as_os_str().as_bytes())));
@@ -322,7 +322,7 @@ fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
         .collect())
 }
 
-/// Reads files side by side, the next one by whoever is free.
+/// Reads files with several workers; each takes the next file.
 fn read_all(check: &Check<'_>, wanted: &[(Line, &'static Algorithm, PathBuf)]) {
     let next = AtomicUsize::new(0);
     let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs).min(wanted.len());
@@ -341,7 +341,7 @@ fn read_all(check: &Check<'_>, wanted: &[(Line, &'static Algorithm, PathBuf)]) {
                 }
                 Err(why) => {
                     let path = quote(path.as_os_str().as_bytes());
-                    check.trouble(&format!("cannot read {path}: {why}"));
+                    check.error(&format!("cannot read {path}: {why}"));
                 }
             }
         }
@@ -372,9 +372,9 @@ fn help() -> String {
          a file. Files are read from storage, as far as their pages can be dropped from the\n\
          cache. Algorithms are {}.\n\n\
          Example:\n  haul cp -r A B --sum-file S && {PROGRAM} B --against S\n\n\
-         The exit status is 0 if everything is as it should be, 1 if something is missing,\n\
-         extra or differs, 2 in case of trouble: a file that cannot be read, or a line that\n\
-         is none.\n",
+         The exit status is 0 if all files match, 1 if something is missing,\n\
+         extra or differs, 2 after an error: a file that cannot be read, or a malformed\n\
+         line.\n",
         options(OPTIONS, Origin::Gnu),
         algorithms()
     )

@@ -72,7 +72,7 @@ impl Prefix {
     }
 }
 
-/// Finds out which algorithm made the digests that do not say it; `None` if that is unknown.
+/// Finds the algorithm of digests that are not marked with it; `None` if that is unknown.
 pub(super) fn algorithm(
     against: &OsStr,
     files: &Files,

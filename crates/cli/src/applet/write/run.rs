@@ -51,7 +51,7 @@ fn all_options() -> Vec<Opt<Id>> {
             Id::Atomic,
             "atomic",
             Nothing,
-            "each FILE appears complete or not at all; what\nwas there before stays until then",
+            "give each FILE its name only when it is complete;\nkeep the old file until then",
         ),
         own(
             Id::Buffer,
@@ -59,20 +59,20 @@ fn all_options() -> Vec<Opt<Id>> {
             Required("SIZE"),
             "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
         ),
-        own(Id::Fsync, "fsync", Nothing, "end only when the data are on the device"),
+        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device"),
         own(
             Id::Size,
             "size",
             Required("N"),
-            "reserve N bytes at once; fail if another number of\nbytes comes",
+            "reserve N bytes at once; fail if the input has\nanother size",
         ),
         own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
         own(
             Id::Watermarks,
             "watermarks",
             Required("LOW,HIGH"),
-            "with --buffer: write from HIGH percent on until it\nis empty, and when it was full read \
-             again from LOW\npercent on (default 50,75)",
+            "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
+             full,\nread again below LOW percent (default 50,75)",
         ),
     ];
     all.extend(shared(Id::Stream));
@@ -89,7 +89,7 @@ struct Wanted {
     marks: (usize, usize),
 }
 
-/// Runs `write` with the words behind its name.
+/// Runs `write` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let all = all_options();
@@ -205,7 +205,7 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     report(output, wanted, files, ended, &outcomes)
 }
 
-/// Returns how many bytes are to come of standard input, where it is a file.
+/// Returns how many bytes standard input still has, where it is a file.
 fn input_bytes() -> Option<u64> {
     let stat = fstat(std::io::stdin()).ok().filter(|stat| stat.kind() == Kind::Regular)?;
     let left = stat.size.saturating_sub(seek_tell(std::io::stdin()).ok()?);
@@ -215,7 +215,7 @@ fn input_bytes() -> Option<u64> {
 
 /// How the input ended.
 struct Ended {
-    trouble: Option<StreamError>,
+    error: Option<StreamError>,
     digest: Option<Digest>,
     /// Bytes that came.
     bytes: u64,
@@ -246,7 +246,7 @@ impl Pump<'_> {
         };
         let outcomes = writer.finish(self.wanted.durable);
         let digest = self.digest().take();
-        (Ended { trouble: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
+        (Ended { error: pumped.err(), digest, bytes: self.tally.bytes() }, outcomes)
     }
 
     fn digest(&self) -> std::sync::MutexGuard<'_, Option<Digest>> {
@@ -345,7 +345,7 @@ impl Pump<'_> {
                             }
                         }
                         Ok(None) => break Ok(()),
-                        Err(trouble) => break Err(trouble),
+                        Err(error) => break Err(error),
                     }
                 };
                 watermark_queue.end(ended);
@@ -355,10 +355,10 @@ impl Pump<'_> {
                     Ok(Some(block)) => match self.put(writer, block, pace) {
                         Ok(true) => {}
                         Ok(false) => break Ok(()),
-                        Err(trouble) => break Err(trouble),
+                        Err(error) => break Err(error),
                     },
                     Ok(None) => break Ok(()),
-                    Err(trouble) => break Err(trouble),
+                    Err(error) => break Err(error),
                 }
             };
             watermark_queue.end(answer);
@@ -375,15 +375,15 @@ fn report(
     outcomes: &[Outcome],
 ) -> ExitCode {
     let mut is_complete = true;
-    if let Some(trouble) = ended.trouble
-        && trouble != StreamError::Stopped
+    if let Some(error) = ended.error
+        && error != StreamError::Stopped
     {
-        output.error(&format!("standard input: {trouble}"));
+        output.error(&format!("standard input: {error}"));
         is_complete = false;
     }
     let stopped = haul_sys::process::stop_signal();
-    let mut is_whole = ended.trouble.is_none() && stopped.is_none();
-    // Outputs that failed say so themselves, and ended the input early.
+    let mut is_whole = ended.error.is_none() && stopped.is_none();
+    // A failed output reports itself, and ends the input early.
     if is_whole
         && outcomes.iter().any(|outcome| outcome.trouble.is_none())
         && let Some(promised) = wanted.size.filter(|promised| *promised != ended.bytes)
@@ -420,20 +420,20 @@ fn report(
                 }
             }
             None => file.abandon(),
-            Some(trouble) => {
+            Some(error) => {
                 file.abandon();
-                if trouble != StreamError::Stopped {
-                    output.error(&format!("error writing {name}: {trouble}"));
+                if error != StreamError::Stopped {
+                    output.error(&format!("error writing {name}: {error}"));
                 }
                 is_complete = false;
             }
         }
     }
-    let told = output.finish();
+    let written = output.finish();
     if let Some(signal) = stopped {
         haul_sys::process::die_by(signal);
     }
-    if is_complete && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if is_complete && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn tell_sum(output: &Output, line: &[u8], to_stdout: bool) {

@@ -181,7 +181,7 @@ impl Output {
         Target { file, base: 0, end: End::Exact, place }
     }
 
-    /// Puts it in its place. `warn` hears of attributes of the file that was there which this one
+    /// Gives the file its name. `warn` is called for attributes of the replaced file which this one
     /// could not get.
     pub(super) fn publish(self, durable: Durable, warn: impl Fn(&str)) -> Result<(), String> {
         match self.kind {

@@ -8,35 +8,33 @@ pub(super) fn of_flaw(flaw: JournalFlaw) -> String {
         JournalFlaw::OtherOptions(differences) => {
             return format!(
                 "it belongs to the same copy with other options ({}); give those to resume it, or \
-                 remove it to begin anew ('haul clean' removes it and its unfinished files)",
+                 remove it to start over ('haul clean' removes it and its unfinished files)",
                 of_differences(differences)
             );
         }
         JournalFlaw::NotAFile => {
-            "it is no regular file; remove it, or name another with --journal=FILE"
+            "it is not a regular file; remove it, or give another with --journal=FILE"
         }
         JournalFlaw::NotOurs => {
-            "it belongs to somebody else, or has several names; name another with --journal=FILE"
+            "it belongs to another user, or has several names; give another with --journal=FILE"
         }
         JournalFlaw::OthersMayWrite => {
-            "others may write to it; if nobody has, chmod go-w makes it good again"
+            "other users may write to it; if none of them did, run chmod go-w on it"
         }
-        JournalFlaw::NotAJournal => {
-            "it is something else than a journal; name another with --journal=FILE"
-        }
+        JournalFlaw::NotAJournal => "it is not a journal; give another with --journal=FILE",
         JournalFlaw::OtherVersion => {
-            "it was written by another version of haul; go on with that, or remove it to begin anew"
+            "it was written by another version of haul; resume with that version, or remove it to start over"
         }
         JournalFlaw::AnotherRun => {
-            "it belongs to a command with other operands; give those, name another with \
+            "it belongs to a command with other operands; give those, give another with \
              --journal=FILE, or remove it"
         }
-        JournalFlaw::InUse => "another run is at work with it; wait for its end",
+        JournalFlaw::InUse => "another run uses it; wait until that run ends",
     };
     text.to_owned()
 }
 
-/// Names what two commands differ in by the options that say it.
+/// Names the options in which two commands differ.
 fn of_differences(differences: Differences) -> String {
     let names: Vec<&str> = differences
         .aspects()

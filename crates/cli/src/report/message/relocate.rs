@@ -53,7 +53,9 @@ fn own_action(failure: &MoveFailure) -> String {
         }
         What::Sync => format!("error syncing {target}; {source} stays where it is"),
         What::Changed => {
-            format!("{source} changed while it was moved; it stays, beside its copy {target}")
+            format!(
+                "{source} changed while it was moved; it stays, in addition to its copy {target}"
+            )
         }
         What::InUse => {
             format!("cannot move {source} to {target}: another command is doing that right now")
@@ -63,8 +65,8 @@ fn own_action(failure: &MoveFailure) -> String {
         }
         What::Note => format!("cannot write the note {target} on the move of {source}"),
         What::Interrupted => format!(
-            "interrupted: the same command goes on with what was copied of {source}, which is in \
-             {target}"
+            "interrupted: run the same command again to resume; {target} has what was copied of \
+             {source}"
         ),
         _ => format!("cannot move {source} to {target}"),
     }

@@ -11,12 +11,12 @@ pub(in crate::report) fn of_shortage(shortage: &Shortage, request: &Request) -> 
     let target = quote(request.target.to_bytes());
     match *shortage {
         Shortage::Space(needed, free) => format!(
-            "not enough space on the file system of {target}: {} are needed, {} are free",
+            "not enough space on the file system of {target}: {} needed, {} free",
             bytes(needed),
             bytes(free)
         ),
         Shortage::Inodes(needed, free) => format!(
-            "not enough inodes on the file system of {target}: {needed} are needed, {free} are free"
+            "not enough inodes on the file system of {target}: {needed} needed, {free} free"
         ),
         Shortage::FileSize(size, limit) => format!(
             "a file of {} is too large for the file system of {target}, whose limit is {}",

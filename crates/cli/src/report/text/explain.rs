@@ -43,7 +43,7 @@ pub(super) fn lines(file: &MovedFile) -> String {
 }
 
 fn amount(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "not told".to_owned(), sizes::bytes)
+    bytes.map_or_else(|| "unknown".to_owned(), sizes::bytes)
 }
 
 fn side_text(side: &SideReport) -> String {
@@ -69,11 +69,11 @@ pub(super) fn cached(counts: &Counts) -> String {
     if cached.sampled > 0 {
         let (sampled, files) = (cached.sampled, cached.measured);
         text.push_str(&format!(
-            " (of {sampled} of the {files} files, small ones, a sample was asked)"
+            " (for {sampled} of the {files} files, small ones, a sample was measured)"
         ));
     }
     if cached.untold > 0 {
-        text.push_str(&format!(" (without {} that the kernel does not tell of)", cached.untold));
+        text.push_str(&format!(" (without {} that the kernel does not report)", cached.untold));
     }
     text.push('\n');
     text

@@ -114,7 +114,7 @@ fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
     )
 }
 
-/// Returns what is said when a signal ended the run.
+/// Returns the message after a signal ended the run.
 pub(in crate::report) fn stopped(counts: &Counts) -> String {
     format!(
         "interrupted: {} entries and {} were copied before; unfinished files were removed",
