@@ -1,6 +1,7 @@
 //! `haul cat`: GNU cat's command line; bytes stay in the kernel where it lets them.
 
 mod format;
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

@@ -13,11 +13,11 @@ use haul_sys::process::{Standard, was_closed};
 use haul_sys::{Errno, errno_text};
 
 use super::format::{Blank, Format, Formatter, Number, Shown};
+use super::options::{Id, OPTIONS, help};
 use crate::ending::{self, usage_error};
 use crate::escape::quote_if_needed;
-use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
-use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::getopt::{Usage, Word, parse};
+use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::feeds_on_itself;
 
@@ -25,58 +25,6 @@ const PROGRAM: &str = "cat";
 
 /// Bytes that are read and formatted at a time.
 const BUFFER_BYTES: usize = 128 << 10;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    ShowAll,
-    NumberNonblank,
-    Vends,
-    ShowEnds,
-    Number,
-    Squeeze,
-    Vtabs,
-    ShowTabs,
-    Ignored,
-    Nonprinting,
-    Help,
-    Version,
-}
-
-const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static str) -> Opt<Id> {
-    const TAKES: Takes = Nothing;
-    Opt { id, short, long, takes: TAKES, origin: Origin::Gnu, help }
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::ShowAll, ("A", "show-all"), "stands for -vET"),
-    opt(
-        Id::NumberNonblank,
-        ("b", "number-nonblank"),
-        "number the lines that are not empty; overrides -n",
-    ),
-    opt(Id::Vends, ("e", ""), "stands for -vE"),
-    opt(
-        Id::ShowEnds,
-        ("E", "show-ends"),
-        "mark the end of each line: $, or ^M$ behind a\ncarriage return",
-    ),
-    opt(Id::Number, ("n", "number"), "number every line"),
-    opt(
-        Id::Squeeze,
-        ("s", "squeeze-blank"),
-        "print one empty line where several follow each\nother",
-    ),
-    opt(Id::Vtabs, ("t", ""), "stands for -vT"),
-    opt(Id::ShowTabs, ("T", "show-tabs"), "print tabs as ^I"),
-    opt(Id::Ignored, ("u", ""), "no effect"),
-    opt(
-        Id::Nonprinting,
-        ("v", "show-nonprinting"),
-        "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
-    ),
-    opt(Id::Help, ("", "help"), "show this text and exit"),
-    opt(Id::Version, ("", "version"), "show the version and exit"),
-];
 
 /// Runs `cat` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -116,17 +64,6 @@ fn set(format: &mut Format, id: Id) {
         Id::Nonprinting => format.nonprinting = shown,
         Id::Number | Id::Ignored | Id::Help | Id::Version => {}
     }
-}
-
-fn help() -> String {
-    format!(
-        "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
-         Write every FILE to standard output, one behind the other.\n\n\
-         {STANDARD_INPUT}\n{}\n\
-         Example:\n  \
-         {PROGRAM} head - tail  standard input between two files\n",
-        options(OPTIONS, Origin::Gnu)
-    )
 }
 
 /// Why a file was not written completely.

@@ -1,5 +1,6 @@
 //! `haul clean`: removes the hidden files that killed runs left behind.
 
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

@@ -7,69 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use haul_engine::stale::{AGE_SECONDS, Found, Mode, Moves, clean};
 
+use super::options::{HELP, Id, OPTIONS};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, parse};
+use crate::getopt::{Usage, Word, parse};
 use crate::output::Output;
 
 const PROGRAM: &str = "haul clean";
-
-const HELP: &str = "Usage: haul clean [-n] [--moves] DIRECTORY...\n\
-    Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
-    killed runs left in DIRECTORY and below it, on its file system, and print their\n\
-    names. They include journals and unfinished files of 'cp --resume', which then\n\
-    starts from the beginning. Files that another run uses, files younger than a\n\
-    minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
-    an interrupted move, unless --moves is given.\n\n      \
-    --moves                abandon interrupted moves: remove partly copied\n                             \
-    directories, and the notes of moves that only have\n                             \
-    to remove the source; the source keeps every file\n  \
-    -n, --dry-run              only print what would be removed\n      \
-    --older-than=SECONDS   keep files younger than this (default: 60)\n      \
-    --help                 display this help and exit\n";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    DryRun,
-    Help,
-    Moves,
-    OlderThan,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    Opt {
-        id: Id::DryRun,
-        short: "n",
-        long: "dry-run",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "only print what would be removed",
-    },
-    Opt {
-        id: Id::Moves,
-        short: "",
-        long: "moves",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "abandon interrupted moves: remove partly copied directories, and the notes of moves that only have to remove the source",
-    },
-    Opt {
-        id: Id::OlderThan,
-        short: "",
-        long: "older-than",
-        takes: Takes::Required("SECONDS"),
-        origin: Origin::Haul,
-        help: "keep files younger than this (default: 60)",
-    },
-    Opt {
-        id: Id::Help,
-        short: "",
-        long: "help",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "show this text and exit",
-    },
-];
 
 /// Runs `clean` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {

@@ -1,5 +1,6 @@
 //! `haul compare`: compares two trees in everything that a copy should keep.
 
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

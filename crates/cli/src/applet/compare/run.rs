@@ -10,33 +10,13 @@ use haul_manifest::{
     Aspect, Aspects, CompareOptions, Failure, Finding, Side, Verdict, compare_with,
 };
 
+use super::options::{Id, OPTIONS, help, names};
 use crate::ending;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, opt, parse};
-use crate::option::help::{options, version};
+use crate::getopt::{Usage, Word, parse};
+use crate::option::help::version;
 use crate::output::Output;
 
 const PROGRAM: &str = "haul compare";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Contents,
-    Only,
-    Ignore,
-    Json,
-    Quiet,
-    Help,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Contents, ("c", "contents"), Takes::Nothing, "compare names, kinds and contents alone"),
-    opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone"),
-    opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects"),
-    opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
-    opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
-];
 
 /// The exit status after an error, as with cmp and diff: 1 means that they differ.
 const ERROR: u8 = 2;
@@ -104,10 +84,6 @@ impl Settings {
     }
 }
 
-fn names() -> String {
-    Aspect::ALL.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
-}
-
 fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
     let text = value.to_string_lossy();
     text.split(',')
@@ -170,15 +146,4 @@ fn json(event: &str, value: &impl serde::Serialize) -> String {
         map.insert("event".to_owned(), event.into());
     }
     object.to_string()
-}
-
-fn help() -> String {
-    format!(
-        "Usage: {PROGRAM} [OPTION]... A B\n\
-         Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
-         Separate ASPECTS by commas; there are {}.\n\n\
-         The exit status is 0 if nothing differs, 1 if something does, 2 after an error.\n",
-        options(OPTIONS, Origin::Gnu),
-        names()
-    )
 }

@@ -5,6 +5,7 @@ mod options;
 mod profile;
 mod retry;
 mod run;
+mod settings;
 mod sum_file;
 mod values;
 

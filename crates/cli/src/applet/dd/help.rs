@@ -1,4 +1,33 @@
-//! `dd --help`.
+//! `dd --help` and `dd --version`: the only options, for all else are operands.
+
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin};
+
+/// An option of `dd`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Help,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    Opt {
+        id: Id::Help,
+        short: "",
+        long: "help",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "show this text and exit",
+    },
+    Opt {
+        id: Id::Version,
+        short: "",
+        long: "version",
+        takes: Nothing,
+        origin: Origin::Gnu,
+        help: "show the version and exit",
+    },
+];
 
 /// The text of `--help`.
 pub(super) const HELP: &str = "\

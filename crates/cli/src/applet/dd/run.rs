@@ -14,43 +14,17 @@ use haul_sys::fs::{
 use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
 
 use super::adapter::{Adapter, Signals, names};
-use super::help::HELP;
+use super::help::{HELP, Id, OPTIONS};
 use super::operands::{Request, Wrong};
 use super::report::Teller;
 use crate::ending::{self, usage_error};
 use crate::escape::quote;
-use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Usage, Word, parse};
+use crate::getopt::{Usage, Word, parse};
 use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
 
 const PROGRAM: &str = "dd";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Help,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    Opt {
-        id: Id::Help,
-        short: "",
-        long: "help",
-        takes: Nothing,
-        origin: Origin::Gnu,
-        help: "show this text and exit",
-    },
-    Opt {
-        id: Id::Version,
-        short: "",
-        long: "version",
-        takes: Nothing,
-        origin: Origin::Gnu,
-        help: "show the version and exit",
-    },
-];
 
 /// Runs `dd` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {

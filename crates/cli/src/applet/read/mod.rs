@@ -1,6 +1,7 @@
 //! `haul read`: writes files to a pipe, with many large reads in flight.
 
 mod direct_splice;
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

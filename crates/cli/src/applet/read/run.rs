@@ -17,33 +17,16 @@ use haul_sys::fs::{CWD, Follow, Kind, OpenHow, duplicate, fstat, openat};
 use haul_sys::process::Standard;
 
 use super::direct_splice::Look;
+use super::options::{Id, all_options, help};
 use crate::escape::quote_if_needed;
-use crate::getopt::Takes::Required;
-use crate::getopt::{Opt, Origin, Usage, own};
+use crate::getopt::Usage;
 use crate::option::data::size_or_zero;
-use crate::option::help::options;
-use crate::option::stream::{self, Settings, StreamId, files, must_be_direct, shared};
+use crate::option::stream::{self, Settings, StreamId, files, must_be_direct};
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
 use crate::standard::{demand, refuse_own_output};
 
 const PROGRAM: &str = "haul read";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Stream(StreamId),
-    Offset,
-    Length,
-}
-
-fn all_options() -> Vec<Opt<Id>> {
-    let mut all = vec![
-        own(Id::Offset, "offset", Required("N"), "begin at byte N of each FILE"),
-        own(Id::Length, "length", Required("N"), "read at most N bytes of each FILE"),
-    ];
-    all.extend(shared(Id::Stream));
-    all
-}
 
 struct Wanted {
     settings: Settings,
@@ -78,19 +61,6 @@ impl stream::Wanted for Wanted {
         }
         Ok(())
     }
-}
-
-fn help(all: &[Opt<Id>]) -> String {
-    format!(
-        "Usage: {PROGRAM} [OPTION]... FILE...\n\
-         Write FILEs to standard output, one after the other, with many large reads in\n\
-         flight. FILE - is standard input.\n\n{}\n\
-         With --cache=auto haul reads cached pages from the cache and keeps them there; of\n\
-         files of 8 MiB and more it adds no pages. Holes are written as zeros without reads.\n\
-         Digests go to standard error, as lines of a check file.\n\n\
-         Example:\n  {PROGRAM} dump.sql | zstd | haul write dump.sql.zst\n",
-        options(all, Origin::Haul)
-    )
 }
 
 /// Why a file was not written completely.

@@ -1,5 +1,6 @@
 //! `haul tee`: GNU tee's command line; `haul_io::tee` writes to all files at once.
 
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

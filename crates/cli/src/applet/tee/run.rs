@@ -11,11 +11,12 @@ use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 use haul_sys::{Errno, errno_text};
 
+use super::options::{Id, OPTIONS, help};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_if_needed;
 use crate::file_error::describe;
-use crate::getopt::{Opt, Origin, Takes, Usage, Word, choose, opt, parse};
-use crate::option::help::{options, version};
+use crate::getopt::{Usage, Word, choose, parse};
+use crate::option::help::version;
 use crate::output::Output;
 use crate::standard::demand;
 
@@ -35,40 +36,6 @@ impl OnError {
         matches!(self, OnError::Exit | OnError::ExitNoPipe)
     }
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Append,
-    Help,
-    IgnoreInterrupts,
-    OutputError,
-    Version,
-}
-
-const OPTIONS: &[Opt<Id>] = &[
-    opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
-    opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
-    opt(Id::OutputError, ("p", ""), Takes::Nothing, "--output-error without a value"),
-    opt(
-        Id::OutputError,
-        ("", "output-error"),
-        Takes::Optional("MODE"),
-        "what to do when a write fails. See below",
-    ),
-    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
-    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
-];
-
-const NOTES: &str = "
-MODE says which failed writes are reported, and whether one ends the run:
-  warn           all; the run continues with the other outputs
-  warn-nopipe    all but those to pipes without a reader; it continues (-p)
-  exit           all; the first ends the run
-  exit-nopipe    all but those to pipes without a reader; the first ends the run
-A run ends when all its outputs are pipes without readers. Without -p and
---output-error a pipe without a reader ends the run by SIGPIPE, and other
-failures are reported.
-";
 
 #[derive(Debug, Default)]
 struct Settings {
@@ -102,14 +69,6 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }
     }
     tee(&output, &settings)
-}
-
-fn help() -> String {
-    format!(
-        "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
-         Write standard input to standard output and to every FILE.\n\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu)
-    )
 }
 
 fn on_error(value: Option<&OsStr>) -> Result<OnError, Usage> {

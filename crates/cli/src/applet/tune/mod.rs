@@ -1,5 +1,6 @@
 //! `haul tune`: measures the methods on this machine and writes a profile for `haul cp`.
 
+mod options;
 mod run;
 
 use super::entry::{Applet, Run};

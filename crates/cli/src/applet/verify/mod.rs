@@ -1,6 +1,7 @@
 //! `haul verify`: checks a tree against a file of checksums or another tree.
 
 mod files;
+mod options;
 mod run;
 mod sums;
 

@@ -1,5 +1,6 @@
 //! `haul write`: writes a pipe to files, with many large writes in flight.
 
+mod options;
 mod run;
 mod target;
 

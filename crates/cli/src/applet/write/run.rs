@@ -17,13 +17,12 @@ use haul_sys::data::{seek_tell, widen_pipe};
 use haul_sys::fs::{Kind, duplicate, fstat};
 use haul_sys::process::Standard;
 
+use super::options::{Id, all_options, help};
 use super::target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
-use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, own};
+use crate::getopt::Usage;
 use crate::option::data::{size, size_or_zero};
-use crate::option::help::options;
-use crate::option::stream::{self, Settings, StreamId, files, shared};
+use crate::option::stream::{self, Settings, StreamId, files};
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
 use crate::standard::demand;
@@ -33,51 +32,6 @@ const PROGRAM: &str = "haul write";
 
 /// Threads that copy from the page cache: requests in flight take more than one copies.
 const COPIERS: usize = 2;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Stream(StreamId),
-    Atomic,
-    Buffer,
-    Fsync,
-    Size,
-    Sparse,
-    Watermarks,
-}
-
-fn all_options() -> Vec<Opt<Id>> {
-    let mut all = vec![
-        own(
-            Id::Atomic,
-            "atomic",
-            Nothing,
-            "give each FILE its name only when it is complete;\nkeep the old file until then",
-        ),
-        own(
-            Id::Buffer,
-            "buffer",
-            Required("SIZE"),
-            "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
-        ),
-        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device"),
-        own(
-            Id::Size,
-            "size",
-            Required("N"),
-            "reserve N bytes at once; fail if the input has\nanother size",
-        ),
-        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
-        own(
-            Id::Watermarks,
-            "watermarks",
-            Required("LOW,HIGH"),
-            "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
-             full,\nread again below LOW percent (default 50,75)",
-        ),
-    ];
-    all.extend(shared(Id::Stream));
-    all
-}
 
 struct Wanted {
     settings: Settings,
@@ -140,26 +94,6 @@ fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
         let word = quote_word(word.as_bytes());
         Usage(format!("invalid --watermarks {word}: give two percentages, as in 50,75"))
     })
-}
-
-fn help(all: &[Opt<Id>]) -> String {
-    format!(
-        "Usage: {PROGRAM} [OPTION]... FILE...\n\
-         Write standard input to each FILE, with many large writes in flight. FILE - is\n\
-         standard output.\n\n{}\n\
-         With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
-         nothing of it stays there. Digests are printed on standard output, or on\n\
-         standard error where that is a FILE, as lines of a check file.\n\n\
-         A pipe cannot tell the end of the data from the end of a program that failed:\n\
-         {PROGRAM} sees no difference, publishes what came, and the shell reports the\n\
-         status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
-         --size where the size is known: if another number of bytes comes, the exit\n\
-         status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
-         then; without, FILE contains the bytes that came.\n\n\
-         Example:\n  set -o pipefail\n  \
-         haul read dump.sql | zstd | {PROGRAM} --atomic --fsync dump.sql.zst\n",
-        options(all, Origin::Haul)
-    )
 }
 
 fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {

@@ -1,0 +1,70 @@
+//! The options of `cat`, and `--help`.
+
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Takes};
+use crate::option::help::{STANDARD_INPUT, options};
+
+/// An option of `cat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    ShowAll,
+    NumberNonblank,
+    Vends,
+    ShowEnds,
+    Number,
+    Squeeze,
+    Vtabs,
+    ShowTabs,
+    Ignored,
+    Nonprinting,
+    Help,
+    Version,
+}
+
+const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static str) -> Opt<Id> {
+    const TAKES: Takes = Nothing;
+    Opt { id, short, long, takes: TAKES, origin: Origin::Gnu, help }
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::ShowAll, ("A", "show-all"), "stands for -vET"),
+    opt(
+        Id::NumberNonblank,
+        ("b", "number-nonblank"),
+        "number the lines that are not empty; overrides -n",
+    ),
+    opt(Id::Vends, ("e", ""), "stands for -vE"),
+    opt(
+        Id::ShowEnds,
+        ("E", "show-ends"),
+        "mark the end of each line: $, or ^M$ behind a\ncarriage return",
+    ),
+    opt(Id::Number, ("n", "number"), "number every line"),
+    opt(
+        Id::Squeeze,
+        ("s", "squeeze-blank"),
+        "print one empty line where several follow each\nother",
+    ),
+    opt(Id::Vtabs, ("t", ""), "stands for -vT"),
+    opt(Id::ShowTabs, ("T", "show-tabs"), "print tabs as ^I"),
+    opt(Id::Ignored, ("u", ""), "no effect"),
+    opt(
+        Id::Nonprinting,
+        ("v", "show-nonprinting"),
+        "print other control characters as ^X and bytes\nfrom 128 on as M-X; tabs and newlines stay",
+    ),
+    opt(Id::Help, ("", "help"), "show this text and exit"),
+    opt(Id::Version, ("", "version"), "show the version and exit"),
+];
+
+/// Returns the text of `--help`.
+pub(super) fn help() -> String {
+    format!(
+        "Usage: cat [OPTION]... [FILE]...\n\
+         Write every FILE to standard output, one behind the other.\n\n\
+         {STANDARD_INPUT}\n{}\n\
+         Example:\n  \
+         cat head - tail  standard input between two files\n",
+        options(OPTIONS, Origin::Gnu)
+    )
+}

@@ -1,0 +1,45 @@
+//! The options of `compare`, and `--help`.
+
+use haul_manifest::Aspect;
+
+use crate::getopt::{Opt, Origin, Takes, opt};
+use crate::option::help::options;
+
+/// An option of `compare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Contents,
+    Only,
+    Ignore,
+    Json,
+    Quiet,
+    Help,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Contents, ("c", "contents"), Takes::Nothing, "compare names, kinds and contents alone"),
+    opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone"),
+    opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects"),
+    opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
+    opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+];
+
+/// Returns the names of all aspects.
+pub(super) fn names() -> String {
+    Aspect::ALL.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the text of `--help`.
+pub(super) fn help() -> String {
+    format!(
+        "Usage: haul compare [OPTION]... A B\n\
+         Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
+         Separate ASPECTS by commas; there are {}.\n\n\
+         The exit status is 0 if nothing differs, 1 if something does, 2 after an error.\n",
+        options(OPTIONS, Origin::Gnu),
+        names()
+    )
+}

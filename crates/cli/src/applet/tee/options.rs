@@ -1,0 +1,48 @@
+//! The options of `tee`, and `--help`.
+
+use crate::getopt::{Opt, Origin, Takes, opt};
+use crate::option::help::options;
+
+/// An option of `tee`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Append,
+    Help,
+    IgnoreInterrupts,
+    OutputError,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
+    opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
+    opt(Id::OutputError, ("p", ""), Takes::Nothing, "--output-error without a value"),
+    opt(
+        Id::OutputError,
+        ("", "output-error"),
+        Takes::Optional("MODE"),
+        "what to do when a write fails. See below",
+    ),
+    opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
+    opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
+];
+
+const NOTES: &str = "
+MODE says which failed writes are reported, and whether one ends the run:
+  warn           all; the run continues with the other outputs
+  warn-nopipe    all but those to pipes without a reader; it continues (-p)
+  exit           all; the first ends the run
+  exit-nopipe    all but those to pipes without a reader; the first ends the run
+A run ends when all its outputs are pipes without readers. Without -p and
+--output-error a pipe without a reader ends the run by SIGPIPE, and other
+failures are reported.
+";
+
+/// Returns the text of `--help`.
+pub(super) fn help() -> String {
+    format!(
+        "Usage: tee [OPTION]... [FILE]...\n\
+         Write standard input to standard output and to every FILE.\n\n{}{NOTES}",
+        options(OPTIONS, Origin::Gnu)
+    )
+}

@@ -1,0 +1,74 @@
+//! The options of `write`, and `--help`.
+
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, own};
+use crate::option::help::options;
+use crate::option::stream::{StreamId, shared};
+
+/// An option of `write`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Stream(StreamId),
+    Atomic,
+    Buffer,
+    Fsync,
+    Size,
+    Sparse,
+    Watermarks,
+}
+
+/// Returns all options.
+pub(super) fn all_options() -> Vec<Opt<Id>> {
+    let mut all = vec![
+        own(
+            Id::Atomic,
+            "atomic",
+            Nothing,
+            "give each FILE its name only when it is complete;\nkeep the old file until then",
+        ),
+        own(
+            Id::Buffer,
+            "buffer",
+            Required("SIZE"),
+            "keep up to SIZE bytes in memory between input and\noutput, as in 1G",
+        ),
+        own(Id::Fsync, "fsync", Nothing, "exit only when the data is on the device"),
+        own(
+            Id::Size,
+            "size",
+            Required("N"),
+            "reserve N bytes at once; fail if the input has\nanother size",
+        ),
+        own(Id::Sparse, "sparse", Nothing, "leave out blocks of zeros"),
+        own(
+            Id::Watermarks,
+            "watermarks",
+            Required("LOW,HIGH"),
+            "with --buffer: start writing when it is HIGH\npercent full, until it is empty; after it was \
+             full,\nread again below LOW percent (default 50,75)",
+        ),
+    ];
+    all.extend(shared(Id::Stream));
+    all
+}
+
+/// Returns the text of `--help`.
+pub(super) fn help(all: &[Opt<Id>]) -> String {
+    format!(
+        "Usage: haul write [OPTION]... FILE...\n\
+         Write standard input to each FILE, with many large writes in flight. FILE - is\n\
+         standard output.\n\n{}\n\
+         With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
+         nothing of it stays there. Digests are printed on standard output, or on\n\
+         standard error where that is a FILE, as lines of a check file.\n\n\
+         A pipe cannot tell the end of the data from the end of a program that failed:\n\
+         haul write sees no difference, publishes what came, and the shell reports the\n\
+         status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
+         --size where the size is known: if another number of bytes comes, the exit\n\
+         status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
+         then; without, FILE contains the bytes that came.\n\n\
+         Example:\n  set -o pipefail\n  \
+         haul read dump.sql | zstd | haul write --atomic --fsync dump.sql.zst\n",
+        options(all, Origin::Haul)
+    )
+}
