@@ -68,38 +68,20 @@ impl CopiedEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::literals::{DIRECTORY, FILE, LINK, stat};
     use haul_sys::fs::Time;
-
-    fn stat(ino: u64, mode: u32) -> Stat {
-        let time = Time { seconds: 100, nanoseconds: 5 };
-        Stat {
-            dev: 1,
-            ino,
-            mode,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            size: 3,
-            blocks: 0,
-            block_bytes: 4096,
-            atime: time,
-            mtime: time,
-            ctime: time,
-        }
-    }
 
     #[test]
     fn an_entry_is_known_only_in_the_state_that_was_copied() {
         let copied = CopiedEntries::default();
-        let file = stat(7, 0o100_644);
+        let file = Stat { size: 3, ..stat(7, FILE) };
         copied.insert(&file);
         assert!(copied.contains(&file));
         assert!(copied.contains(&Stat { atime: Time::default(), ..file }));
         for other in [
-            stat(8, 0o100_644),
+            Stat { ino: 8, ..file },
             Stat { dev: 2, ..file },
-            stat(7, 0o120_777),
+            Stat { mode: LINK, ..file },
             Stat { size: 4, ..file },
             Stat { mtime: Time { seconds: 100, nanoseconds: 6 }, ..file },
             Stat { ctime: Time { seconds: 101, nanoseconds: 5 }, ..file },
@@ -111,10 +93,10 @@ mod tests {
     #[test]
     fn a_directory_is_known_whatever_was_removed_from_it() {
         let copied = CopiedEntries::default();
-        let directory = stat(9, 0o040_755);
+        let directory = stat(9, DIRECTORY);
         copied.insert(&directory);
         let emptied = Stat { size: 0, mtime: Time::default(), ctime: Time::default(), ..directory };
         assert!(copied.contains(&emptied));
-        assert!(!copied.contains(&stat(10, 0o040_755)));
+        assert!(!copied.contains(&stat(10, DIRECTORY)));
     }
 }

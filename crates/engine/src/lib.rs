@@ -17,6 +17,8 @@ pub mod error;
 mod facts;
 mod finish;
 mod journal;
+#[cfg(test)]
+mod literals;
 mod metadata;
 pub mod monitor;
 mod plan;

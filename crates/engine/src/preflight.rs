@@ -185,6 +185,7 @@ impl Needs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::literals::{FILE, stat};
 
     fn needs(available_bytes: u64, free_inodes: u64) -> Needs {
         let system = FileSystem {
@@ -200,22 +201,7 @@ mod tests {
     }
 
     fn file(size: u64, blocks: u64) -> Stat {
-        let time = haul_sys::fs::Time::default();
-        Stat {
-            dev: 2,
-            ino: 1,
-            mode: 0o100_644,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            size,
-            blocks,
-            block_bytes: 4096,
-            atime: time,
-            mtime: time,
-            ctime: time,
-        }
+        Stat { dev: 2, size, blocks, ..stat(1, FILE) }
     }
 
     #[test]

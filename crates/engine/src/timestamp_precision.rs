@@ -79,6 +79,7 @@ const fn nanoseconds(time: Time) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::literals::{FILE, stat};
 
     const fn at(seconds: i64, nanoseconds: u32) -> Time {
         Time { seconds, nanoseconds }
@@ -135,23 +136,9 @@ mod tests {
 
     #[test]
     fn the_step_is_what_the_coarsest_time_leaves_open() {
-        let stat = |fractions: [u32; 3]| {
+        let showing = |fractions: [u32; 3]| {
             let [atime, mtime, ctime] = fractions.map(|fraction| at(100, fraction));
-            Stat {
-                dev: 1,
-                ino: 1,
-                mode: 0o100_644,
-                nlink: 1,
-                uid: 0,
-                gid: 0,
-                rdev: 0,
-                size: 0,
-                blocks: 0,
-                block_bytes: 4096,
-                atime,
-                mtime,
-                ctime,
-            }
+            Stat { atime, mtime, ctime, ..stat(1, FILE) }
         };
         for (fractions, expected) in [
             ([0, 0, 123_456_789], 1),
@@ -160,7 +147,7 @@ mod tests {
             ([120_000_000, 0, 30_000_000], 10_000_000),
             ([0, 0, 123_456_700], 100),
         ] {
-            assert_eq!(shown_step_ns(&stat(fractions)), expected, "{fractions:?}");
+            assert_eq!(shown_step_ns(&showing(fractions)), expected, "{fractions:?}");
         }
     }
 }

@@ -8,26 +8,15 @@ use super::header::{self, Flaw};
 use super::record::{self, Names, Place, frame, read_pieces};
 use super::scan::{Scanned, scan};
 use super::sums::Sums;
+use crate::literals::{FILE, stat};
 
 const NONCE: [u8; 8] = [7; 8];
 
-fn stat(ino: u64) -> Stat {
+/// A file that no other test value is like.
+fn file(ino: u64) -> Stat {
     let time = Time { seconds: 1_700_000_000, nanoseconds: 5 };
-    Stat {
-        dev: 1,
-        ino,
-        mode: 0o100_644,
-        nlink: 1,
-        uid: 0,
-        gid: 0,
-        rdev: 0,
-        size: 10 * ino,
-        blocks: 8,
-        block_bytes: 4096,
-        atime: time,
-        mtime: time,
-        ctime: time,
-    }
+    let size = 10 * ino;
+    Stat { size, blocks: 8, atime: time, mtime: time, ctime: time, ..stat(ino, FILE) }
 }
 
 const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };
@@ -40,13 +29,13 @@ fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
         ends.push(bytes.len());
         sum
     };
-    add(&record::finished(&stat(1), &stat(2), PLACE, Names::One));
-    add(&record::finished(&stat(3), &stat(4), PLACE, Names::Several));
-    let part = add(&record::part(&stat(5), 6, c".haul-0123456789ab", PLACE));
+    add(&record::finished(&file(1), &file(2), PLACE, Names::One));
+    add(&record::finished(&file(3), &file(4), PLACE, Names::Several));
+    let part = add(&record::part(&file(5), 6, c".haul-0123456789ab", PLACE));
     let pieces = [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])];
     add(&record::pieces(part, &pieces, 16));
     add(&record::directory(0o755, PLACE));
-    let finished = add(&record::finished(&stat(7), &stat(8), PLACE, Names::One));
+    let finished = add(&record::finished(&file(7), &file(8), PLACE, Names::One));
     add(&record::digest(finished, &[9; 32]));
     (bytes, ends)
 }
@@ -75,21 +64,21 @@ fn what_is_written_is_read() {
     let offset = usize::try_from(offset).unwrap();
     let pieces = read_pieces(&bytes[offset..offset + length]);
     assert_eq!(pieces, [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])]);
-    let sum = sums.of(&record::finished(&stat(7), &stat(8), PLACE, Names::One));
+    let sum = sums.of(&record::finished(&file(7), &file(8), PLACE, Names::One));
     assert!(scanned.index.is_finished(sum));
     assert_eq!(scanned.index.digest(sum), Some([9; 32].as_slice()));
     assert_eq!(scanned.index.directory(&record::place(PLACE)), Some(0o755));
     // Any other size, time, inode or place is another record.
-    let mut grown = stat(7);
+    let mut grown = file(7);
     grown.size += 1;
-    let mut touched = stat(8);
+    let mut touched = file(8);
     touched.ctime.nanoseconds += 1;
     let elsewhere = Place { directory: 4, ..PLACE };
     for other in [
-        record::finished(&grown, &stat(8), PLACE, Names::One),
-        record::finished(&stat(7), &touched, PLACE, Names::One),
-        record::finished(&stat(7), &stat(8), elsewhere, Names::One),
-        record::finished(&stat(7), &stat(8), PLACE, Names::Several),
+        record::finished(&grown, &file(8), PLACE, Names::One),
+        record::finished(&file(7), &touched, PLACE, Names::One),
+        record::finished(&file(7), &file(8), elsewhere, Names::One),
+        record::finished(&file(7), &file(8), PLACE, Names::Several),
     ] {
         assert!(!scanned.index.is_finished(sums.of(&other)));
     }

@@ -115,31 +115,8 @@ fn is_safe(pair: &Pair, policy: &Policy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::literals::{DIRECTORY, FILE, LINK, stat};
     use crate::request::{Backup, Existing};
-    use haul_sys::fs::Time;
-
-    const FILE: u32 = 0o100_644;
-    const DIRECTORY: u32 = 0o040_755;
-    const LINK: u32 = 0o120_777;
-
-    fn stat(dev: u64, ino: u64, mode: u32) -> Stat {
-        let time = Time { seconds: 100, nanoseconds: 5 };
-        Stat {
-            dev,
-            ino,
-            mode,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            size: 0,
-            blocks: 0,
-            block_bytes: 4096,
-            atime: time,
-            mtime: time,
-            ctime: time,
-        }
-    }
 
     fn pair(source: Stat, target: Stat) -> Pair {
         Pair {
@@ -165,7 +142,7 @@ mod tests {
     #[test]
     fn a_file_takes_a_files_place_and_a_directory_a_directorys() {
         for mode in [FILE, DIRECTORY, LINK] {
-            let pair = pair(stat(1, 1, mode), stat(1, 2, mode));
+            let pair = pair(stat(1, mode), stat(2, mode));
             assert_eq!(before_asking(&pair, &plain()), None);
             assert_eq!(decide(&pair, &plain()), Action::Take);
         }
@@ -173,9 +150,9 @@ mod tests {
 
     #[test]
     fn directories_and_files_take_each_others_place_only_by_backup_or_exchange() {
-        let onto_file = pair(stat(1, 1, DIRECTORY), stat(1, 2, FILE));
+        let onto_file = pair(stat(1, DIRECTORY), stat(2, FILE));
         assert_eq!(decide(&onto_file, &plain()), Action::Refuse(What::OverNonDirectory));
-        let onto_directory = pair(stat(1, 1, FILE), stat(1, 2, DIRECTORY));
+        let onto_directory = pair(stat(1, FILE), stat(2, DIRECTORY));
         assert_eq!(decide(&onto_directory, &plain()), Action::Refuse(What::OverDirectory));
         assert_eq!(decide(&onto_file, &with_backup(BackupKind::Simple)), Action::BackUp);
         let exchange = Policy { mode: Mode::Exchange, ..plain() };
@@ -184,29 +161,29 @@ mod tests {
 
     #[test]
     fn names_of_one_file_are_never_moved_onto_each_other() {
-        let twin = Stat { nlink: 2, ..stat(1, 1, FILE) };
+        let twin = Stat { nlink: 2, ..stat(1, FILE) };
         assert_eq!(before_asking(&pair(twin, twin), &plain()), Some(Err(What::SameFile)));
-        let itself = Pair { same_name: true, ..pair(stat(1, 1, FILE), stat(1, 1, FILE)) };
+        let itself = Pair { same_name: true, ..pair(stat(1, FILE), stat(1, FILE)) };
         assert_eq!(before_asking(&itself, &plain()), Some(Err(What::SameFile)));
         assert_eq!(before_asking(&pair(twin, twin), &with_backup(BackupKind::Simple)), None);
     }
 
     #[test]
     fn a_link_replaces_what_it_leads_to_only_if_that_has_another_name() {
-        let file = Stat { nlink: 2, ..stat(1, 1, FILE) };
-        let onto_other = Pair { followed: Some(file), ..pair(stat(1, 9, LINK), file) };
+        let file = Stat { nlink: 2, ..stat(1, FILE) };
+        let onto_other = Pair { followed: Some(file), ..pair(stat(9, LINK), file) };
         assert_eq!(before_asking(&onto_other, &plain()), None);
         let onto_referent = Pair { leads_to_target: true, ..onto_other };
         assert_eq!(before_asking(&onto_referent, &plain()), Some(Err(What::SameFile)));
-        let file = stat(1, 1, FILE);
-        let last_name = Pair { followed: Some(file), ..pair(stat(1, 9, LINK), file) };
+        let file = stat(1, FILE);
+        let last_name = Pair { followed: Some(file), ..pair(stat(9, LINK), file) };
         assert_eq!(before_asking(&last_name, &plain()), Some(Err(What::SameFile)));
     }
 
     #[test]
     fn update_keeps_what_is_not_older() {
         let older = Policy { existing: Existing::Older, ..plain() };
-        let mut files = pair(stat(1, 1, FILE), stat(1, 2, FILE));
+        let mut files = pair(stat(1, FILE), stat(2, FILE));
         assert_eq!(before_asking(&files, &older), Some(Ok(())));
         files.target.mtime.nanoseconds = 0;
         assert_eq!(before_asking(&files, &older), None);
@@ -223,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_was_just_moved_is_kept_unless_backups_have_numbers() {
-        let made = Pair { just_made: true, ..pair(stat(1, 1, FILE), stat(1, 2, FILE)) };
+        let made = Pair { just_made: true, ..pair(stat(1, FILE), stat(2, FILE)) };
         assert_eq!(decide(&made, &plain()), Action::Refuse(What::JustCreated));
         let simple = with_backup(BackupKind::Simple);
         assert_eq!(decide(&made, &simple), Action::Refuse(What::JustCreated));

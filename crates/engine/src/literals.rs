@@ -1,0 +1,35 @@
+//! Values for tests that decide by literals, spelled out once.
+
+use haul_sys::fs::{Stat, Time};
+
+/// A regular file's mode.
+pub(crate) const FILE: u32 = 0o100_644;
+/// A directory's mode.
+pub(crate) const DIRECTORY: u32 = 0o040_755;
+/// A symbolic link's mode.
+pub(crate) const LINK: u32 = 0o120_777;
+/// A FIFO's mode.
+pub(crate) const FIFO: u32 = 0o010_600;
+
+/// Returns the description of an empty file with one name, on device 1; all its times are
+/// [`TIME`].
+pub(crate) const fn stat(ino: u64, mode: u32) -> Stat {
+    Stat {
+        dev: 1,
+        ino,
+        mode,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        size: 0,
+        blocks: 0,
+        block_bytes: 4096,
+        atime: TIME,
+        mtime: TIME,
+        ctime: TIME,
+    }
+}
+
+/// A moment that no file system's clock shows any more, and not a whole second.
+pub(crate) const TIME: Time = Time { seconds: 100, nanoseconds: 5 };
