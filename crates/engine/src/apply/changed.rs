@@ -12,7 +12,7 @@ use haul_io::quirk::{ReportedSize, of_magic};
 use haul_io::transfer::{SNAPSHOT_BYTES, move_file};
 use haul_io::{Change, DataError, Moved, move_to_end};
 use haul_sys::data::{ftruncate, seek_set};
-use haul_sys::fs::{Kind, Stat, Time, fstat, fstatfs};
+use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 
 use super::finished::{Finished, job};
 use crate::context::{Worker, watch};
@@ -58,7 +58,7 @@ pub(super) fn settle(
     };
     let again = move_again(worker, file, stat, (by_itself, asked_for));
     let moved = again.unwrap_or(moved)?;
-    let has_changed = times(stat) != times(file.stat);
+    let has_changed = !stat.is_unchanged(file.stat);
     let (what, severity) = match moved.change {
         Change::None if has_changed && asked_for == 0 => (What::CopiedAgain, Severity::Warning),
         Change::None => return Ok(moved),
@@ -125,11 +125,6 @@ fn move_again(
     last
 }
 
-/// Returns what shows that a file's bytes were written.
-const fn times(stat: &Stat) -> (u64, Time, Time) {
-    (stat.size, stat.mtime, stat.ctime)
-}
-
 fn once_more(
     worker: &mut Worker<'_, '_>,
     file: &Finished<'_>,
@@ -148,11 +143,11 @@ fn once_more(
     let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
     let watch = watch(worker);
     let job = job(&file.source, target, stat, &pair, run);
-    // Nothing happened to it, and yet it has another size than it says (FUSE).
-    if times(&before) != times(stat) {
+    if !stat.is_unchanged(&before) {
         return move_file(&job, &mut worker.local.kit, watch);
     }
-    // More than it says is all of it; less may be a short answer that was taken for the end.
+    // Nothing happened to the file, and yet it has another size than it says (FUSE). More than it says is
+    // all of it; less may be a short answer that was taken for the end.
     match move_to_end(&job, &mut worker.local.kit, watch)? {
         moved if moved.bytes < stat.size => Err(DataError::Changed),
         moved => Ok(moved),

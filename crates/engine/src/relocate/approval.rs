@@ -157,10 +157,7 @@ impl Approval<'_> {
         let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
         let copy = openat(directory, name, OpenHow::READ).ok()?;
         let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
-            now.is_ok_and(|now| {
-                now.same_file(seen)
-                    && (now.size, now.mtime, now.ctime) == (seen.size, seen.mtime, seen.ctime)
-            })
+            now.is_ok_and(|now| now.same_file(seen) && now.is_unchanged(seen))
         };
         // What this run has copied may have got another mode or attribute since. Of what an earlier run
         // has copied it is not known what the target could not have.

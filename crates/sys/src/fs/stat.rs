@@ -107,6 +107,13 @@ impl Stat {
         self.ino == other.ino && self.dev == other.dev
     }
 
+    /// Returns whether size, mtime and ctime are what an earlier description says. A write changes at
+    /// least one of them, as far as the file system's clock can show it.
+    #[must_use]
+    pub fn is_unchanged(&self, before: &Stat) -> bool {
+        (self.size, self.mtime, self.ctime) == (before.size, before.mtime, before.ctime)
+    }
+
     /// Returns how many bytes are allocated.
     #[must_use]
     pub const fn allocated_bytes(&self) -> u64 {
