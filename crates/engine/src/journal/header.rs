@@ -1,19 +1,21 @@
 //! The header: which run a journal belongs to, and whether this program can read it.
 //!
-//! What a run is is spelled out in words, one line for each thing that decides what ends up in the
-//! target. How fast or how loud it is does not matter, so `--jobs` or `-v` may differ.
+//! The header describes the run in [words](super::codes), one line for each thing that decides what ends
+//! up in the target. How fast or how loud the run is does not matter, so `--jobs` or `-v` may differ.
 
 use std::fmt::Write as _;
 
 use super::aspect::{Aspect, Differences, SPELLED};
+use super::codes::{self, Code as _};
 use super::sums::{NONCE_BYTES, SUM_BYTES, Sum, Sums};
 use crate::request::{Policy, Request, Resume};
 
 /// What every journal begins with.
 pub(super) const MAGIC: [u8; 8] = *b"haulJRNL";
 
-/// Changes with every change of what records or headers mean.
-pub(super) const VERSION: u32 = 2;
+/// Changes with every change of what records or headers mean. Version 3 describes the run by words of its
+/// own; version 2 had the names of the program's types there.
+pub(super) const VERSION: u32 = 3;
 
 /// Bytes before the description.
 const FIXED_BYTES: usize = MAGIC.len() + 4 + NONCE_BYTES + 1 + 4;
@@ -100,7 +102,7 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
     let mut text = String::new();
     for (aspect, value) in SPELLED.iter().zip(values(request)) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{aspect:?}={value}");
+        let _ = writeln!(text, "{}={value}", aspect.code());
     }
     let mut run = text.into_bytes();
     let is_relative = |path: &std::ffi::CString| !path.to_bytes().starts_with(b"/");
@@ -143,26 +145,26 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
         umask,
         privileged,
     } = &request.policy;
-    let hashing = hashing.map(|of| (of.algorithm.name, of.verify, of.whole));
+    let word = str::to_owned;
     [
-        format!("{recursion:?}"),
-        format!("{dereference:?}"),
-        format!("{make:?}"),
-        format!("{specials:?}"),
-        format!("{preserve:?}"),
-        format!("{existing:?}"),
-        format!("{consent:?}"),
-        format!("{backup:?}"),
-        format!("{parents:?}"),
-        format!("{force:?}"),
-        format!("{target_links:?}"),
-        format!("{borders:?}"),
-        format!("{:?}", data.sparse),
-        format!("{:?}", data.reflink),
-        format!("{hashing:?}"),
+        word(recursion.code()),
+        word(dereference.code()),
+        word(make.code()),
+        word(specials.code()),
+        codes::preserve(preserve),
+        word(existing.code()),
+        word(consent.code()),
+        codes::backup(backup.as_ref()),
+        word(parents.code()),
+        word(force.code()),
+        word(target_links.code()),
+        word(borders.code()),
+        word(data.sparse.code()),
+        word(data.reflink.code()),
+        codes::hashing(*hashing),
         format!("{umask:o}"),
-        format!("{privileged}"),
-        format!("{:?}", request.form),
+        word(codes::yes_or_no(*privileged)),
+        word(request.form.code()),
     ]
 }
 
@@ -210,7 +212,7 @@ fn take_apart(run: &[u8]) -> Option<Told<'_>> {
     let mut rest = parts.next()?;
     let mut values = Vec::with_capacity(SPELLED.len());
     for aspect in SPELLED {
-        rest = rest.strip_prefix(format!("{aspect:?}=").as_bytes())?;
+        rest = rest.strip_prefix(aspect.code().as_bytes())?.strip_prefix(b"=")?;
         let end = rest.iter().position(|byte| *byte == b'\n')?;
         values.push(rest.get(..end)?);
         rest = rest.get(end + 1..)?;

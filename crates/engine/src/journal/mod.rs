@@ -7,6 +7,7 @@
 //! was written; a record that is lost costs a copy, and none can make one wrong.
 
 mod aspect;
+mod codes;
 mod header;
 mod index;
 mod open;
@@ -16,6 +17,8 @@ mod scan;
 mod sums;
 mod write;
 
+#[cfg(test)]
+mod golden;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,199 @@
+//! The words by which a journal's header tells what a run is.
+//!
+//! A journal may be read by a program that was built later, in which a variant of an option's type has
+//! another name. So each variant has a word here, which stays what it is; a match without `_` makes
+//! sure that a new variant gets one. A word that changes, or means something else, is a new
+//! [`VERSION`](super::header::VERSION).
+
+use std::fmt::Write as _;
+
+use haul_io::{Reflink, Sparse};
+
+use super::aspect::Aspect;
+use crate::request::{
+    Backup, BackupKind, Borders, Consent, Dereference, Existing, Force, Hashing, Keep, Links, Make,
+    ModePolicy, Parents, Preserve, Recursion, Specials, TargetForm, TargetLinks, Verify,
+    WholeDigest,
+};
+
+/// Something that has a word for each of its values.
+pub(super) trait Code: Copy {
+    /// Returns the value's word: lower-case letters and hyphens.
+    fn code(self) -> &'static str;
+}
+
+/// Gives each variant of a type its word.
+macro_rules! codes {
+    ($($type:ident { $($variant:ident = $word:literal,)+ })+) => {
+        $(impl Code for $type {
+            fn code(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word,)+
+                }
+            }
+        })+
+
+        /// Every type and its words.
+        #[cfg(test)]
+        pub(super) const WORDS: &[(&str, &[&str])] = &[
+            $((stringify!($type), &[$($word),+]),)+
+        ];
+    };
+}
+
+codes! {
+    Aspect {
+        Recursion = "recursion",
+        Dereference = "dereference",
+        Make = "make",
+        Specials = "specials",
+        Preserve = "preserve",
+        Existing = "existing",
+        Consent = "consent",
+        Backup = "backup",
+        Parents = "parents",
+        Force = "force",
+        TargetLinks = "target-links",
+        Borders = "borders",
+        Sparse = "sparse",
+        Reflink = "reflink",
+        Hashing = "hashing",
+        Umask = "umask",
+        Privileged = "privileged",
+        Form = "form",
+        Operands = "operands",
+    }
+    Recursion {
+        No = "no",
+        Yes = "yes",
+    }
+    Dereference {
+        Never = "never",
+        Operands = "operands",
+        Always = "always",
+    }
+    Make {
+        Copy = "copy",
+        HardLink = "hard-link",
+        SymbolicLink = "symbolic-link",
+        Attributes = "attributes",
+    }
+    Specials {
+        Recreate = "recreate",
+        Read = "read",
+    }
+    ModePolicy {
+        Usual = "usual",
+        Keep = "keep",
+        Default = "default",
+    }
+    Keep {
+        No = "no",
+        Try = "try",
+        Warn = "warn",
+        Must = "must",
+    }
+    Links {
+        Split = "split",
+        Keep = "keep",
+    }
+    Existing {
+        Overwrite = "overwrite",
+        Keep = "keep",
+        KeepAndFail = "keep-and-fail",
+        Older = "older",
+    }
+    Consent {
+        NotNeeded = "not-needed",
+        Ask = "ask",
+        Denied = "denied",
+    }
+    BackupKind {
+        Simple = "simple",
+        Existing = "existing",
+        Numbered = "numbered",
+    }
+    Parents {
+        Cut = "cut",
+        Keep = "keep",
+    }
+    Force {
+        No = "no",
+        IfUnopenable = "if-unopenable",
+        First = "first",
+    }
+    TargetLinks {
+        Strict = "strict",
+        KeepDirectory = "keep-directory",
+        WriteDangling = "write-dangling",
+    }
+    Borders {
+        Cross = "cross",
+        Stay = "stay",
+    }
+    Sparse {
+        Auto = "auto",
+        Always = "always",
+        Never = "never",
+    }
+    Reflink {
+        Auto = "auto",
+        Always = "always",
+        Never = "never",
+    }
+    Verify {
+        No = "no",
+        Compare = "compare",
+        Repair = "repair",
+    }
+    WholeDigest {
+        No = "no",
+        Tell = "tell",
+    }
+    TargetForm {
+        Guess = "guess",
+        Directory = "directory",
+        LastDirectory = "last-directory",
+        Name = "name",
+    }
+}
+
+/// Spells what is preserved, attribute by attribute.
+pub(super) fn preserve(preserve: &Preserve) -> String {
+    let Preserve { mode, ownership, times, links, xattr, context } = preserve;
+    [
+        ("mode", mode.code()),
+        ("ownership", ownership.code()),
+        ("times", times.code()),
+        ("links", links.code()),
+        ("xattr", xattr.code()),
+        ("context", context.code()),
+    ]
+    .map(|(name, word)| format!("{name}:{word}"))
+    .join(",")
+}
+
+/// Spells how backups are named. A suffix may hold any byte, so it is spelled in hexadecimal digits.
+pub(super) fn backup(backup: Option<&Backup>) -> String {
+    let Some(Backup { kind, suffix }) = backup else { return NONE.to_owned() };
+    let mut text = format!("{},suffix:", kind.code());
+    for byte in suffix {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Spells what is hashed, and what for.
+pub(super) fn hashing(hashing: Option<Hashing>) -> String {
+    let Some(Hashing { algorithm, verify, whole }) = hashing else { return NONE.to_owned() };
+    format!("{},verify:{},whole:{}", algorithm.name, verify.code(), whole.code())
+}
+
+/// Spells a plain yes or no.
+pub(super) const fn yes_or_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+/// What stands for something that was not asked for.
+const NONE: &str = "none";
