@@ -1,6 +1,8 @@
 //! Failures, as data: what was being done, to which paths, and what the kernel said.
 //!
-//! The words are for the command-line crate; here is only what they are made from.
+//! The command has its own words for them; those of [`Display`](std::fmt::Display) are for other programs.
+
+mod display;
 
 use haul_sys::Errno;
 
