@@ -7,6 +7,7 @@
 //! was written; a record that is lost costs a copy, and none can make one wrong.
 
 mod aspect;
+mod beginning;
 mod codes;
 mod header;
 mod index;
@@ -23,7 +24,8 @@ mod golden;
 mod tests;
 
 pub use aspect::{Aspect, Differences};
-pub(crate) use open::{OTHERS_WRITE, open};
+pub(crate) use beginning::OTHERS_WRITE;
+pub(crate) use open::open;
 pub(crate) use record::source as spell_source;
 pub(crate) use record::{Names, Place, Position};
 pub(crate) use sums::{Sum, algorithm as piece_algorithm};

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
-use haul_io::fully::{again, read_fully, write_fully};
+use haul_io::fully::{again, write_fully};
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{
@@ -12,7 +12,8 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
-use super::header::{self, BEGINNING_BYTES, Flaw, Relation};
+use super::beginning::{OTHERS_WRITE, Unread, read_header};
+use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
 use super::scan::scan;
@@ -29,9 +30,6 @@ const ATTEMPTS: u32 = 4;
 
 /// The mode of a journal.
 const MODE: u32 = 0o600;
-
-/// Bits that let others write.
-pub(crate) const OTHERS_WRITE: u32 = 0o022;
 
 /// A journal, and how the target is meant: as it was when the run began.
 pub(crate) struct Opened {
@@ -227,25 +225,6 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
         Err(Unread::Flaw(Flaw::Version)) => Err(OpenError::Flaw(JournalFlaw::OtherVersion)),
         Err(Unread::Call(error)) => Err(error.into()),
     }
-}
-
-pub(super) enum Unread {
-    Flaw(Flaw),
-    Call(CallError),
-}
-
-pub(super) fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
-    let beginning = read_up_to(fd, BEGINNING_BYTES).map_err(Unread::Call)?;
-    let length = header::length(&beginning).map_err(Unread::Flaw)?;
-    let bytes = read_up_to(fd, length).map_err(Unread::Call)?;
-    header::read(&bytes).map_err(Unread::Flaw)
-}
-
-fn read_up_to(fd: &OwnedFd, most: usize) -> haul_sys::Result<Vec<u8>> {
-    let mut bytes = vec![0; most];
-    let filled = read_fully(fd, &mut bytes, 0)?;
-    bytes.truncate(filled);
-    Ok(bytes)
 }
 
 /// Makes a journal where there is none.

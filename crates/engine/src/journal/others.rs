@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use haul_io::hidden::is_hidden_name;
 use haul_sys::fs::{DirectoryBuffer, Kind, OpenHow, for_each_entry, openat, statat, try_lock};
 
+use super::beginning::{OTHERS_WRITE, read_header};
 use super::header::{self, Relation};
-use super::open::{OTHERS_WRITE, read_header};
 use super::write::Spot;
 use crate::error::Differences;
 use crate::walk::path::{join, split};

@@ -148,11 +148,13 @@ fn list_errors(
 pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
     match read(arguments) {
         Ok(Command::Copy(settings, operands)) => match request(&settings, &operands) {
-            Err(CommandError::Usage(Usage(text)) | CommandError::Plain(text)) => Some(text),
+            Err(CommandError::Usage(crate::getopt::Usage(text)) | CommandError::Plain(text)) => {
+                Some(text)
+            }
             Ok(_) => None,
         },
         Ok(Command::Print(_)) => None,
-        Err(Usage(text)) => Some(text),
+        Err(crate::getopt::Usage(text)) => Some(text),
     }
 }
 
