@@ -75,7 +75,7 @@ fn a_rehearsal_gives_its_reasons() -> Outcome {
     for line in [
         "would merge 's' -> 't' (both are directories)",
         "would copy 's/new' -> 't/new' (the target does not exist)",
-        "would link 's/twin' -> 't/twin' (another name of a file before it)",
+        "would link 's/twin' -> 't/twin' (another name of an earlier file)",
         "would overwrite 's/old' -> 't/old' (the target is a file)",
         "would copy 's/d/x' -> 't/d/x' (the target does not exist)",
     ] {
