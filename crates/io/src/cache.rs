@@ -14,9 +14,10 @@ use haul_sys::fs::fsync;
 
 use crate::job::FileJob;
 use crate::ladder::DataError;
-use crate::method::{LADDER, retrying};
+use crate::method::LADDER;
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
+use crate::retry::retrying;
 use crate::sides::{Sides, Way, Which};
 use crate::{Cache, Choice, DataPolicy, Watch};
 

@@ -2,10 +2,12 @@
 
 use haul_sys::data::{read, write};
 
+use crate::fully::write_all;
 use crate::job::FileJob;
 use crate::kit::BUFFER_BYTES;
 use crate::ladder::{DataError, Detection, Moved};
-use crate::method::{LADDER, retrying};
+use crate::method::LADDER;
+use crate::retry::retrying;
 use crate::shape::is_surely_a_stream;
 use crate::{Choice, Kit, Watch};
 
@@ -44,15 +46,16 @@ pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result
             let detection = Detection::No;
             return Ok(Moved { bytes: total, line: LINE, detection, ..Moved::default() });
         }
-        let mut left = buffer.get(..filled).unwrap_or(&[]);
+        let bytes = buffer.get(..filled).unwrap_or(&[]);
         if let Some(digests) = job.digests {
-            digests.record(total, left, filled as u64, digests.hash(left));
+            digests.record(total, bytes, filled as u64, digests.hash(bytes));
         }
-        while !left.is_empty() {
-            let written = retrying(&watch, || write(job.target, left))?;
-            left = left.get(written..).unwrap_or(&[]);
-            total += written as u64;
-            watch.moved(written as u64);
+        let (written, error) = write_all(bytes, |left, _| {
+            retrying(&watch, || write(job.target, left)).inspect(|count| watch.moved(*count as u64))
+        });
+        total += written;
+        if let Some(error) = error {
+            return Err(error.into());
         }
     }
 }

@@ -7,9 +7,9 @@ use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::block_digests::BlockDigests;
 use crate::ladder::DataError;
-use crate::method::retrying;
 use crate::quirk::ReportedSize;
 use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
+use crate::retry::retrying;
 use crate::{DataPolicy, Pair, Tell, Watch};
 
 /// What happened to a source while its bytes were read, as far as `fstat` shows, and that description.

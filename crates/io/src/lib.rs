@@ -26,6 +26,7 @@ pub mod recheck;
 pub mod record;
 pub mod report;
 pub mod residency;
+pub mod retry;
 pub mod segment;
 mod shape;
 pub mod sides;

@@ -14,9 +14,9 @@ use haul_sys::memory::{AlignedBuffer, page_bytes};
 use haul_sys::{CallError, Errno};
 
 use crate::Watch;
-use crate::method::retrying;
 use crate::quirk::DirectIo;
 use crate::residency::{Asked, absent, cached_bytes};
+use crate::retry::retrying;
 use crate::verification::{Unverified, VerifiedFrom};
 
 /// What speaks for storage.

@@ -9,7 +9,8 @@ use haul_sys::{Call, CallError, Errno};
 
 use crate::Kit;
 use crate::fully::write_all;
-use crate::method::{Attempt, Cause, RangeJob, Zeros, ended, retrying};
+use crate::method::{Attempt, Cause, RangeJob, Zeros, ended};
+use crate::retry::retrying;
 use crate::segment::zero_runs;
 use crate::sides::{Way, Which};
 

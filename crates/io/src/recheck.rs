@@ -12,6 +12,7 @@ use haul_sys::memory::AlignedBuffer;
 
 use crate::Watch;
 use crate::block_digests::Piece;
+use crate::fully::read_all;
 use crate::ladder::DataError;
 use crate::passage::Passage;
 use crate::verification::{UNIT_BYTES, Unverified};
@@ -68,13 +69,16 @@ fn is_true(
     if buffer.len() < room {
         *buffer = AlignedBuffer::new(room)?;
     }
-    let mut filled = 0;
-    while filled < bytes {
-        let space = buffer.get_mut(filled..room).unwrap_or(&mut []);
-        match passage.read_at(unverified.fd, space, piece.offset + filled as u64, watch)? {
-            0 => return Ok(false),
-            count => filled += count,
+    // Direct reads want whole units, so there is room behind the piece.
+    let space = buffer.get_mut(..room).unwrap_or(&mut []);
+    let (filled, error) = read_all(space, |left, done| {
+        if done >= piece.bytes {
+            return Ok(0);
         }
+        passage.read_at(unverified.fd, left, piece.offset + done, watch)
+    });
+    if filled < piece.bytes {
+        return error.map_or(Ok(false), |error| Err(error.into()));
     }
     let mut digest = unverified.digests.algorithm.start();
     digest.update(buffer.get(..bytes).unwrap_or(&[]));

@@ -13,8 +13,9 @@ use haul_sys::fs::{DirectAlign, direct_align};
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::errno::{Verdict, verdict};
-use crate::method::{RangeJob, retrying};
+use crate::method::RangeJob;
 use crate::quirk::DirectIo;
+use crate::retry::retrying;
 use crate::{DataPolicy, Pair};
 
 /// The way that bytes take between a file and memory.

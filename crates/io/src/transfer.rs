@@ -22,12 +22,12 @@ use crate::job::{Change, FileJob};
 use crate::ladder::{DataError, Moved, data_error, move_range};
 use crate::method::{
     AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros,
-    retrying,
 };
 use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Why};
 use crate::residency::Cached;
+use crate::retry::retrying;
 use crate::segment::{Map, Segments};
 use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};

@@ -19,9 +19,9 @@ use crate::block_digests::{BlockDigests, Piece};
 use crate::digest::{Algorithm, Digest};
 use crate::fully;
 use crate::ladder::DataError;
-use crate::method::retrying;
 use crate::passage::Passage;
 use crate::quirk::HoleMap;
+use crate::retry::retrying;
 use crate::{Quirk, Watch};
 
 /// Bytes of one request: with direct I/O each is a trip to the device, and 1 MiB is where more
@@ -360,13 +360,12 @@ fn copy_piece(
 ) -> Result<(), DataError> {
     let length = usize::try_from(piece.bytes).map_err(|_| DataError::NoProgress)?;
     let mut buffer = AlignedBuffer::new(length)?;
-    let mut filled = 0;
-    while filled < length {
-        let room = buffer.get_mut(filled..length).unwrap_or(&mut []);
-        match retrying(watch, || pread(source, room, piece.offset + filled as u64))? {
-            0 => return Err(DataError::Changed),
-            count => filled += count,
-        }
+    let room = buffer.get_mut(..length).unwrap_or(&mut []);
+    let (filled, error) = fully::read_all(room, |left, done| {
+        retrying(watch, || pread(source, &mut *left, piece.offset + done))
+    });
+    if filled < piece.bytes {
+        return Err(error.map_or(DataError::Changed, DataError::Call));
     }
     let bytes = buffer.get(..length).unwrap_or(&[]);
     let mut digest = unverified.digests.algorithm.start();

@@ -3,8 +3,9 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
-use haul_io::fully::{again, write_fully};
+use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, name_of};
+use haul_io::retry::again;
 use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OpenHow, fdatasync, fstat, fsync_names, open_directory, openat,

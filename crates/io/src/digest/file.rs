@@ -10,13 +10,13 @@ use std::sync::Arc;
 use haul_sys::data::{Advice, fadvise, read, seek_set};
 use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::memory::Window;
-use haul_sys::process::{Ready, wait_until};
+use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
 use super::pane::{PANE_BYTES, Pane};
 use crate::cache::large_bytes;
-use crate::fully::again;
 use crate::kit::BUFFER_BYTES;
+use crate::retry::when_ready;
 use crate::stream::{ReadPlan, Reader, Source, StreamError};
 use crate::{Cache, DataPolicy};
 
@@ -161,19 +161,12 @@ fn through_cache(file: &Arc<OwnedFd>, to: &mut dyn Take) -> Result<u64, CallErro
         buffer.resize(BUFFER_BYTES, 0);
         let mut bytes = 0;
         loop {
-            match again(|| read(file.as_fd(), buffer)) {
-                Ok(0) => return Ok(bytes),
-                Ok(filled) => {
+            match when_ready(file.as_fd(), Ready::ToRead, || read(file.as_fd(), buffer))? {
+                0 => return Ok(bytes),
+                filled => {
                     to.take(buffer.get(..filled).unwrap_or(&[]));
                     bytes += filled as u64;
                 }
-                Err(error) if error.errno == Errno::AGAIN => {
-                    match wait_until(file.as_fd(), Ready::ToRead, None) {
-                        Err(error) if error.errno != Errno::INTR => return Err(error),
-                        _ => {}
-                    }
-                }
-                Err(error) => return Err(error),
             }
         }
     })

@@ -5,9 +5,10 @@ use std::sync::PoisonError;
 use haul_sys::process::thread_usage;
 use haul_sys::{Call, CallError, Errno};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
 use crate::quirk::{CopyRange as Who, ReportedSize};
 use crate::report::{Refusal, Why};
+use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Kit, Pair, Reflink, Sparse};
 

@@ -4,12 +4,14 @@
 //! tearing down page tables costs more than the copy, so it is here to be measured and is never
 //! chosen. A source that shrinks is an answer, `EFAULT`, for only the kernel looks at the window.
 
-use haul_sys::Errno;
 use haul_sys::data::pread;
 use haul_sys::fs::fstat;
+use haul_sys::{Call, Errno};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
+use crate::fully::write_each;
 use crate::quirk::ReportedSize;
+use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Kit, Pair};
 
@@ -63,22 +65,25 @@ impl Method for MmapWrite {
             if let Err(error) = retrying(&job.watch, || window.show(job.source, start, length)) {
                 return ended(offset - job.offset, error);
             }
-            while offset < start + length as u64 {
-                let written = offset - job.offset;
+            let shown = start + length as u64 - offset;
+            let (written, cause) = write_each(shown, Call::Pwrite, |done| {
                 if job.watch.stopped() {
-                    return Attempt::Failed { written, cause: Cause::Stopped };
+                    return Err(Cause::Stopped);
                 }
-                let skip = usize::try_from(offset - start).unwrap_or(length);
-                match retrying(&job.watch, || window.pwrite(job.target, skip, offset)) {
-                    Ok(count) => {
-                        offset += count as u64;
-                        job.watch.moved(count as u64);
-                    }
-                    Err(error) if error.errno == Errno::FAULT => {
-                        return vanished(job, offset, error);
-                    }
-                    Err(error) => return ended(written, error),
+                let at = offset + done;
+                let skip = usize::try_from(at - start).unwrap_or(length);
+                retrying(&job.watch, || window.pwrite(job.target, skip, at))
+                    .inspect(|count| job.watch.moved(*count as u64))
+                    .map_err(Cause::Call)
+            });
+            offset += written;
+            match cause {
+                None => {}
+                Some(Cause::Call(error)) if error.errno == Errno::FAULT => {
+                    return vanished(job, offset, error);
                 }
+                Some(Cause::Call(error)) => return ended(offset - job.offset, error),
+                Some(cause) => return Attempt::Failed { written: offset - job.offset, cause },
             }
         }
         Attempt::Done(offset - job.offset)

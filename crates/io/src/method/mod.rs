@@ -18,7 +18,6 @@ use std::sync::Mutex;
 use haul_sys::CallError;
 
 use crate::block_digests::BlockDigests;
-use crate::fully::again_while;
 use crate::report::Refusal;
 use crate::sides::{Sides, Way};
 use crate::{DataPolicy, Kit, Pair, Watch};
@@ -175,6 +174,12 @@ pub enum Cause {
     Stopped,
 }
 
+impl From<CallError> for Cause {
+    fn from(error: CallError) -> Cause {
+        Cause::Call(error)
+    }
+}
+
 /// How an attempt ended. Byte counts are from the job's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
@@ -227,15 +232,6 @@ pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
             Attempt::Failed { written, cause: Cause::Call(error) }
         }
     }
-}
-
-/// Makes a call again as long as the table says so, and the run goes on: the signal that stops a
-/// run is also what interrupts a call that would otherwise block for ever.
-pub(crate) fn retrying<T>(
-    watch: &Watch<'_>,
-    call: impl FnMut() -> haul_sys::Result<T>,
-) -> haul_sys::Result<T> {
-    again_while(|| !watch.stopped(), call)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use haul_sys::data::{pread, pwrite};
 
 use super::{
     Attempt, Cause, FAR_REQUEST_BYTES, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended,
-    retrying,
 };
 use crate::fully::write_all;
+use crate::retry::retrying;
 use crate::segment::zero_runs;
 use crate::sides::Way;
 use crate::{Kit, Pair};

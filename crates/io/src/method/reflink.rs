@@ -1,6 +1,7 @@
 //! `reflink`: the target shares the source's blocks; nothing is moved at all.
 
-use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended, retrying};
+use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
+use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Kit, Pair, Reflink as Policy, Sparse};
 

@@ -11,10 +11,8 @@ use haul_sys::data::ftruncate;
 use haul_sys::uring::{Completion, Operation, Ring as SysRing};
 use haul_sys::{Call, CallError, Errno};
 
-use super::{
-    Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
-};
-use crate::errno::{RETRIES, Verdict, verdict};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
+use crate::retry::{Retries, retrying};
 use crate::sides::{Way, Which};
 use crate::{Kit, Pair};
 
@@ -145,8 +143,8 @@ struct Queue<'j, 'a> {
     /// does not end the file.
     held_from: u64,
     padded: bool,
-    retries: u32,
-    trouble: Option<Cause>,
+    retries: Retries,
+    error: Option<Cause>,
     /// Everything before this offset has arrived once nothing is busy.
     broken_at: u64,
 }
@@ -166,8 +164,8 @@ impl<'j, 'a> Queue<'j, 'a> {
             end: job.end,
             held_from,
             padded: false,
-            retries: RETRIES,
-            trouble: None,
+            retries: Retries::new(),
+            error: None,
             broken_at: u64::MAX,
         }
     }
@@ -177,9 +175,9 @@ impl<'j, 'a> Queue<'j, 'a> {
     fn run(&mut self, ring: &mut SysRing) {
         loop {
             if self.job.watch.stopped() {
-                self.trouble.get_or_insert(Cause::Stopped);
+                self.error.get_or_insert(Cause::Stopped);
             }
-            if self.trouble.is_none() {
+            if self.error.is_none() {
                 self.ask(ring);
             }
             if ring.in_flight() == 0 {
@@ -187,10 +185,11 @@ impl<'j, 'a> Queue<'j, 'a> {
             }
             match ring.submit_and_wait() {
                 Ok(()) => {}
+                // The signal may be the one that stops the run, which the next round checks.
                 Err(error) if error.errno == Errno::INTR => {}
                 Err(error) => {
                     // Nothing more can be heard of what is in flight; dropping the ring waits.
-                    self.trouble.get_or_insert(Cause::Call(error));
+                    self.error.get_or_insert(Cause::Call(error));
                     self.break_at_busy();
                     return;
                 }
@@ -247,7 +246,7 @@ impl<'j, 'a> Queue<'j, 'a> {
 
     /// Gives a slot up whose bytes did not arrive.
     fn fail(&mut self, index: usize, cause: Cause) {
-        self.trouble.get_or_insert(cause);
+        self.error.get_or_insert(cause);
         if let Some(slot) = self.slots.get_mut(index) {
             slot.busy = false;
             self.broken_at = self.broken_at.min(slot.offset);
@@ -264,12 +263,7 @@ impl<'j, 'a> Queue<'j, 'a> {
     fn took(&mut self, ring: &mut SysRing, done: Completion) {
         let Some(slot) = self.slots.get(done.slot).copied() else { return };
         match done.result {
-            Err(error)
-                if verdict(error.call, error.errno) == Verdict::Retry
-                    && self.retries > 0
-                    && self.trouble.is_none() =>
-            {
-                self.retries -= 1;
+            Err(error) if self.error.is_none() && self.retries.allow(error) => {
                 match done.operation {
                     Operation::Read => self.read(ring, done.slot, slot),
                     Operation::Write => self.write(ring, done.slot, slot),
@@ -285,7 +279,7 @@ impl<'j, 'a> Queue<'j, 'a> {
 
     fn filled(&mut self, ring: &mut SysRing, index: usize, mut slot: Slot, count: usize) {
         slot.filled = (slot.filled + count).min(slot.bytes);
-        if self.trouble.is_some() {
+        if self.error.is_some() {
             return self.fail(index, Cause::Stopped);
         }
         if slot.filled < slot.bytes {
@@ -328,7 +322,7 @@ impl<'j, 'a> Queue<'j, 'a> {
         slot.busy = slot.written < slot.length;
         self.set(index, slot);
         if slot.busy {
-            if self.trouble.is_some() {
+            if self.error.is_some() {
                 return self.fail(index, Cause::Stopped);
             }
             self.write(ring, index, slot);
@@ -340,7 +334,7 @@ impl<'j, 'a> Queue<'j, 'a> {
         let job = self.job;
         let arrived = self.next.min(self.end).min(self.broken_at).max(job.offset);
         let written = arrived - job.offset;
-        match self.trouble {
+        match self.error {
             Some(Cause::Call(error)) => ended(written, error),
             Some(cause) => Attempt::Failed { written, cause },
             None => {

@@ -4,10 +4,9 @@
 //! a large file in 0.84 of the time that a buffer takes and 50,000 files of 1 KiB in 0.95 (Linux
 //! 6.18, ext4 and XFS). It writes at the target's position, so it serves one worker at a time.
 
-use super::{
-    Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
-};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
 use crate::quirk::ReportedSize;
+use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Kit, Pair};
 

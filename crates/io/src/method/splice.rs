@@ -9,10 +9,10 @@
 use haul_sys::data::{splice_in, splice_out};
 use haul_sys::{Call, CallError, Errno};
 
-use super::{
-    Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended, retrying,
-};
+use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
+use crate::fully::write_each;
 use crate::quirk::ReportedSize;
+use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Choice, Kit, Pair};
 
@@ -101,21 +101,14 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
             Ok(waiting) => waiting,
             Err(error) => return ended(written, error),
         };
-        let mut waiting = taken;
-        while waiting > 0 {
-            match retrying(&job.watch, || splice_out(reader, job.target, offset, waiting)) {
-                Ok(0) => {
-                    let written = offset - job.offset;
-                    let full = CallError::new(Call::Splice, Errno::NOSPC);
-                    return Attempt::Failed { written, cause: Cause::Call(full) };
-                }
-                Ok(moved) => {
-                    waiting = waiting.saturating_sub(moved);
-                    offset += moved as u64;
-                    job.watch.moved(moved as u64);
-                }
-                Err(error) => return ended(offset - job.offset, error),
-            }
+        let (written, error) = write_each(taken as u64, Call::Splice, |done| {
+            let left = taken - usize::try_from(done).unwrap_or(taken);
+            retrying(&job.watch, || splice_out(reader, job.target, offset + done, left))
+                .inspect(|moved| job.watch.moved(*moved as u64))
+        });
+        offset += written;
+        if let Some(error) = error {
+            return ended(offset - job.offset, error);
         }
         if taken < bytes && job.has_shown_end(offset) {
             break;

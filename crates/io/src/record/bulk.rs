@@ -11,8 +11,9 @@ use haul_sys::data::{Allocate, fallocate, ftruncate, pread, pwrite};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
 
-use crate::fully::{again, write_all};
+use crate::fully::write_all;
 use crate::quirk::{Preallocate, ReportedSize, of_magic};
+use crate::retry::again;
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;

@@ -7,6 +7,7 @@ use haul_sys::fs::{Kind, fstat};
 use super::monitor::{Quit, RecordError};
 use super::order::{Amount, Conv, LARGEST};
 use super::run::{Run, bytes_of};
+use crate::retry::through_signals_while;
 
 impl Run<'_> {
     pub(super) fn skip_input(&mut self) -> Result<(), Quit> {
@@ -113,14 +114,14 @@ impl Run<'_> {
             let size = bytes_of(if records > 0 { self.order.obs } else { bytes });
             let room = buffer.get_mut(..size).unwrap_or(&mut []);
             if reads {
-                self.told.heed()?;
-                match read(self.output.fd(), &mut *room) {
+                let (told, fd) = (&mut self.told, self.output.fd());
+                let answer = through_signals_while(&mut || told.heed(), || read(fd, &mut *room))?;
+                match answer {
                     Ok(0) => {
                         reads = false;
                         continue;
                     }
                     Ok(_) => {}
-                    Err(error) if error.errno == Errno::INTR => continue,
                     Err(_) => {
                         self.told.say(RecordError::Seek(errno));
                         return Err(self.quit());

@@ -1,14 +1,35 @@
 //! Writes records: as they are, or gathered into blocks of the output's size; and what comes after.
 
-use haul_sys::Errno;
 use haul_sys::data::{Way, ftruncate, seek_set, seek_tell, set_way, write};
 use haul_sys::fs::{Kind, fdatasync, fstat, fsync};
 use haul_sys::memory::AlignedBuffer;
+use haul_sys::{CallError, Errno};
 
 use super::monitor::{End, Quit, RecordError};
 use super::order::Conv;
 use super::run::{Run, Step, bytes_of};
-use crate::fully::again;
+use crate::fully::write_all;
+use crate::retry::{again, through_signals_while};
+
+/// Why a record was not written to its end.
+enum Ended {
+    /// The run is over.
+    Quit(Quit),
+    /// A write failed.
+    Refused(Errno),
+}
+
+impl From<Quit> for Ended {
+    fn from(quit: Quit) -> Ended {
+        Ended::Quit(quit)
+    }
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Ended {
+        Ended::Refused(error.errno)
+    }
+}
 
 impl Run<'_> {
     /// Takes bytes in, and writes whole blocks of the output's size out.
@@ -119,33 +140,29 @@ impl Run<'_> {
         if self.order.writes_direct && (bytes.len() as u64) < self.order.obs {
             self.leave_direct();
         }
-        let mut done = 0;
-        let mut why = None;
-        while done < bytes.len() {
-            self.told.heed()?;
-            let left = bytes.get(done..).unwrap_or(&[]);
-            self.ended_by_seek = self.has(Conv::SPARSE)
-                && bytes.iter().all(|byte| *byte == 0)
-                && self.seek_over(left.len());
-            if self.ended_by_seek {
-                done = bytes.len();
-                break;
-            }
-            match write(self.output.fd(), left) {
-                Ok(count) => done += count,
-                // By a signal, of which the listener hears at once: as many as there are.
-                Err(error) if error.errno == Errno::INTR => {}
-                Err(error) => {
-                    why = Some(error.errno);
-                    break;
+        let (done, error) = write_all(bytes, |left, _| {
+            self.ended_by_seek = false;
+            if self.has(Conv::SPARSE) && bytes.iter().all(|byte| *byte == 0) {
+                self.told.heed()?;
+                self.ended_by_seek = self.seek_over(left.len());
+                if self.ended_by_seek {
+                    return Ok(left.len());
                 }
             }
-        }
-        self.output.advance(done as u64);
+            let (told, fd) = (&mut self.told, self.output.fd());
+            let answer = through_signals_while(&mut || told.heed(), || write(fd, left))?;
+            answer.map_err(|error| Ended::Refused(error.errno))
+        });
+        let why = match error {
+            Some(Ended::Quit(quit)) => return Err(quit),
+            Some(Ended::Refused(errno)) => Some(errno),
+            None => None,
+        };
+        self.output.advance(done);
         if self.output.nocache && done > 0 {
-            let _advice = self.output.forget(done as u64);
+            let _advice = self.output.forget(done);
         }
-        Ok((done, why))
+        Ok((bytes_of(done), why))
     }
 
     /// A last block that is too short for direct writing is written through the cache, made

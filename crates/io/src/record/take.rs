@@ -7,6 +7,7 @@ use haul_sys::data::read;
 
 use super::monitor::Quit;
 use super::order::Order;
+use crate::retry::through_signals_while;
 
 /// What reading a record came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +61,10 @@ impl Taker {
     ) -> Result<Taken, Quit> {
         let size = room.len();
         let was_partial = self.before > 0 && self.before < size;
-        let answer = loop {
-            heed()?;
-            match read(fd, &mut *room) {
-                Ok(count) => break Ok(count),
-                // Behind a last block that was short the position is not aligned any more.
-                Err(error) if error.errno == Errno::INVAL && was_partial && self.is_direct => {
-                    break Ok(0);
-                }
-                Err(error) if error.errno == Errno::INTR => {}
-                Err(error) => break Err(error.errno),
-            }
+        let answer = match through_signals_while(heed, || read(fd, &mut *room))? {
+            // After a last block that was short the position is not aligned any more.
+            Err(error) if error.errno == Errno::INVAL && was_partial && self.is_direct => Ok(0),
+            answer => answer.map_err(|error| error.errno),
         };
         let count = answer.unwrap_or(0);
         if count > 0 && count < size {

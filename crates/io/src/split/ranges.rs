@@ -15,9 +15,9 @@ use haul_sys::fs::fstat;
 use haul_sys::{CallError, Errno};
 
 use crate::errno::{Verdict, verdict};
-use crate::fully::again;
+use crate::fully::write_whole;
 use crate::kit::BUFFER_BYTES;
-use crate::tee::write_whole;
+use crate::retry::again;
 
 /// From this size on sharing blocks costs less than copying them.
 const SHARE_BYTES: u64 = 32 << 10;

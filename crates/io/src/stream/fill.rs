@@ -10,73 +10,55 @@ use haul_sys::process::{Ready, wait_until};
 
 use super::block::Block;
 use super::error::StreamError;
-use super::ready::wait_for;
-use crate::fully::again_while;
+use crate::fully::read_all;
+use crate::retry::when_ready_unless;
 
-/// How long a thread that no signal wakes waits for input before it looks whether it still should:
-/// a person does not notice it, and ten looks a second cost nothing.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long a thread that no signal wakes waits for input before it checks whether it should stop:
+/// a person does not notice it, and ten checks a second cost nothing.
+const STOP_CHECK: Duration = Duration::from_millis(100);
 
-/// Reads until the block is full or the input ends; a block that stays empty is the end. What does
-/// not block is waited for. After an error the block holds what was read before it.
+/// Reads until the block is full or the input ends; a block that stays empty is the end. Blocks, also
+/// where the descriptor is in non-blocking mode. After an error the block holds what was read before.
 pub fn fill(
     source: BorrowedFd<'_>,
     block: &mut Block,
     stop: &AtomicBool,
 ) -> Result<(), StreamError> {
-    fill_after(source, block, stop, || Ok(()))
+    fill_unless(|| stop.load(Ordering::Relaxed), source, block, || Ok(true))
 }
 
-/// The same on a thread that need not be the one that signals interrupt: no read is begun that could
-/// block, so that a stop, or nobody wanting more, is heard within a moment.
+/// Fills a block as [`fill`] does, on a thread that signals need not interrupt: it begins no read that
+/// could block, so that it notices within 100 ms that `stop` is set or that `is_wanted` returns false.
 pub fn fill_while(
     source: BorrowedFd<'_>,
     block: &mut Block,
     stop: &AtomicBool,
     is_wanted: impl Fn() -> bool,
 ) -> Result<(), StreamError> {
-    fill_after(source, block, stop, || {
-        loop {
-            if stop.load(Ordering::Relaxed) || !is_wanted() {
-                return Err(StreamError::Stopped);
-            }
-            match wait_until(source, Ready::ToRead, Some(LOOK)) {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(error) if error.errno == Errno::INTR => {}
-                Err(error) => return Err(StreamError::Call(error)),
-            }
+    let is_stopped = || stop.load(Ordering::Relaxed) || !is_wanted();
+    fill_unless(is_stopped, source, block, || {
+        if is_stopped() {
+            return Err(StreamError::Stopped);
+        }
+        match wait_until(source, Ready::ToRead, Some(STOP_CHECK)) {
+            Err(error) if error.errno == Errno::INTR => Ok(false),
+            answer => Ok(answer?),
         }
     })
 }
 
-fn fill_after(
+/// Fills a block; `is_ready` waits before each read and returns whether the read may begin.
+fn fill_unless(
+    is_stopped: impl Fn() -> bool,
     source: BorrowedFd<'_>,
     block: &mut Block,
-    stop: &AtomicBool,
-    mut before: impl FnMut() -> Result<(), StreamError>,
+    is_ready: impl Fn() -> Result<bool, StreamError>,
 ) -> Result<(), StreamError> {
-    let mut filled = 0;
-    let answer = loop {
-        let room = block.room().and_then(|room| room.get_mut(filled..)).unwrap_or(&mut []);
-        if room.is_empty() {
-            break Ok(());
-        }
-        if let Err(trouble) = before() {
-            break Err(trouble);
-        }
-        match again_while(|| !stop.load(Ordering::Relaxed), || read(source, &mut *room)) {
-            Ok(0) => break Ok(()),
-            Ok(count) => filled += count,
-            Err(_) if stop.load(Ordering::Relaxed) => break Err(StreamError::Stopped),
-            Err(error) if error.errno == Errno::AGAIN => {
-                if let Err(trouble) = wait_for(source, Ready::ToRead) {
-                    break Err(trouble);
-                }
-            }
-            Err(error) => break Err(StreamError::Call(error)),
-        }
-    };
-    block.set_filled(0..filled);
-    answer
+    let room = block.room().unwrap_or(&mut []);
+    let (filled, error) = read_all(room, |left, _| {
+        while !is_ready()? {}
+        when_ready_unless(&is_stopped, source, Ready::ToRead, || read(source, &mut *left))
+    });
+    block.set_filled(0..usize::try_from(filled).unwrap_or(0));
+    error.map_or(Ok(()), Err)
 }

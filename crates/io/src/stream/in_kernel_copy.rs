@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_sys::data::{
-    Allocate, copy_file_range_on, fallocate, read, seek_tell, splice, widen_pipe, write,
+    Allocate, copy_file_range_on, fallocate, read, seek_tell, splice, widen_pipe,
 };
 use haul_sys::fs::{Kind, appends, fstat, fstatfs};
 use haul_sys::memory::AlignedBuffer;
@@ -19,11 +19,11 @@ use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
 use super::error::StreamError;
-use super::ready::wait_for;
-use crate::errno::{RETRIES, Verdict, verdict};
-use crate::fully::again_while;
+use super::in_order::write_stream;
+use crate::errno::{Verdict, verdict};
 use crate::kit::BUFFER_BYTES;
 use crate::quirk::{Preallocate, ReportedSize, of_magic};
+use crate::retry::{Retries, wait_briefly, when_ready_unless};
 
 /// The room that is asked for in pipes: what an ordinary user may have, see pipe(7).
 pub const PIPE_BYTES: usize = 1 << 20;
@@ -91,7 +91,7 @@ pub fn pass(
     target: BorrowedFd<'_>,
     passing: &mut Passing<'_>,
 ) -> Result<u64, PassError> {
-    let mut work = Work { source, target, passing, total: 0, retries: RETRIES };
+    let mut work = Work { source, target, passing, total: 0, retries: Retries::new() };
     match work.choose() {
         Through::CopyRange => work.copy_range()?,
         Through::Splice(most) => work.splice(most)?,
@@ -109,7 +109,7 @@ struct Work<'a, 'p, 'f> {
     target: BorrowedFd<'a>,
     passing: &'p mut Passing<'f>,
     total: u64,
-    retries: u32,
+    retries: Retries,
 }
 
 impl Work<'_, '_, '_> {
@@ -148,7 +148,7 @@ impl Work<'_, '_, '_> {
 
     fn moved(&mut self, bytes: usize) {
         self.total += bytes as u64;
-        self.retries = RETRIES;
+        self.retries.reset();
         (self.passing.moved)(bytes as u64);
     }
 
@@ -174,8 +174,8 @@ impl Work<'_, '_, '_> {
                     self.moved(count);
                     room = room.map(|(at, end)| (at + count as u64, end));
                 }
+                Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
-                    Verdict::Retry if self.retries > 0 => self.retries -= 1,
                     Verdict::NextMethod(_) => return Ok(()),
                     Verdict::Retry | Verdict::Fail => return Err(of_both(error)),
                 },
@@ -212,8 +212,8 @@ impl Work<'_, '_, '_> {
                 Ok(0) => return Ok(()),
                 Ok(count) => self.moved(count),
                 Err(error) if error.errno == Errno::AGAIN => self.wait_for_both()?,
+                Err(error) if self.retries.allow(error) => {}
                 Err(error) => match verdict(error.call, error.errno) {
-                    Verdict::Retry if self.retries > 0 => self.retries -= 1,
                     Verdict::NextMethod(_) => return Ok(()),
                     Verdict::Retry | Verdict::Fail => return Err(self.of_splice(error)),
                 },
@@ -236,8 +236,8 @@ impl Work<'_, '_, '_> {
     /// The kernel does not say which side was not ready.
     fn wait_for_both(&self) -> Result<(), PassError> {
         let of = |side| move |trouble| PassError { side, trouble };
-        wait_for(self.source, Ready::ToRead).map_err(of(Side::Source))?;
-        wait_for(self.target, Ready::ToWrite).map_err(of(Side::Target))
+        wait_briefly(self.source, Ready::ToRead).map_err(of(Side::Source))?;
+        wait_briefly(self.target, Ready::ToWrite).map_err(of(Side::Target))
     }
 
     fn read_and_write(&mut self) -> Result<(), PassError> {
@@ -248,19 +248,18 @@ impl Work<'_, '_, '_> {
             self.check_stop()?;
             let most = usize::try_from(self.left()).unwrap_or(usize::MAX).min(buffer.len());
             let Some(room) = buffer.get_mut(..most) else { break };
-            let is_wanted = || !self.passing.stop.load(Ordering::Relaxed);
-            let filled = match again_while(is_wanted, || read(self.source, room)) {
-                Ok(0) => break,
-                Ok(filled) => filled,
-                Err(error) if error.errno == Errno::AGAIN => {
-                    wait_for(self.source, Ready::ToRead).map_err(of(Side::Source))?;
-                    continue;
-                }
-                Err(_) if !is_wanted() => continue,
-                Err(error) => return Err(of(Side::Source)(StreamError::Call(error))),
+            let (source, stop) = (self.source, self.passing.stop);
+            let is_stopped = || stop.load(Ordering::Relaxed);
+            let filled =
+                when_ready_unless(is_stopped, source, Ready::ToRead, || read(source, &mut *room));
+            let filled = match filled.map_err(of(Side::Source))? {
+                0 => break,
+                filled => filled,
             };
             let bytes = buffer.get(..filled).unwrap_or(&[]);
-            write_all(self.target, bytes, self.passing.stop).map_err(of(Side::Target))?;
+            write_stream(self.target, bytes, self.passing.stop)
+                .1
+                .map_or(Ok(()), |error| Err(of(Side::Target)(error)))?;
             self.moved(filled);
         }
         Ok(())
@@ -274,25 +273,4 @@ fn of_both(error: CallError) -> PassError {
         _ => Side::Source,
     };
     PassError { side, trouble: StreamError::Call(error) }
-}
-
-/// Writes all of it to where a descriptor stands, however short the answers; a descriptor that does
-/// not block is waited for.
-pub fn write_all(fd: BorrowedFd<'_>, bytes: &[u8], stop: &AtomicBool) -> Result<(), StreamError> {
-    let mut left = bytes;
-    while !left.is_empty() {
-        match again_while(|| !stop.load(Ordering::Relaxed), || write(fd, left)) {
-            Ok(count) => {
-                left = left.get(count..).unwrap_or(&[]);
-                // Broken off by the signal, with a short count and no error.
-                if !left.is_empty() && stop.load(Ordering::Relaxed) {
-                    return Err(StreamError::Stopped);
-                }
-            }
-            Err(_) if stop.load(Ordering::Relaxed) => return Err(StreamError::Stopped),
-            Err(error) if error.errno == Errno::AGAIN => wait_for(fd, Ready::ToWrite)?,
-            Err(error) => return Err(StreamError::Call(error)),
-        }
-    }
-    Ok(())
 }

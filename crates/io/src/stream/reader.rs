@@ -11,21 +11,21 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use haul_sys::CallError;
 use haul_sys::data::{self, pread, read, seek_set, set_way};
 use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
 use haul_sys::process::Ready;
-use haul_sys::{CallError, Errno};
 
 use super::block::{Block, Pool};
 use super::direct_splice::{CHUNK_BYTES, Watch, direct_splice};
 use super::error::StreamError;
 use super::in_kernel_copy::PassError;
 use super::queue::{Direction, Done, Queue, Request, make};
-use super::ready::wait_for;
 use super::slot::Slot;
 use super::source::{Executor, Pages, ReadPlan, ReadStrategy, Source, decide, open_own};
-use crate::errno::{RETRIES, Verdict, verdict};
+use crate::errno::{Verdict, verdict};
+use crate::retry::{Retries, again, again_while, when_ready_unless};
 use crate::segment::{Map, Segments};
 use crate::sides::Way;
 
@@ -60,7 +60,7 @@ pub struct Reader {
     /// Where it ended when the reader was made.
     told_end: u64,
     zeros: Option<Block>,
-    retries: u32,
+    retries: Retries,
     phase: Phase,
     /// Where the pages were dropped up to.
     dropped: u64,
@@ -120,7 +120,7 @@ impl Reader {
             end,
             told_end: end,
             zeros: None,
-            retries: RETRIES,
+            retries: Retries::new(),
             phase,
             dropped: plan.offset,
             follower: None,
@@ -405,7 +405,7 @@ impl Reader {
                 slot.filled = (slot.filled + count).min(slot.asked);
                 let is_short = slot.filled < slot.wanted;
                 if count > 0 && is_short {
-                    self.retries = RETRIES;
+                    self.retries.reset();
                     let odd = !(slot.filled as u64).is_multiple_of(self.strategy.align);
                     return if odd && way == Way::Direct {
                         self.complete_by_call(index)
@@ -421,11 +421,10 @@ impl Reader {
 
     /// Does about an error what the table says.
     fn heal(&mut self, index: usize, way: Way, error: CallError) -> haul_sys::Result<()> {
+        if self.retries.allow(error) {
+            return self.ask_slot(index);
+        }
         match verdict(error.call, error.errno) {
-            Verdict::Retry if self.retries > 0 => {
-                self.retries -= 1;
-                self.ask_slot(index)
-            }
             Verdict::NextMethod(_) => {
                 if way != Way::Cached {
                     self.leave_way();
@@ -467,18 +466,13 @@ impl Reader {
                 memory,
                 range: slot.filled..slot.asked,
             };
-            let result = make(&mut request);
+            let result = again(|| make(&mut request));
             if let Some(block) = &mut slot.block {
                 block.take_back(request.memory);
             }
             match result {
                 Ok(0) => break,
                 Ok(count) => slot.filled += count,
-                Err(error)
-                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
-                {
-                    self.retries -= 1;
-                }
                 Err(error) => {
                     slot.error = Some(error);
                     break;
@@ -557,29 +551,17 @@ impl Reader {
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.strategy.request_bytes);
         let room = block.room().and_then(|room| room.get_mut(..most)).unwrap_or(&mut []);
         let file = self.source.file();
-        let filled = loop {
-            let answer = if self.strategy.positioned {
-                pread(file, room, self.delivered)
-            } else {
-                read(file, room)
-            };
-            match answer {
-                Ok(filled) => break filled,
-                Err(_) if self.plan.stop.load(Ordering::Relaxed) => {
-                    return Err(StreamError::Stopped);
-                }
-                Err(error) if error.errno == Errno::AGAIN && !self.strategy.positioned => {
-                    wait_for(file.as_fd(), Ready::ToRead)?;
-                }
-                Err(error)
-                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
-                {
-                    self.retries -= 1;
-                }
-                Err(error) => return Err(StreamError::Call(error)),
-            }
-        };
-        self.retries = RETRIES;
+        let stop = self.plan.stop;
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let filled = if self.strategy.positioned {
+            let offset = self.delivered;
+            again_while(|| !is_stopped(), || pread(file, &mut *room, offset)).map_err(|error| {
+                if is_stopped() { StreamError::Stopped } else { StreamError::Call(error) }
+            })
+        } else {
+            when_ready_unless(is_stopped, file, Ready::ToRead, || read(file, &mut *room))
+        }?;
+        self.retries.reset();
         block.set_filled(0..filled);
         Ok((filled > 0).then_some(block))
     }

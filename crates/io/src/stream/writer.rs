@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use haul_sys::data::write;
 use haul_sys::fs::fsync;
 use haul_sys::memory::AlignedBuffer;
-use haul_sys::process::Ready;
 use haul_sys::{Call, CallError, Errno};
 
 use super::NEVER;
@@ -20,14 +18,15 @@ use super::by_call::ByCall;
 use super::by_ring::ByRing;
 use super::by_threads::ByThreads;
 use super::error::StreamError;
+use super::in_order::write_stream;
 use super::queue::{Direction, Done, Queue, Request, make};
-use super::ready::wait_for;
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
 use super::target::{Lane, Target};
 use crate::DataPolicy;
-use crate::errno::{RETRIES, Verdict, verdict};
-use crate::fully::again_while;
+use crate::errno::{Verdict, verdict};
+use crate::fully::write_each;
 use crate::quirk::Latency;
+use crate::retry::{Retries, again};
 use crate::segment::zero_runs;
 use crate::sides::Way;
 
@@ -77,7 +76,7 @@ pub struct Writer {
     position: u64,
     flights: Vec<Flight>,
     tags: u64,
-    retries: u32,
+    retries: Retries,
     waited: Duration,
 }
 
@@ -125,7 +124,7 @@ impl Writer {
             position: 0,
             flights: Vec::new(),
             tags: 0,
-            retries: RETRIES,
+            retries: Retries::new(),
             waited: Duration::ZERO,
         })
     }
@@ -342,7 +341,7 @@ impl Writer {
                 self.fail(&flight, StreamError::Call(full));
             }
             Ok(count) => {
-                self.retries = RETRIES;
+                self.retries.reset();
                 flight.range.start = (flight.range.start + count).min(flight.range.end);
                 flight.offset += count as u64;
                 if !flight.range.is_empty() {
@@ -356,11 +355,8 @@ impl Writer {
                     self.fail(&flight, StreamError::Call(error));
                 }
             }
+            Err(error) if self.retries.allow(error) => return self.ask_flight(flight),
             Err(error) => match verdict(error.call, error.errno) {
-                Verdict::Retry if self.retries > 0 => {
-                    self.retries -= 1;
-                    return self.ask_flight(flight);
-                }
                 Verdict::NextMethod(_) => return self.complete_by_call(flight),
                 Verdict::Retry | Verdict::Fail => self.fail(&flight, StreamError::Call(error)),
             },
@@ -383,23 +379,16 @@ impl Writer {
             // What is on its way past the cache may go on: it is about other pages.
             lane.leave_way();
         }
-        while !flight.range.is_empty() {
-            let Some(mut request) = self.request(&flight) else { return Ok(()) };
-            match make(&mut request) {
-                Ok(count) => {
-                    flight.range.start += count;
-                    flight.offset += count as u64;
-                }
-                Err(error)
-                    if verdict(error.call, error.errno) == Verdict::Retry && self.retries > 0 =>
-                {
-                    self.retries -= 1;
-                }
-                Err(error) => {
-                    self.fail(&flight, StreamError::Call(error));
-                    return Ok(());
-                }
-            }
+        let Some(mut request) = self.request(&flight) else { return Ok(()) };
+        let (range, offset) = (request.range.clone(), request.offset);
+        let (written, error) = write_each(range.len() as u64, Call::Pwrite, |done| {
+            request.range.start = range.start + usize::try_from(done).unwrap_or(range.len());
+            request.offset = offset + done;
+            again(|| make(&mut request))
+        });
+        flight.offset += written;
+        if let Some(error) = error {
+            self.fail(&flight, StreamError::Call(error));
         }
         Ok(())
     }
@@ -418,32 +407,10 @@ impl Writer {
     fn write_in_order(&mut self, index: usize, block: &Block) {
         let begun = Instant::now();
         let Some(lane) = self.lanes.get_mut(index) else { return };
-        let mut left: &[u8] = block;
-        while !left.is_empty() {
-            let is_wanted = || !self.plan.stop.load(Ordering::Relaxed);
-            let trouble = match again_while(is_wanted, || write(&lane.target.file, left)) {
-                Ok(count) => {
-                    left = left.get(count..).unwrap_or(&[]);
-                    // A signal that breaks off a write which has begun leaves a short count, and no
-                    // error: the next one would wait for a reader again.
-                    if left.is_empty() || is_wanted() {
-                        continue;
-                    }
-                    StreamError::Stopped
-                }
-                Err(_) if self.plan.stop.load(Ordering::Relaxed) => StreamError::Stopped,
-                Err(error) if error.errno == Errno::AGAIN => {
-                    use std::os::fd::AsFd as _;
-                    match wait_for(lane.target.file.as_fd(), Ready::ToWrite) {
-                        Ok(()) => continue,
-                        Err(trouble) => trouble,
-                    }
-                }
-                Err(error) => StreamError::Call(error),
-            };
-            lane.broken_at = self.position + (block.len() - left.len()) as u64;
-            lane.trouble = Some(trouble);
-            break;
+        let (written, error) = write_stream(&*lane.target.file, block, self.plan.stop);
+        if let Some(error) = error {
+            lane.broken_at = self.position + written;
+            lane.trouble = Some(error);
         }
         self.waited += begun.elapsed();
     }

@@ -13,9 +13,9 @@ use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::process::{Happened, Ready, input_or_gone};
 use haul_sys::{Call, CallError, Errno};
 
-use super::sink::{until_ready, write_whole};
 use super::write_queue::{Block, GONE, Job, WriteQueue};
-use crate::fully::again;
+use crate::fully::write_whole;
+use crate::retry::{through_signals, when_ready};
 
 /// Bytes that are read at once: what stays in a core's second-level cache while it is written to
 /// the first few outputs.
@@ -197,14 +197,7 @@ impl<'r> Run<'r, '_> {
     }
 
     fn read(&self, room: &mut [u8]) -> Result<usize, CallError> {
-        loop {
-            match again(|| read(self.tee.input, room)) {
-                Err(error) if error.errno == Errno::AGAIN => {
-                    until_ready(self.tee.input, Ready::ToRead)?;
-                }
-                answer => return answer,
-            }
-        }
+        when_ready(self.tee.input, Ready::ToRead, || read(self.tee.input, &mut *room))
     }
 
     fn write_in_order(&mut self, block: &Block, failed: &mut dyn FnMut(Failed) -> Then) -> Then {
@@ -248,13 +241,8 @@ impl<'r> Run<'r, '_> {
         if !output.is_pipe {
             return Ok(false);
         }
-        loop {
-            match input_or_gone(self.tee.input, output.fd) {
-                Ok(happened) => return Ok(happened == Happened::OutputGone),
-                Err(error) if error.errno == Errno::INTR => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let happened = through_signals(|| input_or_gone(self.tee.input, output.fd))?;
+        Ok(happened == Happened::OutputGone)
     }
 
     /// Gives the first output up, as if a write to it had said that nobody reads it.

@@ -6,8 +6,6 @@
 //! would not be that of the other. That all outputs are the same is what people use it for.
 
 mod copy;
-mod sink;
 mod write_queue;
 
 pub use copy::{Ended, Failed, Tee, Then};
-pub use sink::write_whole;

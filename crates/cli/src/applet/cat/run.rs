@@ -5,11 +5,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::fully::again;
+use haul_io::retry::when_ready;
 use haul_io::stream::{NEVER, Passing, PipePages, Side, StreamError, pass, write_all};
 use haul_sys::data::read;
 use haul_sys::fs::{CWD, Follow, OpenHow, Stat, fstat, openat};
-use haul_sys::process::{Standard, was_closed};
+use haul_sys::process::{Ready, Standard, was_closed};
 use haul_sys::{Errno, errno_text};
 
 use super::format::{Blank, Format, Formatter, Number, Shown};
@@ -157,20 +157,11 @@ fn format_all(
 ) -> Result<(), Failed> {
     let (mut buffer, mut shown) = (vec![0; BUFFER_BYTES], Vec::new());
     loop {
-        let filled = match again(|| read(source, &mut buffer)) {
-            Ok(0) => return Ok(()),
-            Ok(filled) => filled,
-            Err(error) if error.errno == haul_sys::Errno::AGAIN => {
-                use haul_sys::process::{Ready, wait_until};
-                match wait_until(source, Ready::ToRead, None) {
-                    Err(error) if error.errno != haul_sys::Errno::INTR => {
-                        return Err(Failed::Input(error.text()));
-                    }
-                    _ => continue,
-                }
-            }
-            Err(error) => return Err(Failed::Input(error.text())),
-        };
+        let filled = when_ready(source, Ready::ToRead, || read(source, &mut buffer))
+            .map_err(|error| Failed::Input(error.text()))?;
+        if filled == 0 {
+            return Ok(());
+        }
         shown.clear();
         formatter.feed(buffer.get(..filled).unwrap_or(&[]), &mut shown);
         write_all(target, &shown, &NEVER)

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use haul_io::record::{Conv, LARGEST, Rest, Run, Side};
+use haul_io::retry::through_signals;
 use haul_sys::data::ftruncate;
 use haul_sys::errno_text;
 use haul_sys::fs::{
@@ -119,16 +120,9 @@ fn open_input(request: &Request) -> Result<Side, String> {
 }
 
 fn opened(name: &OsStr, how: OpenHow) -> Result<OwnedFd, String> {
-    loop {
-        match openat(CWD, &c_name(name), how) {
-            Err(error) if error.errno == haul_sys::Errno::INTR => {}
-            Err(error) => {
-                let name = quote(name.as_bytes());
-                return Err(format!("failed to open {name}: {}", errno_text(error.errno)));
-            }
-            Ok(fd) => return Ok(fd),
-        }
-    }
+    through_signals(|| openat(CWD, &c_name(name), how)).map_err(|error| {
+        format!("failed to open {}: {}", quote(name.as_bytes()), errno_text(error.errno))
+    })
 }
 
 fn flags_failed(which: &str, error: haul_sys::CallError) -> String {

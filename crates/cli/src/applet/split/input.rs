@@ -9,17 +9,17 @@ use std::io::Seek;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use haul_io::fully::again;
+use haul_io::fully::write_whole;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::quirk::{self, ReportedSize};
+use haul_io::retry::when_ready;
 use haul_io::split::Source;
-use haul_io::tee::write_whole;
 use haul_sys::data::{Advice, fadvise, read};
 use haul_sys::fs::{
     Access, CWD, Follow, Kind, OpenHow, Stat, fstat, fstatfs, open_directory, open_unnamed, openat,
     unlinkat,
 };
-use haul_sys::process::{Ready, wait_until};
+use haul_sys::process::Ready;
 use haul_sys::{CallError, Errno};
 
 use super::output::Fatal;
@@ -150,17 +150,7 @@ impl Source<Fatal> for InOrder {
 
 /// Reads what is available; waits where another process has made the descriptor non-blocking.
 fn read_some(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, CallError> {
-    loop {
-        match again(|| read(&fd, buffer)) {
-            Err(error) if error.errno == Errno::AGAIN => {
-                match wait_until(&fd, Ready::ToRead, None) {
-                    Err(error) if error.errno != Errno::INTR => return Err(error),
-                    _ => {}
-                }
-            }
-            answer => return answer,
-        }
-    }
+    when_ready(&fd, Ready::ToRead, || read(&fd, buffer))
 }
 
 /// Writes to standard output; the message of an error is GNU's.

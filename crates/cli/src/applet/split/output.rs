@@ -9,8 +9,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use haul_io::fully::write_whole;
 use haul_io::split::{Names, Pieces, Taken};
-use haul_io::tee::write_whole;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, fstat};
 use haul_sys::{CallError, Errno};

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use haul_io::fully::again;
+use haul_io::retry::again;
 use haul_io::split::{
     Alphabet, ByteChunks, LineChunks, Moved, Names, Pieces, Taken, by_bytes, by_line_bytes,
     by_lines, by_turns, move_ranges, nth_byte_chunk, only_turn,

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use haul_io::digest::Algorithm;
+use haul_io::retry::again;
 use haul_manifest::Kind;
 use haul_sys::data::{Advice, fadvise, read};
 use haul_sys::fs::{CWD, OpenHow, openat};
@@ -35,11 +36,9 @@ pub(super) fn digest(
     let _dropped = fadvise(&file, 0, 0, Advice::DontNeed);
     let _ahead = fadvise(&file, 0, 0, Advice::Sequential);
     loop {
-        match read(&file, buffer) {
-            Ok(0) => break,
-            Ok(bytes) => digest.update(buffer.get(..bytes).unwrap_or(&[])),
-            Err(error) if error.errno == haul_sys::Errno::INTR => {}
-            Err(error) => return Err(told(error)),
+        match again(|| read(&file, &mut *buffer)).map_err(told)? {
+            0 => break,
+            bytes => digest.update(buffer.get(..bytes).unwrap_or(&[])),
         }
     }
     let bytes = digest.taken_bytes();
