@@ -92,12 +92,12 @@ pub(crate) struct Keeper {
 
 /// Written ranges whose writeback was started, in the order of that.
 #[derive(Debug, Default)]
-pub(crate) struct Behind {
+pub(crate) struct Written {
     ranges: VecDeque<Range<u64>>,
     bytes: u64,
 }
 
-impl Behind {
+impl Written {
     /// Takes a range in, and out those that have waited long enough.
     pub(crate) fn push(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
         self.bytes += range.end - range.start;
@@ -150,7 +150,8 @@ impl Keeper {
         if self.caching.target == After::Go {
             let bytes = range.end - range.start;
             // Only a start: what goes wrong is heard when it is waited for.
-            let _started = write_back(job.target, range.start, bytes, Writeback::Start);
+            let to = job.target_at(range.start);
+            let _started = write_back(job.target, to, bytes, Writeback::Start);
         }
     }
 
@@ -161,16 +162,17 @@ impl Keeper {
         range: &Range<u64>,
         watch: &Watch<'_>,
     ) -> Result<(), DataError> {
+        let target_range = job.in_target(range);
         let bytes = range.end - range.start;
         if self.caching.target == After::Go && self.sides.way(Which::Target) != Way::Uncached {
             match job.pair.target.pages {
                 Pages::Own => retrying(watch, || {
-                    write_back(job.target, range.start, bytes, Writeback::Complete)
+                    write_back(job.target, target_range.start, bytes, Writeback::Complete)
                 })?,
                 // sync_file_range looks at the pages of the file above, of which there are none.
                 Pages::Below => fsync(job.target)?,
             }
-            forget(job.target, range);
+            forget(job.target, &target_range);
         }
         match self.caching.source {
             After::Stay => {}
@@ -193,7 +195,7 @@ impl Keeper {
         if source == After::Stay && target == After::Stay {
             return Ok(());
         }
-        let all = 0..job.stat.size;
+        let all = job.wanted();
         let is_left = |file| cached_bytes(file, 0, job.stat.size) != Some(0);
         let is_uncached = self.sides.way(Which::Target) == Way::Uncached;
         if (target != After::Stay && !is_uncached && is_left(job.target_pages()))
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut behind = Behind::default();
+        let mut behind = Written::default();
         let step = 4 << 20;
         for index in 0..8 {
             assert!(behind.push(index * step..(index + 1) * step).is_empty());

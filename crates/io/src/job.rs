@@ -1,5 +1,6 @@
 //! One file's bytes to be moved: everything that moving them needs to know.
 
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::data::{ftruncate, pread};
@@ -28,6 +29,33 @@ pub enum Change {
     Bytes,
 }
 
+/// A part of a source, and where it goes in the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Offset of the first byte in the source.
+    pub source_offset: u64,
+    /// Offset of the first byte in the target.
+    pub target_offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// What lies behind the extent in the target.
+    pub behind: Behind,
+}
+
+/// What lies behind an extent in the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing: the target ends where the extent does. What was written behind the first gap of a
+    /// transfer that failed is cut off.
+    Nothing,
+    /// Bytes that stay. One worker moves the extent in order, in multiples of `unit_bytes`, so that
+    /// nothing is written behind the units that the caller counts.
+    Bytes {
+        /// Number of bytes of a unit, at least 1.
+        unit_bytes: u64,
+    },
+}
+
 /// Everything about one file that moving its bytes needs.
 #[derive(Clone, Copy)]
 pub struct FileJob<'a> {
@@ -43,7 +71,9 @@ pub struct FileJob<'a> {
     pub pair: &'a Pair,
     /// The run's policy.
     pub policy: &'a DataPolicy,
-    /// Who is to see the bytes, if anybody.
+    /// The part of the source that is wanted; `None` is the whole file, to the same offsets.
+    pub extent: Option<Extent>,
+    /// Digests of the blocks as they are read, where they are recorded.
     pub digests: Option<&'a BlockDigests>,
 }
 
@@ -54,6 +84,37 @@ impl<'a> FileJob<'a> {
 
     pub(crate) fn target_pages(&self) -> Asked<'a> {
         Asked { fd: self.target, quirk: self.pair.target }
+    }
+
+    /// Returns the range of the source that is wanted.
+    pub(crate) fn wanted(&self) -> Range<u64> {
+        match self.extent {
+            Some(extent) => extent.source_offset..extent.source_offset + extent.bytes,
+            None => 0..self.stat.size,
+        }
+    }
+
+    /// Returns the number of bytes that are wanted.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.extent.map_or(self.stat.size, |extent| extent.bytes)
+    }
+
+    /// Returns where a byte of the source goes in the target.
+    pub(crate) fn target_at(&self, source_offset: u64) -> u64 {
+        match self.extent {
+            Some(extent) => extent.target_offset + (source_offset - extent.source_offset),
+            None => source_offset,
+        }
+    }
+
+    /// Returns the range of the target to which a range of the source goes.
+    pub(crate) fn in_target(&self, range: &Range<u64>) -> Range<u64> {
+        self.target_at(range.start)..self.target_at(range.end)
+    }
+
+    /// Returns whether the target ends where the job's bytes do.
+    pub(crate) fn ends_target(&self) -> bool {
+        self.extent.is_none_or(|extent| extent.behind == Behind::Nothing)
     }
 
     /// Returns for how many files of the run residency is asked of this one.
@@ -73,10 +134,10 @@ impl<'a> FileJob<'a> {
         }
     }
 
-    /// Sets the target's size to less than the source's, by the block that comes last.
+    /// Sets the target's size to less than it will have, by the block that comes last.
     pub(crate) fn set_size_below(&self, watch: &Watch<'_>) -> Result<(), DataError> {
         let unit = DataPolicy::IO_UNIT as u64;
-        let size = (self.stat.size - 1) / unit * unit;
+        let size = (self.target_at(self.wanted().end) - 1) / unit * unit;
         Ok(retrying(watch, || ftruncate(self.target, size))?)
     }
 

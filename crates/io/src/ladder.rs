@@ -6,7 +6,7 @@ use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
 use crate::job::Change;
-use crate::method::{Attempt, Cause, Fit, LADDER, Method, RangeJob, Want};
+use crate::method::{Attempt, Cause, Fit, LADDER, Method, Portion, RangeJob, Want};
 use crate::report::{Refusal, Why};
 use crate::sides::Which;
 use crate::{Choice, Kit, Pair, Reflink, Report, Residency};
@@ -109,7 +109,7 @@ pub fn move_range(
     if let Choice::Only(line) = job.want.policy.choice {
         return move_by(line, &job, pair, kit);
     }
-    let first = job.offset;
+    let first = job.source_offset;
     let must_share = job.want.policy.reflink == Reflink::Always;
     for (line, method) in in_order(&job.want) {
         if pair.is_refused(line) && !must_share {
@@ -120,27 +120,29 @@ pub fn move_range(
         }
         match method.attempt(&job, kit) {
             Attempt::Done(bytes) => {
-                return Ok(Progress { bytes: job.offset + bytes - first, line });
+                return Ok(Progress { bytes: job.source_offset + bytes - first, line });
             }
             Attempt::NextMethod { written, cause } => {
-                job.offset += written;
+                job.skip(written);
                 if must_share {
-                    return Err((job.offset - first, DataError::Call(cause)));
+                    return Err((job.source_offset - first, DataError::Call(cause)));
                 }
                 note(&job, line, cause);
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
                     pair.refuse(line);
                 }
                 // What is left is no longer the whole file, and sharing must not start over.
-                job.want.whole &= written == 0;
+                if written > 0 {
+                    job.want.portion = Portion::Bytes;
+                }
             }
             Attempt::Failed { written, cause } => {
-                return Err((job.offset + written - first, data_error(cause)));
+                return Err((job.source_offset + written - first, data_error(cause)));
             }
         }
     }
     // The last line always fits and never passes on, so this is not reached; a failure, if it is.
-    Err((job.offset - first, DataError::NoProgress))
+    Err((job.source_offset - first, DataError::NoProgress))
 }
 
 /// Returns the lines in the order in which they are tried: what shares blocks, what is preferred for

@@ -38,7 +38,7 @@ pub mod verification;
 mod worth;
 
 pub use in_order::move_to_end;
-pub use job::{Change, FileJob};
+pub use job::{Behind, Change, Extent, FileJob};
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
 pub use pace::Pace;

@@ -19,19 +19,19 @@ use crate::sides::{Way, Which};
 pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way: Way) -> Attempt {
     let sides = job.want.sides;
     let align = u64::from(sides.align());
-    if !job.offset.is_multiple_of(align) {
+    if !job.source_offset.is_multiple_of(align) || !job.target_offset.is_multiple_of(align) {
         let cause = CallError::new(Call::DirectRead, Errno::INVAL);
         return Attempt::NextMethod { written: 0, cause };
     }
-    let most = usize::try_from((job.end - job.offset).next_multiple_of(align));
+    let most = usize::try_from((job.end - job.source_offset).next_multiple_of(align));
     let request_bytes = job.watch.request_bytes(request_bytes).min(most.unwrap_or(usize::MAX));
     let buffer = match kit.buffer(request_bytes) {
         Ok(buffer) => buffer.get_mut(..request_bytes).unwrap_or(&mut []),
         Err(error) => return ended(0, error),
     };
-    let mut offset = job.offset;
+    let mut offset = job.source_offset;
     while offset < job.end {
-        let written = offset - job.offset;
+        let written = offset - job.source_offset;
         if job.watch.stopped() {
             return Attempt::Failed { written, cause: Cause::Stopped };
         }
@@ -54,10 +54,10 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
         }
         offset += arrived;
         if let Some(cause) = trouble {
-            return Attempt::Failed { written: offset - job.offset, cause };
+            return Attempt::Failed { written: offset - job.source_offset, cause };
         }
     }
-    Attempt::Done(offset - job.offset)
+    Attempt::Done(offset - job.source_offset)
 }
 
 /// Writes the first `filled` bytes of the buffer. Returns how many arrived, and why no more did.
@@ -65,7 +65,7 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     let sides = job.want.sides;
     let padded = filled.next_multiple_of(sides.align() as usize).min(buffer.len());
     let is_direct = sides.way(Which::Target) == Way::Direct;
-    let ends_file = offset + filled as u64 == job.want.file_bytes;
+    let ends_file = offset + filled as u64 == job.want.file_end;
     if padded > filled && is_direct && !ends_file {
         // The source ended early or answers in odd pieces. What is behind may belong to others.
         let cause = CallError::new(Call::DirectWrite, Errno::INVAL);
@@ -91,7 +91,9 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
         }
         done += run_bytes;
     }
-    if pads && let Err(error) = retrying(&job.watch, || ftruncate(job.target, job.want.file_bytes))
+    if pads
+        && let Err(error) =
+            retrying(&job.watch, || ftruncate(job.target, job.target_at(job.want.file_end)))
     {
         return (done as u64, Some(Cause::Call(error)));
     }
@@ -113,8 +115,9 @@ fn runs<'b>(
 
 /// Writes all of it, however short the answers; only `counted` of the bytes are the file's.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64, counted: u64) -> (u64, Option<Cause>) {
+    let to = job.target_at(offset);
     let (done, trouble) = write_all(bytes, |left, done| {
-        job.want.sides.write(job, left, offset + done).inspect(|count| {
+        job.want.sides.write(job, left, to + done).inspect(|count| {
             let now = done + *count as u64;
             job.watch.moved(now.min(counted) - done.min(counted));
         })

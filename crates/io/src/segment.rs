@@ -75,6 +75,14 @@ impl Segments {
         }
     }
 
+    /// Starts at the first byte of a part of a file, of which every byte is wanted.
+    #[must_use]
+    pub const fn dense(part: Range<u64>) -> Segments {
+        let mut segments = Segments::new(Map::Dense, part.end, 0);
+        segments.at = part.start;
+        segments
+    }
+
     /// Returns the next range that holds data, at most `most` bytes, or `None` at the end.
     ///
     /// A file that shrinks meanwhile has an end before its told one; what the answers mean is

@@ -22,6 +22,9 @@ impl Shape {
 }
 
 pub(crate) fn shape(job: &FileJob<'_>) -> Shape {
+    if job.extent.is_some() {
+        return Shape::DENSE;
+    }
     let holes = job.stat.may_have_holes();
     let trusted = job.pair.source.hole_map == HoleMap::Trusted;
     match job.policy.sparse {
@@ -36,9 +39,11 @@ pub(crate) fn shape(job: &FileJob<'_>) -> Shape {
 }
 
 /// Tells whether bytes have to be read and written in order: only reading to the end shows how
-/// much there is, or the target has no offsets, or keeps what is not written to (a device).
+/// much there is, or the target has no offsets, or keeps what is not written to (a device). The caller
+/// that wants a part of a file knows that it has offsets and a size.
 pub(crate) fn is_a_stream(job: &FileJob<'_>) -> bool {
-    is_surely_a_stream(job) || (job.stat.size == 0 && job.pair.source.hole_map == HoleMap::Doubted)
+    let is_doubtful = job.stat.size == 0 && job.pair.source.hole_map == HoleMap::Doubted;
+    job.extent.is_none() && (is_surely_a_stream(job) || is_doubtful)
 }
 
 /// The same, but for an empty file that may well be just that.

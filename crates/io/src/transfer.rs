@@ -16,12 +16,14 @@ use std::time::Instant;
 use haul_sys::data::{Allocate, fallocate, ftruncate};
 use haul_sys::fs::{Kind, fstat};
 
-use crate::cache::{Behind, Keeper, WINDOW_BYTES, caching};
+use crate::cache::{Keeper, WINDOW_BYTES, Written, caching};
 use crate::errno::{Memory, Verdict, verdict};
-use crate::job::{Change, FileJob};
+use crate::job::{Behind, Change, Extent, FileJob};
+use crate::kit::BUFFER_BYTES;
 use crate::ladder::{DataError, Moved, data_error, move_range};
 use crate::method::{
-    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, REFLINK_LINE, RangeJob, Sharing, Want, Zeros,
+    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, Portion, REFLINK_LINE, RangeJob, Sharing, Want,
+    Zeros,
 };
 use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
@@ -86,7 +88,7 @@ struct Draws {
     gap: Option<u64>,
     /// Whether space was reserved or the size was set, so that an early end has to be cut.
     reserved: bool,
-    behind: Behind,
+    written: Written,
 }
 
 struct Told {
@@ -114,15 +116,18 @@ impl Transfer {
         Transfer {
             sharing,
             shape,
-            keeper: Keeper::prepare(caching(job.policy, job.stat.size), job),
+            keeper: Keeper::prepare(caching(job.policy, job.bytes()), job),
             draws: Mutex::new(Draws {
-                segments: Segments::new(shape.map, job.stat.size, job.stat.allocated_bytes()),
+                segments: match job.extent {
+                    Some(_) => Segments::dense(job.wanted()),
+                    None => Segments::new(shape.map, job.stat.size, job.stat.allocated_bytes()),
+                },
                 remains: Remains::default(),
                 tail: None,
                 failure: None,
                 gap: None,
                 reserved: false,
-                behind: Behind::default(),
+                written: Written::default(),
             }),
             ended: AtomicBool::new(false),
             moved: AtomicU64::new(0),
@@ -161,18 +166,21 @@ impl Transfer {
         if self.shape.map == Map::Ask || !meets_it {
             self.share_blocks(job, kit, watch)?;
         }
-        let pays = job.pair.target.preallocate == Preallocate::Pays;
+        let pays = job.ends_target() && job.pair.target.preallocate == Preallocate::Pays;
         if self.must_not_extend(job) {
             self.lock().reserved = true;
             job.set_size_below(&watch)?;
         }
         if self.shape == Shape::DENSE
             && pays
-            && job.stat.size >= PREALLOCATE_BYTES
+            && job.bytes() >= PREALLOCATE_BYTES
             && !self.ended.load(Ordering::Relaxed)
             && !self.expects_reflink(job)
         {
-            match retrying(&watch, || fallocate(job.target, 0, job.stat.size, Allocate::KeepSize)) {
+            let to = job.in_target(&job.wanted());
+            match retrying(&watch, || {
+                fallocate(job.target, to.start, job.bytes(), Allocate::KeepSize)
+            }) {
                 Ok(()) => self.reserved(job, &watch)?,
                 Err(error) => match verdict(error.call, error.errno) {
                     // Writing will allocate; or the run is being stopped.
@@ -202,14 +210,14 @@ impl Transfer {
             && job.pair.target.latency == Latency::Remote
             && job.pair.target != &UNKNOWN
             && self.shape == Shape::DENSE
-            && job.stat.size > 0
+            && job.bytes() > 0
             && !self.ended.load(Ordering::Relaxed)
     }
 
     /// Tells whether the whole file will be tried as a reflink first, for then space that was
     /// reserved would be thrown away again.
     fn expects_reflink(&self, job: &FileJob<'_>) -> bool {
-        let want = self.want(job, true);
+        let want = self.want(job, self.portion(job, &job.wanted()));
         self.sharing == Sharing::Sole
             && !job.pair.is_refused(REFLINK_LINE)
             && job.digests.is_none()
@@ -233,13 +241,14 @@ impl Transfer {
             Choice::Only(_) => return Ok(()),
             Choice::Auto => job.policy.reflink == Reflink::Always,
         };
-        match reflink.fits(job.pair, &self.want(job, true)) {
+        let portion = self.portion(job, &job.wanted());
+        match reflink.fits(job.pair, &self.want(job, portion)) {
             Fit::Yes if must || !job.pair.is_refused(REFLINK_LINE) => {}
             Fit::Unwise(_) if must => {}
             Fit::No(why) if must => return Err(DataError::Unfit { line: REFLINK_LINE, why }),
             _ => return Ok(()),
         }
-        let range = self.range_job(job, 0..job.stat.size, true, watch);
+        let range = self.range_job(job, job.wanted(), watch);
         match reflink.attempt(&range, kit) {
             Attempt::Done(bytes) => {
                 self.moved.store(bytes, Ordering::Relaxed);
@@ -262,11 +271,27 @@ impl Transfer {
         }
     }
 
-    fn want<'a>(&'a self, job: &FileJob<'a>, whole: bool) -> Want<'a> {
+    /// Returns what a range is of the file.
+    fn portion(&self, job: &FileJob<'_>, range: &Range<u64>) -> Portion {
+        /// The block size of every common file system; one with larger blocks answers `EINVAL`.
+        const BLOCK_BYTES: u64 = 4096;
+        let is_whole = |offset: u64| offset.is_multiple_of(BLOCK_BYTES);
+        match job.extent {
+            _ if *range != job.wanted() => Portion::Bytes,
+            None => Portion::File,
+            Some(part) => {
+                let starts_whole = is_whole(part.source_offset) && is_whole(part.target_offset);
+                if starts_whole && is_whole(part.bytes) { Portion::Blocks } else { Portion::Bytes }
+            }
+        }
+    }
+
+    fn want<'a>(&'a self, job: &FileJob<'a>, portion: Portion) -> Want<'a> {
         Want {
             policy: job.policy,
-            file_bytes: job.stat.size,
-            whole,
+            file_bytes: job.bytes(),
+            file_end: job.wanted().end,
+            portion,
             sharing: self.sharing,
             zeros: self.shape.zeros,
             way: self.keeper.caching.way,
@@ -280,17 +305,19 @@ impl Transfer {
         &'a self,
         job: &FileJob<'a>,
         range: Range<u64>,
-        whole: bool,
         watch: Watch<'a>,
     ) -> RangeJob<'a> {
+        let portion = self.portion(job, &range);
+        let probes = portion == Portion::File && self.probes_end(job);
         RangeJob {
             source: job.source,
             target: job.target,
-            offset: range.start,
+            source_offset: range.start,
+            target_offset: job.target_at(range.start),
             end: range.end,
-            at_end: if whole && self.probes_end(job) { AtEnd::Probe } else { AtEnd::Stop },
+            at_end: if probes { AtEnd::Probe } else { AtEnd::Stop },
             pair: job.pair,
-            want: Want { zeros: self.zeros(job), ..self.want(job, whole) },
+            want: Want { zeros: self.zeros(job), ..self.want(job, portion) },
             watch,
         }
     }
@@ -299,6 +326,7 @@ impl Transfer {
     fn probes_end(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Sole
             && self.shape.map == Map::Dense
+            && job.extent.is_none()
             && job.stat.kind() == Kind::Regular
             && (1..=SNAPSHOT_BYTES).contains(&job.stat.size)
     }
@@ -345,15 +373,14 @@ impl Transfer {
         after: &mut dyn FnMut(u64) -> haul_sys::Result<()>,
     ) {
         while let Some(range) = self.draw(job) {
-            let whole = range.start == 0 && range.end == job.stat.size;
             let ours = range.clone();
-            if !self.move_one(job, self.range_job(job, range, whole, watch), kit)
+            if !self.move_one(job, self.range_job(job, range, watch), kit)
                 || !self.drop_behind(job, &ours, watch)
             {
                 return;
             }
             if let Err(error) = after(ours.end - ours.start) {
-                self.fail(DataError::Call(error));
+                self.fail_at(ours.end, DataError::Call(error));
                 return;
             }
         }
@@ -361,7 +388,7 @@ impl Transfer {
 
     /// Moves one range and books it; `false` when that ended the transfer.
     fn move_one(&self, job: &FileJob<'_>, range: RangeJob<'_>, kit: &mut Kit) -> bool {
-        let (start, asked) = (range.offset, range.end - range.offset);
+        let (start, asked) = (range.source_offset, range.end - range.source_offset);
         if let Some(told) = &self.told {
             told.ranges.fetch_add(1, Ordering::Relaxed);
         }
@@ -388,7 +415,7 @@ impl Transfer {
             return true;
         }
         self.keeper.start(job, range);
-        let due = self.lock().behind.push(range.clone());
+        let due = self.lock().written.push(range.clone());
         for range in due {
             if let Err(error) = self.keeper.drop_range(job, &range, &watch) {
                 self.fail(error);
@@ -396,6 +423,18 @@ impl Transfer {
             }
         }
         true
+    }
+
+    /// Returns how many bytes from the first one on have arrived without a gap, once all workers have
+    /// come back.
+    #[must_use]
+    pub fn arrived(&self, job: &FileJob<'_>) -> u64 {
+        let draws = self.lock();
+        match (draws.failure, draws.gap) {
+            (None, _) => self.moved.load(Ordering::Relaxed),
+            (Some(_), Some(gap)) => gap - job.wanted().start,
+            (Some(_), None) => 0,
+        }
     }
 
     fn fail(&self, error: DataError) {
@@ -414,7 +453,7 @@ impl Transfer {
     /// that was there before stays, and is to hold nothing but a beginning of the source. What a
     /// digests remembers may be gone on from, gaps and all.
     fn cut(&self, job: &FileJob<'_>, watch: &Watch<'_>) {
-        let gap = self.lock().gap;
+        let gap = self.lock().gap.filter(|_| job.ends_target()).map(|gap| job.target_at(gap));
         let is_whole = job.target_kind == Kind::Regular && job.digests.is_none();
         let cut = gap.filter(|_| is_whole);
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
@@ -427,6 +466,11 @@ impl Transfer {
     /// The most bytes of one draw.
     fn draw_bytes(&self, job: &FileJob<'_>) -> u64 {
         let request = job.policy.request_bytes(0) as u64;
+        if let Some(Extent { behind: Behind::Bytes { unit_bytes }, .. }) = job.extent {
+            // Each draw is one request.
+            let request = job.policy.request_bytes(BUFFER_BYTES) as u64;
+            return (request / unit_bytes.max(1)).max(1) * unit_bytes.max(1);
+        }
         match self.sharing {
             // A draw costs nothing next to a trip, and small ones go round among many.
             Sharing::Several if job.pair.is_remote() => request.max(FAR_REQUEST_BYTES as u64),
@@ -442,16 +486,14 @@ impl Transfer {
         if self.ended.load(Ordering::Relaxed) {
             return None;
         }
-        let most = self.draw_bytes(job);
+        let (most, end) = (self.draw_bytes(job), job.wanted().end);
         let mut draws = self.lock();
         loop {
             if let Some(range) = draws.remains.next() {
                 return Some(range);
             }
             match draws.segments.next(job.source, most) {
-                Ok(Some(range))
-                    if range.end == job.stat.size && self.sharing == Sharing::Several =>
-                {
+                Ok(Some(range)) if range.end == end && self.sharing == Sharing::Several => {
                     draws.tail = Some(range);
                     return None;
                 }
@@ -479,7 +521,7 @@ impl Transfer {
             (draws.tail.take(), draws.failure)
         };
         if let (Some(tail), None) = (tail, failed) {
-            self.move_one(job, self.range_job(job, tail, false, watch), kit);
+            self.move_one(job, self.range_job(job, tail, watch), kit);
         }
         let (failure, reserved) = {
             let draws = self.lock();
@@ -496,7 +538,7 @@ impl Transfer {
         if self.shape.map == Map::Ask || self.shape.zeros == Zeros::Skip {
             retrying(&watch, || ftruncate(job.target, job.stat.size))?;
         }
-        let has_shown_size = self.has_shown_size(job);
+        let has_shown_size = job.extent.is_some() || self.has_shown_size(job);
         let change = if has_shown_size { Change::None } else { job.change()? };
         if change == Change::Bytes || (!has_shown_size && job.has_more(&watch)?) {
             return Err(DataError::Changed);
@@ -517,7 +559,8 @@ impl Transfer {
         watch: Watch<'_>,
     ) -> Result<Moved, DataError> {
         let bytes = self.moved.load(Ordering::Relaxed);
-        if error != DataError::Changed || !may_be_a_guess(job) || job.change()? != Change::None {
+        let is_end_known = job.extent.is_some() || !may_be_a_guess(job);
+        if error != DataError::Changed || is_end_known || job.change()? != Change::None {
             return Err(error);
         }
         if self.sharing == Sharing::Sole && self.shape.map == Map::Dense {

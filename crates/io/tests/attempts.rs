@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
-use haul_io::method::{AtEnd, Attempt, Fit, LADDER, Method, RangeJob, Sharing, Want, Zeros};
+use haul_io::method::{
+    AtEnd, Attempt, Fit, LADDER, Method, Portion, RangeJob, Sharing, Want, Zeros,
+};
 use haul_io::sides::{Sides, Way};
 use haul_io::{DataPolicy, Kit, Pair};
 
@@ -26,7 +28,8 @@ fn attempt(
     let want = Want {
         policy: &policy,
         file_bytes: source.stat.size,
-        whole: range == (0..source.stat.size),
+        portion: if range == (0..source.stat.size) { Portion::File } else { Portion::Bytes },
+        file_end: source.stat.size,
         sharing,
         zeros,
         way,
@@ -38,7 +41,8 @@ fn attempt(
     let job = RangeJob {
         source: source.file.as_fd(),
         target: target.as_fd(),
-        offset: range.start,
+        source_offset: range.start,
+        target_offset: range.start,
         end: range.end,
         at_end: AtEnd::Stop,
         pair,
@@ -240,7 +244,8 @@ fn a_stop_is_heard() -> Outcome {
         let want = Want {
             policy: &policy,
             file_bytes: source.stat.size,
-            whole: true,
+            portion: Portion::File,
+            file_end: source.stat.size,
             sharing: Sharing::Sole,
             zeros: Zeros::Write,
             way,
@@ -251,7 +256,8 @@ fn a_stop_is_heard() -> Outcome {
         let job = RangeJob {
             source: source.file.as_fd(),
             target: target.as_fd(),
-            offset: 0,
+            source_offset: 0,
+            target_offset: 0,
             end: source.stat.size,
             at_end: AtEnd::Stop,
             pair: &pair,

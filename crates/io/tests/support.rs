@@ -165,6 +165,7 @@ pub(crate) fn job<'a>(
         target_kind: Kind::Regular,
         pair,
         policy,
+        extent: None,
         digests: None,
     }
 }

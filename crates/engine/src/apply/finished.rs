@@ -36,6 +36,7 @@ pub(super) fn job<'a>(
         target_kind: target.before.map_or(Kind::Regular, |before| before.kind()),
         pair,
         policy: &run.policy.data,
+        extent: None,
         digests: target.digests.as_deref(),
     }
 }

@@ -68,6 +68,7 @@ impl SharedFile {
             target_kind: Kind::Regular,
             pair: &self.pair,
             policy,
+            extent: None,
             digests: self.digests.as_deref(),
         }
     }
@@ -103,6 +104,7 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Task, large: Large<'_>) 
         target_kind: Kind::Regular,
         pair: &pair,
         policy,
+        extent: None,
         digests: target.digests.as_deref(),
     };
     let transfer = Transfer::new(&job, sharing);

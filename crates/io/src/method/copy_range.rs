@@ -111,17 +111,18 @@ impl Method for CopyRange {
 
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
         let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
-        let mut offset = job.offset;
+        let mut offset = job.source_offset;
         while offset < job.end {
-            let written = offset - job.offset;
+            let written = offset - job.source_offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
             let step = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(most);
             let trial = Trial::begin(job.pair, step);
             let step = trial.as_ref().map_or(step, |_| step.min(TRIAL_BYTES));
+            let to = job.target_at(offset);
             let copied = retrying(&job.watch, || {
-                haul_sys::data::copy_file_range(job.source, offset, job.target, offset, step)
+                haul_sys::data::copy_file_range(job.source, offset, job.target, to, step)
             });
             match copied {
                 // Either the end, or a file that only reading shows; reading finds out.
@@ -136,12 +137,12 @@ impl Method for CopyRange {
                         && trial.end(job, bytes) == Who::Splices
                     {
                         let cause = CallError::new(Call::CopyFileRange, Errno::OPNOTSUPP);
-                        return Attempt::NextMethod { written: offset - job.offset, cause };
+                        return Attempt::NextMethod { written: offset - job.source_offset, cause };
                     }
                 }
                 Err(error) => return ended(written, error),
             }
         }
-        Attempt::Done(offset - job.offset)
+        Attempt::Done(offset - job.source_offset)
     }
 }

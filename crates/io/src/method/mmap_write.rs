@@ -49,21 +49,21 @@ impl Method for MmapWrite {
             Ok(window) => window,
             Err(error) => return ended(0, error),
         };
-        let mut offset = job.offset;
+        let mut offset = job.source_offset;
         while offset < job.end {
             // A window begins on a page.
             let start = offset / page * page;
             // A mapping goes on with zeros up to the end of the page; the file may end before.
             let end = match fstat(job.source) {
                 Ok(now) => job.end.min(now.size),
-                Err(error) => return ended(offset - job.offset, error),
+                Err(error) => return ended(offset - job.source_offset, error),
             };
             if end <= offset {
                 break;
             }
             let length = usize::try_from(end - start).unwrap_or(usize::MAX).min(window.len());
             if let Err(error) = retrying(&job.watch, || window.show(job.source, start, length)) {
-                return ended(offset - job.offset, error);
+                return ended(offset - job.source_offset, error);
             }
             let shown = start + length as u64 - offset;
             let (written, cause) = write_each(shown, Call::Pwrite, |done| {
@@ -72,7 +72,7 @@ impl Method for MmapWrite {
                 }
                 let at = offset + done;
                 let skip = usize::try_from(at - start).unwrap_or(length);
-                retrying(&job.watch, || window.pwrite(job.target, skip, at))
+                retrying(&job.watch, || window.pwrite(job.target, skip, job.target_at(at)))
                     .inspect(|count| job.watch.moved(*count as u64))
                     .map_err(Cause::Call)
             });
@@ -82,17 +82,19 @@ impl Method for MmapWrite {
                 Some(Cause::Call(error)) if error.errno == Errno::FAULT => {
                     return vanished(job, offset, error);
                 }
-                Some(Cause::Call(error)) => return ended(offset - job.offset, error),
-                Some(cause) => return Attempt::Failed { written: offset - job.offset, cause },
+                Some(Cause::Call(error)) => return ended(offset - job.source_offset, error),
+                Some(cause) => {
+                    return Attempt::Failed { written: offset - job.source_offset, cause };
+                }
             }
         }
-        Attempt::Done(offset - job.offset)
+        Attempt::Done(offset - job.source_offset)
     }
 }
 
 /// Finds out why a page of the window is not there: reading says it in so many words.
 fn vanished(job: &RangeJob<'_>, offset: u64, error: haul_sys::CallError) -> Attempt {
-    let written = offset - job.offset;
+    let written = offset - job.source_offset;
     let mut byte = [0];
     match retrying(&job.watch, || pread(job.source, &mut byte, offset)) {
         Ok(0) => Attempt::Done(written),

@@ -96,15 +96,29 @@ pub enum Zeros {
     Skip,
 }
 
+/// What a range is of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Portion {
+    /// The whole file, from its first byte to its last, at the same offsets of the target.
+    File,
+    /// All bytes of the source that the job wants, in whole blocks on both sides.
+    Blocks,
+    /// Any other range.
+    Bytes,
+}
+
 /// What is asked of a method, as far as it matters for whether it fits.
 #[derive(Clone, Copy, Debug)]
 pub struct Want<'a> {
     /// The run's policy.
     pub policy: &'a DataPolicy,
-    /// The file's size as it was told.
+    /// Number of bytes that the job wants of the source: the file's size as it was reported, or
+    /// that of the part that is wanted.
     pub file_bytes: u64,
-    /// Whether the range is the whole file, from its first byte to its last.
-    pub whole: bool,
+    /// Offset in the source behind the last byte that the job wants.
+    pub file_end: u64,
+    /// What the range is of the file.
+    pub portion: Portion,
     /// Whether others write to the target too.
     pub sharing: Sharing,
     /// What becomes of zeros.
@@ -119,15 +133,17 @@ pub struct Want<'a> {
     pub notes: Option<&'a Mutex<Vec<Refusal>>>,
 }
 
-/// A range of one file that is to be moved to the same offset of another.
+/// A range of one file that is to be moved to another, at the same offset or at another one.
 pub struct RangeJob<'a> {
     /// Where the bytes come from.
     pub source: BorrowedFd<'a>,
     /// Where they go.
     pub target: BorrowedFd<'a>,
-    /// The first byte.
-    pub offset: u64,
-    /// One past the last byte. A source that ends before it ends the range.
+    /// Offset of the first byte in the source.
+    pub source_offset: u64,
+    /// Offset of the first byte in the target.
+    pub target_offset: u64,
+    /// Offset behind the last byte in the source. A source that ends before it ends the range.
     pub end: u64,
     /// Whether the method is to find out that the source ends there.
     pub at_end: AtEnd,
@@ -150,6 +166,17 @@ pub enum AtEnd {
 }
 
 impl RangeJob<'_> {
+    /// Returns where a byte of the source goes in the target.
+    pub(crate) fn target_at(&self, source_offset: u64) -> u64 {
+        self.target_offset + (source_offset - self.source_offset)
+    }
+
+    /// Leaves out the first bytes of the range, which have arrived.
+    pub(crate) fn skip(&mut self, bytes: u64) {
+        self.source_offset += bytes;
+        self.target_offset += bytes;
+    }
+
     /// Returns the offset up to which a method that probes the end asks for bytes.
     pub(crate) fn limit(&self) -> u64 {
         match self.at_end {
@@ -180,7 +207,7 @@ impl From<CallError> for Cause {
     }
 }
 
-/// How an attempt ended. Byte counts are from the job's offset.
+/// How an attempt ended. Byte counts are from the range's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// The range was moved up to its end, or up to the source's end.
@@ -250,7 +277,8 @@ mod tests {
         let want = Want {
             policy: &policy,
             file_bytes: 0,
-            whole: false,
+            file_end: 0,
+            portion: Portion::Bytes,
             sharing: Sharing::Several,
             zeros: Zeros::Skip,
             way: Way::Cached,

@@ -41,7 +41,7 @@ impl Method for ReadWrite {
     }
 
     fn attempt(&self, job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
-        let range = usize::try_from(job.limit() - job.offset).unwrap_or(usize::MAX);
+        let range = usize::try_from(job.limit() - job.source_offset).unwrap_or(usize::MAX);
         let usual = if job.pair.is_remote() { FAR_REQUEST_BYTES } else { crate::kit::BUFFER_BYTES };
         let bytes = job.want.policy.request_bytes(usual);
         let bytes = job.watch.request_bytes(bytes).min(range);
@@ -49,9 +49,9 @@ impl Method for ReadWrite {
             Ok(buffer) => buffer.get_mut(..bytes).unwrap_or(&mut []),
             Err(error) => return ended(0, error),
         };
-        let mut offset = job.offset;
+        let mut offset = job.source_offset;
         while offset < job.limit() {
-            let written = offset - job.offset;
+            let written = offset - job.source_offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
@@ -72,13 +72,13 @@ impl Method for ReadWrite {
             }
             offset += arrived;
             if let Some(cause) = trouble {
-                return Attempt::Failed { written: offset - job.offset, cause };
+                return Attempt::Failed { written: offset - job.source_offset, cause };
             }
             if filled < asked && job.has_shown_end(offset) {
                 break;
             }
         }
-        Attempt::Done(offset - job.offset)
+        Attempt::Done(offset - job.source_offset)
     }
 }
 
@@ -107,8 +107,9 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
 
 /// Writes all of it, however short the kernel's answers are.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
+    let to = job.target_at(offset);
     let (done, trouble) = write_all(bytes, |left, done| {
-        retrying(&job.watch, || pwrite(job.target, left, offset + done))
+        retrying(&job.watch, || pwrite(job.target, left, to + done))
             .inspect(|count| job.watch.moved(*count as u64))
     });
     (done, trouble.map(Cause::Call))

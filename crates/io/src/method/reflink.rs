@@ -1,6 +1,8 @@
 //! `reflink`: the target shares the source's blocks; nothing is moved at all.
 
-use super::{Attempt, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
+use haul_sys::data::{ficlone, ficlone_range};
+
+use super::{Attempt, Fit, Info, Method, Portion, RangeJob, Several, Want, Zeros, ended};
 use crate::retry::retrying;
 use crate::sides::Way;
 use crate::{Kit, Pair, Reflink as Policy, Sparse};
@@ -33,7 +35,7 @@ impl Method for Reflink {
         if want.policy.sparse == Sparse::Never {
             return Fit::No("--sparse=never; holes would be shared");
         }
-        if !want.whole {
+        if want.portion == Portion::Bytes {
             return Fit::No("only a part of the file is asked for");
         }
         if want.zeros == Zeros::Skip {
@@ -52,9 +54,16 @@ impl Method for Reflink {
     }
 
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
-        match retrying(&job.watch, || haul_sys::data::ficlone(job.source, job.target)) {
+        let bytes = job.end - job.source_offset;
+        let shared = retrying(&job.watch, || match job.want.portion {
+            Portion::File => ficlone(job.source, job.target),
+            Portion::Blocks | Portion::Bytes => {
+                let RangeJob { source, target, source_offset, target_offset, .. } = *job;
+                ficlone_range(source, source_offset, bytes, target, target_offset)
+            }
+        });
+        match shared {
             Ok(()) => {
-                let bytes = job.end - job.offset;
                 job.watch.counted(bytes);
                 Attempt::Done(bytes)
             }

@@ -91,7 +91,7 @@ impl Method for Ring {
             Err(error) => return ended(0, error),
         };
         let align = u64::from(job.want.sides.align());
-        if !job.offset.is_multiple_of(align) {
+        if !job.source_offset.is_multiple_of(align) || !job.target_offset.is_multiple_of(align) {
             return ended(0, CallError::new(Call::RingRead, Errno::INVAL));
         }
         if let Err(error) = ring.attach(job.source, job.target) {
@@ -119,7 +119,7 @@ pub(crate) fn ring_serves(pair: &Pair) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     busy: bool,
-    /// Where its bytes lie in the files.
+    /// Where its bytes lie in the source.
     offset: u64,
     /// Bytes of the file that it is for.
     bytes: usize,
@@ -152,15 +152,15 @@ struct Queue<'j, 'a> {
 impl<'j, 'a> Queue<'j, 'a> {
     fn new(job: &'j RangeJob<'a>, slots: usize, slot_bytes: usize, align: u64) -> Queue<'j, 'a> {
         let slot_bytes = slot_bytes as u64;
-        let ends_file = job.end == job.want.file_bytes && job.end > job.offset;
-        let blocks = (job.end - job.offset).saturating_sub(1) / slot_bytes;
-        let held_from = if ends_file { job.offset + blocks * slot_bytes } else { job.end };
+        let ends_file = job.end == job.want.file_end && job.end > job.source_offset;
+        let blocks = (job.end - job.source_offset).saturating_sub(1) / slot_bytes;
+        let held_from = if ends_file { job.source_offset + blocks * slot_bytes } else { job.end };
         Queue {
             job,
             slots: vec![Slot::default(); slots],
             slot_bytes,
             align: usize::try_from(align).unwrap_or(1),
-            next: job.offset,
+            next: job.source_offset,
             end: job.end,
             held_from,
             padded: false,
@@ -238,8 +238,8 @@ impl<'j, 'a> Queue<'j, 'a> {
 
     fn write(&mut self, ring: &mut SysRing, index: usize, slot: Slot) {
         let rest = slot.length.saturating_sub(slot.written);
-        if let Err(error) = ring.write(index, slot.written, rest, slot.offset + slot.written as u64)
-        {
+        let to = self.job.target_at(slot.offset) + slot.written as u64;
+        if let Err(error) = ring.write(index, slot.written, rest, to) {
             self.fail(index, Cause::Call(error));
         }
     }
@@ -332,14 +332,15 @@ impl<'j, 'a> Queue<'j, 'a> {
     /// Says how it ended, once nothing is in flight.
     fn answer(&self) -> Attempt {
         let job = self.job;
-        let arrived = self.next.min(self.end).min(self.broken_at).max(job.offset);
-        let written = arrived - job.offset;
+        let arrived = self.next.min(self.end).min(self.broken_at).max(job.source_offset);
+        let written = arrived - job.source_offset;
         match self.error {
             Some(Cause::Call(error)) => ended(written, error),
             Some(cause) => Attempt::Failed { written, cause },
             None => {
                 if self.padded
-                    && let Err(error) = retrying(&job.watch, || ftruncate(job.target, self.end))
+                    && let Err(error) =
+                        retrying(&job.watch, || ftruncate(job.target, job.target_at(self.end)))
                 {
                     return Attempt::Failed { written, cause: Cause::Call(error) };
                 }

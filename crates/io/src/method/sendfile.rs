@@ -56,15 +56,15 @@ impl Method for Sendfile {
 
     fn attempt(&self, job: &RangeJob<'_>, _kit: &mut Kit) -> Attempt {
         let most = job.watch.request_bytes(job.want.policy.io_bytes.unwrap_or(STEP_BYTES));
-        let mut offset = job.offset;
+        let mut offset = job.source_offset;
         // A target that was just opened is at its start.
-        if offset > 0
-            && let Err(error) = haul_sys::data::seek_set(job.target, offset)
+        if job.target_offset > 0
+            && let Err(error) = haul_sys::data::seek_set(job.target, job.target_offset)
         {
             return ended(0, error);
         }
         while offset < job.limit() {
-            let written = offset - job.offset;
+            let written = offset - job.source_offset;
             if job.watch.stopped() {
                 return Attempt::Failed { written, cause: Cause::Stopped };
             }
@@ -83,6 +83,6 @@ impl Method for Sendfile {
                 Err(error) => return ended(written, error),
             }
         }
-        Attempt::Done(offset - job.offset)
+        Attempt::Done(offset - job.source_offset)
     }
 }

@@ -89,9 +89,9 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
         return next(Errno::PERM);
     }
     let step = job.watch.request_bytes(*room);
-    let mut offset = job.offset;
+    let mut offset = job.source_offset;
     while offset < job.limit() {
-        let written = offset - job.offset;
+        let written = offset - job.source_offset;
         if job.watch.stopped() {
             return Attempt::Failed { written, cause: Cause::Stopped };
         }
@@ -101,18 +101,19 @@ fn splice(job: &RangeJob<'_>, kit: &mut Kit) -> Attempt {
             Ok(waiting) => waiting,
             Err(error) => return ended(written, error),
         };
+        let to = job.target_at(offset);
         let (written, error) = write_each(taken as u64, Call::Splice, |done| {
             let left = taken - usize::try_from(done).unwrap_or(taken);
-            retrying(&job.watch, || splice_out(reader, job.target, offset + done, left))
+            retrying(&job.watch, || splice_out(reader, job.target, to + done, left))
                 .inspect(|moved| job.watch.moved(*moved as u64))
         });
         offset += written;
         if let Some(error) = error {
-            return ended(offset - job.offset, error);
+            return ended(offset - job.source_offset, error);
         }
         if taken < bytes && job.has_shown_end(offset) {
             break;
         }
     }
-    Attempt::Done(offset - job.offset)
+    Attempt::Done(offset - job.source_offset)
 }

@@ -9,12 +9,14 @@ use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
 
 use super::ahead::{self, Ahead, Record};
-use super::bulk::{self, Behind, Bulk};
+use super::bulk::{self, Bulk};
 use super::convert::Converter;
 use super::monitor::{End, Monitor, Quit, RecordError, Told};
 use super::order::{Conv, LARGEST, Order, Owner};
 use super::side::Side;
 use super::take::{Taken, Taker};
+use crate::job::{Behind, Extent};
+use crate::kit::BUFFER_BYTES;
 
 /// A copy under way.
 pub struct Run<'l> {
@@ -152,28 +154,23 @@ impl<'l> Run<'l> {
         // What is not a whole record for both sides is read again, and told by the plain loop.
         let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
         let most = self.order.count.total(ibs).unwrap_or(LARGEST);
-        let bytes = bulk::worth(self.input.fd(), self.output.fd(), from, most);
-        let ends_there = fstat(self.output.fd()).is_ok_and(|stat| stat.size <= to);
-        let behind =
-            if ends_there || !self.has(Conv::NOTRUNC) { Behind::Cut } else { Behind::Kept };
-        let (Some(unit), true) = (unit, bytes > 0) else { return Ok(()) };
-        if behind == Behind::Kept && unit > bulk::CALL_BYTES as u64 {
+        let Some(unit_bytes) = unit else { return Ok(()) };
+        let (input, output) = (self.input.fd(), self.output.fd());
+        let Some((bulk, bytes)) = Bulk::find(input, output, from, most) else { return Ok(()) };
+        let ends_there = fstat(output).is_ok_and(|stat| stat.size <= to);
+        let (behind, bytes) = if ends_there || !self.has(Conv::NOTRUNC) {
+            (Behind::Nothing, bytes)
+        } else {
+            (Behind::Bytes { unit_bytes }, bytes / unit_bytes * unit_bytes)
+        };
+        if matches!(behind, Behind::Bytes { .. }) && unit_bytes > BUFFER_BYTES as u64 {
             return Ok(());
         }
-        let sound = {
-            let bulk = Bulk {
-                source: self.input.fd(),
-                target: self.output.fd(),
-                source_offset: from,
-                target_offset: to,
-                bytes,
-                unit,
-                behind,
-            };
-            let counts = self.told.counts;
-            let told = &mut self.told;
-            bulk::copy(&bulk, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)))
-        };
+        let extent = Extent { source_offset: from, target_offset: to, bytes, behind };
+        let counts = self.told.counts;
+        let told = &mut self.told;
+        let order = bulk::Order { extent, unit_bytes };
+        let sound = bulk.copy(order, &mut |moved| told.goes_on(&counts.with(moved, ibs, obs)));
         self.told.counts = self.told.counts.with(sound, ibs, obs);
         for (side, at) in [(&mut self.input, from), (&mut self.output, to)] {
             // Both were asked for their position before, so they have one.

@@ -15,5 +15,5 @@ pub use chunks::{ByteChunks, LineChunks, ReadAt, nth_byte_chunk};
 pub use line_bytes::by_line_bytes;
 pub use names::{Alphabet, Names};
 pub use pieces::{Pieces, Source, Taken, Turns};
-pub use ranges::{Moved, Ways, move_range, move_ranges};
+pub use ranges::{Moved, move_ranges};
 pub use stream::{by_bytes, by_lines, by_turns, only_turn};

@@ -1,51 +1,33 @@
 //! Ranges of one file, each to a file of its own, by several workers.
 //!
-//! Blocks are shared where the file system can and the range is made of whole ones: then a file of
-//! any size is split in an instant. Elsewhere pages go within the kernel. A piece is named before
-//! the next one, by whichever worker draws it, so that names and messages come in order.
+//! A [`Transfer`](crate::transfer::Transfer) moves each range: it shares blocks where the file system
+//! can and the range is made of whole ones, so that a file of any size is split in an instant, and
+//! moves pages within the kernel elsewhere. A piece is named before the next one, by the worker that
+//! takes it, so that names and messages come in order.
 
 use std::num::NonZero;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use haul_sys::data::{Allocate, fallocate, ficlone_range, pread, sendfile};
-use haul_sys::fs::fstat;
-use haul_sys::{CallError, Errno};
+use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
+use haul_sys::{Call, CallError, Errno};
 
-use crate::errno::{Verdict, verdict};
-use crate::fully::write_whole;
-use crate::kit::BUFFER_BYTES;
-use crate::retry::again;
-
-/// From this size on sharing blocks costs less than copying them.
-const SHARE_BYTES: u64 = 32 << 10;
-
-/// From this size on space is reserved before writing, see [`crate::transfer`].
-const PREALLOCATE_BYTES: u64 = 4 << 20;
-
-/// What offsets must be a multiple of for blocks to be shared; larger blocks answer `EINVAL`.
-const BLOCK_BYTES: u64 = 4096;
-
-/// Bytes of one call.
-const STEP_BYTES: u64 = 4 << 20;
+use crate::job::{Behind, Extent, FileJob};
+use crate::ladder::{DataError, line_of};
+use crate::quirk::{UNKNOWN, of_magic};
+use crate::stream::NEVER;
+use crate::transfer::move_file;
+use crate::{Cache, DataPolicy, Kit, Pair, Preference, Quirk, Watch};
 
 /// Below this a second worker is not worth waking.
 const WORTH_BYTES: u64 = 8 << 20;
 
-/// What was learned about moving ranges of this source.
-#[derive(Debug, Default)]
-pub struct Ways {
-    no_sharing: AtomicBool,
-    no_sendfile: AtomicBool,
-    no_allocation: AtomicBool,
-}
-
 /// Why a range did not arrive, as far as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// All of it did.
+    /// All of it arrived.
     All,
     /// The source ended before, for it became shorter.
     Shrank,
@@ -55,37 +37,71 @@ pub enum Moved {
     Unwritten(Errno),
 }
 
-/// Moves a range of a file to the beginning of an empty file.
-pub fn move_range(source: impl AsFd, range: Range<u64>, target: impl AsFd, ways: &Ways) -> Moved {
-    let (source, target) = (source.as_fd(), target.as_fd());
-    let bytes = range.end - range.start;
-    match share(source, &range, target, ways) {
-        Ok(true) => return Moved::All,
-        Ok(false) => {}
-        Err(error) => return blamed(error),
+/// The source of all ranges, and what its workers have in common.
+struct Pieces<'a> {
+    source: BorrowedFd<'a>,
+    stat: Stat,
+    policy: DataPolicy,
+    /// The two file systems: all pieces are in one directory, and the first one tells.
+    pair: OnceLock<Pair>,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(source: BorrowedFd<'a>) -> Result<Pieces<'a>, CallError> {
+        // One call moves 4 MiB: with a worker for each processor, calls count more than copies.
+        let lines = line_of("sendfile").into_iter().collect();
+        let policy = DataPolicy {
+            cache: Cache::Keep,
+            preferences: vec![Preference { from_bytes: 0, lines }],
+            ..DataPolicy::PLAIN
+        };
+        Ok(Pieces { source, stat: fstat(source)?, policy, pair: OnceLock::new() })
     }
-    if bytes >= PREALLOCATE_BYTES && !ways.no_allocation.load(Ordering::Relaxed) {
-        let reserved = again(|| fallocate(target, 0, bytes, Allocate::KeepSize));
-        match reserved.map_err(|error| (verdict(error.call, error.errno), error.errno)) {
-            Ok(()) => {}
-            // Only the speed differs.
-            Err((Verdict::NextMethod(_), _)) => ways.no_allocation.store(true, Ordering::Relaxed),
-            Err((Verdict::Retry | Verdict::Fail, errno)) => return Moved::Unwritten(errno),
+
+    fn pair(&self, target: BorrowedFd<'_>) -> &Pair {
+        self.pair.get_or_init(|| {
+            let target_dev = fstat(target).map_or(0, |stat| stat.dev);
+            let source = (self.stat.dev, quirk_of(self.source));
+            if target_dev == self.stat.dev {
+                Pair::new(source, source)
+            } else {
+                Pair::new(source, (target_dev, quirk_of(target)))
+            }
+        })
+    }
+
+    /// Moves a range to the beginning of an empty file.
+    fn move_range(&self, range: &Range<u64>, target: BorrowedFd<'_>, kit: &mut Kit) -> Moved {
+        let extent = Extent {
+            source_offset: range.start,
+            target_offset: 0,
+            bytes: range.end - range.start,
+            behind: Behind::Nothing,
+        };
+        let job = FileJob {
+            source: self.source,
+            target,
+            stat: &self.stat,
+            target_kind: Kind::Regular,
+            pair: self.pair(target),
+            policy: &self.policy,
+            extent: Some(extent),
+            digests: None,
+        };
+        let bytes = AtomicU64::new(0);
+        match move_file(&job, kit, Watch { stop: &NEVER, bytes: &bytes, pace: None }) {
+            Ok(_) => Moved::All,
+            Err(DataError::Changed) => ended(self.source, range.end),
+            Err(DataError::Call(error) | DataError::Refused { cause: error, .. }) => blamed(error),
+            Err(DataError::Stopped | DataError::NoProgress | DataError::Unfit { .. }) => {
+                Moved::Unread(Errno::CANCELED)
+            }
         }
     }
-    let mut offset = range.start;
-    while offset < range.end && !ways.no_sendfile.load(Ordering::Relaxed) {
-        let step = usize::try_from((range.end - offset).min(STEP_BYTES)).unwrap_or(BUFFER_BYTES);
-        match again(|| sendfile(source, offset, target, step)) {
-            Ok(0) => return ended(source, range.end),
-            Ok(count) => offset += count as u64,
-            Err(error) => match verdict(error.call, error.errno) {
-                Verdict::NextMethod(_) => ways.no_sendfile.store(true, Ordering::Relaxed),
-                Verdict::Retry | Verdict::Fail => return blamed(error),
-            },
-        }
-    }
-    through_buffer(source, offset..range.end, target)
+}
+
+fn quirk_of(file: BorrowedFd<'_>) -> &'static Quirk {
+    fstatfs(file).map_or(&UNKNOWN, |system| of_magic(system.magic))
 }
 
 /// Tells why a source ended before the end of a range. One that has that size all the same never had
@@ -98,61 +114,17 @@ fn ended(source: BorrowedFd<'_>, end: u64) -> Moved {
     }
 }
 
-/// Tells which side a failed call on both is about, which the kernel does not say.
+/// Tells which side a failed call is about. Of a call on both sides the kernel does not say, but some
+/// errnos are only those of a write.
 fn blamed(error: CallError) -> Moved {
-    match error.errno {
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::PIPE | Errno::ROFS => {
-            Moved::Unwritten(error.errno)
+    match (error.call, error.errno) {
+        (Call::Read | Call::Pread, errno) => Moved::Unread(errno),
+        (Call::Write | Call::Pwrite | Call::Fallocate | Call::Ftruncate, errno)
+        | (_, errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::PIPE | Errno::ROFS)) => {
+            Moved::Unwritten(errno)
         }
-        other => Moved::Unread(other),
+        (_, errno) => Moved::Unread(errno),
     }
-}
-
-/// Shares the blocks of a range; `false` where the table says that they are to be copied.
-fn share(
-    source: BorrowedFd<'_>,
-    range: &Range<u64>,
-    target: BorrowedFd<'_>,
-    ways: &Ways,
-) -> Result<bool, CallError> {
-    let bytes = range.end - range.start;
-    let is_whole = range.start.is_multiple_of(BLOCK_BYTES) && bytes.is_multiple_of(BLOCK_BYTES);
-    if bytes < SHARE_BYTES || !is_whole || ways.no_sharing.load(Ordering::Relaxed) {
-        return Ok(false);
-    }
-    match again(|| ficlone_range(source, range.start, bytes, target, 0)) {
-        Ok(()) => Ok(true),
-        Err(error) => match verdict(error.call, error.errno) {
-            Verdict::NextMethod(_) => {
-                // All ranges are of one file: what it refuses once, it refuses again.
-                ways.no_sharing.store(true, Ordering::Relaxed);
-                Ok(false)
-            }
-            Verdict::Retry | Verdict::Fail => Err(error),
-        },
-    }
-}
-
-fn through_buffer(source: BorrowedFd<'_>, range: Range<u64>, target: BorrowedFd<'_>) -> Moved {
-    if range.is_empty() {
-        return Moved::All;
-    }
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut offset = range.start;
-    while offset < range.end {
-        let step = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(buffer.len());
-        let room = buffer.get_mut(..step).unwrap_or(&mut []);
-        let filled = match again(|| pread(source, &mut *room, offset)) {
-            Ok(0) => return ended(source, range.end),
-            Ok(filled) => filled,
-            Err(error) => return Moved::Unread(error.errno),
-        };
-        if let Err(error) = write_whole(target, room.get(..filled).unwrap_or(&[])) {
-            return Moved::Unwritten(error.errno);
-        }
-        offset += filled as u64;
-    }
-    Moved::All
 }
 
 /// Moves ranges to files of their own. `make` names and opens the next one's file, in order, or ends
@@ -165,7 +137,7 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
     make: &mut (dyn FnMut() -> Result<Option<(Range<u64>, T)>, E> + Send),
     done: &(dyn Fn(T, Moved) -> Result<(), E> + Sync),
 ) -> Result<(), E> {
-    let ways = Ways::default();
+    let pieces = Pieces::new(source);
     let make = Mutex::new(make);
     let failure: Mutex<Option<E>> = Mutex::new(None);
     let ended = AtomicBool::new(false);
@@ -174,6 +146,7 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
         failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     };
     let work = || {
+        let mut kit = Kit::new();
         while !ended.load(Ordering::Relaxed) {
             let drawn = (make.lock().unwrap_or_else(PoisonError::into_inner))();
             let (range, target) = match drawn {
@@ -181,7 +154,10 @@ pub fn move_ranges<E: Send, T: AsFd + Send>(
                 Ok(None) => break,
                 Err(error) => return fail(error),
             };
-            let moved = move_range(source, range, &target, &ways);
+            let moved = match &pieces {
+                Ok(pieces) => pieces.move_range(&range, target.as_fd(), &mut kit),
+                Err(error) => Moved::Unread(error.errno),
+            };
             if let Err(error) = done(target, moved) {
                 fail(error);
             }

@@ -10,7 +10,7 @@ use haul_sys::{Call, CallError, Errno, Result};
 
 use super::error::StreamError;
 use super::writer::Zeros;
-use crate::cache::Behind;
+use crate::cache::Written;
 use crate::quirk::{DirectIo, Latency, Preallocate, UNKNOWN, of_magic};
 use crate::sides::{Way, go_direct};
 use crate::{Cache, Quirk};
@@ -77,7 +77,7 @@ pub(super) struct Lane {
     ahead: Ahead,
     /// How far that has been done.
     ahead_bytes: u64,
-    behind: Behind,
+    behind: Written,
     pub(super) trouble: Option<StreamError>,
     /// The lowest offset of the stream of which the write failed.
     pub(super) broken_at: u64,
@@ -106,7 +106,7 @@ impl Lane {
                 Latency::Local => Ahead::Nothing,
             },
             ahead_bytes: 0,
-            behind: Behind::default(),
+            behind: Written::default(),
             trouble: None,
             broken_at: u64::MAX,
             not_direct: None,

@@ -42,7 +42,7 @@ impl Transfer {
 
     /// Says why direct I/O was not possible, to whom it was promised, once for two file systems.
     fn not_direct(&self, job: &FileJob<'_>, line: usize) -> Option<NotDirect> {
-        if job.policy.cache != Cache::Direct || line == REFLINK_LINE || job.stat.size == 0 {
+        if job.policy.cache != Cache::Direct || line == REFLINK_LINE || job.bytes() == 0 {
             return None;
         }
         let sides = &self.keeper.sides;
@@ -63,7 +63,7 @@ impl Transfer {
     ) -> Option<Box<Report>> {
         let told = self.told.as_ref().filter(|_| job.policy.tell == Tell::Everything)?;
         let notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let want = self.want(job, true);
+        let want = self.want(job, self.portion(job, &job.wanted()));
         let mut refused: Vec<Refusal> = Vec::new();
         let prefers = !job.policy.preferred(job.stat.size).is_empty();
         for (other, method) in LADDER.iter().enumerate() {

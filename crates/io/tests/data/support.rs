@@ -156,6 +156,7 @@ pub(crate) fn copy_while(
         target_kind: Kind::Regular,
         pair: &pair,
         policy,
+        extent: None,
         digests: None,
     };
     let (stop, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
