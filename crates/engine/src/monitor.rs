@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use haul_io::MethodId;
 use haul_sys::fs::Kind;
 
 use crate::cached::{CachedCounts, CachedShard};
@@ -116,14 +117,11 @@ pub struct Shard {
     pub bytes: AtomicU64,
     /// What was cached of the files, where that was asked for.
     pub cached: CachedShard,
-    /// Regular files by the line of the ladder that moved them.
-    pub methods: [AtomicU64; Shard::LINES],
+    /// Regular files by the method that moved them.
+    pub methods: [AtomicU64; MethodId::COUNT],
 }
 
 impl Shard {
-    /// Room for this many lines of the ladder; later ones are counted with the last.
-    pub const LINES: usize = 12;
-
     /// Adds one to a counter. Only its worker writes a shard, so there is no contention.
     pub(crate) fn one(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
@@ -155,8 +153,8 @@ pub struct Counts {
     pub warnings: u64,
     /// Workers that were started, the caller's thread included.
     pub workers: u64,
-    /// Regular files by the line of the ladder that moved them.
-    pub methods: [u64; Shard::LINES],
+    /// Regular files by the method that moved them.
+    pub methods: [u64; MethodId::COUNT],
 }
 
 impl Counts {

@@ -14,7 +14,6 @@ use haul_sys::fs::fsync;
 
 use crate::job::FileJob;
 use crate::ladder::DataError;
-use crate::method::LADDER;
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::retry::retrying;
@@ -75,7 +74,7 @@ pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {
         Cache::Restore => (quiet, After::Restore, After::Go),
     };
     let forced = match policy.choice {
-        Choice::Only(line) => LADDER.get(line).map(|method| method.info().way),
+        Choice::Only(method) => Some(method.info().way),
         Choice::Auto => None,
     };
     Caching { way: forced.unwrap_or(way), source, target }

@@ -6,13 +6,13 @@ use crate::fully::write_all;
 use crate::job::FileJob;
 use crate::kit::BUFFER_BYTES;
 use crate::ladder::{DataError, Detection, Moved};
-use crate::method::LADDER;
+use crate::method::MethodId;
 use crate::retry::retrying;
 use crate::shape::is_surely_a_stream;
 use crate::{Choice, Kit, Watch};
 
-/// The last line of the ladder is what this does, but for the offsets.
-const LINE: usize = LADDER.len() - 1;
+/// What this does, but for the offsets.
+const METHOD: MethodId = MethodId::ReadWrite;
 
 /// Moves all that can be read.
 pub(crate) fn move_in_order(
@@ -20,12 +20,12 @@ pub(crate) fn move_in_order(
     kit: &mut Kit,
     watch: Watch<'_>,
 ) -> Result<Moved, DataError> {
-    if let Choice::Only(line) = job.policy.choice
-        && line != LINE
+    if let Choice::Only(method) = job.policy.choice
+        && method != METHOD
         && is_surely_a_stream(job)
     {
         let why = "only reading to the end shows how much there is, so read-write has to";
-        return Err(DataError::Unfit { line, why });
+        return Err(DataError::Unfit { method, why });
     }
     move_to_end(job, kit, watch)
 }
@@ -44,7 +44,7 @@ pub fn move_to_end(job: &FileJob<'_>, kit: &mut Kit, watch: Watch<'_>) -> Result
         let filled = retrying(&watch, || read(job.source, buffer))?;
         if filled == 0 {
             let detection = Detection::No;
-            return Ok(Moved { bytes: total, line: LINE, detection, ..Moved::default() });
+            return Ok(Moved { bytes: total, method: Some(METHOD), detection, ..Moved::default() });
         }
         let bytes = buffer.get(..filled).unwrap_or(&[]);
         if let Some(digests) = job.digests {

@@ -6,7 +6,7 @@ use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
 use crate::job::Change;
-use crate::method::{Attempt, Cause, Fit, LADDER, Method, Portion, RangeJob, Want};
+use crate::method::{Attempt, Cause, Fit, Method, MethodId, Portion, RangeJob, Want};
 use crate::report::{Refusal, Why};
 use crate::sides::Which;
 use crate::{Choice, Kit, Pair, Reflink, Report, Residency};
@@ -24,15 +24,15 @@ pub enum DataError {
     Changed,
     /// The method that was asked for cannot serve.
     Unfit {
-        /// Its line of the ladder.
-        line: usize,
+        /// The method.
+        method: MethodId,
         /// Why it cannot.
         why: &'static str,
     },
     /// The kernel refused the method that was asked for.
     Refused {
-        /// Its line of the ladder.
-        line: usize,
+        /// The method.
+        method: MethodId,
         /// What the kernel said.
         cause: CallError,
     },
@@ -49,17 +49,25 @@ impl From<CallError> for DataError {
 pub struct Progress {
     /// Bytes, zeros that were left out included.
     pub bytes: u64,
-    /// The line of [`LADDER`] that moved the last of them.
-    pub line: usize,
+    /// The method that moved the last of them.
+    pub method: MethodId,
 }
 
-/// What was moved, and by which line of the ladder it ended.
+impl Moved {
+    /// Returns the name of the method that moved the bytes, or `none`.
+    #[must_use]
+    pub fn method_name(&self) -> &'static str {
+        self.method.map_or("none", MethodId::name)
+    }
+}
+
+/// What was moved, and by which method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes, without holes that were passed over.
     pub bytes: u64,
-    /// The line of [`LADDER`] that moved the last of them.
-    pub line: usize,
+    /// The method that moved the last of them; `None` where there was nothing to move.
+    pub method: Option<MethodId>,
     /// How holes and zeros were looked for.
     pub detection: Detection,
     /// What happened to the source meanwhile; never [`Change::Bytes`], which is an error.
@@ -106,30 +114,31 @@ pub fn move_range(
     pair: &Pair,
     kit: &mut Kit,
 ) -> Result<Progress, (u64, DataError)> {
-    if let Choice::Only(line) = job.want.policy.choice {
-        return move_by(line, &job, pair, kit);
+    if let Choice::Only(id) = job.want.policy.choice {
+        return move_by(id, &job, pair, kit);
     }
     let first = job.source_offset;
     let must_share = job.want.policy.reflink == Reflink::Always;
-    for (line, method) in in_order(&job.want) {
-        if pair.is_refused(line) && !must_share {
+    for id in in_order(&job.want) {
+        if pair.is_refused(id) && !must_share {
             continue;
         }
-        if is_blind(*method, &job) || !is_tried(line, *method, pair, &job.want) {
+        let method = id.method();
+        if is_blind(method, &job) || !is_tried(id, pair, &job.want) {
             continue;
         }
         match method.attempt(&job, kit) {
             Attempt::Done(bytes) => {
-                return Ok(Progress { bytes: job.source_offset + bytes - first, line });
+                return Ok(Progress { bytes: job.source_offset + bytes - first, method: id });
             }
             Attempt::NextMethod { written, cause } => {
                 job.skip(written);
                 if must_share {
                     return Err((job.source_offset - first, DataError::Call(cause)));
                 }
-                note(&job, line, cause);
+                note(&job, id, cause);
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
-                    pair.refuse(line);
+                    pair.refuse(id);
                 }
                 // What is left is no longer the whole file, and sharing must not start over.
                 if written > 0 {
@@ -145,27 +154,26 @@ pub fn move_range(
     Err((job.source_offset - first, DataError::NoProgress))
 }
 
-/// Returns the lines in the order in which they are tried: what shares blocks, what is preferred for
-/// this size, and then the ladder's own order.
-fn in_order<'a>(
-    want: &Want<'a>,
-) -> impl Iterator<Item = (usize, &'static &'static dyn Method)> + use<'a> {
+/// Returns the methods in the order in which they are tried: the one that shares blocks, those that are
+/// preferred for this size, and then the ladder's own order.
+fn in_order<'a>(want: &Want<'a>) -> impl Iterator<Item = MethodId> + use<'a> {
     let preferred = want.policy.preferred(want.file_bytes);
-    let lines = std::iter::once(0)
-        .chain(preferred.iter().copied().filter(|line| *line != 0))
-        .chain((1..LADDER.len()).filter(|line| !preferred.contains(line)));
-    lines.filter_map(|line| Some((line, LADDER.get(line)?)))
+    let is_copying = |id: &MethodId| *id != MethodId::Reflink;
+    let rest = MethodId::ALL.into_iter().filter(|id| !preferred.contains(id));
+    std::iter::once(MethodId::Reflink)
+        .chain(preferred.iter().copied().filter(is_copying))
+        .chain(rest.filter(is_copying))
 }
 
 /// Says whether a method is worth an attempt: it fits, or somebody measured that it is better than
 /// what we would choose, and it does the same to the page cache.
-fn is_tried(line: usize, method: &dyn Method, pair: &Pair, want: &Want<'_>) -> bool {
-    match method.fits(pair, want) {
+fn is_tried(id: MethodId, pair: &Pair, want: &Want<'_>) -> bool {
+    match id.method().fits(pair, want) {
         Fit::Yes => true,
         Fit::Unwise(_) => {
-            line != 0
-                && method.info().way == want.way
-                && want.policy.preferred(want.file_bytes).contains(&line)
+            id != MethodId::Reflink
+                && id.info().way == want.way
+                && want.policy.preferred(want.file_bytes).contains(&id)
         }
         Fit::No(_) => false,
     }
@@ -173,23 +181,23 @@ fn is_tried(line: usize, method: &dyn Method, pair: &Pair, want: &Want<'_>) -> b
 
 /// Moves a range with one method or not at all.
 fn move_by(
-    line: usize,
+    id: MethodId,
     job: &RangeJob<'_>,
     pair: &Pair,
     kit: &mut Kit,
 ) -> Result<Progress, (u64, DataError)> {
-    let Some(method) = LADDER.get(line) else { return Err((0, DataError::NoProgress)) };
-    if is_blind(*method, job) {
+    let method = id.method();
+    if is_blind(method, job) {
         let why = "the bytes are to be hashed, and this method does not show them";
-        return Err((0, DataError::Unfit { line, why }));
+        return Err((0, DataError::Unfit { method: id, why }));
     }
     if let Fit::No(why) = method.fits(pair, &job.want) {
-        return Err((0, DataError::Unfit { line, why }));
+        return Err((0, DataError::Unfit { method: id, why }));
     }
     match method.attempt(job, kit) {
-        Attempt::Done(bytes) => Ok(Progress { bytes, line }),
+        Attempt::Done(bytes) => Ok(Progress { bytes, method: id }),
         Attempt::NextMethod { written, cause } => {
-            Err((written, DataError::Refused { line, cause }))
+            Err((written, DataError::Refused { method: id, cause }))
         }
         Attempt::Failed { written, cause } => Err((written, data_error(cause))),
     }
@@ -200,11 +208,11 @@ fn is_blind(method: &dyn Method, job: &RangeJob<'_>) -> bool {
     job.want.digests.is_some() && !method.shows_bytes()
 }
 
-fn note(job: &RangeJob<'_>, line: usize, cause: CallError) {
+fn note(job: &RangeJob<'_>, method: MethodId, cause: CallError) {
     if let Some(notes) = job.want.notes {
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.iter().any(|refusal| refusal.line == line) {
-            notes.push(Refusal { line, why: Why::Refused(cause) });
+        if !notes.iter().any(|refusal| refusal.method == method) {
+            notes.push(Refusal { method, why: Why::Refused(cause) });
         }
     }
 }
@@ -214,16 +222,4 @@ pub(crate) fn data_error(cause: Cause) -> DataError {
         Cause::Call(error) => DataError::Call(error),
         Cause::Stopped => DataError::Stopped,
     }
-}
-
-/// Returns the line of the method of this name.
-#[must_use]
-pub fn line_of(name: &str) -> Option<usize> {
-    LADDER.iter().position(|method| method.info().name == name)
-}
-
-/// Returns the name of a line of the ladder.
-#[must_use]
-pub fn name(line: usize) -> &'static str {
-    LADDER.get(line).map_or("none", |method: &&dyn Method| method.info().name)
 }

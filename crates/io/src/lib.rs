@@ -41,6 +41,7 @@ pub use in_order::move_to_end;
 pub use job::{Behind, Change, Extent, FileJob};
 pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
+pub use method::MethodId;
 pub use pace::Pace;
 pub use pair::Pair;
 pub use policy::{Cache, Choice, DataPolicy, Preference, Reflink, Sparse, Tell};

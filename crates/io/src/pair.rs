@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use crate::method::MethodId;
 use crate::quirk::{Latency, Quirk};
 use crate::sides::Which;
 
@@ -16,7 +17,7 @@ pub struct Pair {
     pub source: &'static Quirk,
     /// What is special about the target's file system.
     pub target: &'static Quirk,
-    /// One bit for each line of the ladder that the kernel refused between these two.
+    /// One bit for each method that the kernel refused between these two.
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
     uncached_refused: [AtomicBool; 2],
@@ -93,15 +94,15 @@ impl Pair {
         self.source_dev == self.target_dev
     }
 
-    /// Tells whether the kernel refused this line of the ladder before.
+    /// Tells whether the kernel refused this method before.
     #[must_use]
-    pub fn is_refused(&self, line: usize) -> bool {
-        self.refused.load(Ordering::Relaxed) & Pair::bit(line) != 0
+    pub fn is_refused(&self, method: MethodId) -> bool {
+        self.refused.load(Ordering::Relaxed) & Pair::bit(method) != 0
     }
 
-    /// Remembers that the kernel refuses this line of the ladder between the two.
-    pub fn refuse(&self, line: usize) {
-        self.refused.fetch_or(Pair::bit(line), Ordering::Relaxed);
+    /// Remembers that the kernel refuses this method between the two.
+    pub fn refuse(&self, method: MethodId) {
+        self.refused.fetch_or(Pair::bit(method), Ordering::Relaxed);
     }
 
     /// Tells whether uncached requests are worth trying on a side.
@@ -131,8 +132,8 @@ impl Pair {
         !self.told_not_direct.swap(true, Ordering::Relaxed)
     }
 
-    /// A line past the 32nd has no bit: it is asked every time, which costs a call and no bytes.
-    const fn bit(line: usize) -> u32 {
-        if line < 32 { 1 << line } else { 0 }
+    const fn bit(method: MethodId) -> u32 {
+        const { assert!(MethodId::COUNT <= 32) };
+        1 << method.index()
     }
 }

@@ -1,5 +1,7 @@
 //! What the caller wants done with the bytes of a file: plain data.
 
+use crate::method::MethodId;
+
 /// Whether blocks may be shared with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reflink {
@@ -47,8 +49,8 @@ pub enum Choice {
     /// The first that fits.
     #[default]
     Auto,
-    /// This line of the ladder, or none.
-    Only(usize),
+    /// This method, or none.
+    Only(MethodId),
 }
 
 /// What was measured to be better than the ladder's own order, for files of some sizes.
@@ -56,8 +58,8 @@ pub enum Choice {
 pub struct Preference {
     /// The smallest file that this is about; it holds up to the next preference's.
     pub from_bytes: u64,
-    /// Lines of the ladder, the best first; empty for the ladder's own order.
-    pub lines: Vec<usize>,
+    /// Methods, the best first; empty for the ladder's own order.
+    pub methods: Vec<MethodId>,
 }
 
 /// How much is found out for reports, for it costs calls.
@@ -123,14 +125,14 @@ impl DataPolicy {
     /// The deepest queue: more than any device or server answers at once.
     pub const QUEUE_DEPTH_MAX: usize = 1024;
 
-    /// Returns the lines of the ladder to try first for a file of this size.
+    /// Returns the methods to try first for a file of this size.
     #[must_use]
-    pub fn preferred(&self, file_bytes: u64) -> &[usize] {
+    pub fn preferred(&self, file_bytes: u64) -> &[MethodId] {
         if self.choice != Choice::Auto {
             return &[];
         }
         let of_size = self.preferences.iter().rev().find(|one| one.from_bytes <= file_bytes);
-        of_size.map_or(&[], |one| &one.lines)
+        of_size.map_or(&[], |one| &one.methods)
     }
 
     /// Returns the size of one request for a method that would choose `usual` by itself.
@@ -169,14 +171,16 @@ mod tests {
 
     #[test]
     fn preferences_go_by_size_and_only_where_nothing_was_asked_for() {
-        let of = |from_bytes, line| Preference { from_bytes, lines: vec![line] };
-        let mut policy =
-            DataPolicy { preferences: vec![of(10, 6), of(100, 5)], ..DataPolicy::PLAIN };
-        assert_eq!(policy.preferred(9), [0_usize; 0]);
-        assert_eq!(policy.preferred(10), [6]);
-        assert_eq!(policy.preferred(u64::MAX), [5]);
-        policy.choice = Choice::Only(1);
-        assert_eq!(policy.preferred(10), [0_usize; 0]);
+        let of = |from_bytes, method| Preference { from_bytes, methods: vec![method] };
+        let mut policy = DataPolicy {
+            preferences: vec![of(10, MethodId::Sendfile), of(100, MethodId::Splice)],
+            ..DataPolicy::PLAIN
+        };
+        assert_eq!(policy.preferred(9), []);
+        assert_eq!(policy.preferred(10), [MethodId::Sendfile]);
+        assert_eq!(policy.preferred(u64::MAX), [MethodId::Splice]);
+        policy.choice = Choice::Only(MethodId::CopyRange);
+        assert_eq!(policy.preferred(10), []);
     }
 
     #[test]

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use haul_sys::CallError;
 
+use crate::method::MethodId;
 use crate::residency::Residency;
 use crate::sides::Way;
 
-/// Why a line of the ladder did not move the bytes.
+/// Why a method did not move the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It cannot serve, for this reason.
@@ -24,11 +25,11 @@ pub enum Why {
     NotPreferred,
 }
 
-/// A line of the ladder that was passed over.
+/// A method that was passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The line.
-    pub line: usize,
+    /// The method.
+    pub method: MethodId,
     /// Why.
     pub why: Why,
 }

@@ -22,8 +22,7 @@ use crate::job::{Behind, Change, Extent, FileJob};
 use crate::kit::BUFFER_BYTES;
 use crate::ladder::{DataError, Moved, data_error, move_range};
 use crate::method::{
-    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, LADDER, Portion, REFLINK_LINE, RangeJob, Sharing, Want,
-    Zeros,
+    AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, MethodId, Portion, RangeJob, Sharing, Want, Zeros,
 };
 use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
@@ -73,7 +72,8 @@ pub struct Transfer {
     /// Set when nothing more is to be drawn: the file was shared, a range failed, the run stops.
     ended: AtomicBool,
     moved: AtomicU64,
-    line: AtomicUsize,
+    /// The index of the method that moved the range that came last.
+    method: AtomicUsize,
     /// What is found out for reports, where somebody wants one.
     told: Option<Told>,
 }
@@ -131,7 +131,7 @@ impl Transfer {
             }),
             ended: AtomicBool::new(false),
             moved: AtomicU64::new(0),
-            line: AtomicUsize::new(LADDER.len() - 1),
+            method: AtomicUsize::new(MethodId::ReadWrite.index()),
             told,
         }
     }
@@ -219,10 +219,10 @@ impl Transfer {
     fn expects_reflink(&self, job: &FileJob<'_>) -> bool {
         let want = self.want(job, self.portion(job, &job.wanted()));
         self.sharing == Sharing::Sole
-            && !job.pair.is_refused(REFLINK_LINE)
+            && !job.pair.is_refused(MethodId::Reflink)
             && job.digests.is_none()
-            && matches!(job.policy.choice, Choice::Auto | Choice::Only(REFLINK_LINE))
-            && LADDER.first().is_some_and(|method| method.fits(job.pair, &want) == Fit::Yes)
+            && matches!(job.policy.choice, Choice::Auto | Choice::Only(MethodId::Reflink))
+            && MethodId::Reflink.method().fits(job.pair, &want) == Fit::Yes
     }
 
     fn share_blocks(
@@ -231,38 +231,40 @@ impl Transfer {
         kit: &mut Kit,
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
-        let Some(reflink) = LADDER.first() else { return Ok(()) };
+        let reflink = MethodId::Reflink.method();
         if job.digests.is_some() && job.policy.reflink != Reflink::Always {
             // Shared blocks show nobody their bytes.
             return Ok(());
         }
         let must = match job.policy.choice {
-            Choice::Only(REFLINK_LINE) => true,
+            Choice::Only(MethodId::Reflink) => true,
             Choice::Only(_) => return Ok(()),
             Choice::Auto => job.policy.reflink == Reflink::Always,
         };
         let portion = self.portion(job, &job.wanted());
         match reflink.fits(job.pair, &self.want(job, portion)) {
-            Fit::Yes if must || !job.pair.is_refused(REFLINK_LINE) => {}
+            Fit::Yes if must || !job.pair.is_refused(MethodId::Reflink) => {}
             Fit::Unwise(_) if must => {}
-            Fit::No(why) if must => return Err(DataError::Unfit { line: REFLINK_LINE, why }),
+            Fit::No(why) if must => {
+                return Err(DataError::Unfit { method: MethodId::Reflink, why });
+            }
             _ => return Ok(()),
         }
         let range = self.range_job(job, job.wanted(), watch);
         match reflink.attempt(&range, kit) {
             Attempt::Done(bytes) => {
                 self.moved.store(bytes, Ordering::Relaxed);
-                self.line.store(REFLINK_LINE, Ordering::Relaxed);
+                self.method.store(MethodId::Reflink.index(), Ordering::Relaxed);
                 self.ended.store(true, Ordering::Relaxed);
                 Ok(())
             }
             Attempt::NextMethod { cause, .. } if !must => {
                 if verdict(cause.call, cause.errno) == Verdict::NextMethod(Memory::Pair) {
-                    job.pair.refuse(REFLINK_LINE);
+                    job.pair.refuse(MethodId::Reflink);
                 }
                 if let Some(told) = &self.told {
                     let mut notes = told.notes.lock().unwrap_or_else(PoisonError::into_inner);
-                    notes.push(Refusal { line: REFLINK_LINE, why: Why::Refused(cause) });
+                    notes.push(Refusal { method: MethodId::Reflink, why: Why::Refused(cause) });
                 }
                 Ok(())
             }
@@ -334,9 +336,7 @@ impl Transfer {
     /// Tells whether reading has shown that the source had no other size than it was described with. An
     /// empty one is what its description says.
     fn has_shown_size(&self, job: &FileJob<'_>) -> bool {
-        let method = LADDER.get(self.line.load(Ordering::Relaxed));
-        job.stat.size == 0
-            || (self.probes_end(job) && method.is_some_and(|method| method.probes_end()))
+        job.stat.size == 0 || (self.probes_end(job) && self.method().method().probes_end())
     }
 
     /// Returns what becomes of zeros. What is read because a map was not believed may be holes.
@@ -344,6 +344,10 @@ impl Transfer {
         let may_skip = self.shape.map == Map::Ask && job.policy.choice == Choice::Auto;
         let is_doubted = || self.lock().segments.is_doubted();
         if may_skip && is_doubted() { Zeros::Skip } else { self.shape.zeros }
+    }
+
+    fn method(&self) -> MethodId {
+        MethodId::at(self.method.load(Ordering::Relaxed)).unwrap_or(MethodId::ReadWrite)
     }
 
     fn lock(&self) -> MutexGuard<'_, Draws> {
@@ -395,7 +399,7 @@ impl Transfer {
         match move_range(range, job.pair, kit) {
             Ok(moved) => {
                 self.moved.fetch_add(moved.bytes, Ordering::Relaxed);
-                self.line.store(moved.line, Ordering::Relaxed);
+                self.method.store(moved.method.index(), Ordering::Relaxed);
                 if moved.bytes != asked {
                     self.fail_at(start + moved.bytes.min(asked), DataError::Changed);
                 }
@@ -411,7 +415,7 @@ impl Transfer {
     /// Keeps the page cache small where the policy wants that and the way does not do it by itself;
     /// `false` when that failed.
     fn drop_behind(&self, job: &FileJob<'_>, range: &Range<u64>, watch: Watch<'_>) -> bool {
-        if !self.keeper.drops_behind() || self.line.load(Ordering::Relaxed) == REFLINK_LINE {
+        if !self.keeper.drops_behind() || self.method() == MethodId::Reflink {
             return true;
         }
         self.keeper.start(job, range);
@@ -543,7 +547,7 @@ impl Transfer {
         if change == Change::Bytes || (!has_shown_size && job.has_more(&watch)?) {
             return Err(DataError::Changed);
         }
-        if self.line.load(Ordering::Relaxed) != REFLINK_LINE {
+        if self.method() != MethodId::Reflink {
             self.keeper.settle(job, &watch)?;
         }
         Ok(Moved { change, ..self.moved(job) })

@@ -3,7 +3,7 @@
 use crate::block_digests::BlockDigests;
 use crate::cache::caching;
 use crate::job::FileJob;
-use crate::method::{FAR_REQUEST_BYTES, LADDER, REFLINK_LINE, Several, Zeros, ring_serves};
+use crate::method::{FAR_REQUEST_BYTES, MethodId, Several, Zeros, ring_serves};
 use crate::quirk::CachedWrites;
 use crate::shape::{is_a_stream, shape};
 use crate::sides::Way;
@@ -25,7 +25,7 @@ pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
         && pair.target.reflinks
         && job.policy.reflink != Reflink::Never
         && job.policy.choice == Choice::Auto
-        && !pair.is_refused(REFLINK_LINE);
+        && !pair.is_refused(MethodId::Reflink);
     pair.target.cached_writes == CachedWrites::InTurn
         && !may_reflink
         && job.stat.size <= MOST_BYTES
@@ -44,15 +44,13 @@ pub fn is_worth_sharing(job: &FileJob<'_>) -> bool {
         return false;
     }
     match job.policy.choice {
-        Choice::Only(line) => {
-            LADDER.get(line).is_some_and(|method| method.info().several == Several::Can)
-        }
+        Choice::Only(method) => method.info().several == Several::Can,
         Choice::Auto => {
             let way = caching(job.policy, job.stat.size).way;
             let is_direct = way == Way::Direct;
             // What was measured to be best is what one worker did alone, if it is such a method.
             let preferred = job.policy.preferred(job.stat.size).first();
-            let alone = preferred.and_then(|line| LADDER.get(*line)).is_some_and(|method| {
+            let alone = preferred.is_some_and(|method| {
                 method.info().several == Several::Cannot && method.info().way == way
             });
             if alone {

@@ -11,7 +11,7 @@ use haul_io::method::{
     AtEnd, Attempt, Fit, LADDER, Method, Portion, RangeJob, Sharing, Want, Zeros,
 };
 use haul_io::sides::{Sides, Way};
-use haul_io::{DataPolicy, Kit, Pair};
+use haul_io::{DataPolicy, Kit, MethodId, Pair};
 
 use super::support::{Desk, MIB, Outcome, Place, SIZES, Source, demand_same, pair, places};
 
@@ -83,7 +83,7 @@ fn whole_files_of_every_size() -> Outcome {
                 source.renew()?;
                 let target = place.target()?;
                 let pair = pair(&source.file, &target)?;
-                let ends = (pair.is_refused(0), Sharing::Sole, Zeros::Write);
+                let ends = (pair.is_refused(MethodId::Reflink), Sharing::Sole, Zeros::Write);
                 let with = (&pair, ends.1, ends.2);
                 let (fit, answer) = attempt(*method, (&source, &target), 0..size, with);
                 let (bytes, ended) = came(answer, &context);

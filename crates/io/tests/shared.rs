@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::sync::atomic::Ordering;
 
-use haul_io::method::{LADDER, Sharing};
+use haul_io::method::Sharing;
 use haul_io::transfer::Transfer;
-use haul_io::{Choice, DataError, DataPolicy, Kit, Moved, Reflink, Sparse};
+use haul_io::{Choice, DataError, DataPolicy, Kit, MethodId, Moved, Reflink, Sparse};
 
 use super::support::{Desk, MIB, Outcome, Place, Source, demand_same, job, pair, places};
 
@@ -38,7 +38,7 @@ fn share(
 }
 
 fn choices() -> impl Iterator<Item = Choice> {
-    std::iter::once(Choice::Auto).chain((0..LADDER.len()).map(Choice::Only))
+    std::iter::once(Choice::Auto).chain(MethodId::ALL.into_iter().map(Choice::Only))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn files_arrive_whole_from_several_workers() -> Outcome {
                     let context =
                         format!("{choice:?} on {} {size} bytes {workers} workers", place.name);
                     let (answer, before) = share(&place, &mut source, &policy, workers)?;
-                    if choice == Choice::Only(0) && answer.is_err()
+                    if choice == Choice::Only(MethodId::Reflink) && answer.is_err()
                         || matches!(
                             answer,
                             Err(DataError::Unfit { .. } | DataError::Refused { .. })
@@ -64,7 +64,7 @@ fn files_arrive_whole_from_several_workers() -> Outcome {
                     let moved = answer.map_err(|error| format!("{context}: {error:?}"))?;
                     demand_same(&place.target_bytes()?, &source.bytes, &context);
                     // A file that shares its source's blocks is complete at once.
-                    let is_reflink = moved.line == 0;
+                    let is_reflink = moved.method == Some(MethodId::Reflink);
                     assert!(is_reflink || size == 0 || before < size, "{context}: {before}");
                 }
             }
@@ -91,7 +91,10 @@ fn holes_stay_holes_with_several_workers() -> Outcome {
                     let (answer, before) = share(&place, &mut source, &policy, 3)?;
                     let moved = answer.map_err(|error| format!("{context}: {error:?}"))?;
                     demand_same(&place.target_bytes()?, &source.bytes, &context);
-                    assert!(moved.line == 0 || before < size, "{context}: {before}");
+                    assert!(
+                        moved.method == Some(MethodId::Reflink) || before < size,
+                        "{context}: {before}"
+                    );
                 }
             }
         }

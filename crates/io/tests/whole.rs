@@ -4,9 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::Ordering;
 
-use haul_io::method::LADDER;
 use haul_io::transfer::move_file;
-use haul_io::{Choice, DataError, DataPolicy, Kit, Moved, Reflink, Sparse};
+use haul_io::{Choice, DataError, DataPolicy, Kit, MethodId, Moved, Reflink, Sparse};
 use haul_sys::Call;
 
 use super::support::{Desk, MIB, Outcome, Place, SIZES, Source, demand_same, job, pair, places};
@@ -33,7 +32,7 @@ fn is_refusal(answer: &Result<Moved, DataError>) -> bool {
 }
 
 fn choices() -> impl Iterator<Item = Choice> {
-    std::iter::once(Choice::Auto).chain((0..LADDER.len()).map(Choice::Only))
+    std::iter::once(Choice::Auto).chain(MethodId::ALL.into_iter().map(Choice::Only))
 }
 
 #[test]
@@ -47,7 +46,7 @@ fn every_size_by_every_method_that_is_asked_for() -> Outcome {
                 let answer = moved(&place, &mut source, &policy)?;
                 if is_refusal(&answer) {
                     assert_ne!(choice, Choice::Auto, "{context}: {answer:?}");
-                    assert_ne!(choice, Choice::Only(LADDER.len() - 1), "{context}: {answer:?}");
+                    assert_ne!(choice, Choice::Only(MethodId::ReadWrite), "{context}: {answer:?}");
                     continue;
                 }
                 let moved = answer.map_err(|error| format!("{context}: {error:?}"))?;
@@ -162,7 +161,7 @@ fn a_source_that_was_written_to_meanwhile_is_an_error() -> Outcome {
 fn a_stopped_run_moves_no_whole_file() -> Outcome {
     for place in places()? {
         let mut source = place.dense(9 * MIB)?;
-        for choice in choices().filter(|choice| *choice != Choice::Only(0)) {
+        for choice in choices().filter(|choice| *choice != Choice::Only(MethodId::Reflink)) {
             source.renew()?;
             let target = place.target()?;
             let pair = pair(&source.file, &target)?;

@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 
 use haul_engine::request::{Appearance, Policy, Sync};
-use haul_io::method::LADDER;
-use haul_io::{Cache, Choice, DataPolicy, Tell};
+use haul_io::{Cache, Choice, DataPolicy, MethodId, Tell};
 
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose};
@@ -76,9 +75,9 @@ pub(crate) fn set(
 
 /// Returns the text of `--list-methods`: a line for each, best first.
 pub(crate) fn list_methods() -> String {
-    LADDER
+    MethodId::ALL
         .iter()
-        .map(|method| format!("{:12}{}\n", method.info().name, method.info().summary))
+        .map(|method| format!("{:12}{}\n", method.name(), method.info().summary))
         .collect()
 }
 
@@ -99,8 +98,7 @@ pub(crate) fn cache(word: &OsStr) -> Result<Cache, Usage> {
 
 fn method(word: &OsStr) -> Result<Choice, Usage> {
     let mut names = vec![("auto", Choice::Auto)];
-    let lines = LADDER.iter().enumerate();
-    names.extend(lines.map(|(line, method)| (method.info().name, Choice::Only(line))));
+    names.extend(MethodId::ALL.map(|method| (method.name(), Choice::Only(method))));
     choose("--method", word, &names)
 }
 
@@ -172,8 +170,8 @@ mod tests {
     #[test]
     fn methods_are_chosen_by_name() {
         assert_eq!(method(OsStr::new("auto")).ok(), Some(Choice::Auto));
-        let last = LADDER.len() - 1;
-        assert_eq!(method(OsStr::new("read-write")).ok(), Some(Choice::Only(last)));
+        let last = Choice::Only(MethodId::ReadWrite);
+        assert_eq!(method(OsStr::new("read-write")).ok(), Some(last));
         assert!(method(OsStr::new("telepathy")).is_err());
     }
 }

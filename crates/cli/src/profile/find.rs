@@ -10,8 +10,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use haul_bench::{PROFILE_VERSION, file_system_of, kernel_series, profile_file_name};
-use haul_io::Preference;
-use haul_io::ladder::line_of;
+use haul_io::{MethodId, Preference};
 use serde::Deserialize;
 
 use super::wanted::Wanted;
@@ -163,7 +162,7 @@ fn parse(text: &str) -> Result<Profile, String> {
         // Between two sizes that were measured the border is in the middle, as ratios go.
         let from_bytes = before.map_or(0, |smaller| middle(smaller, choice.file_bytes));
         before = Some(choice.file_bytes);
-        profile.preferences.push(Preference { from_bytes, lines: lines(choice)? });
+        profile.preferences.push(Preference { from_bytes, methods: methods(choice)? });
         let jobs = choice.jobs.map(|jobs| jobs.clamp(1, JOBS_MAX));
         profile.jobs.push((from_bytes, jobs));
     }
@@ -200,20 +199,20 @@ fn middle(smaller: u64, larger: u64) -> u64 {
     u64::try_from(product.isqrt()).unwrap_or(u64::MAX)
 }
 
-/// Returns the lines of the ladder that a choice prefers: none where nothing was shown to be
+/// Returns the methods that a choice prefers: none where nothing was shown to be
 /// better than what haul does by itself.
-fn lines(choice: &Choice) -> Result<Vec<usize>, String> {
+fn methods(choice: &Choice) -> Result<Vec<MethodId>, String> {
     let Some(first) = &choice.method else { return Ok(Vec::new()) };
-    let mut lines: Vec<usize> = Vec::new();
+    let mut methods = Vec::new();
     for name in std::iter::once(first).chain(&choice.method_order) {
-        let Some(line) = line_of(name) else {
+        let Some(method) = MethodId::of_name(name) else {
             return Err(format!("names the method {}, which there is not", quote(name.as_bytes())));
         };
-        if name != NEVER_PREFERRED && !lines.contains(&line) {
-            lines.push(line);
+        if name != NEVER_PREFERRED && !methods.contains(&method) {
+            methods.push(method);
         }
     }
-    Ok(lines)
+    Ok(methods)
 }
 
 impl Profile {
@@ -239,8 +238,8 @@ impl Profile {
         let mut says_something = false;
         for (preference, (_, jobs)) in self.preferences.iter().zip(&self.jobs) {
             let from = crate::sizes::bytes(preference.from_bytes);
-            if let Some(line) = preference.lines.first() {
-                text += &format!("; from {from} on {} first", haul_io::ladder::name(*line));
+            if let Some(method) = preference.methods.first() {
+                text += &format!("; from {from} on {} first", method.name());
                 says_something = true;
             }
             if let Some(jobs) = jobs {
@@ -278,13 +277,11 @@ mod tests {
              [[choice]]\nfile_bytes = 1024\njobs = 2\n",
         );
         let profile = parse(&text).unwrap();
-        let splice = line_of("splice").unwrap();
-        let last = line_of("read-write").unwrap();
         assert_eq!(
             profile.preferences,
             [
-                Preference { from_bytes: 0, lines: vec![] },
-                Preference { from_bytes: 32 << 10, lines: vec![splice, last] },
+                Preference { from_bytes: 0, methods: vec![] },
+                Preference { from_bytes: 32 << 10, methods: vec![MethodId::Splice, MethodId::ReadWrite] },
             ]
         );
         assert_eq!((profile.jobs(0), profile.jobs(1 << 20)), (Some(2), None));

@@ -23,7 +23,7 @@ pub(super) fn fill(
 ) {
     let run = worker.operation;
     let moved = if run.policy.make == Make::Attributes {
-        Ok(Moved { line: Shard::LINES, ..Moved::default() })
+        Ok(Moved::default())
     } else {
         let pair = pair_of(run, task, stat, &source, &target);
         let watch = watch(worker);

@@ -208,11 +208,9 @@ fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
             (what, Some(error.errno))
         }
         DataError::NoProgress => (What::Write, None),
-        DataError::Unfit { line, why } => {
-            (What::MethodUnfit(haul_io::ladder::name(line), why), None)
-        }
-        DataError::Refused { line, cause } => {
-            (What::MethodRefused(haul_io::ladder::name(line)), Some(cause.errno))
+        DataError::Unfit { method, why } => (What::MethodUnfit(method.name(), why), None),
+        DataError::Refused { method, cause } => {
+            (What::MethodRefused(method.name()), Some(cause.errno))
         }
         DataError::Changed | DataError::Stopped => (What::Changed, None),
     }

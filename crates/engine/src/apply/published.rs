@@ -41,7 +41,7 @@ pub(super) fn finish(
     }
     run.note_copied(stat);
     Shard::one(&worker.local.shard.files);
-    if let Some(count) = worker.local.shard.methods.get(moved.line) {
+    if let Some(count) = moved.method.and_then(|id| worker.local.shard.methods.get(id.index())) {
         Shard::one(count);
     }
     if run.tells_moves && run.policy.make == Make::Copy {

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use haul_sys::process::thread_usage;
 use haul_sys::{Call, CallError, Errno};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Want, Zeros, ended};
+use super::{Attempt, Cause, Fit, Info, Method, MethodId, RangeJob, Several, Want, Zeros, ended};
 use crate::quirk::{CopyRange as Who, ReportedSize};
 use crate::report::{Refusal, Why};
 use crate::retry::retrying;
@@ -61,10 +61,9 @@ impl<'p> Trial<'p> {
             return Who::Offloads;
         }
         if let Some(notes) = job.want.notes {
-            let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
             let why = Why::Unwise("the server does not copy, and the kernel would by 64 KiB");
             let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            notes.extend(line.map(|line| Refusal { line, why }));
+            notes.push(Refusal { method: MethodId::CopyRange, why });
         }
         Who::Splices
     }

@@ -2,6 +2,7 @@
 
 mod copy_range;
 mod direct;
+mod id;
 mod mmap_write;
 mod read_write;
 mod reflink;
@@ -10,6 +11,7 @@ mod sendfile;
 mod splice;
 mod uncached;
 
+pub use id::MethodId;
 pub(crate) use ring::ring_serves;
 
 use std::os::fd::BorrowedFd;
@@ -26,7 +28,7 @@ use crate::{DataPolicy, Kit, Pair, Watch};
 /// server copy; where the page cache is to be spared, a queue beats threads, which beat forgetting;
 /// elsewhere moving pages within the kernel beats moving them through a buffer. The last one always
 /// fits, and those before it that never fit by themselves are there to be asked for.
-pub static LADDER: &[&dyn Method] = &[
+pub static LADDER: &[&dyn Method; MethodId::COUNT] = &[
     &reflink::Reflink,
     &copy_range::CopyRange,
     &ring::Ring,
@@ -37,9 +39,6 @@ pub static LADDER: &[&dyn Method] = &[
     &mmap_write::MmapWrite,
     &read_write::ReadWrite,
 ];
-
-/// The line of the ladder that shares blocks.
-pub(crate) const REFLINK_LINE: usize = 0;
 
 /// Bytes of one request where each is a trip to somewhere else: what FUSE and common NFS servers take
 /// at once. Larger ones are cut by the kernel and go one after another.

@@ -11,7 +11,9 @@ use haul_sys::data::ftruncate;
 use haul_sys::uring::{Completion, Operation, Ring as SysRing};
 use haul_sys::{Call, CallError, Errno};
 
-use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
+use super::{
+    Attempt, Cause, Fit, Info, Method, MethodId, RangeJob, Several, Sharing, Want, Zeros, ended,
+};
 use crate::retry::{Retries, retrying};
 use crate::sides::{Way, Which};
 use crate::{Kit, Pair};
@@ -109,9 +111,8 @@ impl Method for Ring {
 
 /// Tells whether a ring will serve between two file systems, as far as that can be known.
 pub(crate) fn ring_serves(pair: &Pair) -> bool {
-    let line = super::LADDER.iter().position(|method| std::ptr::eq(method.info(), &INFO));
     !pair.is_remote()
-        && !line.is_some_and(|line| pair.is_refused(line))
+        && !pair.is_refused(MethodId::Ring)
         && *IS_ALLOWED.get_or_init(haul_sys::uring::is_allowed)
 }
 

@@ -12,8 +12,7 @@ use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::{Call, CallError, Errno};
 
 use crate::job::{Behind, Extent, FileJob};
-use crate::ladder::line_of;
-use crate::method::Sharing;
+use crate::method::{MethodId, Sharing};
 use crate::quirk::{ReportedSize, UNKNOWN, of_magic};
 use crate::transfer::Transfer;
 use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Watch};
@@ -73,7 +72,7 @@ impl<'a> Bulk<'a> {
         let Order { extent, unit_bytes } = order;
         let policy = DataPolicy {
             // Records are read and written; blocks that are shared would be neither.
-            choice: line_of("read-write").map_or(Choice::Auto, Choice::Only),
+            choice: Choice::Only(MethodId::ReadWrite),
             reflink: Reflink::Never,
             cache: Cache::Keep,
             ..DataPolicy::PLAIN

@@ -15,7 +15,8 @@ use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 use haul_sys::{Call, CallError, Errno};
 
 use crate::job::{Behind, Extent, FileJob};
-use crate::ladder::{DataError, line_of};
+use crate::ladder::DataError;
+use crate::method::MethodId;
 use crate::quirk::{UNKNOWN, of_magic};
 use crate::stream::NEVER;
 use crate::transfer::move_file;
@@ -49,10 +50,9 @@ struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     fn new(source: BorrowedFd<'a>) -> Result<Pieces<'a>, CallError> {
         // One call moves 4 MiB: with a worker for each processor, calls count more than copies.
-        let lines = line_of("sendfile").into_iter().collect();
         let policy = DataPolicy {
             cache: Cache::Keep,
-            preferences: vec![Preference { from_bytes: 0, lines }],
+            preferences: vec![Preference { from_bytes: 0, methods: vec![MethodId::Sendfile] }],
             ..DataPolicy::PLAIN
         };
         Ok(Pieces { source, stat: fstat(source)?, policy, pair: OnceLock::new() })

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::Transfer;
 use crate::job::{Change, FileJob};
 use crate::ladder::{Detection, Moved, NotDirect};
-use crate::method::{Fit, LADDER, REFLINK_LINE, Zeros};
+use crate::method::{Fit, MethodId, Zeros};
 use crate::report::{Refusal, Report, SideReport, Why};
 use crate::residency::Residency;
 use crate::segment::Map;
@@ -15,10 +15,10 @@ use crate::{Cache, Choice, Tell};
 
 impl Transfer {
     pub(super) fn moved(&self, job: &FileJob<'_>) -> Moved {
-        let line = self.line.load(Ordering::Relaxed);
-        // The first line shares blocks, holes included.
-        let detection = match (line, self.shape.map, self.shape.zeros) {
-            (REFLINK_LINE, ..) => Detection::Unknown,
+        let method = self.method();
+        let detection = match (method, self.shape.map, self.shape.zeros) {
+            // Blocks are shared, holes included.
+            (MethodId::Reflink, ..) => Detection::Unknown,
             (_, Map::Dense, Zeros::Write) => Detection::No,
             (_, Map::Dense, Zeros::Skip) => Detection::Zeros,
             (_, Map::Ask, Zeros::Write) => Detection::Holes,
@@ -31,18 +31,18 @@ impl Transfer {
         });
         Moved {
             bytes: self.moved.load(Ordering::Relaxed),
-            line,
+            method: Some(method),
             detection,
             change: Change::None,
             residency,
-            not_direct: self.not_direct(job, line),
-            report: self.report(job, line, residency),
+            not_direct: self.not_direct(job, method),
+            report: self.report(job, method, residency),
         }
     }
 
     /// Says why direct I/O was not possible, to whom it was promised, once for two file systems.
-    fn not_direct(&self, job: &FileJob<'_>, line: usize) -> Option<NotDirect> {
-        if job.policy.cache != Cache::Direct || line == REFLINK_LINE || job.bytes() == 0 {
+    fn not_direct(&self, job: &FileJob<'_>, method: MethodId) -> Option<NotDirect> {
+        if job.policy.cache != Cache::Direct || method == MethodId::Reflink || job.bytes() == 0 {
             return None;
         }
         let sides = &self.keeper.sides;
@@ -58,7 +58,7 @@ impl Transfer {
     fn report(
         &self,
         job: &FileJob<'_>,
-        line: usize,
+        method: MethodId,
         residency: Option<Residency>,
     ) -> Option<Box<Report>> {
         let told = self.told.as_ref().filter(|_| job.policy.tell == Tell::Everything)?;
@@ -66,12 +66,9 @@ impl Transfer {
         let want = self.want(job, self.portion(job, &job.wanted()));
         let mut refused: Vec<Refusal> = Vec::new();
         let prefers = !job.policy.preferred(job.stat.size).is_empty();
-        for (other, method) in LADDER.iter().enumerate() {
-            if other == line {
-                break;
-            }
-            let noted = notes.iter().find(|refusal| refusal.line == other);
-            let why = match (noted, method.fits(job.pair, &want)) {
+        for other in MethodId::ALL.into_iter().take_while(|other| *other != method) {
+            let noted = notes.iter().find(|refusal| refusal.method == other);
+            let why = match (noted, other.method().fits(job.pair, &want)) {
                 (Some(refusal), _) => refusal.why,
                 (None, Fit::No(why)) => Why::Unfit(why),
                 (None, Fit::Unwise(why)) => Why::Unwise(why),
@@ -79,7 +76,7 @@ impl Transfer {
                 (None, Fit::Yes) if prefers && !job.pair.is_refused(other) => Why::NotPreferred,
                 (None, Fit::Yes) => Why::RefusedBefore,
             };
-            refused.push(Refusal { line: other, why });
+            refused.push(Refusal { method: other, why });
         }
         let side = |which| SideReport {
             way: self.keeper.sides.way(which),

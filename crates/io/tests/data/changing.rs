@@ -12,10 +12,10 @@ const SIZE: u64 = 20 << 20;
 fn each(what: &str, change: impl Fn(&std::path::Path)) {
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
-        for (line, name) in methods() {
+        for (method, name) in methods() {
             for workers in [Workers::One, Workers::Several] {
                 make(&source, SIZE, std::slice::from_ref(&(0..SIZE)));
-                let policy = DataPolicy { choice: Choice::Only(line), ..DataPolicy::PLAIN };
+                let policy = DataPolicy { choice: Choice::Only(method), ..DataPolicy::PLAIN };
                 let moved = copy_while(&policy, workers, (&source, &target), &change);
                 match moved {
                     Err(DataError::Changed) => {}

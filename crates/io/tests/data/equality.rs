@@ -1,6 +1,6 @@
 //! Every method × file system × size class × number of workers: the same bytes, and the same holes.
 
-use haul_io::{Cache, Choice, DataPolicy, Reflink, Sparse};
+use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Sparse};
 
 use super::support::{
     Refused, Workers, allocated, assert_equal, copy, is_refusal, make, methods, places,
@@ -39,8 +39,8 @@ fn must_serve(method: &str, place: &str) -> bool {
     }
 }
 
-fn policy(line: usize) -> DataPolicy {
-    DataPolicy { choice: Choice::Only(line), ..DataPolicy::PLAIN }
+fn policy(method: MethodId) -> DataPolicy {
+    DataPolicy { choice: Choice::Only(method), ..DataPolicy::PLAIN }
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn every_method_moves_every_size_on_every_file_system() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         for size in SIZES {
             make(&source, size, std::slice::from_ref(&(0..size)));
-            for (line, name) in methods() {
+            for (method, name) in methods() {
                 for workers in [Workers::One, Workers::Several] {
                     let what = format!("{name}, {} bytes, {workers:?}, {}", size, place.name);
-                    match copy(&policy(line), workers, &source, &target) {
+                    match copy(&policy(method), workers, &source, &target) {
                         Ok(moved) => {
                             assert_equal(&what, &source, &target);
                             assert_eq!(moved.bytes, size, "{what}");
@@ -76,10 +76,10 @@ fn requests_of_every_size_give_the_same_bytes() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         let size = 9 * MIB + 513;
         make(&source, size, std::slice::from_ref(&(0..size)));
-        for (line, name) in methods() {
+        for (method, name) in methods() {
             for io_bytes in [4096, 12 << 10, 8 << 20, 16 << 20] {
                 let policy =
-                    DataPolicy { io_bytes: Some(io_bytes), queue_depth: Some(3), ..policy(line) };
+                    DataPolicy { io_bytes: Some(io_bytes), queue_depth: Some(3), ..policy(method) };
                 let what = format!("{name}, requests of {io_bytes}, {}", place.name);
                 match copy(&policy, Workers::Several, &source, &target) {
                     Ok(_) => assert_equal(&what, &source, &target),
@@ -119,9 +119,9 @@ fn holes_stay_holes_in_a_file_of_five_gib() {
     for place in places() {
         let (source, target) = (place.path.join("source"), place.path.join("target"));
         make(&source, SIZE, &data);
-        for (line, name) in methods() {
+        for (method, name) in methods() {
             let what = format!("{name}, sparse, {}", place.name);
-            match copy(&policy(line), Workers::Several, &source, &target) {
+            match copy(&policy(method), Workers::Several, &source, &target) {
                 Ok(_) => {
                     assert_equal(&what, &source, &target);
                     let allocated = allocated(&target);

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use haul_io::{Cache, Choice, DataPolicy, Reflink, Tell, ladder};
+use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
 use super::support::{Workers, assert_equal, copy, make, places};
 
@@ -75,14 +75,14 @@ fn child() {
             "share" => policy.reflink = Reflink::Auto,
             "several" => workers = Workers::Several,
             "bytes" => {}
-            name => policy.choice = Choice::Only(ladder::line_of(name).unwrap()),
+            name => policy.choice = Choice::Only(MethodId::of_name(name).unwrap()),
         }
     }
     let folder = std::path::Path::new(folder);
     let (source, target) = (folder.join("source"), folder.join("target"));
     match copy(&policy, workers, &source, &target) {
         Ok(moved) => {
-            println!("CHILD right {}", ladder::name(moved.line));
+            println!("CHILD right {}", moved.method_name());
         }
         Err(error) => println!("CHILD error {error:?}"),
     }

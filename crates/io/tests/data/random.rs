@@ -129,11 +129,11 @@ fn what_random_operations_made_is_copied_by_every_method() {
             let mut chance = Chance(seed);
             let mut subject = Subject::new(&source);
             let mut served = 0;
-            for (line, name) in methods() {
+            for (method, name) in methods() {
                 for _ in 0..OPERATIONS {
                     subject.change(&mut chance);
                 }
-                let one = DataPolicy { choice: Choice::Only(line), ..DataPolicy::PLAIN };
+                let one = DataPolicy { choice: Choice::Only(method), ..DataPolicy::PLAIN };
                 let others = [Workers::One, Workers::Several];
                 let sparse = if seed % 2 == 0 { Sparse::Auto } else { Sparse::Always };
                 for (workers, sparse) in others.into_iter().zip([Sparse::Auto, sparse]) {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use haul_io::FileJob;
-use haul_io::method::{LADDER, Sharing};
+use haul_io::method::Sharing;
 use haul_io::transfer::{Transfer, is_worth_sharing, move_file};
-use haul_io::{DataError, DataPolicy, Kit, Moved, Pair, Quirk, Watch, quirk};
+use haul_io::{DataError, DataPolicy, Kit, MethodId, Moved, Pair, Quirk, Watch, quirk};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 
 /// A folder on a file system, removed when dropped.
@@ -177,9 +177,9 @@ pub(crate) fn copy_while(
     }
 }
 
-/// Returns every method's line and name.
-pub(crate) fn methods() -> impl Iterator<Item = (usize, &'static str)> {
-    LADDER.iter().enumerate().map(|(line, method)| (line, method.info().name))
+/// Returns every method and its name.
+pub(crate) fn methods() -> impl Iterator<Item = (MethodId, &'static str)> {
+    MethodId::ALL.into_iter().map(|method| (method, method.name()))
 }
 
 /// Returns the bytes that are allocated for a file.

@@ -18,7 +18,7 @@ pub(super) fn report(report: &Report) -> Value {
                 _ => None,
             };
             json!({
-                "method": haul_io::ladder::name(refusal.line),
+                "method": refusal.method.name(),
                 "reason": words::why_not(refusal.why),
                 "errno": errno,
             })

@@ -40,7 +40,7 @@ impl Reporter for Json {
         let mut line = json!({
             "event": "moved",
             "bytes": file.moved.bytes,
-            "method": haul_io::ladder::name(file.moved.line),
+            "method": file.moved.method_name(),
             "explanation": file.moved.report.as_deref().map(explain::report),
         });
         add_paths(&mut line, Paths::Pair(&file.source, Some(&file.target)));

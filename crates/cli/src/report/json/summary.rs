@@ -24,9 +24,9 @@ fn of_copy(counts: &Counts, time: Duration, stopped: bool) -> Value {
     let methods: serde_json::Map<String, Value> = counts
         .methods
         .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-        .map(|(line, count)| (haul_io::ladder::name(line).to_owned(), Value::from(*count)))
+        .zip(haul_io::MethodId::ALL)
+        .filter(|(count, _)| **count > 0)
+        .map(|(count, method)| (method.name().to_owned(), Value::from(*count)))
         .collect();
     json!({
         "event": "summary",

@@ -10,7 +10,7 @@ use crate::sizes;
 
 /// Returns the lines for one file, without the last line's end.
 pub(super) fn lines(file: &MovedFile) -> String {
-    let method = haul_io::ladder::name(file.moved.line);
+    let method = file.moved.method_name();
     let (source, target) = (quote(&file.source), quote(&file.target));
     let bytes = sizes::bytes(file.moved.bytes);
     let Some(report) = file.moved.report.as_deref() else {
@@ -23,7 +23,7 @@ pub(super) fn lines(file: &MovedFile) -> String {
         if report.ranges == 1 { "range" } else { "ranges" },
     );
     for refusal in &report.refused {
-        let name = haul_io::ladder::name(refusal.line);
+        let name = refusal.method.name();
         text.push_str(&format!("\n  not {name}: {}", words::why_not(refusal.why)));
     }
     for (side, name) in [(&report.source, "source"), (&report.target, "target")] {

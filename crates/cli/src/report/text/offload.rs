@@ -7,7 +7,7 @@ use super::super::how::How;
 
 /// Returns the line for a file whose bytes have been moved.
 pub(super) fn line(file: &MovedFile, how: &How) -> String {
-    let method = haul_io::ladder::name(file.moved.line);
+    let method = file.moved.method_name();
     let never = how.never_shares;
     let has_no_data = file.moved.bytes == 0
         && match file.moved.detection {

@@ -42,9 +42,9 @@ fn of_copy(counts: &Counts, time: Duration) -> String {
     let methods: Vec<String> = counts
         .methods
         .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-        .map(|(line, count)| format!("{} for {count}", haul_io::ladder::name(line)))
+        .zip(haul_io::MethodId::ALL)
+        .filter(|(count, _)| **count > 0)
+        .map(|(count, method)| format!("{} for {count}", method.name()))
         .collect();
     let mut text = format!("copied:  {}\n", parts.join(", "));
     text.push_str(&format!(
