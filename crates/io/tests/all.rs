@@ -7,6 +7,7 @@
 mod attempts;
 mod data;
 mod direct_splice;
+mod extents;
 mod shared;
 mod support;
 mod verifying;

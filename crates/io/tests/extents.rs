@@ -1,0 +1,158 @@
+//! Parts of a file: every method moves a part to another offset, and leaves the rest of the target as
+//! the job says.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::Ordering;
+
+use haul_io::method::Sharing;
+use haul_io::transfer::{Transfer, move_file};
+use haul_io::{Behind, Choice, DataError, DataPolicy, Extent, FileJob, Kit, MethodId};
+
+use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
+
+/// Bytes of the target before the job, in which no source looks like this.
+const OLD: u8 = 0xa5;
+
+/// Parts of a source of 5 MiB and 123 bytes: (offset in the source, offset in the target, bytes).
+const PARTS: [(u64, u64, u64); 6] = [
+    (0, 0, 4096),
+    (4096, 8192, 64 << 10),
+    (MIB, 0, 4 * MIB),
+    (3 * MIB, MIB, 2 * MIB + 123),
+    (1, 5000, 300_001),
+    (MIB + 512, 512, MIB),
+];
+
+fn choices() -> impl Iterator<Item = Choice> {
+    std::iter::once(Choice::Auto).chain(MethodId::ALL.into_iter().map(Choice::Only))
+}
+
+#[test]
+fn a_part_goes_to_its_offset_by_every_method() -> Outcome {
+    for place in places()? {
+        let mut source = place.dense(5 * MIB + 123)?;
+        for choice in choices() {
+            for (source_offset, target_offset, bytes) in PARTS {
+                source.renew()?;
+                let context =
+                    format!("{}: {choice:?} {source_offset} {target_offset} {bytes}", place.name);
+                let target = place.target()?;
+                target.write_all_at(&vec![OLD; usize::try_from(target_offset)?], 0)?;
+                let pair = pair(&source.file, &target)?;
+                let policy = DataPolicy { choice, ..DataPolicy::PLAIN };
+                let extent =
+                    Extent { source_offset, target_offset, bytes, behind: Behind::Nothing };
+                let job = FileJob { extent: Some(extent), ..job(&source, &target, &pair, &policy) };
+                let desk = Desk::default();
+                let moved = match move_file(&job, &mut Kit::new(), desk.watch()) {
+                    // A method may refuse; it leaves nothing that looks like the source.
+                    Err(DataError::Unfit { .. } | DataError::Refused { .. })
+                        if choice != Choice::Auto =>
+                    {
+                        assert_ne!(choice, Choice::Only(MethodId::ReadWrite), "{context}");
+                        continue;
+                    }
+                    answer => answer.map_err(|error| format!("{context}: {error:?}"))?,
+                };
+                assert_eq!(moved.bytes, bytes, "{context}");
+                let got = place.target_bytes()?;
+                let (before, part) = got.split_at(usize::try_from(target_offset)?);
+                assert!(before.iter().all(|byte| *byte == OLD), "{context}: before the part");
+                let from = usize::try_from(source_offset)?;
+                let expected = &source.bytes[from..from + usize::try_from(bytes)?];
+                demand_same(part, expected, &context);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn several_workers_move_a_part_and_leave_what_lies_before_it() -> Outcome {
+    for place in places()? {
+        let source = place.dense(9 * MIB + 123)?;
+        let target = place.target()?;
+        target.write_all_at(&[OLD; 5000], 0)?;
+        let pair = pair(&source.file, &target)?;
+        let policy = DataPolicy::default();
+        let extent = Extent {
+            source_offset: 77,
+            target_offset: 5000,
+            bytes: 9 * MIB,
+            behind: Behind::Nothing,
+        };
+        let job = FileJob { extent: Some(extent), ..job(&source, &target, &pair, &policy) };
+        let desk = Desk::default();
+        let transfer = Transfer::new(&job, Sharing::Several);
+        transfer.prepare(&job, &mut Kit::new(), desk.watch()).map_err(|e| format!("{e:?}"))?;
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| transfer.work(&job, &mut Kit::new(), desk.watch()));
+            }
+        });
+        let moved = transfer.finish(&job, &mut Kit::new(), desk.watch());
+        assert_eq!(moved.map(|moved| moved.bytes), Ok(9 * MIB), "{}", place.name);
+        assert_eq!(transfer.arrived(&job), 9 * MIB, "{}", place.name);
+        let got = place.target_bytes()?;
+        assert!(got[..5000].iter().all(|byte| *byte == OLD), "{}", place.name);
+        demand_same(&got[5000..], &source.bytes[77..77 + (9 << 20)], &place.name);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_part_before_other_bytes_moves_in_units_and_is_never_cut() -> Outcome {
+    let place = places()?.swap_remove(0);
+    let source = place.dense(MIB)?;
+    let target = place.target()?;
+    target.write_all_at(&vec![OLD; 3 << 20], 0)?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy { choice: Choice::Only(MethodId::ReadWrite), ..DataPolicy::default() };
+    let behind = Behind::Bytes { unit_bytes: 1000 };
+    // The source has less than what is asked for.
+    let extent = Extent { source_offset: 24, target_offset: 10, bytes: 2_000_000, behind };
+    let job = FileJob { extent: Some(extent), ..job(&source, &target, &pair, &policy) };
+    let desk = Desk::default();
+    let transfer = Transfer::new(&job, Sharing::Sole);
+    transfer.prepare(&job, &mut Kit::new(), desk.watch()).map_err(|e| format!("{e:?}"))?;
+    let mut draws = Vec::new();
+    transfer.work_and(&job, &mut Kit::new(), desk.watch(), &mut |bytes| {
+        draws.push(bytes);
+        Ok(())
+    });
+    let answer = transfer.finish(&job, &mut Kit::new(), desk.watch());
+    assert_eq!(answer.map(|moved| moved.bytes), Err(DataError::Changed));
+    assert_eq!(draws, [262_000; 4]);
+    assert_eq!(transfer.arrived(&job), MIB - 24);
+    let got = place.target_bytes()?;
+    assert_eq!(got.len(), 3 << 20, "what lies behind the part was cut");
+    demand_same(&got[10..10 + (1 << 20) - 24], &source.bytes[24..], "the part");
+    assert!(got[10 + (1 << 20) - 24..].iter().all(|byte| *byte == OLD));
+    Ok(())
+}
+
+#[test]
+fn what_was_written_behind_a_gap_is_cut_and_the_gap_is_told() -> Outcome {
+    let place = places()?.swap_remove(0);
+    let source = place.dense(6 * MIB)?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy::default();
+    let extent =
+        Extent { source_offset: 0, target_offset: 100, bytes: 6 * MIB, behind: Behind::Nothing };
+    let job = FileJob { extent: Some(extent), ..job(&source, &target, &pair, &policy) };
+    let desk = Desk::default();
+    let transfer = Transfer::new(&job, Sharing::Several);
+    transfer.prepare(&job, &mut Kit::new(), desk.watch()).map_err(|e| format!("{e:?}"))?;
+    let stopped = haul_sys::CallError::new(haul_sys::Call::Read, haul_sys::Errno::CANCELED);
+    transfer.work_and(&job, &mut Kit::new(), desk.watch(), &mut |_| {
+        desk.stop.store(true, Ordering::Relaxed);
+        Err(stopped)
+    });
+    let answer = transfer.finish(&job, &mut Kit::new(), desk.watch());
+    assert_eq!(answer.map(|moved| moved.bytes), Err(DataError::Call(stopped)));
+    assert_eq!(transfer.arrived(&job), 2 * MIB);
+    assert_eq!(fs::metadata(place.at("target"))?.len(), 2 * MIB + 100);
+    Ok(())
+}
