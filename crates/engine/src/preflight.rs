@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-use haul_io::quirk;
+use haul_io::quirk::{self, Inode};
 use haul_io::{Reflink, Sparse};
 use haul_sys::Errno;
 use haul_sys::fs::{FileSystem, Follow, Kind, Stat, fgetxattr, fstat, fstatfs, open_directory};
@@ -15,10 +15,6 @@ use crate::rehearse::Intent;
 use crate::request::{Appearance, Keep, Make, Policy};
 use crate::walk::node::Identity;
 use crate::walk::path::directory_of;
-
-/// The magic number of FAT, which has neither owners, links nor files of 4 GiB.
-const FAT: u32 = 0x4d44;
-const FAT_FILE_BYTES_MAX: u64 = u32::MAX as u64;
 
 /// What a copy would need, added up.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +81,7 @@ impl Needs {
         let (Ok(system), Ok(stat)) = (fstatfs(&directory), fstat(&directory)) else { return };
         let asked = fgetxattr(&directory, c"user.haul");
         let holds_xattrs = !asked.is_err_and(|error| error.errno == Errno::OPNOTSUPP);
-        let keeps_holes = system.magic != FAT;
+        let keeps_holes = quirk::of_magic(system.magic).inode == Inode::Posix;
         self.room = Some(Room { system, dev: stat.dev, holds_xattrs, keeps_holes });
     }
 
@@ -165,9 +161,10 @@ impl Needs {
         if self.longest_name > system.name_bytes_max && system.name_bytes_max > 0 {
             list.push(Shortage::NameLength(self.longest_name, system.name_bytes_max));
         }
-        let is_fat = system.magic == FAT;
-        if is_fat && self.largest > FAT_FILE_BYTES_MAX {
-            list.push(Shortage::FileSize(self.largest, FAT_FILE_BYTES_MAX));
+        let quirk = quirk::of_magic(system.magic);
+        let is_fat = quirk.inode == Inode::Fat;
+        if self.largest > quirk.file_bytes_max {
+            list.push(Shortage::FileSize(self.largest, quirk.file_bytes_max));
         }
         if is_fat && self.unusual > 0 {
             list.push(Shortage::Specials(self.unusual));
@@ -189,7 +186,8 @@ mod tests {
 
     fn needs(available_bytes: u64, free_inodes: u64) -> Needs {
         let system = FileSystem {
-            magic: FAT,
+            // FAT.
+            magic: 0x4d44,
             block_bytes: 4096,
             available_bytes,
             free_inodes,
@@ -237,6 +235,6 @@ mod tests {
         let list = needs.shortages(&policy);
         assert!(list.contains(&Shortage::Inodes(2, 1)), "{list:?}");
         assert!(list.contains(&Shortage::NameLength(300, 255)), "{list:?}");
-        assert!(list.contains(&Shortage::FileSize(5 << 30, FAT_FILE_BYTES_MAX)), "{list:?}");
+        assert!(list.contains(&Shortage::FileSize(5 << 30, u64::from(u32::MAX))), "{list:?}");
     }
 }

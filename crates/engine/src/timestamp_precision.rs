@@ -6,6 +6,7 @@
 
 use std::os::fd::AsFd;
 
+use haul_io::quirk::{Inode, of_magic};
 use haul_sys::fs::{Stat, Time, file_clock, fstatfs};
 
 /// Returns the moment that it is, to be compared with times of files.
@@ -32,9 +33,6 @@ const fn cut_ns(fraction: u32) -> i128 {
     place as i128 - 1
 }
 
-/// FAT: its times are even seconds (`MSDOS_SUPER_MAGIC`).
-const FAT_MAGIC: u32 = 0x4d44;
-
 /// Returns the step in which a file system keeps times, in nanoseconds, as far as one file's times show it:
 /// the smallest power of ten that divides the fractions of all three. A time that was set by a program
 /// may end in zeros anywhere, but the kernel sets the ctime, so all three seldom do by chance; and then
@@ -42,7 +40,7 @@ const FAT_MAGIC: u32 = 0x4d44;
 /// fraction.
 pub(crate) fn step_ns(stat: &Stat, directory: impl AsFd) -> i128 {
     let step = shown_step_ns(stat);
-    let is_fat = || fstatfs(directory).is_ok_and(|told| told.magic == FAT_MAGIC);
+    let is_fat = || fstatfs(directory).is_ok_and(|told| of_magic(told.magic).inode == Inode::Fat);
     if step == 1_000_000_000 && is_fat() { 2 * step } else { step }
 }
 

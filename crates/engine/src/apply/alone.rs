@@ -5,7 +5,6 @@ use super::finished::{Finished, job, pair_of};
 use super::item::Target;
 use crate::context::{Task, Worker, watch};
 use crate::entry::Entry;
-use crate::monitor::Shard;
 use crate::request::Make;
 use haul_io::transfer::move_file;
 use haul_io::{DataError, Moved};

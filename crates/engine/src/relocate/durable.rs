@@ -4,6 +4,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::stale::moves;
+use haul_io::quirk::{self, GroupSync, NameSync};
 use haul_sys::Errno;
 use haul_sys::fs::{
     Access, Follow, fstatfs, fsync_names, mount_id, open_directory, open_unnamed, syncfs,
@@ -20,24 +21,6 @@ pub(super) enum Trust {
     /// Each file and directory has to be waited for.
     Each,
 }
-
-/// File systems whose `syncfs` does what it says. Elsewhere it may not reach the storage: FUSE does
-/// not pass it on (`fuse_sync_fs` in the kernel's `fs/fuse/inode.c`), and an overlay does not hear
-/// of all the errors of what it lies on.
-const TRUSTED: &[(u32, Trust)] = &[
-    // ext2, ext3, ext4
-    (0xef53, Trust::Whole),
-    // XFS
-    (0x5846_5342, Trust::Whole),
-    // F2FS
-    (0xf2f5_2010, Trust::WholeTwice),
-    // btrfs: its log tree has lost renames before
-    // (<https://btrfs.readthedocs.io/en/latest/Feature-by-version.html>), a commit never.
-    (0x9123_683e, Trust::WholeTwice),
-    // tmpfs and ramfs, where nothing is stable and there is nothing to wait for
-    (0x0102_1994, Trust::Whole),
-    (0x8584_58f6, Trust::Whole),
-];
 
 /// What a directory's file system is waited for with. It has to be as old as the first copy, for an
 /// error is told to those who had the file system open before it came about.
@@ -100,6 +83,10 @@ fn trust(directory: BorrowedFd<'_>) -> Trust {
     if !is_told {
         return Trust::Each;
     }
-    let magic = fstatfs(directory).map_or(0, |told| told.magic);
-    TRUSTED.iter().find(|row| row.0 == magic).map_or(Trust::Each, |row| row.1)
+    let quirk = fstatfs(directory).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic));
+    match (quirk.group_sync, quirk.name_sync) {
+        (GroupSync::Whole, NameSync::Directory) => Trust::Whole,
+        (GroupSync::Whole, NameSync::FileSystem) => Trust::WholeTwice,
+        (GroupSync::Short, _) => Trust::Each,
+    }
 }

@@ -89,9 +89,9 @@ impl RemoveDirectory {
     /// Returns how many workers are useful in it.
     pub(super) fn room(&self) -> usize {
         if self.has_large.load(Ordering::Relaxed) {
-            self.delete_profile.large_deleters
+            self.delete_profile.removal.large_workers
         } else {
-            self.delete_profile.deleters
+            self.delete_profile.removal.workers
         }
     }
 

@@ -59,7 +59,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn chunk(&self, node: &Node) -> Chunk {
-        let by_inode = node.delete_profile.sequence == delete_profile::Sequence::ByInode;
+        let by_inode = node.delete_profile.removal.sequence == delete_profile::Sequence::ByInode;
         let chunk = Chunk { subdirectories: SUBDIRECTORIES, ..Chunk::BUFFER };
         if by_inode && self.policy.order == Order::Any {
             Chunk { bytes: SORTED_BYTES, ..chunk }

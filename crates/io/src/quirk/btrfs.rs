@@ -1,22 +1,16 @@
 //! btrfs. Preallocated extents are written uncompressed and, where snapshots share them, copied
 //! again on the first write (btrfs(5), "PREALLOCATION"), so none are made.
 
-use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
-    ReportedSize,
-};
+use super::{GroupSync, HoleMap, LOCAL, NameSync, Quirk};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "btrfs",
     magic: &[0x9123_683e],
     reflinks: true,
-    copy_range: CopyRange::Splices,
-    reported_size: ReportedSize::True,
     hole_map: HoleMap::Trusted,
-    preallocate: Preallocate::Hurts,
-    direct_io: DirectIo::Real,
-    pages: Pages::Own,
-    latency: Latency::Local,
-    cached_writes: CachedWrites::InTurn,
     group_sync: GroupSync::Whole,
+    // The log tree, which fsync writes, has lost renames before
+    // (<https://btrfs.readthedocs.io/en/latest/Feature-by-version.html>), a commit never.
+    name_sync: NameSync::FileSystem,
+    ..LOCAL
 };

@@ -1,23 +1,18 @@
-//! File systems on devices of this machine that nobody has measured: their names and the little that
-//! is certain. Numbers are those of `include/uapi/linux/magic.h` and of the file systems themselves.
+//! File systems on devices of this machine that were not measured: their names and the little that is
+//! certain. Numbers are those of `include/uapi/linux/magic.h` and of the file systems themselves.
 
-use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
-    ReportedSize,
-};
+use super::{CopyRange, LOCAL, Quirk};
 
-/// FAT, exFAT, HFS+, NTFS, UDF, JFS, NILFS, F2FS, and what is only read: ISO 9660, SquashFS, EROFS.
+/// exFAT, HFS+, NTFS, UDF, JFS, NILFS, and what is only read: ISO 9660, SquashFS, EROFS.
 pub(super) static PLAIN: Quirk = Quirk {
     name: "local",
     magic: &[
-        0x4d44,
         0x2011_bab0,
         0x482b,
         0x7366_746e,
         0x1501_3346,
         0x3153_464a,
         0x3434,
-        0xf2f5_2010,
         0x9660,
         0x7371_7368,
         0xe0f5_e1e2,
@@ -32,20 +27,4 @@ pub(super) static SHARING: Quirk = Quirk {
     reflinks: true,
     copy_range: CopyRange::Offloads,
     ..LOCAL
-};
-
-const LOCAL: Quirk = Quirk {
-    name: "",
-    magic: &[],
-    reflinks: false,
-    copy_range: CopyRange::Splices,
-    reported_size: ReportedSize::True,
-    hole_map: HoleMap::Doubted,
-    // FAT's space that is reserved beyond the end is given back when the file is closed.
-    preallocate: Preallocate::Hurts,
-    direct_io: DirectIo::Real,
-    pages: Pages::Own,
-    latency: Latency::Local,
-    cached_writes: CachedWrites::InTurn,
-    group_sync: GroupSync::Short,
 };

@@ -1,10 +1,7 @@
 //! File systems whose files are made up as they are read: the size is 0 (`/proc`) or a page
 //! (`/sys`), `copy_file_range` returns 0 for them since Linux 5.3 and splicing may cut them short.
 
-use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
-    ReportedSize,
-};
+use super::{LOCAL, Quirk, ReportedSize};
 
 pub(super) static PROC: Quirk = Quirk { name: "proc", magic: &[0x9fa0], ..MADE_UP };
 
@@ -27,17 +24,4 @@ pub(super) static OTHERS: Quirk = Quirk {
     ..MADE_UP
 };
 
-const MADE_UP: Quirk = Quirk {
-    name: "",
-    magic: &[],
-    reflinks: false,
-    copy_range: CopyRange::Splices,
-    reported_size: ReportedSize::Guessed,
-    hole_map: HoleMap::Doubted,
-    preallocate: Preallocate::Hurts,
-    direct_io: DirectIo::Real,
-    pages: Pages::Own,
-    latency: Latency::Local,
-    cached_writes: CachedWrites::InTurn,
-    group_sync: GroupSync::Short,
-};
+const MADE_UP: Quirk = Quirk { reported_size: ReportedSize::Guessed, ..LOCAL };

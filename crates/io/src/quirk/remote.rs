@@ -3,10 +3,7 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{
-    CachedWrites, CopyRange, DirectIo, GroupSync, HoleMap, Latency, Pages, Preallocate, Quirk,
-    ReportedSize,
-};
+use super::{CachedWrites, CopyRange, LOCAL, Latency, Pages, Quirk, Removal, ReportedSize};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
@@ -31,21 +28,16 @@ pub(super) static OVERLAY: Quirk = Quirk {
     pages: Pages::Below,
     latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
-    group_sync: GroupSync::Short,
+    removal: LOCAL.removal,
     ..OFFLOADING
 };
 
+/// All of a removal happens on the server, and takes as long as the directory is locked there.
 const OFFLOADING: Quirk = Quirk {
-    name: "",
-    magic: &[],
     reflinks: true,
     copy_range: CopyRange::Offloads,
-    reported_size: ReportedSize::True,
-    hole_map: HoleMap::Doubted,
-    preallocate: Preallocate::Hurts,
-    direct_io: DirectIo::Real,
-    pages: Pages::Own,
     latency: Latency::Remote,
     cached_writes: CachedWrites::Together,
-    group_sync: GroupSync::Short,
+    removal: Removal { large_workers: 1, ..LOCAL.removal },
+    ..LOCAL
 };
