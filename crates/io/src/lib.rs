@@ -20,6 +20,7 @@ pub mod pace;
 mod pair;
 mod passage;
 mod policy;
+pub mod publish;
 mod pump;
 pub mod quirk;
 pub mod recheck;

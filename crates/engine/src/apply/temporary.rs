@@ -8,10 +8,11 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use haul_io::hidden::{has_no_unnamed, under_hidden_name};
+use haul_io::hidden::has_no_unnamed;
+use haul_io::publish::{self, Durable, Unpublished};
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, Stat, fchmod, is_refusal_of_mode, linkat, name_open,
-    open_directory, open_unnamed, openat, readlinkat, renameat, statat, unlinkat,
+    Access, Follow, Kind, OpenHow, Stat, fchmod, open_directory, open_unnamed, openat, readlinkat,
+    statat, unlinkat,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -145,54 +146,34 @@ impl Temporary {
         let (directory, name) = self.place(own, entry.target);
         let mut placed = Published::Yes;
         let answer = match self.onto {
-            Onto::Free => match self.name_free(directory, name, fd) {
+            Onto::Free => match self.publish(directory, name, fd, publish::Onto::Free) {
                 Err(error) if error.errno == Errno::EXIST => {
                     placed = self.met(run, entry, directory, name)?;
                     if placed == Published::Yes {
-                        self.name_taken(directory, name, fd)
+                        self.publish(directory, name, fd, publish::Onto::Taken)
                     } else {
                         Ok(())
                     }
                 }
                 answer => answer,
             },
-            Onto::Replaced(_) | Onto::Overwritten => self.name_taken(directory, name, fd),
+            Onto::Replaced(_) | Onto::Overwritten => {
+                self.publish(directory, name, fd, publish::Onto::Taken)
+            }
         };
         answer.map(|()| placed)
     }
 
-    fn name_free(
+    fn publish(
         &self,
         directory: BorrowedFd<'_>,
         name: &CStr,
         fd: BorrowedFd<'_>,
+        onto: publish::Onto,
     ) -> haul_sys::Result<()> {
-        let Some(hidden) = &self.hidden else { return name_open(fd, directory, name) };
-        match renameat(directory, hidden, directory, name, RenameMode::NoReplace) {
-            // A file system that cannot promise not to replace can do it by two names.
-            Err(error) if is_refusal_of_mode(error.errno) => {
-                linkat(directory, hidden, directory, name, Follow::No)?;
-                unlinkat(directory, hidden)
-            }
-            answer => answer,
-        }
-    }
-
-    fn name_taken(
-        &self,
-        directory: BorrowedFd<'_>,
-        name: &CStr,
-        fd: BorrowedFd<'_>,
-    ) -> haul_sys::Result<()> {
-        if let Some(hidden) = &self.hidden {
-            return renameat(directory, hidden, directory, name, RenameMode::Replace);
-        }
-        let ((), hidden) = under_hidden_name(|hidden| name_open(fd, directory, hidden))?;
-        let renamed = renameat(directory, &hidden, directory, name, RenameMode::Replace);
-        if renamed.is_err() {
-            unlinkat(directory, &hidden)?;
-        }
-        renamed
+        let unpublished = Unpublished { file: fd, hidden: self.hidden.as_deref() };
+        // A commit group waits for the bytes before, and for the names after.
+        unpublished.publish(directory, name, onto, Durable::No)
     }
 
     /// Decides about a name that was free when it was looked at and is not any more.

@@ -1,5 +1,5 @@
 //! An atomic file appears complete or not at all: it is written without a name, or under a hidden
-//! one, and gets its name at the end.
+//! one, and [published](crate::publish) at the end.
 //!
 //! Without a name (`O_TMPFILE`) a run that is killed leaves nothing behind. Where the file system
 //! has no such files it has a hidden one, beside where the file will be. A file that replaces
@@ -10,16 +10,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, RenameMode, Stat, close, duplicate, fchmod, fgetxattr,
-    fsync, fsync_names, is_refusal_of_mode, linkat, name_open, open_unnamed, openat, renameat,
-    statat, unlinkat,
+    Access, Create, Follow, Kind, OpenHow, Stat, close, duplicate, fchmod, fgetxattr, open_unnamed,
+    openat, statat, unlinkat,
 };
 use haul_sys::process::umask;
 use haul_sys::{Call, CallError, Errno, Result};
 
-use super::writer::Durable;
-use crate::hidden::{has_no_unnamed, make_hidden, under_hidden_name};
+use crate::hidden::{has_no_unnamed, make_hidden};
 use crate::inherit::{Failed, GivenOtherwise, Lost, Predecessor, take_over};
+use crate::publish::{Durable, Onto, Unpublished};
 
 /// The mode of a file that replaces none, before the mask or the directory's default list.
 const NEW_MODE: u32 = 0o666;
@@ -78,35 +77,35 @@ impl AtomicFile {
     }
 
     fn put_in_place(&mut self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
-        let seen = self.complete(durable, tell)?;
-        match if seen { self.name_taken() } else { self.name_free() } {
+        let onto = self.complete(tell)?;
+        match self.give_name(onto, durable) {
             // Another process gave a file this name meanwhile.
-            Err(error) if error.errno == Errno::EXIST && !seen => {
-                self.complete(durable, tell)?;
-                self.name_taken()?;
+            Err(error) if error.errno == Errno::EXIST && onto == Onto::Free => {
+                self.complete(tell)?;
+                self.give_name(Onto::Taken, durable)
             }
-            answer => answer?,
-        }
-        match durable {
-            Durable::Yes => fsync_names(&self.directory),
-            Durable::No => Ok(()),
+            answer => answer,
         }
     }
 
-    /// Gives the file its attributes, and waits for storage; returns whether it replaces another.
-    fn complete(&self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<bool> {
+    /// Gives the file its attributes, and returns whether it replaces another.
+    fn complete(&self, tell: &mut dyn FnMut(Lost, Errno)) -> Result<Onto> {
         let seen = present(&self.directory, &self.name)?;
         match &seen {
             Some(seen) => self.inherit(seen, tell)?,
             None if self.has_new_mode => {}
             None => fchmod(&*self.file, NEW_MODE & !umask())?,
         }
-        if durable == Durable::Yes {
-            fsync(&*self.file)?;
-        }
-        // NFS, FUSE and quotas tell at a close what they could not take: before it has a name.
+        // NFS, FUSE and quotas report at a close what they could not take: before it has a name.
         close(duplicate(&*self.file)?)?;
-        Ok(seen.is_some())
+        Ok(if seen.is_some() { Onto::Taken } else { Onto::Free })
+    }
+
+    fn give_name(&mut self, onto: Onto, durable: Durable) -> Result<()> {
+        let unpublished = Unpublished { file: self.file.as_fd(), hidden: self.hidden.as_deref() };
+        unpublished.publish(self.directory.as_fd(), &self.name, onto, durable)?;
+        self.hidden = None;
+        Ok(())
     }
 
     fn inherit(&self, seen: &Stat, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
@@ -122,34 +121,6 @@ impl AtomicFile {
             };
             CallError::new(call, errno)
         })
-    }
-
-    fn name_free(&mut self) -> Result<()> {
-        let Some(hidden) = &self.hidden else {
-            return name_open(&*self.file, &self.directory, &self.name);
-        };
-        let directory = &self.directory;
-        match renameat(directory, hidden, directory, &self.name, RenameMode::NoReplace) {
-            // A file system that cannot promise not to replace can do it by two names.
-            Err(error) if is_refusal_of_mode(error.errno) => {
-                linkat(directory, hidden, directory, &self.name, Follow::No)?;
-                unlinkat(directory, hidden)?;
-            }
-            answer => answer?,
-        }
-        self.hidden = None;
-        Ok(())
-    }
-
-    fn name_taken(&mut self) -> Result<()> {
-        let hidden = match self.hidden.take() {
-            Some(hidden) => hidden,
-            None => under_hidden_name(|name| name_open(&*self.file, &self.directory, name))?.1,
-        };
-        let hidden = self.hidden.insert(hidden);
-        renameat(&self.directory, hidden, &self.directory, &self.name, RenameMode::Replace)?;
-        self.hidden = None;
-        Ok(())
     }
 
     /// Leaves whatever has the name as it was.

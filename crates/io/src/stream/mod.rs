@@ -35,7 +35,9 @@ pub use reader::Reader;
 pub use source::{ReadPlan, Source};
 pub use target::{End, Place, Target};
 pub use watermark_queue::{Marks, WatermarkQueue};
-pub use writer::{Durable, Outcome, WritePlan, Writer, Zeros};
+pub use writer::{Outcome, WritePlan, Writer, Zeros};
+
+pub use crate::publish::Durable;
 
 /// What nobody ever sets: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

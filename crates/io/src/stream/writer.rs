@@ -25,6 +25,7 @@ use super::target::{Lane, Target};
 use crate::DataPolicy;
 use crate::errno::{Verdict, verdict};
 use crate::fully::write_each;
+use crate::publish::Durable;
 use crate::quirk::Latency;
 use crate::retry::{Retries, again};
 use crate::segment::zero_runs;
@@ -99,15 +100,6 @@ pub struct Outcome {
     pub trouble: Option<StreamError>,
     /// Why it was not direct, where that was asked for and is not possible.
     pub not_direct: Option<CallError>,
-}
-
-/// Whether data are to be durable at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durable {
-    /// The kernel writes them when it likes.
-    No,
-    /// They are on the device, or it is an error.
-    Yes,
 }
 
 impl Writer {
