@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haul_io::{Pair, Quirk, quirk};
+use haul_io::{Device, Pair, quirk};
 use haul_sys::fs::fstatfs;
 
 /// The pairs of file systems that a run has met, and what was learned about each.
@@ -26,14 +26,14 @@ impl Pairs {
         if let Some(pair) = found {
             return Arc::clone(pair);
         }
-        let pair =
-            Arc::new(Pair::new((source_dev, quirk_of(source)), (target_dev, quirk_of(target))));
+        let pair = Arc::new(Pair::new(device(source_dev, source), device(target_dev, target)));
         known.push(Arc::clone(&pair));
         pair
     }
 }
 
 /// A file system that will not say what it is, is treated like one that nobody knows.
-fn quirk_of(fd: BorrowedFd<'_>) -> &'static Quirk {
-    fstatfs(fd).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic))
+fn device(dev: u64, fd: BorrowedFd<'_>) -> Device {
+    let quirk = fstatfs(fd).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic));
+    Device { dev, quirk }
 }

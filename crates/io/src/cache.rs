@@ -17,7 +17,7 @@ use crate::ladder::DataError;
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::retry::retrying;
-use crate::sides::{Sides, Way, Which};
+use crate::sides::{Sides, Wanted, Way, Which};
 use crate::{Cache, Choice, DataPolicy, Watch};
 
 /// What becomes of a file's pages when the copy is done.
@@ -133,7 +133,9 @@ impl Keeper {
                 source_way = Way::Cached;
             }
         }
-        let sides = Sides::prepare((job.source, source_way), (job.target, caching.way), job.pair);
+        let source = Wanted { fd: job.source, way: source_way };
+        let target = Wanted { fd: job.target, way: caching.way };
+        let sides = Sides::prepare(source, target, job.pair);
         Keeper { caching, sides, absent: missing }
     }
 

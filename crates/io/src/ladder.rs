@@ -1,5 +1,7 @@
 //! The ladder: tries the methods in order, each from where the one before got to.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::PoisonError;
 
 use haul_sys::CallError;
@@ -36,6 +38,35 @@ pub enum DataError {
         /// What the kernel said.
         cause: CallError,
     },
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataError::Call(error) => write!(f, "{error}"),
+            DataError::Stopped => f.write_str("stopped"),
+            DataError::NoProgress => f.write_str("no method moved the bytes"),
+            DataError::Changed => f.write_str("the file changed while it was read"),
+            DataError::Unfit { method, why } => {
+                write!(f, "the method {} cannot serve: {why}", method.name())
+            }
+            DataError::Refused { method, cause } => {
+                write!(f, "the kernel refused the method {}: {cause}", method.name())
+            }
+        }
+    }
+}
+
+impl Error for DataError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            DataError::Call(error) | DataError::Refused { cause: error, .. } => Some(error),
+            DataError::Stopped
+            | DataError::NoProgress
+            | DataError::Changed
+            | DataError::Unfit { .. } => None,
+        }
+    }
 }
 
 impl From<CallError> for DataError {
@@ -165,8 +196,8 @@ fn in_order<'a>(want: &Want<'a>) -> impl Iterator<Item = MethodId> + use<'a> {
         .chain(rest.filter(is_copying))
 }
 
-/// Says whether a method is worth an attempt: it fits, or somebody measured that it is better than
-/// what we would choose, and it does the same to the page cache.
+/// Returns whether a method is worth an attempt: it fits, or the policy prefers it because it was
+/// measured to be faster, and it does the same to the page cache.
 fn is_tried(id: MethodId, pair: &Pair, want: &Want<'_>) -> bool {
     match id.method().fits(pair, want) {
         Fit::Yes => true,
@@ -203,7 +234,7 @@ fn move_by(
     }
 }
 
-/// Tells whether somebody is to see the bytes and the method does not show them.
+/// Returns whether the bytes are to be hashed and the method does not show them.
 fn is_blind(method: &dyn Method, job: &RangeJob<'_>) -> bool {
     job.want.digests.is_some() && !method.shows_bytes()
 }

@@ -44,7 +44,7 @@ pub use kit::{Kit, Watch};
 pub use ladder::{DataError, Detection, Moved, NotDirect};
 pub use method::MethodId;
 pub use pace::Pace;
-pub use pair::Pair;
+pub use pair::{Device, Pair};
 pub use policy::{Cache, Choice, DataPolicy, Preference, Reflink, Sparse, Tell};
 pub use quirk::Quirk;
 pub use report::Report;

@@ -6,6 +6,15 @@ use crate::method::MethodId;
 use crate::quirk::{Latency, Quirk};
 use crate::sides::Which;
 
+/// A device and what is known of its file system.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// Its number.
+    pub dev: u64,
+    /// The row of its file system.
+    pub quirk: &'static Quirk,
+}
+
 /// One pair of devices. Lives for a run and is shared by its workers.
 #[derive(Debug)]
 pub struct Pair {
@@ -21,7 +30,7 @@ pub struct Pair {
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
     uncached_refused: [AtomicBool; 2],
-    /// Whether `copy_file_range` has verified to be done by the server.
+    /// Whether `copy_file_range` is known to be done by the server.
     offloads: AtomicBool,
     /// Workers that are finding that out.
     trials: AtomicU32,
@@ -34,15 +43,12 @@ pub struct Pair {
 impl Pair {
     /// Makes a pair about which nothing was learned yet.
     #[must_use]
-    pub const fn new(
-        (source_dev, source): (u64, &'static Quirk),
-        (target_dev, target): (u64, &'static Quirk),
-    ) -> Pair {
+    pub const fn new(source: Device, target: Device) -> Pair {
         Pair {
-            source_dev,
-            target_dev,
-            source,
-            target,
+            source_dev: source.dev,
+            target_dev: target.dev,
+            source: source.quirk,
+            target: target.quirk,
             refused: AtomicU32::new(0),
             uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
             offloads: AtomicBool::new(false),
@@ -125,7 +131,7 @@ impl Pair {
         }
     }
 
-    /// Tells whether nobody was told yet that direct I/O is not possible here; the first caller
+    /// Tells whether it was not reported yet that direct I/O is not possible here; the first caller
     /// is to.
     #[must_use]
     pub fn is_news_that_not_direct(&self) -> bool {

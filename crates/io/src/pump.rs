@@ -48,12 +48,12 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
         };
         let seen = room.get(..filled).unwrap_or(&[]);
         let look = job.want.digests.map(|digests| (digests, digests.hash(seen)));
-        let (arrived, trouble) = put(job, room, filled, offset);
+        let (arrived, error) = put(job, room, filled, offset);
         if let Some((digests, look)) = look {
             digests.record(offset, room.get(..filled).unwrap_or(&[]), arrived, look);
         }
         offset += arrived;
-        if let Some(cause) = trouble {
+        if let Some(cause) = error {
             return Attempt::Failed { written: offset - job.source_offset, cause };
         }
     }
@@ -84,9 +84,9 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
             job.watch.counted(run_bytes as u64);
         } else {
             let bytes = buffer.get(done..end).unwrap_or(&[]);
-            let (arrived, trouble) = put_all(job, bytes, offset + done as u64, run_bytes as u64);
-            if trouble.is_some() {
-                return (done as u64 + arrived, trouble);
+            let (arrived, error) = put_all(job, bytes, offset + done as u64, run_bytes as u64);
+            if error.is_some() {
+                return (done as u64 + arrived, error);
             }
         }
         done += run_bytes;
@@ -116,11 +116,11 @@ fn runs<'b>(
 /// Writes all of it, however short the answers; only `counted` of the bytes are the file's.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64, counted: u64) -> (u64, Option<Cause>) {
     let to = job.target_at(offset);
-    let (done, trouble) = write_all(bytes, |left, done| {
+    let (done, error) = write_all(bytes, |left, done| {
         job.want.sides.write(job, left, to + done).inspect(|count| {
             let now = done + *count as u64;
             job.watch.moved(now.min(counted) - done.min(counted));
         })
     });
-    (done.min(counted), trouble.map(Cause::Call))
+    (done.min(counted), error.map(Cause::Call))
 }

@@ -29,14 +29,15 @@ pub fn recheck(
 ) -> Result<Vec<Piece>, DataError> {
     pieces.sort_unstable_by_key(|piece| piece.offset);
     let passage = Passage::prepare(unverified, watch)?;
-    let kept = keep_true((unverified, &passage), &pieces, watch);
+    let kept = keep_true(unverified, &passage, &pieces, watch);
     // The descriptor goes on as it was: what comes next writes through the cache.
     set_way(unverified.fd, Way::Cached)?;
     kept
 }
 
 fn keep_true(
-    (unverified, passage): (&Unverified<'_>, &Passage),
+    unverified: &Unverified<'_>,
+    passage: &Passage,
     pieces: &[Piece],
     watch: &Watch<'_>,
 ) -> Result<Vec<Piece>, DataError> {
@@ -51,7 +52,7 @@ fn keep_true(
             && piece.bytes <= MOST_BYTES
             && piece.offset >= begin
             && piece.offset + piece.bytes <= unverified.bytes;
-        if fits && is_true((unverified, passage), piece, &mut buffer, watch)? {
+        if fits && is_true(unverified, passage, piece, &mut buffer, watch)? {
             kept.push(*piece);
         }
     }
@@ -59,7 +60,8 @@ fn keep_true(
 }
 
 fn is_true(
-    (unverified, passage): (&Unverified<'_>, &Passage),
+    unverified: &Unverified<'_>,
+    passage: &Passage,
     piece: &Piece,
     buffer: &mut AlignedBuffer,
     watch: &Watch<'_>,

@@ -40,7 +40,7 @@ pub struct SideReport {
     /// The way at the end.
     pub way: Way,
     /// The call that spoke against the one that was wanted.
-    pub trouble: Option<CallError>,
+    pub error: Option<CallError>,
 }
 
 /// Everything that is told of one file.

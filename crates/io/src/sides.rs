@@ -47,10 +47,19 @@ pub enum Which {
     Target,
 }
 
+/// A file, and the way that its bytes are to take.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The file.
+    pub fd: BorrowedFd<'a>,
+    /// The way.
+    pub way: Way,
+}
+
 #[derive(Debug, Default)]
 struct Side {
     way: AtomicU8,
-    trouble: OnceLock<CallError>,
+    error: OnceLock<CallError>,
 }
 
 impl Side {
@@ -79,19 +88,15 @@ const ASSUMED_ALIGN: u32 = 4096;
 impl Sides {
     /// Sets both sides on their way, as far as they let themselves be.
     #[must_use]
-    pub fn prepare(
-        (source, source_way): (BorrowedFd<'_>, Way),
-        (target, target_way): (BorrowedFd<'_>, Way),
-        pair: &Pair,
-    ) -> Sides {
+    pub fn prepare(source: Wanted<'_>, target: Wanted<'_>, pair: &Pair) -> Sides {
         let sides = Sides::default();
-        let one = sides.set_out((Which::Source, source), source_way, pair);
-        let two = sides.set_out((Which::Target, target), target_way, pair);
+        let one = sides.set_out(Which::Source, source, pair);
+        let two = sides.set_out(Which::Target, target, pair);
         let _first = sides.align.set(one.max(two));
         sides
     }
 
-    fn set_out(&self, (which, fd): (Which, BorrowedFd<'_>), way: Way, pair: &Pair) -> u32 {
+    fn set_out(&self, which: Which, Wanted { fd, way }: Wanted<'_>, pair: &Pair) -> u32 {
         let (side, quirk) = match which {
             Which::Source => (&self.source, pair.source),
             Which::Target => (&self.target, pair.target),
@@ -107,7 +112,7 @@ impl Sides {
                     return align;
                 }
                 Err(error) => {
-                    let _first = side.trouble.set(error);
+                    let _first = side.error.set(error);
                 }
             }
         }
@@ -138,8 +143,8 @@ impl Sides {
 
     /// Returns why a side is not on the way that was wanted, if a call said so.
     #[must_use]
-    pub fn trouble(&self, which: Which) -> Option<CallError> {
-        self.side(which).trouble.get().copied()
+    pub fn error(&self, which: Which) -> Option<CallError> {
+        self.side(which).error.get().copied()
     }
 
     /// Tells whether either side is on this way.
@@ -150,8 +155,8 @@ impl Sides {
 
     /// Returns what spoke last against the way that neither side is on any more.
     pub(crate) fn cause(&self) -> CallError {
-        self.trouble(Which::Target)
-            .or_else(|| self.trouble(Which::Source))
+        self.error(Which::Target)
+            .or_else(|| self.error(Which::Source))
             .unwrap_or(CallError::new(Call::DirectRead, Errno::INVAL))
     }
 
@@ -159,7 +164,7 @@ impl Sides {
     /// Blocks no longer than `fcntl` does.
     pub(crate) fn fall_back(&self, which: Which, from: Way, job: &RangeJob<'_>, cause: CallError) {
         let side = self.side(which);
-        let _first = side.trouble.set(cause);
+        let _first = side.error.set(cause);
         if side.way() != from {
             return;
         }

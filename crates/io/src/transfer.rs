@@ -463,7 +463,7 @@ impl Transfer {
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
         if let Some(gap) = cut.filter(is_longer) {
             // What is told is why the bytes did not arrive, whatever becomes of the rest.
-            let _second_trouble = retrying(watch, || ftruncate(job.target, gap));
+            let _second_error = retrying(watch, || ftruncate(job.target, gap));
         }
     }
 

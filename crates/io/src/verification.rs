@@ -397,8 +397,8 @@ fn write_all(
     at: u64,
     watch: &Watch<'_>,
 ) -> Result<(), DataError> {
-    let (_, trouble) = fully::write_all(bytes, |left, done| {
+    let (_, error) = fully::write_all(bytes, |left, done| {
         retrying(watch, || pwrite(unverified.fd, left, at + done))
     });
-    trouble.map_or(Ok(()), |error| Err(error.into()))
+    error.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt as _;
 use haul_io::method::{
     AtEnd, Attempt, Fit, LADDER, Method, Portion, RangeJob, Sharing, Want, Zeros,
 };
-use haul_io::sides::{Sides, Way};
+use haul_io::sides::{Sides, Wanted, Way};
 use haul_io::{DataPolicy, Kit, MethodId, Pair};
 
 use super::support::{Desk, MIB, Outcome, Place, SIZES, Source, demand_same, pair, places};
@@ -24,7 +24,11 @@ fn attempt(
 ) -> (Fit, Attempt) {
     let policy = DataPolicy::default();
     let way = method.info().way;
-    let sides = Sides::prepare((source.file.as_fd(), way), (target.as_fd(), way), pair);
+    let sides = Sides::prepare(
+        Wanted { fd: source.file.as_fd(), way },
+        Wanted { fd: target.as_fd(), way },
+        pair,
+    );
     let want = Want {
         policy: &policy,
         file_bytes: source.stat.size,
@@ -238,7 +242,11 @@ fn a_stop_is_heard() -> Outcome {
         let pair = pair(&source.file, &target)?;
         let policy = DataPolicy::default();
         let way = method.info().way;
-        let sides = Sides::prepare((source.file.as_fd(), way), (target.as_fd(), way), &pair);
+        let sides = Sides::prepare(
+            Wanted { fd: source.file.as_fd(), way },
+            Wanted { fd: target.as_fd(), way },
+            &pair,
+        );
         let desk = Desk::default();
         desk.stop.store(true, Ordering::Relaxed);
         let want = Want {

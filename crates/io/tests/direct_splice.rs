@@ -52,16 +52,16 @@ fn taker(bytes: usize) -> Outcome<(OwnedFd, std::thread::JoinHandle<std::io::Res
 
 /// Delivers the rest of a file by plain writes.
 fn rest(reader: &mut Reader, inlet: &OwnedFd) -> Outcome {
-    while let Some(block) = reader.next().map_err(|trouble| trouble.to_string())? {
+    while let Some(block) = reader.next().map_err(|error| error.to_string())? {
         let never = std::sync::atomic::AtomicBool::new(false);
         haul_io::stream::write_all(inlet.as_fd(), &block, &never)
-            .map_err(|trouble| trouble.to_string())?;
+            .map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
 fn failed(error: PassError) -> String {
-    format!("{:?}: {}", error.side, error.trouble)
+    format!("{:?}: {}", error.side, error.error)
 }
 
 #[test]
@@ -82,15 +82,13 @@ fn the_spliced_bytes_are_the_file() -> Outcome {
             let never = std::sync::atomic::AtomicBool::new(false);
             let write = |block: &[u8]| {
                 haul_io::stream::write_all(inlet.as_fd(), block, &never)
-                    .map_err(|trouble| trouble.to_string())
+                    .map_err(|error| error.to_string())
             };
             for _ in 0..blocks {
-                let block = reader.next().map_err(|trouble| trouble.to_string())?;
+                let block = reader.next().map_err(|error| error.to_string())?;
                 write(&block.ok_or("no block")?)?;
             }
-            while let Some(block) =
-                reader.next_on_its_way().map_err(|trouble| trouble.to_string())?
-            {
+            while let Some(block) = reader.next_on_its_way().map_err(|error| error.to_string())? {
                 write(&block)?;
             }
             let begun = reader.position();
@@ -135,7 +133,7 @@ fn what_is_in_the_pipe_is_not_the_files_any_more() -> Outcome {
             Source::Own(Arc::new(OwnedFd::from(File::open(place.at("source"))?))),
             ReadPlan::WHOLE,
         )?;
-        while others.next().map_err(|trouble| trouble.to_string())?.is_some() {}
+        while others.next().map_err(|error| error.to_string())?.is_some() {}
         drop(inlet);
         outlet.read_to_end(&mut taken)?;
         assert!(taken == source.bytes, "{}", place.name);
@@ -177,7 +175,7 @@ fn a_pipe_without_a_reader_ends_it() -> Outcome {
             reader.direct_splice(inlet.as_fd(), &mut After(u64::MAX)).err().ok_or("it went on")?;
         gone.join().map_err(|_| "the taker failed")??;
         assert_eq!(error.side, Side::Target);
-        let what = error.trouble.to_string();
+        let what = error.error.to_string();
         assert!(what.contains("Broken pipe"), "{what}");
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::FileJob;
-use haul_io::{DataPolicy, Pair, Watch};
+use haul_io::{DataPolicy, Device, Pair, Watch};
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 
 /// The result of every test, so that none needs to unwrap.
@@ -146,7 +146,7 @@ impl Source {
 /// Returns the pair of the two file systems.
 pub(crate) fn pair(source: &File, target: &File) -> Outcome<Pair> {
     let side = |file: &File| -> Outcome<_> {
-        Ok((fstat(file)?.dev, haul_io::quirk::of_magic(fstatfs(file)?.magic)))
+        Ok(Device { dev: fstat(file)?.dev, quirk: haul_io::quirk::of_magic(fstatfs(file)?.magic) })
     };
     Ok(Pair::new(side(source)?, side(target)?))
 }

@@ -281,7 +281,10 @@ mod tests {
             profile.preferences,
             [
                 Preference { from_bytes: 0, methods: vec![] },
-                Preference { from_bytes: 32 << 10, methods: vec![MethodId::Splice, MethodId::ReadWrite] },
+                Preference {
+                    from_bytes: 32 << 10,
+                    methods: vec![MethodId::Splice, MethodId::ReadWrite]
+                },
             ]
         );
         assert_eq!((profile.jobs(0), profile.jobs(1 << 20)), (Some(2), None));

@@ -67,7 +67,7 @@ pub fn hash_tree(
     let count = usize::try_from(file_bytes.div_ceil(SUBTREE_BYTES)).unwrap_or(usize::MAX);
     let values: Mutex<Vec<ChainingValue>> = Mutex::new(vec![[0; 32]; count]);
     let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let trouble: Mutex<Option<CallError>> = Mutex::new(None);
+    let failure: Mutex<Option<CallError>> = Mutex::new(None);
     let work = || {
         let mut hands = Hands { buffer: vec![0; BUFFER_BYTES], pane: Pane::new(), may_map: true };
         while !ended.load(Ordering::Relaxed) {
@@ -87,7 +87,7 @@ pub fn hash_tree(
                 Ok(None) => ended.store(true, Ordering::Relaxed),
                 Err(error) => {
                     ended.store(true, Ordering::Relaxed);
-                    *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 }
             }
         }
@@ -101,7 +101,7 @@ pub fn hash_tree(
         }
         work();
     });
-    if let Some(error) = trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
     // A mapping shows zeros behind the end: the size has to be what it was. And who knows how much

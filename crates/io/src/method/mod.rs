@@ -263,6 +263,7 @@ pub(crate) fn ended(written: u64, error: CallError) -> Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Device;
 
     #[test]
     fn names_are_unique_and_the_last_method_always_fits() {
@@ -271,7 +272,7 @@ mod tests {
             assert!(!LADDER[..index].iter().any(|other| other.info().name == name), "{name}");
         }
         let unknown = &crate::quirk::UNKNOWN;
-        let pair = Pair::new((1, unknown), (2, unknown));
+        let pair = Pair::new(Device { dev: 1, quirk: unknown }, Device { dev: 2, quirk: unknown });
         let policy = DataPolicy { reflink: crate::Reflink::Never, ..DataPolicy::default() };
         let want = Want {
             policy: &policy,

@@ -66,12 +66,12 @@ impl Method for ReadWrite {
             };
             let bytes = room.get(..filled).unwrap_or(&[]);
             let look = job.want.digests.map(|digests| (digests, digests.hash(bytes)));
-            let (arrived, trouble) = put(job, bytes, offset);
+            let (arrived, error) = put(job, bytes, offset);
             if let Some((digests, look)) = look {
                 digests.record(offset, bytes, arrived, look);
             }
             offset += arrived;
-            if let Some(cause) = trouble {
+            if let Some(cause) = error {
                 return Attempt::Failed { written: offset - job.source_offset, cause };
             }
             if filled < asked && job.has_shown_end(offset) {
@@ -94,10 +94,10 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
                     done += run.bytes.len() as u64;
                     continue;
                 }
-                let (arrived, trouble) = put_all(job, run.bytes, offset + done);
+                let (arrived, error) = put_all(job, run.bytes, offset + done);
                 done += arrived;
-                if trouble.is_some() {
-                    return (done, trouble);
+                if error.is_some() {
+                    return (done, error);
                 }
             }
             (done, None)
@@ -108,9 +108,9 @@ fn put(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
 /// Writes all of it, however short the kernel's answers are.
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> (u64, Option<Cause>) {
     let to = job.target_at(offset);
-    let (done, trouble) = write_all(bytes, |left, done| {
+    let (done, error) = write_all(bytes, |left, done| {
         retrying(&job.watch, || pwrite(job.target, left, to + done))
             .inspect(|count| job.watch.moved(*count as u64))
     });
-    (done, trouble.map(Cause::Call))
+    (done, error.map(Cause::Call))
 }

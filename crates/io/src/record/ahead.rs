@@ -40,6 +40,17 @@ pub(super) struct Record {
     pub(super) taken: Taken,
 }
 
+/// The records that are still to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    /// How many are wanted in all.
+    pub(super) count: Amount,
+    /// Number of bytes of one.
+    pub(super) ibs: u64,
+    /// How many were read.
+    pub(super) done: u64,
+}
+
 /// The thread that reads.
 pub(super) struct Ahead {
     empty: SyncSender<AlignedBuffer>,
@@ -70,14 +81,9 @@ pub(super) fn fits(order: &Order, input: &Side, output: &Side, last: u64) -> boo
 }
 
 impl Ahead {
-    /// Starts to read, from the record behind `done` others on. `None` where there is no thread to be
-    /// had.
-    pub(super) fn start(
-        mut taker: Taker,
-        input: &Arc<OwnedFd>,
-        (count, ibs): (Amount, u64),
-        done: u64,
-    ) -> Option<Ahead> {
+    /// Starts to read. `None` where no thread can be started.
+    pub(super) fn start(mut taker: Taker, input: &Arc<OwnedFd>, left: Left) -> Option<Ahead> {
+        let Left { count, ibs, done } = left;
         let (empty, buffers) = sync_channel::<AlignedBuffer>(2);
         let (full, records) = sync_channel::<Record>(1);
         let (input, stop) = (Arc::clone(input), Arc::new(AtomicBool::new(false)));

@@ -15,7 +15,7 @@ use crate::job::{Behind, Extent, FileJob};
 use crate::method::{MethodId, Sharing};
 use crate::quirk::{ReportedSize, UNKNOWN, of_magic};
 use crate::transfer::Transfer;
-use crate::{Cache, Choice, DataPolicy, Kit, Pair, Reflink, Watch};
+use crate::{Cache, Choice, DataPolicy, Device, Kit, Pair, Reflink, Watch};
 
 /// Below this many bytes threads are not worth starting.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -62,7 +62,10 @@ impl<'a> Bulk<'a> {
             return None;
         }
         let target_quirk = fstatfs(target).map_or(&UNKNOWN, |system| of_magic(system.magic));
-        let pair = Pair::new((from.dev, source_quirk), (to.dev, target_quirk));
+        let pair = Pair::new(
+            Device { dev: from.dev, quirk: source_quirk },
+            Device { dev: to.dev, quirk: target_quirk },
+        );
         Some((Bulk { source, target, stat: from, pair }, bytes))
     }
 

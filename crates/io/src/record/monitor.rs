@@ -116,7 +116,7 @@ pub struct Quit;
 /// Hears what a run has to tell.
 pub trait Monitor {
     /// Something went wrong, or is worth a word.
-    fn trouble(&mut self, trouble: RecordError);
+    fn problem(&mut self, problem: RecordError);
 
     /// Asked before each call that may wait, and now and then while one does: reports where somebody
     /// asked for it, and says whether to go on.
@@ -148,8 +148,8 @@ impl<'l> Told<'l> {
         Told { listener, counts: Counts::default(), reader: None, is_ending: false }
     }
 
-    pub(super) fn say(&mut self, trouble: RecordError) {
-        self.listener.trouble(trouble);
+    pub(super) fn say(&mut self, problem: RecordError) {
+        self.listener.problem(problem);
     }
 
     pub(super) fn heed(&mut self) -> Result<(), Quit> {

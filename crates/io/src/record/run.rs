@@ -8,7 +8,7 @@ use haul_sys::data::{seek_set, seek_tell};
 use haul_sys::fs::fstat;
 use haul_sys::memory::AlignedBuffer;
 
-use super::ahead::{self, Ahead, Record};
+use super::ahead::{self, Ahead, Left, Record};
 use super::bulk::{self, Bulk};
 use super::convert::Converter;
 use super::monitor::{End, Monitor, Quit, RecordError, Told};
@@ -188,8 +188,9 @@ impl<'l> Run<'l> {
         }
         // Without a second buffer, or a thread, it goes on as it did.
         let Ok(second) = AlignedBuffer::new(bytes_of(self.order.ibs)) else { return };
-        let (amount, done) = ((self.order.count, self.order.ibs), self.told.counts.read());
-        if let Some(ahead) = Ahead::start(self.taker, &self.input.fd, amount, done) {
+        let Order { count, ibs, .. } = self.order;
+        let left = Left { count, ibs, done: self.told.counts.read() };
+        if let Some(ahead) = Ahead::start(self.taker, &self.input.fd, left) {
             self.told.reader = self.input.offset.is_none().then(|| ahead.stop());
             self.buffer.take().into_iter().chain([second]).for_each(|buffer| ahead.give(buffer));
             self.ahead = Some(ahead);

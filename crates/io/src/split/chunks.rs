@@ -64,7 +64,8 @@ pub struct LineChunks<'r, E> {
 impl<'r, E> LineChunks<'r, E> {
     /// Cuts a file of this size into this many chunks; `read_at` reads it at an offset.
     pub fn new(
-        (file_bytes, chunks): (u64, u64),
+        file_bytes: u64,
+        chunks: u64,
         end: u8,
         read_at: &'r mut ReadAt<'r, E>,
     ) -> LineChunks<'r, E> {
@@ -148,7 +149,7 @@ mod tests {
             Ok::<usize, ()>(count)
         };
         for chunks in 1..90 {
-            let mut lines = LineChunks::new((text.len() as u64, chunks), b'\n', &mut read_at);
+            let mut lines = LineChunks::new(text.len() as u64, chunks, b'\n', &mut read_at);
             let mut at = 0;
             for chunk in 0..chunks {
                 let range = lines.nth(chunk).unwrap();

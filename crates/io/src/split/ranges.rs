@@ -20,7 +20,7 @@ use crate::method::MethodId;
 use crate::quirk::{UNKNOWN, of_magic};
 use crate::stream::NEVER;
 use crate::transfer::move_file;
-use crate::{Cache, DataPolicy, Kit, Pair, Preference, Quirk, Watch};
+use crate::{Cache, DataPolicy, Device, Kit, Pair, Preference, Quirk, Watch};
 
 /// Below this a second worker is not worth waking.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -61,11 +61,11 @@ impl<'a> Pieces<'a> {
     fn pair(&self, target: BorrowedFd<'_>) -> &Pair {
         self.pair.get_or_init(|| {
             let target_dev = fstat(target).map_or(0, |stat| stat.dev);
-            let source = (self.stat.dev, quirk_of(self.source));
+            let source = Device { dev: self.stat.dev, quirk: quirk_of(self.source) };
             if target_dev == self.stat.dev {
                 Pair::new(source, source)
             } else {
-                Pair::new(source, (target_dev, quirk_of(target)))
+                Pair::new(source, Device { dev: target_dev, quirk: quirk_of(target) })
             }
         })
     }

@@ -29,4 +29,11 @@ impl std::fmt::Display for StreamError {
     }
 }
 
-impl std::error::Error for StreamError {}
+impl std::error::Error for StreamError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StreamError::Call(error) => Some(error),
+            StreamError::Stopped | StreamError::Shrank => None,
+        }
+    }
+}

@@ -50,8 +50,24 @@ pub enum Side {
 pub struct PassError {
     /// On which side.
     pub side: Side,
-    /// What.
-    pub trouble: StreamError,
+    /// The error.
+    pub error: StreamError,
+}
+
+impl std::fmt::Display for PassError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let side = match self.side {
+            Side::Source => "reading",
+            Side::Target => "writing",
+        };
+        write!(f, "{side}: {}", self.error)
+    }
+}
+
+impl std::error::Error for PassError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
 }
 
 /// Whose the pages are that a pipe holds.
@@ -154,7 +170,7 @@ impl Work<'_, '_, '_> {
 
     fn check_stop(&self) -> Result<(), PassError> {
         if self.passing.stop.load(Ordering::Relaxed) {
-            return Err(PassError { side: Side::Source, trouble: StreamError::Stopped });
+            return Err(PassError { side: Side::Source, error: StreamError::Stopped });
         }
         Ok(())
     }
@@ -230,18 +246,18 @@ impl Work<'_, '_, '_> {
             _ if reads_file => Side::Source,
             _ => Side::Target,
         };
-        PassError { side, trouble: StreamError::Call(error) }
+        PassError { side, error: StreamError::Call(error) }
     }
 
     /// The kernel does not say which side was not ready.
     fn wait_for_both(&self) -> Result<(), PassError> {
-        let of = |side| move |trouble| PassError { side, trouble };
+        let of = |side| move |error| PassError { side, error };
         wait_briefly(self.source, Ready::ToRead).map_err(of(Side::Source))?;
         wait_briefly(self.target, Ready::ToWrite).map_err(of(Side::Target))
     }
 
     fn read_and_write(&mut self) -> Result<(), PassError> {
-        let of = |side| move |trouble: StreamError| PassError { side, trouble };
+        let of = |side| move |error: StreamError| PassError { side, error };
         let mut buffer = AlignedBuffer::new(BUFFER_BYTES)
             .map_err(|error| of(Side::Source)(StreamError::Call(error)))?;
         while self.left() > 0 {
@@ -272,5 +288,5 @@ fn of_both(error: CallError) -> PassError {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::PIPE => Side::Target,
         _ => Side::Source,
     };
-    PassError { side, trouble: StreamError::Call(error) }
+    PassError { side, error: StreamError::Call(error) }
 }

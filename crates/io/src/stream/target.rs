@@ -78,7 +78,7 @@ pub(super) struct Lane {
     /// How far that has been done.
     ahead_bytes: u64,
     behind: Written,
-    pub(super) trouble: Option<StreamError>,
+    pub(super) error: Option<StreamError>,
     /// The lowest offset of the stream of which the write failed.
     pub(super) broken_at: u64,
     pub(super) not_direct: Option<CallError>,
@@ -107,7 +107,7 @@ impl Lane {
             },
             ahead_bytes: 0,
             behind: Written::default(),
-            trouble: None,
+            error: None,
             broken_at: u64::MAX,
             not_direct: None,
             target,

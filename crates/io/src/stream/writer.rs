@@ -97,7 +97,7 @@ pub struct Outcome {
     /// Bytes from the stream's beginning on that arrived without a gap.
     pub bytes: u64,
     /// Why no more did.
-    pub trouble: Option<StreamError>,
+    pub error: Option<StreamError>,
     /// Why it was not direct, where that was asked for and is not possible.
     pub not_direct: Option<CallError>,
 }
@@ -158,13 +158,13 @@ impl Writer {
     /// Tells whether any target still takes bytes.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.trouble.is_none())
+        self.lanes.iter().any(|lane| lane.error.is_none())
     }
 
     /// Returns what went wrong with a target so far.
     #[must_use]
-    pub fn trouble(&self, target: usize) -> Option<StreamError> {
-        self.lanes.get(target).and_then(|lane| lane.trouble)
+    pub fn error(&self, target: usize) -> Option<StreamError> {
+        self.lanes.get(target).and_then(|lane| lane.error)
     }
 
     /// Takes the next bytes. Blocks while as many requests are in flight as there may be.
@@ -216,7 +216,7 @@ impl Writer {
         let upto = self.position + bytes;
         for index in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get_mut(index) else { break };
-            if lane.trouble.is_some() {
+            if lane.error.is_some() {
                 continue;
             }
             if !lane.positioned {
@@ -386,12 +386,12 @@ impl Writer {
     }
 
     /// Gives a target up. Where several writes failed, the first in the file is what is told.
-    fn fail(&mut self, flight: &Flight, trouble: StreamError) {
+    fn fail(&mut self, flight: &Flight, error: StreamError) {
         if let Some(lane) = self.lanes.get_mut(flight.lane)
             && flight.offset < lane.broken_at
         {
             lane.broken_at = flight.offset;
-            lane.trouble = Some(trouble);
+            lane.error = Some(error);
         }
     }
 
@@ -402,7 +402,7 @@ impl Writer {
         let (written, error) = write_stream(&*lane.target.file, block, self.plan.stop);
         if let Some(error) = error {
             lane.broken_at = self.position + written;
-            lane.trouble = Some(error);
+            lane.error = Some(error);
         }
         self.waited += begun.elapsed();
     }
@@ -410,11 +410,11 @@ impl Writer {
     /// Writes what is left, makes each file what it is to be, and tells what became of it.
     pub fn finish(mut self, durable: Durable) -> Vec<Outcome> {
         let ended = self.write_last();
-        if let Err(trouble) = ended {
+        if let Err(error) = ended {
             let arrived = self.flights.iter().map(|flight| flight.offset).min();
             let arrived = arrived.unwrap_or(self.position).min(self.position);
-            for lane in self.lanes.iter_mut().filter(|lane| lane.trouble.is_none()) {
-                lane.trouble = Some(trouble);
+            for lane in self.lanes.iter_mut().filter(|lane| lane.error.is_none()) {
+                lane.error = Some(error);
                 lane.broken_at = arrived;
             }
             // Whatever is on its way ends before the files get their length.
@@ -439,20 +439,16 @@ impl Writer {
 fn settle(lane: &mut Lane, position: u64, durable: Durable) -> Outcome {
     let settled = lane.settle(position);
     let synced = match durable {
-        Durable::Yes if lane.trouble.is_none() && settled.is_ok() => fsync(&lane.target.file),
+        Durable::Yes if lane.error.is_none() && settled.is_ok() => fsync(&lane.target.file),
         _ => Ok(()),
     };
     // A pipe cannot be synced and need not be.
     let is_no_file = |error: &CallError| error.call == Call::Fsync && error.errno == Errno::INVAL;
     if let Err(error) = settled.and(synced)
-        && lane.trouble.is_none()
+        && lane.error.is_none()
         && (lane.positioned || !is_no_file(&error))
     {
-        lane.trouble = Some(StreamError::Call(error));
+        lane.error = Some(StreamError::Call(error));
     }
-    Outcome {
-        bytes: position.min(lane.broken_at),
-        trouble: lane.trouble,
-        not_direct: lane.not_direct,
-    }
+    Outcome { bytes: position.min(lane.broken_at), error: lane.error, not_direct: lane.not_direct }
 }

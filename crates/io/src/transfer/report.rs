@@ -48,7 +48,7 @@ impl Transfer {
         let sides = &self.keeper.sides;
         let of = |which| {
             let lost = sides.way(which) != Way::Direct;
-            sides.trouble(which).filter(|_| lost).map(|cause| NotDirect { which, cause })
+            sides.error(which).filter(|_| lost).map(|cause| NotDirect { which, cause })
         };
         of(Which::Target)
             .or_else(|| of(Which::Source))
@@ -80,7 +80,7 @@ impl Transfer {
         }
         let side = |which| SideReport {
             way: self.keeper.sides.way(which),
-            trouble: self.keeper.sides.trouble(which),
+            error: self.keeper.sides.error(which),
         };
         Some(Box::new(Report {
             refused,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use haul_io::FileJob;
 use haul_io::method::Sharing;
 use haul_io::transfer::{Transfer, is_worth_sharing, move_file};
-use haul_io::{DataError, DataPolicy, Kit, MethodId, Moved, Pair, Quirk, Watch, quirk};
+use haul_io::{DataError, DataPolicy, Device, Kit, MethodId, Moved, Pair, Quirk, Watch, quirk};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 
 /// A folder on a file system, removed when dropped.
@@ -148,7 +148,10 @@ pub(crate) fn copy_while(
     let to = File::options().write(true).create_new(true).open(target).unwrap();
     let stat = fstat(&from).unwrap();
     let to_stat = fstat(&to).unwrap();
-    let pair = Pair::new((stat.dev, quirk_of(&from)), (to_stat.dev, quirk_of(&to)));
+    let pair = Pair::new(
+        Device { dev: stat.dev, quirk: quirk_of(&from) },
+        Device { dev: to_stat.dev, quirk: quirk_of(&to) },
+    );
     let job = FileJob {
         source: from.as_fd(),
         target: to.as_fd(),

@@ -137,8 +137,8 @@ fn one(target: &Target<'_>, file: &OsStr, formatter: &mut Formatter) -> Result<(
     match pass(source, target.fd, &mut passing) {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.side {
-            Side::Source => Failed::Input(error.trouble.to_string()),
-            Side::Target => Failed::Output(error.trouble.to_string()),
+            Side::Source => Failed::Input(error.error.to_string()),
+            Side::Target => Failed::Output(error.error.to_string()),
         }),
     }
 }

@@ -103,9 +103,9 @@ impl Adapter {
 }
 
 impl Monitor for Adapter {
-    fn trouble(&mut self, trouble: RecordError) {
+    fn problem(&mut self, problem: RecordError) {
         let is_note = matches!(
-            trouble,
+            problem,
             RecordError::SkipShort
                 | RecordError::Bad(_)
                 | RecordError::Partial { .. }
@@ -114,7 +114,7 @@ impl Monitor for Adapter {
         if is_note && self.teller.status() == Status::None {
             return;
         }
-        match self.words(trouble) {
+        match self.words(problem) {
             (text, Some(errno)) => self.teller.say(&format!("{text}: {}", errno_text(errno))),
             (text, None) => self.teller.say(&text),
         }

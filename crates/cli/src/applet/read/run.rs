@@ -72,8 +72,8 @@ enum Failed {
 impl From<PassError> for Failed {
     fn from(error: PassError) -> Failed {
         match error.side {
-            Side::Source => Failed::Input(error.trouble.to_string()),
-            Side::Target => Failed::Output(error.trouble.to_string()),
+            Side::Source => Failed::Input(error.error.to_string()),
+            Side::Target => Failed::Output(error.error.to_string()),
         }
     }
 }

@@ -370,7 +370,7 @@ impl Run<'_> {
     fn line_chunks(&self, input: Input, count: u64, maker: &mut Maker<'_>) -> Result<(), Fatal> {
         let (name, input) = (input.name.clone(), input.into_sized()?);
         let mut read_at = |buffer: &mut [u8], offset| read_at(&name, &input, buffer, offset);
-        let mut lines = LineChunks::new((input.bytes, count), self.separator, &mut read_at);
+        let mut lines = LineChunks::new(input.bytes, count, self.separator, &mut read_at);
         let mut next = 0;
         let mut ranges = std::iter::from_fn(|| {
             next += 1;
@@ -439,7 +439,7 @@ impl Run<'_> {
     fn extract_lines(&self, input: Input, nth: u64, count: u64) -> Result<(), Fatal> {
         let (name, input) = (input.name.clone(), input.into_sized()?);
         let mut read_at = |buffer: &mut [u8], offset| read_at(&name, &input, buffer, offset);
-        let mut lines = LineChunks::new((input.bytes, count), self.separator, &mut read_at);
+        let mut lines = LineChunks::new(input.bytes, count, self.separator, &mut read_at);
         self.extract(&input, lines.nth(nth)?)
     }
 

@@ -319,7 +319,7 @@ fn report(
     let mut is_whole = ended.error.is_none() && stopped.is_none();
     // A failed output reports itself, and ends the input early.
     if is_whole
-        && outcomes.iter().any(|outcome| outcome.trouble.is_none())
+        && outcomes.iter().any(|outcome| outcome.error.is_none())
         && let Some(promised) = wanted.size.filter(|promised| *promised != ended.bytes)
     {
         output.error(&format!(
@@ -342,7 +342,7 @@ fn report(
                 error.text()
             ));
         }
-        match outcome.trouble {
+        match outcome.error {
             None if is_whole => {
                 let shown = file.name().to_owned();
                 let warn = |text: &str| output.error(&format!("warning: {name}: {text}"));

@@ -38,8 +38,8 @@ pub(super) fn report(report: &Report) -> Value {
 fn side_json(side: &SideReport) -> Value {
     json!({
         "way": words::way(side.way),
-        "errno": side.trouble.map(|error| error.errno.raw_os_error()),
-        "error": side.trouble.map(|error| error.to_string()),
+        "errno": side.error.map(|error| error.errno.raw_os_error()),
+        "error": side.error.map(|error| error.to_string()),
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) fn lines(file: &MovedFile) -> String {
         text.push_str(&format!("\n  not {name}: {}", words::why_not(refusal.why)));
     }
     for (side, name) in [(&report.source, "source"), (&report.target, "target")] {
-        if side.way != Way::Cached || side.trouble.is_some() {
+        if side.way != Way::Cached || side.error.is_some() {
             text.push_str(&format!("\n  {name}: {}", side_text(side)));
         }
     }
@@ -47,7 +47,7 @@ fn amount(bytes: Option<u64>) -> String {
 }
 
 fn side_text(side: &SideReport) -> String {
-    match side.trouble {
+    match side.error {
         None => words::way(side.way).to_owned(),
         Some(error) => format!("{}, for {error}", words::way(side.way)),
     }

@@ -23,9 +23,9 @@ fn all(reader: &mut Reader) -> (Vec<u8>, Option<StreamError>) {
                 bytes.extend_from_slice(&block);
             }
             Ok(None) => return (bytes, None),
-            Err(trouble) => {
+            Err(failure) => {
                 assert_eq!(reader.next(), Ok(None), "an error is told once");
-                return (bytes, Some(trouble));
+                return (bytes, Some(failure));
             }
         }
     }
@@ -73,10 +73,10 @@ fn any_schedule_of_faults_gives_the_same_bytes() {
         let start = bytes.len().min(usize::try_from(offset).unwrap());
         let most = wanted.map_or(usize::MAX, |wanted| usize::try_from(wanted).unwrap());
         let end = bytes.len().min(start.saturating_add(most));
-        let (read, trouble) = all(&mut reader);
+        let (read, failure) = all(&mut reader);
         let told_end = told.min(wanted.map_or(u64::MAX, |wanted| offset + wanted));
         let is_short = offset + (read.len() as u64) < told_end;
-        assert_eq!(trouble, is_short.then_some(StreamError::Shrank), "seed {seed}");
+        assert_eq!(failure, is_short.then_some(StreamError::Shrank), "seed {seed}");
         assert!(read == bytes[start..end], "seed {seed}: {} of {}", read.len(), end - start);
         assert_eq!(reader.pool.out(), 0, "seed {seed}");
     }
@@ -96,8 +96,8 @@ fn an_error_comes_after_the_bytes_before_it() {
             strategy(100_000, 4096, Way::Cached, 1),
             Box::new(queue),
         );
-        let (read, trouble) = all(&mut reader);
-        assert_eq!(trouble, Some(StreamError::Call(error)), "seed {seed}");
+        let (read, failure) = all(&mut reader);
+        assert_eq!(failure, Some(StreamError::Call(error)), "seed {seed}");
         assert!(bytes.starts_with(&read), "seed {seed}");
     }
 }
@@ -113,8 +113,8 @@ fn every_policy_reads_the_same_with_every_executor() {
             let plan = ReadPlan { policy, offset: 12_345, ..ReadPlan::WHOLE };
             let mut reader = Reader::new(Source::Own(file(&bytes)), plan).unwrap();
             assert_eq!(reader.reported_bytes(), Some(size as u64 - 12_345));
-            let (read, trouble) = all(&mut reader);
-            assert_eq!(trouble, None);
+            let (read, failure) = all(&mut reader);
+            assert_eq!(failure, None);
             assert!(read == bytes[12_345..], "{cache:?} {io_bytes:?}: {}", read.len());
         }
     }
@@ -140,8 +140,8 @@ fn holes_are_zeros() {
     sparse.write_all(b"end").unwrap();
     let plan = ReadPlan::WHOLE;
     let mut reader = Reader::new(Source::Own(Arc::new(OwnedFd::from(sparse))), plan).unwrap();
-    let (read, trouble) = all(&mut reader);
-    assert_eq!((trouble, read.len()), (None, (40 << 20) + 3));
+    let (read, failure) = all(&mut reader);
+    assert_eq!((failure, read.len()), (None, (40 << 20) + 3));
     assert!(read.starts_with(b"begin\0") && read.ends_with(b"\0end"));
     assert!(read[5..40 << 20].iter().all(|byte| *byte == 0));
 }
@@ -160,9 +160,9 @@ fn a_pipe_that_does_not_block_is_read_to_its_end() {
     });
     let source = Source::Shared(Arc::new(reader));
     let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
-    let (read, trouble) = all(&mut reader);
+    let (read, failure) = all(&mut reader);
     thread.join().unwrap();
-    assert_eq!(trouble, None);
+    assert_eq!(failure, None);
     assert!(read == expected);
 }
 
@@ -199,8 +199,8 @@ fn a_hole_that_is_filled_before_it_is_read_is_no_hole() {
     for offset in [50 << 20, (99 << 20) + 5] {
         std::os::unix::fs::FileExt::write_all_at(&file, b"late", offset).unwrap();
     }
-    let (rest, trouble) = all(&mut reader);
-    assert_eq!(trouble, None);
+    let (rest, failure) = all(&mut reader);
+    assert_eq!(failure, None);
     let start = (100 << 20) - rest.len();
     for offset in [50 << 20, (99 << 20) + 5] {
         assert_eq!(&rest[offset - start..][..4], b"late");
@@ -215,8 +215,8 @@ fn what_is_open_for_writing_alone_is_not_read_by_a_back_door() {
     let written = std::fs::File::options().write(true).open(scratch.path()).unwrap();
     let source = Source::Shared(Arc::new(OwnedFd::from(written)));
     let mut reader = Reader::new(source, ReadPlan::WHOLE).unwrap();
-    let trouble = reader.next().unwrap_err();
-    assert_eq!(trouble, StreamError::Call(CallError::new(Call::Read, Errno::BADF)));
+    let failure = reader.next().unwrap_err();
+    assert_eq!(failure, StreamError::Call(CallError::new(Call::Read, Errno::BADF)));
 }
 
 /// A pipe of which the end to read from does not block.

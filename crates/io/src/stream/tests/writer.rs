@@ -69,7 +69,7 @@ fn any_schedule_of_faults_writes_the_same_bytes() {
         }
         feed(&mut writer, &pool, &bytes);
         for outcome in writer.finish(Durable::No) {
-            assert_eq!(outcome.trouble, None, "seed {seed}");
+            assert_eq!(outcome.error, None, "seed {seed}");
             assert_eq!(outcome.bytes, length as u64, "seed {seed}");
         }
         assert_eq!(pool.out(), 0, "seed {seed}");
@@ -94,10 +94,10 @@ fn a_target_that_fails_ends_where_its_first_gap_is() {
         feed(&mut writer, &pool, &bytes);
         let outcome = writer.finish(Durable::No)[0];
         // With a long run of luck everything has arrived before the fault came.
-        if outcome.trouble.is_none() {
+        if outcome.error.is_none() {
             assert_eq!(outcome.bytes, 100_000);
         } else {
-            assert_eq!(outcome.trouble, Some(StreamError::Call(error)), "seed {seed}");
+            assert_eq!(outcome.error, Some(StreamError::Call(error)), "seed {seed}");
         }
         let written = contents(&file);
         assert_eq!(written.len() as u64, outcome.bytes, "seed {seed}");
@@ -119,7 +119,7 @@ fn every_policy_writes_exactly() {
                 let pool = Pool::new(1 << 20, writer.holds(1 << 20) + 1);
                 feed(&mut writer, &pool, &bytes);
                 let outcome = writer.finish(Durable::Yes)[0];
-                assert_eq!((outcome.trouble, outcome.bytes), (None, length as u64));
+                assert_eq!((outcome.error, outcome.bytes), (None, length as u64));
                 assert!(contents(&file) == bytes, "{cache:?} {length}");
                 let stat = haul_sys::fs::fstat(&*file).unwrap();
                 assert!(stat.blocks * 512 <= length as u64 + (128 << 10), "{}", stat.blocks);
@@ -143,7 +143,7 @@ fn odd_blocks_in_the_middle_are_written_where_they_belong() {
         left = rest;
     }
     let outcome = writer.finish(Durable::No)[0];
-    assert_eq!(outcome.trouble, None);
+    assert_eq!(outcome.error, None);
     assert!(contents(&file) == bytes[..bytes.len() - left.len()]);
 }
 
@@ -157,7 +157,7 @@ fn zeros_become_holes() {
     let mut writer = Writer::new(vec![target(&file)], plan).unwrap();
     let pool = Pool::new(1 << 20, 40);
     feed(&mut writer, &pool, &bytes);
-    assert_eq!(writer.finish(Durable::No)[0].trouble, None);
+    assert_eq!(writer.finish(Durable::No)[0].error, None);
     assert!(contents(&file) == bytes);
     assert!(haul_sys::fs::fstat(&*file).unwrap().blocks * 512 < 1 << 20);
 }
@@ -179,7 +179,7 @@ fn a_pipe_among_the_targets_gets_everything_in_order() {
     let pool = Pool::new(256 << 10, 40);
     feed(&mut writer, &pool, &bytes);
     let outcomes = writer.finish(Durable::Yes);
-    assert!(outcomes.iter().all(|outcome| outcome.trouble.is_none()), "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.error.is_none()), "{outcomes:?}");
     assert!(contents(&file) == bytes);
     assert!(drain.join().unwrap() == bytes);
 }
