@@ -54,7 +54,7 @@ pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// Returns the size above which `--cache=auto` goes past the page cache: half of the memory that
 /// was available when it was first asked. A larger file pushes out what others use, and is itself
-/// pushed out before anybody could read it again.
+/// pushed out before any process could read it again.
 #[must_use]
 pub fn large_bytes() -> u64 {
     static HALF: OnceLock<u64> = OnceLock::new();

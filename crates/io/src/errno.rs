@@ -7,7 +7,7 @@ use haul_sys::{Call, Errno};
 
 /// What to do about a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Make the same call again; at most [`RETRIES`] times in a row.
     Retry,
     /// Go on with the next method, from where this one got to.
@@ -18,7 +18,7 @@ pub enum Verdict {
 
 /// How far a refusal reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub(crate) enum Memory {
     /// Every file between these two file systems will be refused: do not ask again.
     Pair,
     /// It may be about this file alone.
@@ -27,7 +27,7 @@ pub enum Memory {
 
 /// How often a call is made again in a row. A signal storm of 1 kHz interrupts a slow call a few
 /// times; a thousand interruptions without a byte is a fault.
-pub const RETRIES: u32 = 1000;
+pub(crate) const RETRIES: u32 = 1000;
 
 struct Row {
     call: Call,
@@ -155,7 +155,7 @@ const TABLE: &[Row] = &[
 
 /// Tells what to do about this errno of this call.
 #[must_use]
-pub fn verdict(call: Call, errno: Errno) -> Verdict {
+pub(crate) fn verdict(call: Call, errno: Errno) -> Verdict {
     TABLE
         .iter()
         .find(|row| row.call == call && row.errno == errno)

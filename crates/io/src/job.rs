@@ -78,6 +78,34 @@ pub struct FileJob<'a> {
 }
 
 impl<'a> FileJob<'a> {
+    /// Returns the job of moving a whole file to an empty regular one. `stat` describes the source as
+    /// it was when it was opened.
+    #[must_use]
+    pub const fn whole(
+        source: BorrowedFd<'a>,
+        target: BorrowedFd<'a>,
+        stat: &'a Stat,
+        pair: &'a Pair,
+        policy: &'a DataPolicy,
+    ) -> FileJob<'a> {
+        FileJob {
+            source,
+            target,
+            stat,
+            target_kind: Kind::Regular,
+            pair,
+            policy,
+            extent: None,
+            digests: None,
+        }
+    }
+
+    /// Moves only a part of the source.
+    #[must_use]
+    pub const fn part(self, extent: Extent) -> FileJob<'a> {
+        FileJob { extent: Some(extent), ..self }
+    }
+
     pub(crate) fn source_pages(&self) -> Asked<'a> {
         Asked { fd: self.source, quirk: self.pair.source }
     }

@@ -77,7 +77,7 @@ impl From<CallError> for DataError {
 
 /// How far a range has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Bytes, zeros that were left out included.
     pub bytes: u64,
     /// The method that moved the last of them.
@@ -140,7 +140,7 @@ pub enum Detection {
 /// for.
 ///
 /// Returns the bytes moved, fewer than the range only when the source ended.
-pub fn move_range(
+pub(crate) fn move_range(
     mut job: RangeJob<'_>,
     pair: &Pair,
     kit: &mut Kit,

@@ -1,9 +1,12 @@
 //! A source and a target file system, and what was learned about moving bytes between them.
 
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use haul_sys::fs::{fstat, fstatfs};
+
 use crate::method::MethodId;
-use crate::quirk::{Latency, Quirk};
+use crate::quirk::{Latency, Quirk, UNKNOWN, of_magic};
 use crate::sides::Which;
 
 /// A device and what is known of its file system.
@@ -13,6 +16,15 @@ pub struct Device {
     pub dev: u64,
     /// The row of its file system.
     pub quirk: &'static Quirk,
+}
+
+impl Device {
+    /// Returns the device that an open file is on. A file system that does not tell its type counts
+    /// as [`UNKNOWN`].
+    pub fn of(file: impl AsFd) -> haul_sys::Result<Device> {
+        let quirk = fstatfs(&file).map_or(&UNKNOWN, |system| of_magic(system.magic));
+        Ok(Device { dev: fstat(&file)?.dev, quirk })
+    }
 }
 
 /// One pair of devices. Lives for a run and is shared by its workers.

@@ -101,7 +101,7 @@ pub struct DataPolicy {
 }
 
 impl DataPolicy {
-    /// What is best where nobody asked for anything.
+    /// What is best where nothing else was asked for.
     pub const PLAIN: DataPolicy = DataPolicy {
         reflink: Reflink::Auto,
         sparse: Sparse::Auto,

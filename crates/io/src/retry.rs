@@ -1,7 +1,7 @@
 //! Repeating calls: the one module that makes an interrupted or refused call again.
 //!
 //! Three situations need a repetition, and each has one function. A signal interrupts a call that
-//! moves bytes: [`again`] repeats it, at most [`RETRIES`] times in a row. A descriptor in non-blocking
+//! moves bytes: [`again`] repeats it, at most `RETRIES` times in a row. A descriptor in non-blocking
 //! mode is not ready (`EAGAIN`): [`when_ready`] waits with poll(2) and repeats. A call waits for a
 //! person or a peer, or another party bounds the repetition: [`through_signals`] repeats it after
 //! every signal. [`Retries`] is the same bound for requests that are answered later, by a queue.
@@ -43,7 +43,7 @@ impl Retries {
     }
 }
 
-/// Repeats a call as long as the errno table says so, at most [`RETRIES`] times.
+/// Repeats a call as long as the errno table says so, at most `RETRIES` times.
 pub fn again<T>(call: impl FnMut() -> Result<T>) -> Result<T> {
     again_while(|| true, call)
 }

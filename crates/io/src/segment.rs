@@ -13,11 +13,11 @@ use haul_sys::{Errno, Result};
 
 /// The unit in which zeros become holes: the smallest block of every common file system. A file
 /// system with larger blocks allocates the rest of the block and loses nothing.
-pub const ZERO_BLOCK_BYTES: usize = 4096;
+pub(crate) const ZERO_BLOCK_BYTES: usize = 4096;
 
 /// Where the data of a file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Map {
+pub(crate) enum Map {
     /// Everywhere, or nobody knows.
     Dense,
     /// Ask `SEEK_DATA` and `SEEK_HOLE`.
@@ -38,7 +38,7 @@ const RECORD_SHARE: u64 = 64;
 
 /// Walks over the data of a file from front to back.
 #[derive(Debug)]
-pub struct Segments {
+pub(crate) struct Segments {
     map: Map,
     /// Allocated bytes of the file, as `stat` reported them.
     allocated: u64,
@@ -58,7 +58,7 @@ pub struct Segments {
 impl Segments {
     /// Starts at the first byte of a file of this size, for which so many bytes are allocated.
     #[must_use]
-    pub const fn new(map: Map, file_bytes: u64, allocated: u64) -> Segments {
+    pub(crate) const fn new(map: Map, file_bytes: u64, allocated: u64) -> Segments {
         let data_end = match map {
             Map::Dense => file_bytes,
             Map::Ask => 0,
@@ -77,7 +77,7 @@ impl Segments {
 
     /// Starts at the first byte of a part of a file, of which every byte is wanted.
     #[must_use]
-    pub const fn dense(part: Range<u64>) -> Segments {
+    pub(crate) const fn dense(part: Range<u64>) -> Segments {
         let mut segments = Segments::new(Map::Dense, part.end, 0);
         segments.at = part.start;
         segments
@@ -87,7 +87,7 @@ impl Segments {
     ///
     /// A file that shrinks meanwhile has an end before its told one; what the answers mean is
     /// then for the caller to find out, by comparing sizes.
-    pub fn next(&mut self, source: BorrowedFd<'_>, most: u64) -> Result<Option<Range<u64>>> {
+    pub(crate) fn next(&mut self, source: BorrowedFd<'_>, most: u64) -> Result<Option<Range<u64>>> {
         if self.at >= self.data_end && !self.find(source)? {
             return Ok(None);
         }
@@ -144,12 +144,12 @@ impl Segments {
 
     /// Tells whether the rest of the file is read because the file system's answer was not believed.
     #[must_use]
-    pub const fn is_doubted(&self) -> bool {
+    pub(crate) const fn is_doubted(&self) -> bool {
         self.doubted
     }
 
     /// Forgets what was told of this byte and those behind it, so that they are asked for again.
-    pub fn ask_again_from(&mut self, at: u64) {
+    pub(crate) fn ask_again_from(&mut self, at: u64) {
         if self.map == Map::Ask {
             // What of the last segment lies behind that byte will be reported a second time.
             let again = self.data_end.saturating_sub(self.begin.max(at));
@@ -165,18 +165,18 @@ impl Segments {
 }
 
 /// A run of bytes that are all zero, or not.
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     /// The bytes.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Whether all of them are zero.
-    pub zero: bool,
+    pub(crate) zero: bool,
 }
 
 /// Splits bytes at the block boundaries of the file into runs of zero blocks and of others.
 ///
 /// `offset` is where the bytes lie in the file: only whole, aligned blocks (and a last, short one)
 /// count as zero, for a hole cannot be smaller.
-pub fn zero_runs(bytes: &[u8], offset: u64) -> impl Iterator<Item = Run<'_>> {
+pub(crate) fn zero_runs(bytes: &[u8], offset: u64) -> impl Iterator<Item = Run<'_>> {
     let mut left = bytes;
     let mut at = offset;
     std::iter::from_fn(move || {

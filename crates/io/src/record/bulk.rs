@@ -80,16 +80,8 @@ impl<'a> Bulk<'a> {
             cache: Cache::Keep,
             ..DataPolicy::PLAIN
         };
-        let job = FileJob {
-            source: self.source,
-            target: self.target,
-            stat: &self.stat,
-            target_kind: Kind::Regular,
-            pair: &self.pair,
-            policy: &policy,
-            extent: Some(extent),
-            digests: None,
-        };
+        let job = FileJob::whole(self.source, self.target, &self.stat, &self.pair, &policy);
+        let job = job.part(extent);
         let whole = transfer(&job, tick);
         let counted = whole / unit_bytes * unit_bytes;
         let end = extent.target_offset + counted;

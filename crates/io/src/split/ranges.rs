@@ -11,16 +11,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
+use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
 
 use crate::job::{Behind, Extent, FileJob};
 use crate::ladder::DataError;
 use crate::method::MethodId;
-use crate::quirk::{UNKNOWN, of_magic};
+use crate::quirk::UNKNOWN;
 use crate::stream::NEVER;
 use crate::transfer::move_file;
-use crate::{Cache, DataPolicy, Device, Kit, Pair, Preference, Quirk, Watch};
+use crate::{Cache, DataPolicy, Device, Kit, Pair, Preference, Watch};
 
 /// Below this a second worker is not worth waking.
 const WORTH_BYTES: u64 = 8 << 20;
@@ -60,13 +60,9 @@ impl<'a> Pieces<'a> {
 
     fn pair(&self, target: BorrowedFd<'_>) -> &Pair {
         self.pair.get_or_init(|| {
-            let target_dev = fstat(target).map_or(0, |stat| stat.dev);
-            let source = Device { dev: self.stat.dev, quirk: quirk_of(self.source) };
-            if target_dev == self.stat.dev {
-                Pair::new(source, source)
-            } else {
-                Pair::new(source, Device { dev: target_dev, quirk: quirk_of(target) })
-            }
+            let unknown = Device { dev: 0, quirk: &UNKNOWN };
+            let of = |file| Device::of(file).unwrap_or(unknown);
+            Pair::new(of(self.source), of(target))
         })
     }
 
@@ -78,16 +74,8 @@ impl<'a> Pieces<'a> {
             bytes: range.end - range.start,
             behind: Behind::Nothing,
         };
-        let job = FileJob {
-            source: self.source,
-            target,
-            stat: &self.stat,
-            target_kind: Kind::Regular,
-            pair: self.pair(target),
-            policy: &self.policy,
-            extent: Some(extent),
-            digests: None,
-        };
+        let pair = self.pair(target);
+        let job = FileJob::whole(self.source, target, &self.stat, pair, &self.policy).part(extent);
         let bytes = AtomicU64::new(0);
         match move_file(&job, kit, Watch { stop: &NEVER, bytes: &bytes, pace: None }) {
             Ok(_) => Moved::All,
@@ -98,10 +86,6 @@ impl<'a> Pieces<'a> {
             }
         }
     }
-}
-
-fn quirk_of(file: BorrowedFd<'_>) -> &'static Quirk {
-    fstatfs(file).map_or(&UNKNOWN, |system| of_magic(system.magic))
 }
 
 /// Tells why a source ended before the end of a range. One that has that size all the same never had
