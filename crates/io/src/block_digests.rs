@@ -24,7 +24,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Makes a piece of what was told of it: the digest may be shorter than what is kept.
+    /// Makes a piece of what was recorded of it: the digest may be shorter than what is kept.
     #[must_use]
     pub fn new(offset: u64, bytes: u64, digest: &[u8]) -> Piece {
         let mut kept = [0; KEPT_BYTES];

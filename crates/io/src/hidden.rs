@@ -4,7 +4,7 @@
 //! `haul clean` removes what has such a name, so no name that a person gives may pass for one: no word
 //! has nine digits behind it, and of names that have, one in 1,000,000,000 has the right ones.
 //!
-//! One form for everybody, so that `haul clean` knows what a run that was killed has left, and one
+//! One form for all commands, so that `haul clean` knows what a killed run has left, and one
 //! lock, so that it leaves alone what a run is at work on.
 
 use std::ffi::{CStr, CString};
@@ -16,8 +16,8 @@ use haul_sys::{Call, CallError, Errno, Result};
 /// What all hidden names begin with.
 const PREFIX: &str = ".haul-";
 
-/// Random letters behind it. With 60 bits two runs never meet by accident, and nobody plants a
-/// name before we come to use it.
+/// Random letters behind it. With 60 bits two runs never meet by accident, and an attacker cannot plant
+/// the name before it is used.
 pub const LETTERS: usize = 12;
 
 /// Letters of hidden names: 32, and none that differ only by case.
@@ -29,11 +29,11 @@ const CHECK_DIGITS: usize = 9;
 /// One more than the largest checksum.
 const CHECKS: u64 = 1_000_000_000;
 
-/// How many random names are tried. Even the second is never needed, unless somebody fills the
+/// How many random names are tried. Even the second is never needed, unless another process fills the
 /// directory with all of them.
 const ATTEMPTS: u32 = 8;
 
-/// Makes something under a hidden name that nobody has; returns it, and the name.
+/// Makes something under a hidden name that is free; returns it, and the name.
 pub fn under_hidden_name<T>(mut make: impl FnMut(&CStr) -> Result<T>) -> Result<(T, CString)> {
     let mut last = CallError::new(Call::Openat, Errno::EXIST);
     for _ in 0..ATTEMPTS {
@@ -47,7 +47,7 @@ pub fn under_hidden_name<T>(mut make: impl FnMut(&CStr) -> Result<T>) -> Result<
     Err(last)
 }
 
-/// Makes a file under a hidden name, and locks it: that tells `haul clean` that somebody is at work
+/// Makes a file under a hidden name, and locks it: the lock tells `haul clean` that a run is at work
 /// on it. A file system without locks has to do with the file's age.
 pub fn make_hidden(open: impl FnMut(&CStr) -> Result<OwnedFd>) -> Result<(OwnedFd, CString)> {
     let (file, name) = under_hidden_name(open)?;
@@ -90,7 +90,7 @@ fn hidden_name() -> Result<CString> {
     name_of(haul_sys::process::random()?)
 }
 
-/// Spells the hidden name of these letters, of which five bits count: for who has to find it again.
+/// Returns the hidden name of these letters, of which five bits count, so that it can be found again.
 pub fn name_of(letters: [u8; LETTERS]) -> Result<CString> {
     let letters = letters.map(|byte| ALPHABET[usize::from(byte % 32)]);
     let name = [PREFIX.as_bytes(), &letters, b"-", checksum(&letters).as_bytes()].concat();

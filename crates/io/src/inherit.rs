@@ -62,7 +62,7 @@ pub enum Failed {
 
 /// Gives a file the owner, lists and bits of the one that it is to replace.
 ///
-/// `opened` is the old file opened for reading, or why that failed. `tell` hears of each loss that
+/// `opened` is the old file opened for reading, or why that failed. `tell` is called for each loss that
 /// is only worth a warning.
 pub fn take_over(
     fd: BorrowedFd<'_>,

@@ -116,7 +116,7 @@ impl Default for Kit {
     }
 }
 
-/// How a method hears that the run was stopped, and tells what it has moved.
+/// How a method notices that the run was stopped, and counts what it has moved.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// Set when the run is to end; asked between requests.

@@ -105,7 +105,7 @@ pub struct Moved {
     pub change: Change,
     /// What was cached, if that was asked for.
     pub residency: Option<Residency>,
-    /// Why direct I/O was not possible, where it was asked for and nobody was told so yet.
+    /// Why direct I/O was not possible, where it was asked for and this was not reported yet.
     pub not_direct: Option<NotDirect>,
     /// Why it was done so, if that was asked for.
     pub report: Option<Box<Report>>,

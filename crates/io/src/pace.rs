@@ -1,7 +1,7 @@
 //! Pace: a token bucket that all workers of a run draw from, so that they share one rate.
 //!
-//! Bytes are paid for when they have arrived, so a request is never held back half-way; whoever
-//! finds the bucket in debt sleeps until it is not. A request is kept small against the rate, so
+//! Bytes are paid for when they have arrived, so a request is never held back half-way; a worker
+//! that finds the bucket in debt sleeps until it is not. A request is kept small against the rate, so
 //! the debt is a fraction of a second.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,7 +53,7 @@ impl Pace {
         let cost = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second);
         let cost = u64::try_from(cost).unwrap_or(u64::MAX / 4);
         let now = self.now();
-        // Time in which nobody asked for anything is lost: a bucket does not overflow into a burst.
+        // Time in which no worker moved bytes is lost: a bucket does not overflow into a burst.
         let mut before = self.paid_until.load(Ordering::Relaxed);
         let due = loop {
             let due = before.max(now).saturating_add(cost);

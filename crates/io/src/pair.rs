@@ -48,7 +48,7 @@ pub struct Pair {
     trials: AtomicU32,
     /// Small files so far of which residency could be asked.
     small_files: AtomicU64,
-    /// Whether it was told already that direct I/O is not possible between these two.
+    /// Whether it was reported already that direct I/O is not possible between these two.
     told_not_direct: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! Going on with a file that an earlier run began: what of it is as it was told, and what remains.
+//! Resuming a file that an earlier run began: what of it is as it was recorded, and what remains.
 //!
 //! A piece counts if its bytes, read again from storage, have the digest that was recorded when
 //! they were written. Everything else is taken away first, so that nothing depends on what an

@@ -43,7 +43,7 @@ pub struct SideReport {
     pub error: Option<CallError>,
 }
 
-/// Everything that is told of one file.
+/// Everything that is reported of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The methods that did not move the bytes, in the ladder's order.

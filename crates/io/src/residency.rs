@@ -1,7 +1,7 @@
 //! Residency: how much of a file is in the page cache, measured and not assumed.
 //!
-//! `cachestat` where the kernel has it (6.5), else `mincore`. Both answer only who may write the
-//! file or owns it; for anybody else there is no answer, and none is made up.
+//! `cachestat` where the kernel has it (6.5), else `mincore`. Both answer only a process that
+//! may write the file or owns it; for others there is no answer, and none is made up.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;

@@ -2,7 +2,7 @@
 //!
 //! `SEEK_DATA` and `SEEK_HOLE` are asked only for files that have fewer blocks than bytes, and only
 //! on file systems that are known to answer truly; everywhere else the bytes are read and runs of
-//! zeros left out, which keeps holes without believing anybody. An answer that there is no more data
+//! zeros left out, which keeps holes without trusting a map. An answer that there is no more data
 //! is also held against the allocated blocks: if they do not fit, the rest of the file is read.
 
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) const ZERO_BLOCK_BYTES: usize = 4096;
 /// Where the data of a file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Map {
-    /// Everywhere, or nobody knows.
+    /// Everywhere, or unknown.
     Dense,
     /// Ask `SEEK_DATA` and `SEEK_HOLE`.
     Ask,
@@ -51,7 +51,7 @@ pub(crate) struct Segments {
     /// The data segment that `at` lies in.
     begin: u64,
     data_end: u64,
-    /// The end of the file as it was told.
+    /// The end of the file by its reported size.
     end: u64,
 }
 
@@ -85,7 +85,7 @@ impl Segments {
 
     /// Returns the next range that holds data, at most `most` bytes, or `None` at the end.
     ///
-    /// A file that shrinks meanwhile has an end before its told one; what the answers mean is
+    /// A file that shrinks meanwhile has an end before its reported one; what the answers mean is
     /// then for the caller to find out, by comparing sizes.
     pub(crate) fn next(&mut self, source: BorrowedFd<'_>, most: u64) -> Result<Option<Range<u64>>> {
         if self.at >= self.data_end && !self.find(source)? {
@@ -148,7 +148,7 @@ impl Segments {
         self.doubted
     }
 
-    /// Forgets what was told of this byte and those behind it, so that they are asked for again.
+    /// Forgets what was reported of this byte and those behind it, so that they are asked for again.
     pub(crate) fn ask_again_from(&mut self, at: u64) {
         if self.map == Map::Ask {
             // What of the last segment lies behind that byte will be reported a second time.
@@ -237,7 +237,7 @@ mod tests {
         assert!(runs(&[], 0).is_empty());
     }
 
-    /// Returns what is told of a file with this data whose map says that there is none from `at` on.
+    /// Returns what is reported of a file with this data whose map says that there is none from `at` on.
     fn end_at(at: u64, size: u64, reported: u64, allocated: u64) -> bool {
         let mut segments = Segments::new(Map::Ask, size, allocated);
         (segments.at, segments.reported) = (at, reported);

@@ -53,7 +53,7 @@ pub(crate) fn is_surely_a_stream(job: &FileJob<'_>) -> bool {
         || job.pair.source.reported_size == ReportedSize::Guessed
 }
 
-/// Tells whether the size that was told may never have been the number of bytes.
+/// Returns whether the reported size may never have been the number of bytes.
 pub(crate) fn may_be_a_guess(job: &FileJob<'_>) -> bool {
     may_be_made_up(job.stat, job.pair.source)
 }

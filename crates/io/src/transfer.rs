@@ -1,7 +1,7 @@
 //! The executor of one file's bytes: one worker moves it, or several draw ranges from it.
 //!
-//! Serial is the parallel path with one worker: [`Transfer::work`] is what everybody calls, and
-//! [`move_file`] is a transfer with nobody else. Ranges are handed out in rising order and on
+//! Serial is the parallel path with one worker: every worker calls [`Transfer::work`], and
+//! [`move_file`] is a transfer with a single worker. Ranges are handed out in rising order and on
 //! demand, so no last range drags, and the very last one is held back until all others have
 //! arrived: until then the target is shorter than the source, and a run that is killed never
 //! leaves a file that looks complete and is not.
@@ -74,7 +74,7 @@ pub struct Transfer {
     moved: AtomicU64,
     /// The index of the method that moved the range that came last.
     method: AtomicUsize,
-    /// What is found out for reports, where somebody wants one.
+    /// What is found out for reports, where the policy asks for them.
     told: Option<Told>,
 }
 
@@ -204,7 +204,7 @@ impl Transfer {
 
     /// Tells whether writes of several workers would be made one after another because they extend
     /// the file: a client of a server holds the file's lock while it waits for such a write. Where
-    /// nobody looked they may: some file systems fill what lies before a length with zeros.
+    /// is known of the file system they may: some file systems fill what lies before a length with zeros.
     fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Several
             && job.pair.target.latency == Latency::Remote
@@ -233,7 +233,7 @@ impl Transfer {
     ) -> Result<(), DataError> {
         let reflink = MethodId::Reflink.method();
         if job.digests.is_some() && job.policy.reflink != Reflink::Always {
-            // Shared blocks show nobody their bytes.
+            // Sharing blocks shows no bytes to the digests.
             return Ok(());
         }
         let must = match job.policy.choice {
@@ -356,7 +356,7 @@ impl Transfer {
         self.draws.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears which ranges, in rising order, an earlier run has moved. Before anybody works.
+    /// Takes the ranges, in rising order, that an earlier run has moved. Called before any worker starts.
     pub fn resume(&self, done: Vec<Range<u64>>) {
         self.lock().remains = Remains::after(done);
     }
@@ -462,7 +462,7 @@ impl Transfer {
         let cut = gap.filter(|_| is_whole);
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
         if let Some(gap) = cut.filter(is_longer) {
-            // What is told is why the bytes did not arrive, whatever becomes of the rest.
+            // The report is about why the bytes did not arrive, not about this call.
             let _second_error = retrying(watch, || ftruncate(job.target, gap));
         }
     }

@@ -147,7 +147,7 @@ fn stretches(unverified: &Unverified<'_>) -> Vec<Stretch> {
     cut
 }
 
-/// Checks a file by several readers, who draw its stretches in order.
+/// Checks a file by several readers, which take its stretches in order.
 fn check_stretches(look: &Reading<'_>, readers: usize) -> Result<Checked, DataError> {
     let cut = stretches(look.unverified);
     let readers = readers.min(cut.len());
@@ -233,7 +233,7 @@ struct Checker {
     at: u64,
     /// The digest of the piece that `at` lies in, as far as it was seen.
     piece: Digest,
-    /// The digest of all bytes, where somebody wants it.
+    /// The digest of all bytes, where it is wanted.
     whole: Option<Digest>,
     differing: Vec<Range<u64>>,
 }

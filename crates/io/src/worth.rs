@@ -20,7 +20,7 @@ pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
     /// A tenth of a second at 3 GB/s: so long others may be idle at worst when the rest is done.
     const MOST_BYTES: u64 = 256 << 20;
     let pair = job.pair;
-    // Sharing its blocks takes no longer than waking somebody for it.
+    // Sharing its blocks takes no longer than waking a worker for it.
     let may_reflink = pair.one_device()
         && pair.target.reflinks
         && job.policy.reflink != Reflink::Never

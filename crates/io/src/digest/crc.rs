@@ -1,5 +1,5 @@
 //! The 32-bit CRCs of `cksum`: POSIX's, which takes the length in behind the bytes, and the one that
-//! everybody else means.
+//! all other programs mean.
 
 use crc_fast::CrcAlgorithm;
 

@@ -119,7 +119,7 @@ pub fn hash_file(
             Err(StreamError::Shrank) => {
                 return Ok(FileHash { bytes, not_direct: reader.not_direct() });
             }
-            // Nobody stops this reader, and reading always takes.
+            // Nothing stops this reader, and reading always takes.
             Err(StreamError::Stopped) => {
                 return Err(CallError::new(haul_sys::Call::Read, Errno::CANCELED));
             }

@@ -1,4 +1,4 @@
-//! MD5: finds accidents, stops nobody who means harm, and is what most sum files hold.
+//! MD5: finds accidents, does not resist an attacker, and is what most sum files hold.
 //!
 //! Each of its steps waits for the one before, so what counts is how few instructions are in that
 //! chain, which compilers do not see. Hence the library whose rounds are written by hand, for x86-64
@@ -33,7 +33,7 @@ struct Md5 {
 
 impl Hasher for Md5 {
     fn update(&mut self, bytes: &[u8]) {
-        // As the RFC has it, the length is told modulo 2^64 bits.
+        // As the RFC has it, the length is given modulo 2^64 bits.
         self.bytes = self.bytes.wrapping_add(bytes.len() as u64);
         let state = &mut self.state;
         self.buffer.digest_blocks(bytes, |blocks| {

@@ -95,7 +95,7 @@ pub static TABLE: &[Algorithm] = &[
 ];
 
 /// Checksums that are too short to tell files apart, which `cksum` and `sum` have: never found by
-/// [`Algorithm::find`], so that nobody verifies a copy with them.
+/// [`Algorithm::find`], so that no copy is verified with them.
 pub static CHECKSUMS: &[Algorithm] = &[crc::CRC, crc::CRC32B, additive::BSD, additive::SYSV];
 
 /// Other spellings of names in [`TABLE`].

@@ -1,6 +1,6 @@
 //! A part of a file that is hashed where it lies in the page cache.
 //!
-//! Only what is cached is worth mapping: the rest would be read in page by page, with nobody reading
+//! Only what is cached is worth mapping: the rest would be read in page by page, with no thread reading
 //! ahead.
 
 use std::os::fd::BorrowedFd;
@@ -29,7 +29,7 @@ impl Pane {
         offset: u64,
         bytes: u64,
     ) -> haul_sys::Result<Option<&Window>> {
-        // Not `mincore` in its place: that tells who does not own a file that all of it is there.
+        // Not `mincore` in its place: it reports every page as present to users who do not own the file.
         let is_cached = cachestat(file, offset, bytes)
             .is_ok_and(|pages| pages.cached >= bytes.div_ceil(page_bytes()));
         if !is_cached {

@@ -96,7 +96,7 @@ fn what_lies_in_the_cache_is_the_file_also_when_it_was_cut_or_has_grown() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&whole).unwrap();
         let file = Arc::new(std::os::fd::OwnedFd::from(file));
-        // It was told to be longer, or shorter, than it is.
+        // Its reported size is larger, or smaller, than it is.
         for told in [whole.len(), 4 << 20] {
             let mut stat = haul_sys::fs::fstat(&*file).unwrap();
             stat.size = told as u64;

@@ -1,6 +1,6 @@
 //! BLAKE3 of one file on several cores.
 //!
-//! BLAKE3 is a tree, so that parts of a file can be hashed by anybody and joined later. Each worker
+//! BLAKE3 is a tree, so that parts of a file can be hashed by any thread and joined later. Each worker
 //! draws a subtree. What is cached it hashes where it is, in a window whose pages are mapped by one
 //! call (their faults would cost as much as a copy; so mapped it takes 0.82 of the time of reading);
 //! the rest it reads into a buffer of its own. No thread reads for the others.
@@ -104,7 +104,7 @@ pub fn hash_tree(
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    // A mapping shows zeros behind the end: the size has to be what it was. And who knows how much
+    // A mapping shows zeros behind the end: the size has to be what it was. And it is unknown how much
     // there is only by reading has to find no more.
     let is_as_told = fstat(file)?.size == file_bytes;
     let grown = read_fully(file, &mut [0; 1], file_bytes)? > 0;

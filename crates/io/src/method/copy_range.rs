@@ -26,10 +26,10 @@ const TRIAL_BYTES: usize = 512 << 10;
 /// waits at least once for each.
 const TRIAL_WAIT_BYTES: u64 = 64 << 10;
 
-/// Finds out who really copies. Where a FUSE, NFS or SMB server does not know the request, the kernel
-/// says nothing of it and moves the bytes here and back by itself, 64 KiB at a time (`fs/fuse/file.c`,
-/// `fs/nfs/nfs4file.c`, since 5.3): at a few milliseconds a trip that is the slowest way there is. So
-/// one worker finds out, and the others go on as if it did not.
+/// Finds out whether the server or the kernel copies. Where a FUSE, NFS or SMB server does not know
+/// the request, the kernel reports nothing and moves the bytes here and back by itself, 64 KiB at a
+/// time (`fs/fuse/file.c`, `fs/nfs/nfs4file.c`, since 5.3): at a few milliseconds a trip that is the
+/// slowest way there is. So one worker finds out, and the others behave as if the server did not copy.
 struct Trial<'p> {
     pair: &'p Pair,
     waits: u64,
@@ -42,7 +42,7 @@ impl Drop for Trial<'_> {
 }
 
 impl<'p> Trial<'p> {
-    /// Begins one if nobody knows yet and the call is long enough to tell.
+    /// Begins a trial if the answer is unknown and the call is long enough to show it.
     fn begin(pair: &'p Pair, bytes: usize) -> Option<Trial<'p>> {
         let is_due = pair.is_remote() && !pair.offloads() && bytes >= TRIAL_BYTES;
         is_due.then(|| {
@@ -51,7 +51,7 @@ impl<'p> Trial<'p> {
         })
     }
 
-    /// Judges the call, and says so where somebody wants to know.
+    /// Judges the call, and notes the answer where reports are wanted.
     fn end(self, job: &RangeJob<'_>, bytes: usize) -> Who {
         if bytes < TRIAL_BYTES {
             return Who::Offloads;

@@ -126,9 +126,9 @@ pub struct Want<'a> {
     pub way: Way,
     /// The way that they do take on each side.
     pub sides: &'a Sides,
-    /// Who is to see the bytes, if anybody.
+    /// Digests of the blocks as they are read, where they are recorded.
     pub digests: Option<&'a BlockDigests>,
-    /// Where refusals are noted, if anybody wants to know.
+    /// Where refusals are noted, if reports are wanted.
     pub notes: Option<&'a Mutex<Vec<Refusal>>>,
 }
 
@@ -150,7 +150,7 @@ pub struct RangeJob<'a> {
     pub pair: &'a Pair,
     /// What is asked.
     pub want: Want<'a>,
-    /// How to hear of a stop and to tell of progress.
+    /// How the method notices a stop and counts its progress.
     pub watch: Watch<'a>,
 }
 

@@ -40,7 +40,7 @@ static INFO: Info = Info {
     way: Way::Direct,
 };
 
-/// Whether this process may have a ring, once somebody has asked.
+/// Whether this process may have a ring, once the kernel was asked.
 static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
 
 impl Method for Ring {
@@ -136,7 +136,7 @@ struct Queue<'j, 'a> {
     slots: Vec<Slot>,
     slot_bytes: u64,
     align: usize,
-    /// The first byte that nobody has asked for.
+    /// The first byte that no request covers yet.
     next: u64,
     /// Where the source ends, as far as is known.
     end: u64,
@@ -288,7 +288,7 @@ impl<'j, 'a> Queue<'j, 'a> {
                 self.set(index, slot);
                 return self.read(ring, index, slot);
             }
-            // The source ends here, before its told end.
+            // The source ends here, before its reported end.
             self.end = self.end.min(slot.offset + slot.filled as u64);
             if slot.filled == 0 {
                 slot.busy = false;

@@ -11,7 +11,7 @@ mod remote;
 mod tmpfs;
 mod xfs;
 
-/// Who copies when `copy_file_range` is asked.
+/// What copies when `copy_file_range` is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyRange {
     /// The kernel splices through the page cache and holds the target's lock meanwhile: no
@@ -32,7 +32,7 @@ pub enum ReportedSize {
     Guessed,
 }
 
-/// Whether `SEEK_DATA` and `SEEK_HOLE` are believed.
+/// Whether `SEEK_DATA` and `SEEK_HOLE` are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoleMap {
     /// The implementation has been right for years, also for dirty and unwritten ranges.
@@ -84,7 +84,7 @@ pub enum CachedWrites {
     /// reads while the other writes, and a third would only spin for the lock: on two processors
     /// 1 GiB takes 0.76 of GNU cp's time with two workers and 0.88 with three (btrfs, Linux 6.18).
     InTurn,
-    /// Nobody looked, or each is a trip that other latency need not wait for.
+    /// Not measured, or each write is a trip to a server that other trips need not wait for.
     Together,
 }
 
@@ -149,11 +149,11 @@ pub struct Quirk {
     pub magic: &'static [u32],
     /// Whether files can share blocks.
     pub reflinks: bool,
-    /// Who copies when `copy_file_range` is asked.
+    /// What copies when `copy_file_range` is called.
     pub copy_range: CopyRange,
     /// Whether sizes are true.
     pub reported_size: ReportedSize,
-    /// Whether holes are told truly.
+    /// Whether `SEEK_DATA` and `SEEK_HOLE` are trusted.
     pub hole_map: HoleMap,
     /// Whether preallocation pays.
     pub preallocate: Preallocate,
@@ -177,7 +177,7 @@ pub struct Quirk {
     pub file_bytes_max: u64,
 }
 
-/// What is assumed of a file system that nobody looked at: nothing that could go wrong.
+/// What is assumed of a file system that is not in the table: nothing that could go wrong.
 pub static UNKNOWN: Quirk = Quirk {
     name: "unknown",
     magic: &[],

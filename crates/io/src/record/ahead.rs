@@ -58,13 +58,13 @@ pub(super) struct Ahead {
     stop: Arc<AtomicBool>,
 }
 
-/// Tells whether reading ahead can be noticed by nobody, and is worth it for records such as the last
+/// Returns whether reading ahead has no visible effect, and is worth it for records such as the last
 /// one, of so many bytes.
 pub(super) fn fits(order: &Order, input: &Side, output: &Side, last: u64) -> bool {
     if last < LEAST_BYTES
         || order.ibs > MOST_BYTES
         || order.conv.any(Conv::NOERROR)
-        // Who does not wait is told at once that there is nothing yet, and that is an error.
+        // A read that does not wait returns EAGAIN at once, and that is an error.
         || !matches!(blocking(input.fd()), Ok(Blocking::Yes))
     {
         return false;
@@ -95,7 +95,7 @@ impl Ahead {
                     return;
                 }
                 let room = usize::try_from(wanted).ok().and_then(|wanted| buffer.get_mut(..wanted));
-                // What is begun is read to its end: nobody else would see what was read of it.
+                // What is begun is read to its end: no other process would see what was read of it.
                 let taken = taker.record(input.as_fd(), room.unwrap_or(&mut []), &mut || Ok(()));
                 let Ok(taken) = taken else { return };
                 let is_last = !taken.answer.is_ok_and(|bytes| bytes > 0);
@@ -123,7 +123,7 @@ impl Ahead {
     pub(super) fn next(&self, told: &mut Told<'_>) -> Result<Result<Record, Errno>, Quit> {
         loop {
             if told.is_ending {
-                // What is being read is waited for; who finds nothing to read is not.
+                // A read that has begun is waited for; one that finds nothing to read is not.
                 return self.records.recv_timeout(HEED).map(Ok).map_err(|_| told.end());
             }
             match self.records.recv_timeout(HEED) {
@@ -134,7 +134,7 @@ impl Ahead {
         }
     }
 
-    /// Ends the thread. Waits for it where it cannot wait for anybody itself, so that nothing is read
+    /// Ends the thread. Waits for it where no read of it can block, so that nothing is read
     /// any more when this returns.
     pub(super) fn end(self, input: &Side) {
         self.stop.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Who hears of a run of records: the seam to words, clocks and signals.
+//! What a run of records reports: the seam to words, clocks and signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +105,7 @@ pub enum RecordError {
 pub enum Flow {
     /// Yes.
     Go,
-    /// Nobody wants more.
+    /// No.
     End,
 }
 
@@ -113,16 +113,16 @@ pub enum Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quit;
 
-/// Hears what a run has to tell.
+/// Receives what a run reports.
 pub trait Monitor {
     /// Something went wrong, or is worth a word.
     fn problem(&mut self, problem: RecordError);
 
-    /// Asked before each call that may wait, and now and then while one does: reports where somebody
-    /// asked for it, and says whether to go on.
+    /// Asked before each call that may wait, and now and then while one does: reports where the user
+    /// asked for it, and returns whether to go on.
     fn heed(&mut self, counts: &Counts) -> Flow;
 
-    /// What was done is to be told now.
+    /// Called when the counts are to be reported.
     fn report(&mut self, counts: &Counts);
 
     /// Told before each record.
@@ -132,11 +132,11 @@ pub trait Monitor {
     fn before_sync(&mut self, counts: &Counts);
 }
 
-/// A listener, and what it is told of.
+/// A monitor, and the counts that it receives.
 pub(super) struct Told<'l> {
     listener: &'l mut dyn Monitor,
     pub(super) counts: Counts,
-    /// Who reads ahead of a run that ends only when all that was read is written: told to stop when
+    /// Stops the thread that reads ahead of a run that ends only when all that was read is written, when
     /// the end is asked for.
     pub(super) reader: Option<Arc<AtomicBool>>,
     /// Whether that was asked for.
@@ -164,13 +164,13 @@ impl<'l> Told<'l> {
         }
     }
 
-    /// Ends what nobody wants more of, with a report.
+    /// Ends the run with a report, because it was interrupted.
     pub(super) fn end(&mut self) -> Quit {
         self.report();
         Quit
     }
 
-    /// As [`Told::heed`], for a run whose records are counted elsewhere; nothing is told of the end.
+    /// As [`Told::heed`], for a run whose records are counted elsewhere; the end is not reported.
     pub(super) fn goes_on(&mut self, counts: &Counts) -> bool {
         self.listener.progress(counts);
         self.listener.heed(counts) == Flow::Go

@@ -87,7 +87,7 @@ impl<'l> Run<'l> {
         copied && synced && dropped
     }
 
-    /// Gives the two open files back, to be closed; the input only if nobody reads it any more.
+    /// Gives the two open files back, to be closed; the input only if no thread reads it any more.
     #[must_use]
     pub fn into_files(self) -> (Option<OwnedFd>, Option<OwnedFd>) {
         (Arc::into_inner(self.input.fd), Arc::into_inner(self.output.fd))
@@ -114,7 +114,7 @@ impl<'l> Run<'l> {
         if self.order.count.is_nothing() {
             return Ok(true);
         }
-        // Asked for before anything is moved, whoever moves it then.
+        // Asked for before anything is moved, by this thread or by others.
         self.buffer = Some(self.take_buffer()?);
         if self.has(Conv::TWO_BUFFERS) {
             self.block = Some(self.take_block()?);
@@ -145,13 +145,13 @@ impl<'l> Run<'l> {
         let is_plain = self.converter.is_idle()
             && !self.has(changes)
             && self.order.is_plain
-            // A descriptor that somebody else has as well is read and written from where it stands.
+            // A descriptor that other processes share is read and written from where it stands.
             && self.order.owner == Owner::Us;
         let (Some(from), Some(to), true) = (self.input.offset, self.output.offset, is_plain) else {
             return Ok(());
         };
         let Order { ibs, obs, .. } = self.order;
-        // What is not a whole record for both sides is read again, and told by the plain loop.
+        // What is not a whole record for both sides is read again, and counted by the plain loop.
         let unit = if self.has(Conv::TWO_BUFFERS) { common_multiple(ibs, obs) } else { Some(ibs) };
         let most = self.order.count.total(ibs).unwrap_or(LARGEST);
         let Some(unit_bytes) = unit else { return Ok(()) };
@@ -238,7 +238,7 @@ impl<'l> Run<'l> {
         answer
     }
 
-    /// Reads the next record, or takes it from who reads ahead.
+    /// Reads the next record, or takes it from the thread that reads ahead.
     fn next(&mut self, wanted: usize) -> Result<Result<Record, Errno>, Quit> {
         if let Some(ahead) = &self.ahead {
             return ahead.next(&mut self.told);

@@ -36,7 +36,7 @@ impl Side {
     /// Takes an open file in, where it stands.
     #[must_use]
     pub fn new(fd: OwnedFd) -> Side {
-        // What has no offset is never told where it is.
+        // What has no offsets has no position.
         let offset = seek_tell(&fd).ok();
         let fd = Arc::new(fd);
         Side { fd, nocache: false, nocache_end: false, pending: 0, offset }

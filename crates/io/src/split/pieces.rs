@@ -1,11 +1,11 @@
-//! Where bytes come from and where pieces go, as those see it who cut.
+//! Where bytes come from and where pieces go: what the code that cuts needs of both.
 
 /// Whether bytes were wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// They are where they belong.
     All,
-    /// Nobody takes any more of this piece.
+    /// The reader of this piece takes no more bytes.
     Refused,
 }
 

@@ -112,7 +112,7 @@ fn blamed(error: CallError) -> Moved {
 }
 
 /// Moves ranges to files of their own. `make` names and opens the next one's file, in order, or ends
-/// the run; `done` is told of each file when its bytes are there.
+/// the run; `done` is called for each file when its bytes are there.
 ///
 /// The first failure ends everything; what is being moved is finished.
 pub fn move_ranges<E: Send, T: AsFd + Send>(

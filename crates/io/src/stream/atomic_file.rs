@@ -66,7 +66,7 @@ impl AtomicFile {
     }
 
     /// Gives the file its attributes and its name, in place of the regular file that has that name
-    /// now. Its bytes are on storage before that, if they are to be. `tell` hears of what it could
+    /// now. Its bytes are on storage before that, if they are to be. `tell` is called for what it could
     /// not take over from that file.
     pub fn publish(mut self, durable: Durable, tell: &mut dyn FnMut(Lost, Errno)) -> Result<()> {
         let answer = self.put_in_place(durable, tell);

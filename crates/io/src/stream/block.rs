@@ -1,6 +1,6 @@
 //! Blocks: page-aligned memory that comes from a pool and goes back to it by itself.
 //!
-//! A pool is what bounds the memory of a stream: whoever wants a block when all are out waits until
+//! A pool is what bounds the memory of a stream: a caller that wants a block when all are out waits until
 //! one comes back. A block can be shared, so that several targets are written from one copy.
 
 use std::ops::{Deref, Range};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use haul_sys::Result;
 use haul_sys::memory::AlignedBuffer;
 
-/// How often somebody who waits looks whether the run was stopped: a signal wakes no condition.
+/// How often a waiting thread checks whether the run was stopped: a signal wakes no condition variable.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// The memory of a stream.

@@ -72,7 +72,7 @@ impl ByThreads {
         const STACK_BYTES: usize = 64 << 10;
         let shared = Arc::clone(&self.shared);
         let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        // Fewer threads than wished for make the same requests, later; none, and who waits makes them.
+        // Fewer threads than wished for make the same requests, later; with none, the waiting thread makes them.
         if let Ok(thread) = builder.spawn(move || shared.work()) {
             self.threads.push(thread);
         }
@@ -133,7 +133,7 @@ impl Queue for ByThreads {
 impl Drop for ByThreads {
     fn drop(&mut self) {
         let mut inner = self.shared.lock();
-        // Nobody wants to know any more what has not begun.
+        // The answer of a request that has not begun is not wanted any more.
         inner.asked.clear();
         inner.over = true;
         drop(inner);

@@ -87,7 +87,7 @@ pub struct Passing<'a> {
     pub stop: &'a AtomicBool,
     /// The most bytes that are wanted; `None` is all there are.
     pub most: Option<u64>,
-    /// Hears of bytes that arrived.
+    /// Called with the number of bytes that arrived.
     pub moved: &'a mut dyn FnMut(u64),
 }
 
@@ -238,7 +238,7 @@ impl Work<'_, '_, '_> {
         Ok(())
     }
 
-    /// A pipe has no errors but that nobody reads it; so it is the other one that failed.
+    /// A pipe has no errors but EPIPE; so it is the other side that failed.
     fn of_splice(&self, error: CallError) -> PassError {
         let reads_file = fstat(self.source).is_ok_and(|stat| stat.kind() != Kind::Fifo);
         let side = match error.errno {

@@ -39,5 +39,5 @@ pub use writer::{Outcome, WritePlan, Writer, Zeros};
 
 pub use crate::publish::Durable;
 
-/// What nobody ever sets: for streams that are ended by the end of the process.
+/// A flag that is never set: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

@@ -1,7 +1,7 @@
 //! Requests, and the seam behind which they are made: by a ring, by threads, by plain calls.
 //!
-//! The reader and the writer are one algorithm each, whoever makes their requests; with plain calls
-//! the queue has a depth of one. Tests put a queue here that answers late, short or not at all.
+//! The reader and the writer are one algorithm each, for every executor of their requests;
+//! with plain calls the queue has a depth of one. Tests put a queue here that answers late, short or not at all.
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;

@@ -51,7 +51,7 @@ pub struct Reader {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
     first: u64,
-    /// The next byte that nobody asked for.
+    /// The first byte that no request covers yet.
     next: u64,
     /// The next byte that was not delivered.
     delivered: u64,
@@ -69,9 +69,9 @@ pub struct Reader {
 /// How far the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Asking for what the file is told to have.
+    /// Asking for the bytes of the reported size.
     Told,
-    /// Behind that, or where nothing is told: one plain read after the other.
+    /// Behind that, or where no size is reported: one plain read after the other.
     Rest,
     Over,
 }
@@ -131,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// Returns how many bytes are to come as far as was told at the start; `None` where nothing was.
+    /// Returns how many bytes are to come by the size reported at the start; `None` where none was.
     #[must_use]
     pub fn reported_bytes(&self) -> Option<u64> {
         self.strategy.positioned.then(|| self.end.saturating_sub(self.plan.offset))
@@ -169,7 +169,7 @@ impl Reader {
 
     /// Returns the next bytes, at least one, or `None` at the end. Blocks until they are there.
     ///
-    /// An error is told once, after all bytes before it; then the reader is at its end.
+    /// An error is returned once, after all bytes before it; then the reader is at its end.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
     pub fn next(&mut self) -> Result<Option<Block>, StreamError> {
         let was_over = self.phase == Phase::Over;
@@ -488,7 +488,7 @@ impl Reader {
         self.first += 1;
         let filled = slot.filled.min(slot.wanted);
         if filled < slot.wanted && slot.error.is_none() {
-            // The source ends here, before its told end.
+            // The source ends here, before its reported end.
             self.end_at(slot.offset + filled as u64)?;
         }
         let has_bytes = filled > slot.skip;
@@ -522,7 +522,7 @@ impl Reader {
         Ok(())
     }
 
-    /// All that was told is delivered: is there more?
+    /// The reported bytes are delivered; finds out whether there are more.
     fn go_on_behind(&mut self) -> Result<(), StreamError> {
         if self.wanted_end().is_some_and(|end| self.delivered >= end) {
             self.phase = Phase::Over;

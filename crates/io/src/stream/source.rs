@@ -2,7 +2,7 @@
 //!
 //! What is cached is read from the cache by plain calls, which nothing beats; what is not comes past
 //! the cache with many requests in flight, and leaves nothing behind. Files without a size, and
-//! descriptors that are somebody else's as well, are read in order from where they stand.
+//! descriptors that other processes share, are read in order from where they stand.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -46,13 +46,13 @@ const MEMORY_BYTES: usize = 256 << 20;
 /// cache are worth their set-up. Below it, what is read is likely to be read again.
 pub(super) const LARGE_BYTES: u64 = 8 << 20;
 
-/// Below this size even who asks for direct reads gets uncached ones: there is nothing to overlap.
+/// Below this size even a request for direct reads gets uncached ones: there is nothing to overlap.
 const DIRECT_BYTES: u64 = 1 << 20;
 
 /// Whose the open file description is.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Ours alone: it was opened for this stream, its position and flags are nobody's.
+    /// Ours alone: it was opened for this stream, no other process uses its position and flags.
     Own(Arc<OwnedFd>),
     /// Shared, as standard input is: it is read from where it stands, and its position moves on with
     /// what is delivered. A large file is opened anew for that, if it may be.
@@ -67,7 +67,7 @@ impl Source {
     }
 }
 
-/// Opens a large file that is somebody's as well anew, so that offsets and flags are ours. Returns it
+/// Opens a large file anew that other processes share, so that offsets and flags are ours. Returns it
 /// and where the shared one stands.
 pub(super) fn open_own(shared: &Arc<OwnedFd>) -> Option<(Arc<OwnedFd>, u64)> {
     let stat = fstat(shared).ok().filter(|stat| stat.kind() == Kind::Regular)?;
@@ -92,7 +92,7 @@ pub struct ReadPlan {
     pub length: Option<u64>,
     /// How many blocks the caller may hold at once.
     pub held: usize,
-    /// How many threads may copy from the page cache at a time. One is enough for whoever takes no
+    /// How many threads may copy from the page cache at a time. One is enough for a caller that takes no
     /// less time over the bytes than a copy of them.
     pub copiers: usize,
     /// Ends the reading when it is set.
@@ -125,7 +125,7 @@ pub(super) enum Pages {
 pub(super) struct ReadStrategy {
     /// Whether offsets mean anything.
     pub(super) positioned: bool,
-    /// The size that was told.
+    /// The reported size.
     pub(super) reported_bytes: u64,
     /// Allocated bytes, as `stat` reported them.
     pub(super) allocated_bytes: u64,
@@ -245,7 +245,7 @@ fn go_direct_as(file: &Arc<OwnedFd>, quirk: &'static Quirk) -> Result<u32> {
 }
 
 impl ReadStrategy {
-    /// Chooses who makes the requests, how large they are and how many there may be.
+    /// Chooses the executor of the requests, how large they are and how many there may be.
     fn choose_executor(&mut self, plan: &ReadPlan, latency: Latency, wanted: u64) {
         let (executor, usual_bytes, usual_depth) = match (self.way, latency) {
             (_, Latency::Remote) => (Executor::Threads, FAR_BYTES, DEPTH_FAR),

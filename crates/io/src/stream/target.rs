@@ -19,8 +19,8 @@ use crate::{Cache, Quirk};
 /// length; each further one is as large as all before it.
 const AHEAD_BYTES_MIN: u64 = 64 << 20;
 
-/// The largest piece: what is reserved too much is given back at the end, and until then nobody
-/// else can have it.
+/// The largest piece: what is reserved too much is given back at the end, and until then no
+/// other file can have it.
 const AHEAD_BYTES_MAX: u64 = 1 << 30;
 
 /// A file to be written.
@@ -99,7 +99,7 @@ impl Lane {
             drops: has_offsets && !matches!(cache, Cache::Keep | Cache::Auto),
             ahead: match quirk.latency {
                 _ if !is_regular || target.end == End::Keep => Ahead::Nothing,
-                // Where nobody looked, it may be one that fills up with zeros, as FAT does.
+                // One that is not in the table may fill up with zeros, as FAT does.
                 Latency::Remote if quirk == &UNKNOWN => Ahead::Nothing,
                 Latency::Remote => Ahead::Length,
                 Latency::Local if quirk.preallocate == Preallocate::Pays => Ahead::Space,
@@ -161,7 +161,7 @@ impl Lane {
             Ahead::Space if zeros == Zeros::Write => {
                 fallocate(&self.target.file, base + done, wanted - done, Allocate::KeepSize)
             }
-            // A byte less than it will have, and an odd length where nobody knows: should the run
+            // A byte less than it will have, and an odd length where that is unknown: should the run
             // be killed, no such file looks whole. Above the limit the kernel would kill it.
             Ahead::Length if base + wanted <= file_size_limit() => {
                 data::ftruncate(&self.target.file, base + wanted - 1)

@@ -1,4 +1,4 @@
-//! A buffer with watermarks between who fills and who empties, in two threads.
+//! A buffer with watermarks between a thread that fills and one that empties.
 //!
 //! A tape, or a disk that has to seek, is best written in long runs with rests between: nothing
 //! comes out until the high mark is reached, and then until nothing is left; a buffer that was full
@@ -69,7 +69,7 @@ impl WatermarkQueue {
     }
 
     /// Puts a block in. Blocks while the buffer takes nothing; `false` when the run was stopped, or
-    /// nobody empties it any more.
+    /// its reader is gone.
     pub fn put(&self, block: Block, stop: &AtomicBool) -> bool {
         let mut inner = self.lock();
         while !inner.takes {

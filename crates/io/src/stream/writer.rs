@@ -132,7 +132,7 @@ impl Writer {
         &mut self.lanes
     }
 
-    /// Returns how large the blocks should be that are put, where nobody asks for another size.
+    /// Returns the size of the blocks that callers should write, unless the plan asks for another.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.plan.policy.request_bytes(if self.is_remote() { FAR_BYTES } else { NEAR_BYTES })
@@ -169,7 +169,7 @@ impl Writer {
 
     /// Takes the next bytes. Blocks while as many requests are in flight as there may be.
     ///
-    /// What goes wrong with a target is told at the end; an error here is that of the machinery.
+    /// An error of a target is returned at the end; an error here is one of the queue.
     pub fn put(&mut self, block: Block) -> Result<(), StreamError> {
         if block.is_empty() {
             return Ok(());
@@ -385,7 +385,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Gives a target up. Where several writes failed, the first in the file is what is told.
+    /// Gives a target up. Where several writes failed, the first in the file counts.
     fn fail(&mut self, flight: &Flight, error: StreamError) {
         if let Some(lane) = self.lanes.get_mut(flight.lane)
             && flight.offset < lane.broken_at

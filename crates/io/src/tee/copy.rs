@@ -1,6 +1,6 @@
 //! The copy: reads, writes to those that have to be served in order, hangs up for the others.
 //!
-//! Pipes, terminals and devices may block for as long as they like, and who reads them expects what
+//! Pipes, terminals and devices may block for as long as they like, and their reader expects what
 //! was read to arrive at once: the reading thread writes to them itself. Regular files take what
 //! they get, so several workers can write them, each its own. Serial is this with no helpers.
 
@@ -76,7 +76,7 @@ struct Output<'a> {
 }
 
 impl Tee<'_> {
-    /// Copies to the end. Every output that fails is told once. `Err` is a failure to read.
+    /// Copies to the end. Every output that fails is reported once. `Err` is a failure to read.
     pub fn copy(&self, failed: &mut dyn FnMut(Failed) -> Then) -> Result<Ended, CallError> {
         // Refused on pipes, and then not needed.
         let _refused = fadvise(self.input, 0, 0, Advice::Sequential);
@@ -245,7 +245,7 @@ impl<'r> Run<'r, '_> {
         Ok(happened == Happened::OutputGone)
     }
 
-    /// Gives the first output up, as if a write to it had said that nobody reads it.
+    /// Gives the first output up, as if a write to it had failed with EPIPE.
     fn lose_first(&mut self, failed: &mut dyn FnMut(Failed) -> Then) -> Then {
         let Some(number) = self.first_alive() else { return Then::GoOn };
         if let Some(output) = self.outputs.get_mut(number) {

@@ -1,6 +1,6 @@
 //! Blocks that were read and have to be written to several files, each in its own order.
 //!
-//! Whoever has time takes the file that is furthest behind and writes its next block; a file is
+//! An idle worker takes the file that is furthest behind and writes its next block; a file is
 //! never written by two at once. A block is used again when every file has it.
 
 use std::collections::VecDeque;
@@ -74,7 +74,7 @@ pub(super) struct Job {
     pub(super) block: Arc<Block>,
 }
 
-/// The blocks that wait, shared by all who write.
+/// The blocks that wait, shared by all workers.
 #[derive(Debug)]
 pub(super) struct WriteQueue {
     state: Mutex<State>,
@@ -102,7 +102,7 @@ impl WriteQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a block that nobody needs any more, if there is one.
+    /// Returns a block that no file needs any more, if there is one.
     pub(super) fn used_block(&self) -> Option<Block> {
         self.lock().free.pop()
     }
@@ -171,7 +171,7 @@ impl WriteQueue {
             drop(state);
             let answer = write(&job);
             let (file, output) = (job.file, job.output);
-            // Given back first: whoever has it last can use it again.
+            // Given back first: the worker that has it last can use it again.
             drop(job);
             state = self.lock();
             state.give_back(file, output, answer.err());
@@ -212,7 +212,7 @@ impl State {
             && let Some(block) = self.blocks.pop_front()
         {
             self.first += 1;
-            // Somebody whose file died may hold it still; then it is simply dropped later.
+            // A worker whose file failed may still hold it; then it is dropped later.
             if let Ok(block) = Arc::try_unwrap(block) {
                 self.free.push(block);
             }

@@ -1,4 +1,4 @@
-//! What is told of a transfer when it is over: bytes, method, and why it was done so.
+//! What is reported of a transfer when it is over: bytes, method, and why it was done so.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

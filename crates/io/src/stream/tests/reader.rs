@@ -60,7 +60,7 @@ fn any_schedule_of_faults_gives_the_same_bytes() {
         let align = if numbers.below(2) == 0 { 512 } else { 1 };
         let way = if align > 1 { Way::Direct } else { Way::Cached };
         let request = 4096 * usize::try_from(1 + numbers.below(4)).unwrap();
-        // What was told may be too little or too much.
+        // The reported size may be too small or too large.
         let told = (length as u64 + numbers.below(9000)).saturating_sub(numbers.below(9000));
         let depth = usize::try_from(1 + numbers.below(8)).unwrap();
         let plan = ReadPlan { offset, length: wanted, ..ReadPlan::WHOLE };
