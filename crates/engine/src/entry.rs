@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use crate::decide::Role;
 use crate::journal::Place;
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_entry};
@@ -34,5 +35,14 @@ impl Entry<'_> {
     /// Tells whether a person named this entry.
     pub(crate) fn is_operand(&self) -> bool {
         self.node.lists_operands
+    }
+
+    /// Returns where this entry comes from.
+    pub(crate) fn role(&self) -> Role {
+        match (self.is_operand(), self.rest) {
+            (_, Some(_)) => Role::Leading,
+            (true, None) => Role::Operand,
+            (false, None) => Role::Inside,
+        }
     }
 }

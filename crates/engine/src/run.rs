@@ -141,13 +141,13 @@ impl Run<'_> {
         self.operand_targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers what an operand stands for; `false` if another stood for the same before.
-    pub(crate) fn is_first_of_its_kind(&self, name: &CStr, id: Identity) -> bool {
+    /// Remembers what an operand stands for; `true` if another stood for the same before.
+    pub(crate) fn is_given_twice(&self, name: &CStr, id: Identity) -> bool {
         if !self.several_operands {
-            return true;
+            return false;
         }
         let mut seen = self.operand_sources.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.insert((name.to_owned(), id))
+        !seen.insert((name.to_owned(), id))
     }
 
     /// Tells whether the permission bits let us write, as far as they alone can tell.

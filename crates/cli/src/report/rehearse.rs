@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use haul_engine::preflight::Needs;
 use haul_engine::rehearse::{Audience as _, rehearse};
-use haul_engine::request::Request;
+use haul_engine::request::{Order, Request};
 
 use super::console::{Rehearsal, Steps};
 use super::format::reporter;
@@ -54,7 +54,12 @@ fn run_rehearsal(
 ) -> Option<Needs> {
     let stop = haul_sys::process::hear_stop();
     let mut audience = Rehearsal { output, reporter: reporter(format), steps };
-    let answer = rehearse(request, &mut audience, stop);
+    let mut request = request.clone();
+    if format == Format::Text {
+        // A person reads a directory's entries below its name.
+        request.policy.order = Order::Listed;
+    }
+    let answer = rehearse(&request, &mut audience, stop);
     if let Some(signal) = haul_sys::process::stop_signal() {
         output.finish();
         haul_sys::process::die_by(signal);

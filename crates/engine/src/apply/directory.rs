@@ -9,24 +9,21 @@ use super::existing::TargetState;
 use super::item::Item;
 use super::{existing, find};
 use crate::context::{DIRECTORY_WORKERS, Enter, Task, Worker};
-use crate::decide;
+use crate::decide::{self, Seen};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
-use crate::request::{Borders, Dereference, ModePolicy};
+use crate::request::ModePolicy;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity, is_below};
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
 use crate::walk::path::operand_of_path;
 use haul_tree::Reader;
 
 /// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.operation;
-    if is_into_itself(run, entry, item) {
-        return;
-    }
     let mode = metadata::creation_mode(&item.stat, run.policy, task.new_owner);
     let mut made = Some(mode);
     let mut origin = Origin::Made;
@@ -36,7 +33,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
-            match existing::stand_taken(worker, task, entry, item) {
+            match existing::stand_taken(worker, task, entry, (item, Seen::No)) {
                 TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
@@ -87,32 +84,6 @@ fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, m
 /// Returns the mode with which an earlier run made a directory.
 fn made_before(run: &Run<'_>, entry: &Entry<'_>) -> Option<u32> {
     run.journal?.directory(entry.place())
-}
-
-/// Refuses a directory that would be copied into itself, and one that contains itself by links.
-fn is_into_itself(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
-    let id = identity(&item.stat);
-    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
-    if !entry.is_operand() && roots.contains(&id) {
-        drop(roots);
-        run.fail_node(operand_of(entry.node), What::IntoItself, None);
-        return true;
-    }
-    drop(roots);
-    if run.policy.dereference == Dereference::Always && is_below(entry.node, id) {
-        entry.fail(run, What::Cycle, None);
-        return true;
-    }
-    false
-}
-
-/// Returns the operand that a directory lies below.
-fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
-    let mut at = node;
-    while let Some(parent) = at.parent.as_ref().filter(|parent| !parent.lists_operands) {
-        at = parent;
-    }
-    at
 }
 
 /// Opens a directory on both sides, and returns its task.
@@ -228,7 +199,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
     let pair = run.pairs.of((source.dev, handles.source()), (target.dev, handles.target()));
-    let beyond = run.policy.borders == Borders::Stay && source.dev != root_dev;
+    let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
     // A directory that was just made belongs to the owner that a file in it will have, whatever the
@@ -267,7 +238,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         // Nothing is left of the path, and nothing in the directory is wanted.
         Some(rest) if rest.is_empty() => Reader::of_operands(&[]),
         Some(rest) => Reader::of_operands(&[operand_of_path(&rest)]),
-        None if beyond => Reader::of_operands(&[]),
+        None if !is_entered => Reader::of_operands(&[]),
         None => Reader::new(),
     };
     Arc::new(haul_tree::Task::new(node, reader, DIRECTORY_WORKERS).holding(handles))

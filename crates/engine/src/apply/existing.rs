@@ -5,18 +5,21 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, fstat, may_write_at, openat, renameat, statat,
+    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, renameat, statat,
     statat_follow, unlinkat,
 };
 
+use super::backup;
 use super::item::Item;
-use super::{backup, find};
 use crate::context::{Task, Worker};
-use crate::decide::{Action, Found, Taken, decide, over_just_created};
+use crate::decide::{
+    Action, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
+    errno_of_refusal,
+};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::monitor::{Outcome, Question, Shard};
-use crate::request::{Force, Make};
+use crate::request::{Force, Make, Policy};
 use crate::run::Run;
 use crate::timestamp_precision;
 use crate::walk::node::{Origin, identity};
@@ -67,7 +70,7 @@ pub(super) fn stand(
     if task.origin == Origin::Made {
         return TargetState::Free;
     }
-    stand_taken(worker, task, entry, item)
+    stand_taken(worker, task, entry, (item, Seen::No))
 }
 
 /// The same for a name that was just found to be taken.
@@ -75,11 +78,12 @@ pub(super) fn stand_taken(
     worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
-    item: &mut Item,
+    (item, seen): (&mut Item, Seen),
 ) -> TargetState {
     let run = worker.operation;
     let failed = TargetState::Settled(Done::Failed);
-    let taken = match look(task.handles.target(), entry.target) {
+    let sides = sides(task, entry);
+    let mut taken = match describe(sides, &item.link, run.policy) {
         Ok(Some(taken)) => taken,
         Ok(None) => return TargetState::Free,
         Err(error) => {
@@ -87,42 +91,43 @@ pub(super) fn stand_taken(
             return failed;
         }
     };
-    if task.origin == Origin::Made {
-        // This run made the directory, so the name is one of its own entries in another spelling
-        // (a target that ignores case), or somebody planted it: never to be written to.
-        entry.fail(run, created(item.stat.kind()), Some(Errno::EXIST));
-        return failed;
-    }
-    let same_name = item.link.same_file(&taken.link) && is_same_name(task, entry);
-    let followed = (item.link.kind() == Kind::Symlink)
-        .then(|| statat_follow(task.handles.source(), entry.source).ok())
-        .flatten();
-    let keeps_links = find::follows(run, entry) == Follow::No;
-    let found = Found { stat: item.stat, link: item.link, followed, keeps_links, same_name };
-    let decision = decide(&found, &taken, run.policy);
+    taken.occupant = occupant(run, task, entry, (item, &taken));
+    let source = Source {
+        followed: referent(sides.source, &item.link),
+        seen,
+        ..Source::new((&item.stat, &item.link), entry.role(), task.node.root_dev)
+    };
+    let facts = Facts { source, target: TargetName::Taken(&taken) };
+    let decision = classify(&facts, run.policy);
     if decision.ask && !agreed(worker, entry, &taken) {
         Shard::one(&worker.local.shard.skipped);
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         return failed;
     }
-    let takes_the_name = matches!(
-        decision.action,
-        Action::Overwrite
-            | Action::Replace
-            | Action::BackUp
-            | Action::Create
-            // A link that another operand has just made, and that leads nowhere.
-            | Action::Refuse(What::DanglingTarget)
-    );
-    if takes_the_name
-        && entry.is_operand()
-        && run.is_operand_name(entry.target, identity(&taken.link))
-        && let Some(what) = over_just_created(item.stat.kind(), &taken, run.policy)
-    {
-        entry.fail(run, what, None);
-        return failed;
-    }
     act(worker, task, entry, item, (decision.action, taken))
+}
+
+/// Returns who has given the target's name to what has it.
+fn occupant(
+    run: &Run<'_>,
+    task: &Task,
+    entry: &Entry<'_>,
+    (item, taken): (&Item, &Taken),
+) -> Occupant {
+    if task.origin == Origin::Made {
+        return Occupant::OwnDirectory;
+    }
+    if !entry.is_operand() {
+        return Occupant::Older;
+    }
+    if run.is_operand_name(entry.target, identity(&taken.link)) {
+        return Occupant::OperandName;
+    }
+    match taken.reached() {
+        // The same file by a second name: a hard link, or what a link leads to.
+        Some(file) if run.has_bytes_of_another(&file, &item.stat) => Occupant::OperandBytes,
+        _ => Occupant::Older,
+    }
 }
 
 fn act(
@@ -135,23 +140,18 @@ fn act(
     let run = worker.operation;
     let whole = run.policy.appears_whole();
     match action {
-        // The same file by a second name: a hard link, or what a link leads to.
-        Action::Overwrite
-            if entry.is_operand()
-                && taken
-                    .reached()
-                    .is_some_and(|file| run.has_bytes_of_another(&file, &item.stat)) =>
-        {
-            entry.fail(run, What::JustCreated, None);
-            TargetState::Settled(Done::Failed)
-        }
         Action::Overwrite if whole && is_a_file(&taken) => {
             replace_overwritten(worker, task, entry, taken)
         }
         Action::Overwrite => TargetState::Overwrite(Box::new(taken)),
         Action::Merge => TargetState::Merge(Box::new(taken)),
         // The call that makes the name says what is in its way.
-        Action::Create => TargetState::Free,
+        Action::Collide if taken.occupant == Occupant::OwnDirectory => {
+            let what = creation_call(item.stat.kind(), Seen::No, run.policy);
+            entry.fail(run, what, Some(Errno::EXIST));
+            TargetState::Settled(Done::Failed)
+        }
+        Action::Create | Action::Collide | Action::Look => TargetState::Free,
         // A link takes the other's place without a gap, and may be made of what it replaces.
         Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
             TargetState::Swap
@@ -164,7 +164,7 @@ fn act(
             None => back_up(worker, task, entry, item),
         },
         Action::BackUp => back_up(worker, task, entry, item),
-        Action::Skip => {
+        Action::Skip(_) => {
             Shard::one(&worker.local.shard.skipped);
             entry.tell(run, Outcome::Skipped, item.stat.kind());
             TargetState::Settled(Done::Skipped)
@@ -174,8 +174,7 @@ fn act(
                 // GNU cp finds this out when it has already said what it does.
                 entry.tell(run, Outcome::Copied, item.stat.kind());
             }
-            let errno = (what == What::StatTarget).then_some(Errno::LOOP);
-            entry.fail(run, what, errno);
+            entry.fail(run, what, errno_of_refusal(what));
             TargetState::Settled(Done::Failed)
         }
     }
@@ -227,10 +226,6 @@ fn link_backup(
     let run = worker.operation;
     let policy = run.policy.backup.as_ref()?;
     let target = task.handles.target();
-    if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
-        entry.fail(run, What::BackupDestroysSource, None);
-        return Some(TargetState::Settled(Done::Failed));
-    }
     match backup::link(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
@@ -255,10 +250,6 @@ fn back_up(
     let run = worker.operation;
     let Some(policy) = &run.policy.backup else { return TargetState::Settled(Done::Failed) };
     let target = task.handles.target();
-    if backup::would_destroy((entry.source, &item.link), target, entry.target, policy) {
-        entry.fail(run, What::BackupDestroysSource, None);
-        return TargetState::Settled(Done::Failed);
-    }
     match backup::make(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
@@ -289,19 +280,62 @@ pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_
     }
 }
 
-/// Describes a taken name; `None` if nobody has it.
-pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Taken>> {
-    let link = match statat(target, name) {
+/// A name, in a directory that is open.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) directory: BorrowedFd<'a>,
+    pub(crate) name: &'a CStr,
+}
+
+impl<'a> At<'a> {
+    fn as_path(self) -> (BorrowedFd<'a>, &'a [u8]) {
+        (self.directory, self.name.to_bytes())
+    }
+}
+
+/// The two names of an entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'a> {
+    pub(crate) source: At<'a>,
+    pub(crate) target: At<'a>,
+}
+
+fn sides<'a>(task: &'a Task, entry: &Entry<'a>) -> Sides<'a> {
+    Sides {
+        source: At { directory: task.handles.source(), name: entry.source },
+        target: At { directory: task.handles.target(), name: entry.target },
+    }
+}
+
+/// Describes a taken name, for an entry whose own name is this; `None` if nothing has it. Who made what
+/// has it is for the caller to say.
+pub(crate) fn describe(
+    sides: Sides<'_>,
+    source: &Stat,
+    policy: &Policy,
+) -> haul_sys::Result<Option<Taken>> {
+    let At { directory, name } = sides.target;
+    let link = match statat(directory, name) {
         Ok(link) => link,
         Err(error) if error.errno == Errno::NOENT => return Ok(None),
         Err(error) => return Err(error),
     };
-    let step_ns = timestamp_precision::step_ns(&link, target);
-    let mut taken = Taken { link, followed: None, is_loop: false, step_ns };
+    let mut taken = Taken {
+        link,
+        followed: None,
+        is_loop: false,
+        step_ns: timestamp_precision::step_ns(&link, directory),
+        same_name: source.same_file(&link)
+            && is_one_entry(sides.source.as_path(), sides.target.as_path()),
+        backup_is_source: policy.backup.as_ref().is_some_and(|backup| {
+            backup::would_destroy((sides.source.name, source), directory, name, backup)
+        }),
+        occupant: Occupant::Older,
+    };
     if link.kind() == Kind::Symlink {
-        match statat_follow(target, name) {
+        match statat_follow(directory, name) {
             Ok(stat) => {
-                taken.step_ns = timestamp_precision::step_ns(&stat, target);
+                taken.step_ns = timestamp_precision::step_ns(&stat, directory);
                 taken.followed = Some(stat);
             }
             Err(error) if error.errno == Errno::NOENT => {}
@@ -312,15 +346,9 @@ pub(crate) fn look(target: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Opti
     Ok(Some(taken))
 }
 
-/// Returns the failure of the call that makes this kind of entry.
-pub(crate) const fn created(kind: Kind) -> What {
-    match kind {
-        Kind::Directory => What::CreateDirectory,
-        Kind::Symlink => What::CreateSymlink,
-        Kind::Fifo => What::CreateFifo,
-        Kind::Socket | Kind::BlockDevice | Kind::CharDevice => What::CreateSpecial,
-        Kind::Regular | Kind::Unknown => What::CreateFile,
-    }
+/// Returns what a name leads to, if it is a symbolic link that leads anywhere.
+pub(crate) fn referent(at: At<'_>, link: &Stat) -> Option<Stat> {
+    (link.kind() == Kind::Symlink).then(|| statat_follow(at.directory, at.name).ok()).flatten()
 }
 
 fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
@@ -332,21 +360,12 @@ fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool
     })
 }
 
-/// Tells whether source and target are one directory entry: the same name in the same directory,
-/// however the two paths are spelled.
-fn is_same_name(task: &Task, entry: &Entry<'_>) -> bool {
-    is_one_entry(
-        (task.handles.source(), entry.source.to_bytes()),
-        (task.handles.target(), entry.target.to_bytes()),
-    )
-}
-
 /// A handle on a directory, which a link may lead to and which need not be readable.
 pub(crate) const DIRECTORY: OpenHow =
     OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
-/// Tells whether two paths, each from a directory, are one directory entry. Where that cannot be found
-/// out they are not.
+/// Tells whether two paths, each from a directory, are one directory entry: the same name in the same
+/// directory, however the paths are spelled. Where that cannot be found out they are not.
 pub(crate) fn is_one_entry(one: (BorrowedFd<'_>, &[u8]), two: (BorrowedFd<'_>, &[u8])) -> bool {
     if split(one.1).1 != split(two.1).1 {
         return false;

@@ -1,17 +1,23 @@
 //! Finding: describes an entry, and opens it where its bytes are certainly wanted.
 
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, PoisonError};
 
 use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
 
 use super::item::{Content, Item};
 use crate::context::{Task, Worker};
+use crate::decide::{
+    Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
+    contents, errno_of_refusal,
+};
 use crate::entry::Entry;
 use crate::error::{Severity, What};
 use crate::journal::Journal;
-use crate::request::{Borders, Consent, Dereference, Existing, Make, Recursion};
+use crate::request::{Consent, Dereference, Existing, Make};
 use crate::run::Run;
-use crate::walk::node::identity;
+use crate::walk::node::{Node, identity, is_below};
+use crate::walk::path::is_here;
 use haul_tree::Slot;
 
 /// Describes an entry; reports and returns `None` when that fails or it is to be left out.
@@ -43,28 +49,72 @@ pub(super) fn find(
     } else {
         link
     };
-    if entry.is_operand() && entry.rest.is_none() && is_given_twice(run, entry, &stat) {
+    if !is_wanted(run, task, entry, (&stat, &link)) {
         return None;
     }
-    let content = content(run, entry, &stat)?;
-    if is_beyond_border(run, entry, task, &stat) {
-        return None;
-    }
+    let content = match contents(stat.kind(), run.policy) {
+        Contents::Data => Content::Data(None),
+        Contents::Directory => Content::Directory,
+        Contents::Symlink => Content::Symlink,
+        Contents::Special => Content::Special,
+    };
     Some(Item { slot: *slot, content, stat, link, backup: None, target: None })
 }
 
-/// Warns of an operand that stands for what another operand stood for before, and leaves it out.
-fn is_given_twice(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat) -> bool {
-    let is_directory = stat.kind() == Kind::Directory;
-    if run.policy.backup.is_some() && !is_directory {
-        return false;
+/// Tells whether an entry is to be copied, as far as that does not depend on its target; reports what
+/// speaks against it.
+fn is_wanted(run: &Run<'_>, task: &Task, entry: &Entry<'_>, (stat, link): (&Stat, &Stat)) -> bool {
+    let mut source = Source::new((stat, link), entry.role(), task.node.root_dev);
+    if entry.is_operand()
+        && entry.rest.is_none()
+        && run.is_given_twice(entry.target, identity(stat))
+    {
+        source.seen = Seen::AsOperand;
     }
-    if run.is_first_of_its_kind(entry.target, identity(stat)) {
-        return false;
+    if stat.kind() == Kind::Directory {
+        source.nesting = nesting(run, entry.node, stat);
+    } else if run.policy.make == Make::SymbolicLink
+        && !entry.source_path().starts_with(b"/")
+        && !is_here(&entry.target_path())
+    {
+        source.link_text = LinkText::Relative;
     }
-    let what = if is_directory { What::DirectoryGivenTwice } else { What::GivenTwice };
-    entry.report(run, what, None, Severity::Warning);
-    true
+    match classify(&Facts { source, target: TargetName::Unseen }, run.policy).action {
+        Action::Refuse(What::IntoItself) => {
+            run.fail_node(operand_of(entry.node), What::IntoItself, None);
+        }
+        Action::Refuse(what) => entry.fail(run, what, errno_of_refusal(what)),
+        Action::Skip(Reason::GivenTwice) => {
+            let what =
+                if source.is_directory() { What::DirectoryGivenTwice } else { What::GivenTwice };
+            entry.report(run, what, None, Severity::Warning);
+        }
+        Action::Skip(_) => {}
+        _ => return true,
+    }
+    false
+}
+
+/// Returns how a directory of the source lies to those that the run works on.
+fn nesting(run: &Run<'_>, parent: &Arc<Node>, stat: &Stat) -> Nesting {
+    let id = identity(stat);
+    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    if !parent.lists_operands && roots.contains(&id) {
+        return Nesting::OperandTarget;
+    }
+    drop(roots);
+    // Only links make a tree contain itself, and looking up a deep tree at each directory takes long.
+    let may_contain_itself = run.policy.dereference == Dereference::Always;
+    if may_contain_itself && is_below(parent, id) { Nesting::OwnAncestor } else { Nesting::Apart }
+}
+
+/// Returns the operand that a directory lies below.
+fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
+    let mut at = node;
+    while let Some(parent) = at.parent.as_ref().filter(|parent| !parent.lists_operands) {
+        at = parent;
+    }
+    at
 }
 
 /// A file that is to be copied whatever the target says is opened without being described first:
@@ -93,7 +143,7 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
         entry.fail(run, What::Replaced, None);
         return None;
     }
-    if is_beyond_border(run, entry, task, &stat) {
+    if !is_wanted(run, task, entry, (&stat, &stat)) {
         return None;
     }
     Some(Item {
@@ -169,48 +219,5 @@ fn open(run: &Run<'_>, task: &Task, entry: &Entry<'_>, how: OpenHow) -> Option<O
 
 /// Tells whether an entry that is a link stands for what it leads to.
 pub(super) fn follows(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
-    if entry.rest.is_some() {
-        return Follow::Yes;
-    }
-    match run.policy.dereference {
-        Dereference::Always => Follow::Yes,
-        Dereference::Operands if entry.is_operand() => Follow::Yes,
-        Dereference::Operands | Dereference::Never => Follow::No,
-    }
-}
-
-fn content(run: &Run<'_>, entry: &Entry<'_>, stat: &Stat) -> Option<Content> {
-    if entry.rest.is_some() {
-        if stat.kind() == Kind::Directory {
-            return Some(Content::Directory);
-        }
-        entry.fail(run, What::NotADirectory, None);
-        return None;
-    }
-    match stat.kind() {
-        Kind::Regular => Some(Content::Data(None)),
-        Kind::Directory if run.policy.recursion == Recursion::No => {
-            entry.fail(run, What::OmittedDirectory, None);
-            None
-        }
-        Kind::Directory => Some(Content::Directory),
-        Kind::Symlink => Some(Content::Symlink),
-        Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {
-            Some(if run.policy.reads_specials() { Content::Data(None) } else { Content::Special })
-        }
-        Kind::Unknown => {
-            entry.fail(run, What::UnknownKind, None);
-            None
-        }
-    }
-}
-
-/// With `-x`: files mounted over files are left out; a directory that is a mount point is made,
-/// and left empty when it is entered.
-fn is_beyond_border(run: &Run<'_>, entry: &Entry<'_>, task: &Task, stat: &Stat) -> bool {
-    run.policy.borders == Borders::Stay
-        && !entry.is_operand()
-        && stat.kind() != Kind::Directory
-        && follows(run, entry) == Follow::No
-        && stat.dev != task.node.root_dev
+    crate::decide::follows(entry.role(), run.policy)
 }

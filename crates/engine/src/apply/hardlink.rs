@@ -6,18 +6,18 @@ use std::sync::Arc;
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
 
-use super::existing::{Done, TargetState};
+use super::existing::TargetState;
 use super::item::Item;
 use super::links::{Name, Waiting};
 use super::swap::swap_in;
 use super::{already_done, existing, find};
 use crate::context::{Task, Worker};
+use crate::decide::Seen;
 use crate::durable_names::secure_place;
 use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
-use crate::request::Existing;
 use crate::run::Run;
 use crate::walk::node::Node;
 
@@ -114,28 +114,19 @@ enum Room {
     None,
 }
 
-/// Frees a name that is to become another name of a file that was copied already. What is there
-/// goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
+/// Frees a name that is to become another name of a file that was copied already.
 fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
-    let run = worker.operation;
-    let goes = match existing::stand_taken(worker, task, entry, item) {
-        TargetState::Free => return Room::Made,
-        TargetState::Settled(Done::Skipped) => run.policy.existing == Existing::Older,
-        TargetState::Settled(Done::Failed) => false,
-        TargetState::Overwrite(_)
-        | TargetState::Merge(_)
-        | TargetState::Swap
-        | TargetState::Replace(..) => true,
-    };
-    if !goes {
-        return Room::None;
-    }
-    if run.policy.appears_whole() {
-        return Room::Without;
-    }
-    match existing::remove(worker, task, entry) {
+    match existing::stand_taken(worker, task, entry, (item, Seen::AsLink)) {
         TargetState::Free => Room::Made,
-        _ => Room::None,
+        TargetState::Settled(_) => Room::None,
+        TargetState::Replace(..) | TargetState::Swap => Room::Without,
+        // What may be written to is replaced all the same: the names belong together.
+        TargetState::Overwrite(_) | TargetState::Merge(_) => {
+            match existing::remove(worker, task, entry) {
+                TargetState::Free => Room::Made,
+                _ => Room::None,
+            }
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use super::item::{Content, Item};
 use super::links::Claim;
 use super::{already_done, directory, existing, hardlink, links, regular, special, symlink};
 use crate::context::{Task, Worker};
+use crate::decide;
 use crate::entry::Entry;
 use crate::journal::Names;
 use crate::monitor::Outcome;
-use crate::request::{Dereference, Links, Make};
-use crate::run::Run;
+use crate::request::{Dereference, Make};
 use crate::walk::node::identity;
 
 /// Makes an entry in the target, and leaves open what waits for its bytes.
@@ -25,7 +25,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Make::SymbolicLink => return symlink::to_source(worker, task, entry, item),
         Make::Copy | Make::Attributes => {}
     }
-    if !is_tracked(run, entry, item) {
+    if !decide::is_tracked(entry.role(), &item.stat, run.policy) {
         make_new(worker, task, entry, item, Names::One);
         return;
     }
@@ -88,15 +88,4 @@ fn make_new(
         existing::restore(run, task.handles.target(), entry, &backup);
     }
     made
-}
-
-/// Tells whether the source may come along again under another name: it has several, or links are
-/// followed, which are names, too.
-fn is_tracked(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
-    let by_a_link = match run.policy.dereference {
-        Dereference::Never => false,
-        Dereference::Operands => entry.is_operand(),
-        Dereference::Always => true,
-    };
-    run.policy.preserve.links == Links::Keep && (item.stat.nlink > 1 || by_a_link)
 }

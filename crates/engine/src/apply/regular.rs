@@ -11,7 +11,7 @@ use super::existing::{Inherits, TargetState};
 use super::item::{Content, Item, Onto, Resumable, Target, Temporary};
 use super::{alone, existing, find};
 use crate::context::{Task, Worker};
-use crate::decide::Taken;
+use crate::decide::{Seen, Taken};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::request::{Appearance, Force, Make};
@@ -32,7 +32,7 @@ pub(super) fn make_open(
     match create(worker, task, entry, item) {
         Ok(()) => Created::Yes,
         Err(error) if error.errno == Errno::EXIST => {
-            let standing = existing::stand_taken(worker, task, entry, item);
+            let standing = existing::stand_taken(worker, task, entry, (item, Seen::No));
             make_standing(worker, task, entry, item, standing)
         }
         Err(error) => refused(worker, entry, error),

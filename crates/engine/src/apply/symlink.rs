@@ -77,13 +77,7 @@ pub(super) fn to_source(
     item: &mut Item,
 ) {
     let run = worker.operation;
-    let path = entry.source_path();
-    // A relative text would be read from where the link is, not from here.
-    if !path.starts_with(b"/") && !is_here(entry) {
-        entry.fail(run, What::RelativeLink, None);
-        return;
-    }
-    let Ok(text) = CString::new(path) else { return };
+    let Ok(text) = CString::new(entry.source_path()) else { return };
     let standing = existing::stand(worker, task, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
@@ -106,11 +100,4 @@ pub(super) fn to_source(
     if let Some(backup) = item.backup.take() {
         existing::restore(run, task.handles.target(), entry, &backup);
     }
-}
-
-/// Tells whether the target is made in the current directory.
-fn is_here(entry: &Entry<'_>) -> bool {
-    let path = entry.target_path();
-    let path = path.strip_prefix(b"./").unwrap_or(&path);
-    !path.contains(&b'/')
 }

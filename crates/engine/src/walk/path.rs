@@ -99,6 +99,11 @@ pub(crate) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
     [directory, base].concat()
 }
 
+/// Tells whether a path leads to an entry of the current directory by its name alone.
+pub(crate) fn is_here(path: &[u8]) -> bool {
+    !path.strip_prefix(b"./").unwrap_or(path).contains(&b'/')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

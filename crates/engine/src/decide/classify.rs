@@ -1,0 +1,124 @@
+//! The one answer to what happens to an entry.
+//!
+//! The rules are applied in the order in which the facts become known, so that a copy can ask before it
+//! has looked at the target ([`Action::Look`]), and again when it has.
+
+use haul_sys::fs::{Follow, Kind};
+
+use super::facts::{
+    Action, Decision, Facts, LinkText, Nesting, Occupant, Reason, Role, Seen, Source, Taken,
+    TargetName,
+};
+use super::kinds::follows;
+use super::taken;
+use crate::error::What;
+use crate::request::{Borders, Dereference, Existing, Make, Policy, Recursion};
+
+/// Decides what happens to an entry.
+#[must_use]
+pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
+    if let Some(action) = left_out(&facts.source, policy) {
+        return Decision::plain(action);
+    }
+    let taken = match facts.target {
+        TargetName::Unseen => return Decision::plain(Action::Look),
+        TargetName::Free => return Decision::plain(Action::Create),
+        TargetName::Taken(taken) => taken,
+    };
+    // What has a name in a directory that the run has made is another of its own entries, spelled in
+    // another way (a target that ignores case), or somebody put it there: it is never written to.
+    if taken.occupant == Occupant::OwnDirectory {
+        return Decision::plain(Action::Collide);
+    }
+    if facts.source.seen == Seen::AsLink {
+        return as_link(&facts.source, taken, policy);
+    }
+    on_taken(&facts.source, taken, policy)
+}
+
+/// Decides what needs no look at the target.
+fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
+    // A file that is given twice is backed up, and copied again.
+    let counts = source.is_directory() || policy.backup.is_none();
+    if source.seen == Seen::AsOperand && counts {
+        return Some(Action::Skip(Reason::GivenTwice));
+    }
+    if let Some(what) = refused_kind(source, policy) {
+        return Some(Action::Refuse(what));
+    }
+    if is_beyond_border(source, policy) {
+        return Some(Action::Skip(Reason::OtherDevice));
+    }
+    match source.nesting {
+        Nesting::OperandTarget if source.role == Role::Inside => {
+            return Some(Action::Refuse(What::IntoItself));
+        }
+        Nesting::OwnAncestor if policy.dereference == Dereference::Always => {
+            return Some(Action::Refuse(What::Cycle));
+        }
+        Nesting::Apart | Nesting::OwnAncestor | Nesting::OperandTarget => {}
+    }
+    let is_linked_to = policy.make == Make::SymbolicLink && !source.is_directory();
+    (is_linked_to && source.link_text == LinkText::Relative)
+        .then_some(Action::Refuse(What::RelativeLink))
+}
+
+fn refused_kind(source: &Source<'_>, policy: &Policy) -> Option<What> {
+    let kind = source.stat.kind();
+    match (source.role, kind) {
+        (Role::Leading, Kind::Directory) => None,
+        (Role::Leading, _) => Some(What::NotADirectory),
+        (_, Kind::Unknown) => Some(What::UnknownKind),
+        (_, Kind::Directory) if policy.recursion == Recursion::No => Some(What::OmittedDirectory),
+        _ => None,
+    }
+}
+
+/// With `-x`: files mounted over files are left out. A directory that is a mount point is made, and
+/// [left empty](super::is_entered).
+fn is_beyond_border(source: &Source<'_>, policy: &Policy) -> bool {
+    policy.borders == Borders::Stay
+        && source.role == Role::Inside
+        && !source.is_directory()
+        && follows(source.role, policy) == Follow::No
+        && source.stat.dev != source.root_dev
+}
+
+/// Decides about a taken name by the rules for existing files, and then by who has taken it.
+fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
+    let Decision { action, ask } = taken::decide(source, taken, policy);
+    let takes_the_name = matches!(
+        action,
+        Action::Overwrite
+            | Action::Replace
+            | Action::BackUp
+            | Action::Collide
+            // A link that another operand has just made, and that leads nowhere.
+            | Action::Refuse(What::DanglingTarget)
+    );
+    let refusal = match (taken.occupant, action) {
+        (Occupant::OperandName, _) if takes_the_name => {
+            taken::over_just_created(source.stat.kind(), taken, policy)
+        }
+        (Occupant::OperandBytes, Action::Overwrite) => Some(What::JustCreated),
+        (_, Action::BackUp) if taken.backup_is_source => Some(What::BackupDestroysSource),
+        _ => None,
+    };
+    Decision { action: refusal.map_or(action, Action::Refuse), ask }
+}
+
+/// Decides about a taken name for what is to be another name of a file that was copied before. What is
+/// there goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
+fn as_link(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
+    // It may be a name of that very file, from a run before.
+    if taken.occupant == Occupant::SameLink {
+        return Decision::plain(Action::Create);
+    }
+    let decision = on_taken(source, taken, policy);
+    match decision.action {
+        Action::Skip(_) if policy.existing == Existing::Older => {
+            Decision { action: Action::Replace, ..decision }
+        }
+        _ => decision,
+    }
+}

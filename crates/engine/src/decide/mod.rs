@@ -1,0 +1,23 @@
+//! Decisions about an entry, as pure functions of what is known and what was asked. No I/O.
+//!
+//! [`classify`] is the only place that says what happens to an entry: a copy acts on its answer, a
+//! rehearsal prints it. So a rule that is added here holds for both.
+
+mod classify;
+mod facts;
+mod kinds;
+mod mode;
+mod taken;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use classify::classify;
+pub use facts::Reason;
+pub(crate) use facts::{
+    Action, Decision, Facts, LinkText, Nesting, Occupant, Role, Seen, Source, Taken, TargetName,
+};
+pub(crate) use kinds::{
+    Contents, contents, creation_call, errno_of_refusal, follows, is_entered, is_tracked,
+};
+pub(crate) use mode::{creation_mode, usual_mode};

@@ -1,0 +1,130 @@
+//! Calls of the copy that would be refused: asks for the permissions that they need.
+//!
+//! These are no rules of the copy. What the kernel would say is found out by calls that write nothing,
+//! as far as it can be.
+
+use haul_sys::fs::{Follow, may_read_at, may_write_at, open_directory, statat};
+use haul_sys::{Call, CallError, Errno};
+
+use super::place::Place;
+use super::told::Intent;
+use crate::apply::backup;
+use crate::apply::existing::At;
+use crate::decide::{Action, Contents, Seen, Source, Taken, contents, creation_call};
+use crate::error::What;
+use crate::request::{Force, Make, Policy};
+use crate::walk::path::directory_of;
+use haul_tree::Operand;
+
+/// An entry whose calls are foreseen.
+pub(super) struct Foreseen<'a> {
+    pub(super) place: &'a Place,
+    pub(super) operand: &'a Operand,
+    pub(super) source: &'a Source<'a>,
+    pub(super) action: Action,
+    pub(super) taken: Option<&'a Taken>,
+}
+
+impl Foreseen<'_> {
+    /// Returns the first call that would be refused, if there is one: the entry cannot be read, a parent
+    /// is missing, a mount is read-only, a permission is lacking.
+    pub(super) fn check(&self, intent: Intent, policy: &Policy) -> Result<(), (What, Errno)> {
+        match intent {
+            Intent::Skip(_) | Intent::Merge => return Ok(()),
+            Intent::Ask => return self.may_read(policy),
+            Intent::Create
+            | Intent::Overwrite
+            | Intent::Replace
+            | Intent::BackUp
+            | Intent::Link => {}
+        }
+        if self.source.seen != Seen::AsLink {
+            self.may_read(policy)?;
+        }
+        match self.action {
+            Action::BackUp => self.may_back_up(policy)?,
+            Action::Overwrite if self.source.seen != Seen::AsLink => {
+                return self.may_overwrite(policy);
+            }
+            _ => {}
+        }
+        let call = match self.action {
+            Action::Replace if !policy.appears_whole() && !makes_links(policy) => What::Remove,
+            Action::BackUp => What::Backup,
+            _ => creation_call(self.source.stat.kind(), self.source.seen, policy),
+        };
+        self.may_make_name(call)?;
+        if call == What::CreateHardLink
+            && self.source.seen != Seen::AsLink
+            && self.source.stat.dev != self.place.target_dev
+        {
+            return Err((call, Errno::XDEV));
+        }
+        let is_slashed = self.operand.target.to_bytes().ends_with(b"/");
+        if self.action == Action::Create && is_slashed && !self.source.is_directory() {
+            // Only a directory can have such a name.
+            let errno = if call == What::CreateFile { Errno::NOTDIR } else { Errno::NOENT };
+            return Err((call, errno));
+        }
+        Ok(())
+    }
+
+    fn may_read(&self, policy: &Policy) -> Result<(), (What, Errno)> {
+        let is_read = policy.make == Make::Copy
+            && contents(self.source.stat.kind(), policy) == Contents::Data;
+        if !is_read {
+            return Ok(());
+        }
+        let At { directory, name } = self.place.source_of(self.operand);
+        may_read_at(directory, name).map_err(|error| (What::OpenSource, error.errno))
+    }
+
+    fn may_back_up(&self, policy: &Policy) -> Result<(), (What, Errno)> {
+        let (Some(sides), Some(how)) = (self.place.sides(self.operand), &policy.backup) else {
+            return Ok(());
+        };
+        let At { directory, name } = sides.target;
+        let described =
+            backup::name_for(directory, name, how).and_then(|(name, _)| statat(directory, &name));
+        match described {
+            Err(error) if error.errno != Errno::NOENT => Err((What::Backup, error.errno)),
+            _ => Ok(()),
+        }
+    }
+
+    fn may_overwrite(&self, policy: &Policy) -> Result<(), (What, Errno)> {
+        let Some(sides) = self.place.sides(self.operand) else { return Ok(()) };
+        // What a link leads to may be made only then.
+        let is_there = self.taken.and_then(Taken::reached).is_some();
+        let At { directory, name } = sides.target;
+        match may_write_at(directory, name) {
+            Err(error) if is_there && error.errno != Errno::NOENT => match policy.force {
+                Force::No => Err((What::CreateFile, error.errno)),
+                Force::IfUnopenable | Force::First => self.may_make_name(What::Remove),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Foresees that a name cannot be made, or taken away, in the target's directory.
+    fn may_make_name(&self, call: What) -> Result<(), (What, Errno)> {
+        let Some(target) = &self.place.target else { return Ok(()) };
+        if !self.place.lists_operands {
+            return self.place.may_make_names().map_err(|errno| (call, errno));
+        }
+        // An operand's name may be a path.
+        let parent = directory_of(self.operand.target.to_bytes());
+        let answer = open_directory(target, &parent, Follow::Yes)
+            .and_then(|parent| may_write_at(&parent, c"."));
+        match answer {
+            Ok(()) => Ok(()),
+            // A directory that may be written to need not be readable.
+            Err(CallError { call: Call::Openat, errno: Errno::ACCESS, .. }) => Ok(()),
+            Err(error) => Err((call, error.errno)),
+        }
+    }
+}
+
+const fn makes_links(policy: &Policy) -> bool {
+    matches!(policy.make, Make::HardLink | Make::SymbolicLink)
+}
