@@ -27,8 +27,6 @@ use haul_tree::{Reader, Task, walk};
 
 /// Copies what the request asks for, and returns what was done. Blocks until it is done or
 /// stopped; failures reach the monitor as they happen.
-///
-/// The control must have been made for the request's resources.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let Some(resume) = &request.resume else {
         return carry_out(request, (Plan::resolve(request), None), monitor, control);

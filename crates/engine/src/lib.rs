@@ -1,8 +1,104 @@
-//! Trees: what is asked, what is there, what is to be done, and doing it.
+//! Operations on file trees: copy, remove, move, and talk a copy through.
 //!
-//! Data in ([`request`]), data out ([`monitor::Counts`], [`error::Failure`]); nothing here prints,
-//! reads the environment or ends the process. Data modules import only data, deciding modules are
-//! pure, acting modules do not decide, and [`copy`] composes them.
+//! A caller makes a request as plain data, and gives the operation a monitor, which is told of each failure
+//! when it happens, and a [`Control`](monitor::Control), by which any thread reads the counters and ends the
+//! run. Nothing here prints, reads the environment or ends the process.
+//!
+//! | operation | request | monitor | control |
+//! | --- | --- | --- | --- |
+//! | [`copy()`], [`copy_again`] | [`request::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
+//! | [`remove::remove`] | [`remove::Request`] | [`remove::Monitor`] | [`monitor::Control`] |
+//! | [`relocate::relocate`] | [`relocate::Request`] | [`relocate::Monitor`] | [`relocate::Control`] |
+//! | [`rehearse::rehearse`] | [`request::Request`] | [`rehearse::Audience`] | a stop flag |
+//!
+//! [`census`], [`cached`] and [`preflight`] count what a copy has before it; [`stale`] finds what killed runs
+//! have left. Failures ([`error::Failure`], [`remove::Failure`], [`relocate::Failure`]) are errors with the
+//! errno as their source.
+//!
+//! # Copying a tree, with progress
+//!
+//! ```
+//! use std::ffi::CString;
+//! use std::sync::Mutex;
+//! use std::sync::atomic::{AtomicBool, Ordering};
+//! use std::time::Duration;
+//!
+//! use haul_engine::error::Failure;
+//! use haul_engine::monitor::{Control, Monitor};
+//! use haul_engine::request::{Dereference, Policy, Recursion, Request};
+//!
+//! #[derive(Default)]
+//! struct Failures(Mutex<Vec<Failure>>);
+//!
+//! impl Monitor for Failures {
+//!     fn failed(&self, failure: &Failure) {
+//!         eprintln!("{failure}");
+//!         self.0.lock().unwrap().push(failure.clone());
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scratch = tempfile::tempdir()?;
+//! # std::fs::create_dir(scratch.path().join("from"))?;
+//! # std::fs::write(scratch.path().join("from/file"), "bytes")?;
+//! # let path = |name: &str| CString::new(format!("{}/{name}", scratch.path().display()));
+//! # let (from, to) = (path("from")?, path("to")?);
+//! let policy = Policy {
+//!     recursion: Recursion::Yes,
+//!     dereference: Dereference::Never,
+//!     ..Policy::plain(0o022)
+//! };
+//! let request = Request::new([from], to, policy);
+//! let stop = AtomicBool::new(false);
+//! let (control, failures) = (Control::new(&stop), Failures::default());
+//! let counts = std::thread::scope(|scope| {
+//!     let copy = scope.spawn(|| haul_engine::copy(&request, &failures, &control));
+//!     while !copy.is_finished() {
+//!         let counts = control.counts();
+//!         println!("{} files, {} bytes", counts.files, counts.bytes);
+//!         if counts.failures > 100 {
+//!             // Every worker ends within one request; what is complete stays.
+//!             stop.store(true, Ordering::Relaxed);
+//!         }
+//!         std::thread::sleep(Duration::from_millis(10));
+//!     }
+//!     copy.join().expect("a copy does not panic")
+//! });
+//! assert_eq!((counts.files, counts.failures), (1, 0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Removing a tree
+//!
+//! ```
+//! use std::ffi::CString;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use haul_engine::monitor::Control;
+//! use haul_engine::remove::{Failure, Monitor, Policy, Request, remove};
+//! use haul_engine::request::Recursion;
+//!
+//! struct Told;
+//!
+//! impl Monitor for Told {
+//!     fn failed(&self, failure: &Failure) {
+//!         eprintln!("{failure}");
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scratch = tempfile::tempdir()?;
+//! # std::fs::create_dir_all(scratch.path().join("old/below"))?;
+//! # let old = CString::new(format!("{}/old", scratch.path().display()))?;
+//! let policy = Policy { recursion: Recursion::Yes, ..Policy::PLAIN };
+//! let stop = AtomicBool::new(false);
+//! let counts = remove(&Request::new([old], policy), &Told, &Control::new(&stop));
+//! assert_eq!(counts.failures, 0);
+//! # assert!(!scratch.path().join("old").exists());
+//! # Ok(())
+//! # }
+//! ```
 
 mod apply;
 pub mod cached;

@@ -128,6 +128,10 @@ impl Shard {
     }
 }
 
+/// Counters of a run: one for each worker that a run starts by default where storage is remote. Where there
+/// are more workers, two add to the same counters, which costs them a cache line.
+const SHARDS: usize = 32;
+
 /// The sum of all shards at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -165,7 +169,7 @@ impl Counts {
     }
 }
 
-/// What a caller holds in its hand while a run goes on: its counters, and the brake.
+/// Counters and stop flag of a run, for the caller to read and set while the run goes on.
 #[derive(Debug)]
 pub struct Control<'a> {
     /// Set it to end the run; heard within one request. Borrowed, for what sets it may be a signal
@@ -178,13 +182,12 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for a run with at most this many workers, those included that it may start
-    /// because others wait.
+    /// Makes a control for one run. Set `stop` to end it.
     #[must_use]
-    pub fn new(jobs: usize, stop: &'a AtomicBool) -> Control<'a> {
+    pub fn new(stop: &'a AtomicBool) -> Control<'a> {
         Control {
             stop,
-            shards: std::iter::repeat_with(Shard::default).take(jobs.max(1)).collect(),
+            shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
             failures: AtomicU64::new(0),
             warnings: AtomicU64::new(0),
             workers: AtomicU64::new(1),

@@ -408,6 +408,23 @@ pub struct Resources {
     pub descriptors: u64,
 }
 
+/// Workers of a run whose storage is remote: each waits for the server most of the time.
+const WAITING_JOBS: usize = 32;
+
+impl Resources {
+    /// All that the process may have: a worker for each processor, more of them where they wait for remote
+    /// storage, and the descriptors of its soft limit.
+    #[must_use]
+    pub fn available() -> Resources {
+        let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Resources {
+            jobs,
+            waiting_jobs: jobs.max(WAITING_JOBS),
+            descriptors: haul_sys::process::nofile_limit(),
+        }
+    }
+}
+
 /// How a run goes on that ended before everything was done (`--resume`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
@@ -432,4 +449,24 @@ pub struct Request {
     pub resources: Resources,
     /// Whether a journal is kept, by which a later run goes on.
     pub resume: Option<Resume>,
+}
+
+impl Request {
+    /// Asks for a copy of the sources: into the target if that is a directory, else to that name. No
+    /// journal is kept, and all [available](Resources::available) resources are used.
+    #[must_use]
+    pub fn new(
+        sources: impl IntoIterator<Item = CString>,
+        target: CString,
+        policy: Policy,
+    ) -> Request {
+        Request {
+            sources: sources.into_iter().collect(),
+            target,
+            form: TargetForm::Guess,
+            policy,
+            resources: Resources::available(),
+            resume: None,
+        }
+    }
 }

@@ -32,8 +32,7 @@ pub(crate) fn run_copy_with(
     copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
 ) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let resources = request.resources;
-    let control = Control::new(resources.jobs.max(resources.waiting_jobs), stop);
+    let control = Control::new(stop);
     let progress = progress(output, how);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
@@ -49,8 +48,7 @@ pub(crate) fn run_copy_with(
 /// that stopped the move.
 pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let jobs = request.resources.waiting_jobs.max(request.removing.waiting_jobs);
-    let control = relocate::Control::new(jobs, stop);
+    let control = relocate::Control::new(stop);
     let progress = progress(output, how);
     let counted = counted(request);
     let started = Instant::now();
@@ -72,8 +70,7 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
 /// that stopped the removal.
 pub(crate) fn run_removal(output: &Output, how: &How, request: &remove::Request) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
-    let jobs = request.resources.jobs.max(request.resources.waiting_jobs);
-    let control = Control::new(jobs, stop);
+    let control = Control::new(stop);
     let progress = Progress::new(how.progress, how.verbose);
     let mode = request.policy.mode;
     let started = Instant::now();

@@ -482,8 +482,7 @@ impl<'r> Batch<'r> {
             resources: run.request.removing,
         };
         // Not what the move has removed, so it is counted apart.
-        let control =
-            crate::monitor::Control::new(run.request.removing.waiting_jobs, run.control.stop);
+        let control = crate::monitor::Control::new(run.control.stop);
         let adapter = super::adapter::QuietAdapter { monitor: run.monitor, control: run.control };
         crate::remove::remove(&request, &adapter, &control).failures == 0
     }

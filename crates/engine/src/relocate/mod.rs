@@ -11,6 +11,7 @@ mod batch;
 mod claim;
 mod commit;
 mod decide;
+mod display;
 mod durable;
 mod monitor;
 mod nesting;

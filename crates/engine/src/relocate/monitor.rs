@@ -185,13 +185,13 @@ pub struct Counts {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for a run with at most this many workers.
+    /// Makes a control for one run. Set `stop` to end it.
     #[must_use]
-    pub fn new(jobs: usize, stop: &'a AtomicBool) -> Control<'a> {
+    pub fn new(stop: &'a AtomicBool) -> Control<'a> {
         Control {
             stop,
-            copying: monitor::Control::new(jobs, stop),
-            removing: monitor::Control::new(jobs, stop),
+            copying: monitor::Control::new(stop),
+            removing: monitor::Control::new(stop),
             renamed: AtomicU64::new(0),
             exchanged: AtomicU64::new(0),
             skipped: AtomicU64::new(0),

@@ -7,6 +7,7 @@
 mod context;
 mod delete_profile;
 mod directory;
+mod display;
 mod entry;
 mod finish;
 mod gentle;

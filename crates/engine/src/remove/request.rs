@@ -147,3 +147,12 @@ pub struct Request {
     /// How much of the machine to use.
     pub resources: Resources,
 }
+
+impl Request {
+    /// Asks for the operands to be removed, with all [available](Resources::available) resources.
+    #[must_use]
+    pub fn new(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
+        let operands = operands.into_iter().collect();
+        Request { operands, policy, resources: Resources::available() }
+    }
+}

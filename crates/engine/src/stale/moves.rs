@@ -102,7 +102,7 @@ fn remove_tree(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<()> {
         },
     };
     let first = First::default();
-    let control = crate::monitor::Control::new(1, &stop);
+    let control = crate::monitor::Control::new(&stop);
     remove::remove(&request, &first, &control);
     match first.0.get() {
         None => Ok(()),
