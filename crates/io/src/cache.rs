@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use haul_sys::data::{Advice, Writeback, fadvise, write_back};
 use haul_sys::fs::fsync;
 
+use crate::error::DataError;
 use crate::job::FileJob;
-use crate::ladder::DataError;
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::retry::retrying;

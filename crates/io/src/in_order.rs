@@ -2,11 +2,12 @@
 
 use haul_sys::data::{read, write};
 
+use crate::error::DataError;
 use crate::fully::write_all;
 use crate::job::FileJob;
 use crate::kit::BUFFER_BYTES;
-use crate::ladder::{DataError, Detection, Moved};
 use crate::method::MethodId;
+use crate::moved::{Detection, Moved};
 use crate::retry::retrying;
 use crate::shape::is_surely_a_stream;
 use crate::{Choice, Kit, Watch};

@@ -7,7 +7,7 @@ use haul_sys::data::{ftruncate, pread};
 use haul_sys::fs::{Kind, Stat, fstat};
 
 use crate::block_digests::BlockDigests;
-use crate::ladder::DataError;
+use crate::error::DataError;
 use crate::quirk::ReportedSize;
 use crate::residency::{Asked, Cached, SAMPLED_BYTES, cached_bytes};
 use crate::retry::retrying;

@@ -1,79 +1,14 @@
 //! The ladder: tries the methods in order, each from where the one before got to.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::PoisonError;
 
 use haul_sys::CallError;
 
 use crate::errno::{Memory, Verdict, verdict};
-use crate::job::Change;
+use crate::error::DataError;
 use crate::method::{Attempt, Cause, Fit, Method, MethodId, Portion, RangeJob, Want};
 use crate::report::{Refusal, Why};
-use crate::sides::Which;
-use crate::{Choice, Kit, Pair, Reflink, Report, Residency};
-
-/// Why bytes could not be moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataError {
-    /// A call failed; its name tells whether the source or the target did.
-    Call(CallError),
-    /// The run was stopped.
-    Stopped,
-    /// No method took the range.
-    NoProgress,
-    /// The source ended before the size it had when it was opened, or changed while it was read.
-    Changed,
-    /// The method that was asked for cannot serve.
-    Unfit {
-        /// The method.
-        method: MethodId,
-        /// Why it cannot.
-        why: &'static str,
-    },
-    /// The kernel refused the method that was asked for.
-    Refused {
-        /// The method.
-        method: MethodId,
-        /// What the kernel said.
-        cause: CallError,
-    },
-}
-
-impl fmt::Display for DataError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DataError::Call(error) => write!(f, "{error}"),
-            DataError::Stopped => f.write_str("stopped"),
-            DataError::NoProgress => f.write_str("no method moved the bytes"),
-            DataError::Changed => f.write_str("the file changed while it was read"),
-            DataError::Unfit { method, why } => {
-                write!(f, "the method {} cannot serve: {why}", method.name())
-            }
-            DataError::Refused { method, cause } => {
-                write!(f, "the kernel refused the method {}: {cause}", method.name())
-            }
-        }
-    }
-}
-
-impl Error for DataError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            DataError::Call(error) | DataError::Refused { cause: error, .. } => Some(error),
-            DataError::Stopped
-            | DataError::NoProgress
-            | DataError::Changed
-            | DataError::Unfit { .. } => None,
-        }
-    }
-}
-
-impl From<CallError> for DataError {
-    fn from(error: CallError) -> DataError {
-        DataError::Call(error)
-    }
-}
+use crate::{Choice, Kit, Pair, Reflink};
 
 /// How far a range has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,58 +17,6 @@ pub(crate) struct Progress {
     pub bytes: u64,
     /// The method that moved the last of them.
     pub method: MethodId,
-}
-
-impl Moved {
-    /// Returns the name of the method that moved the bytes, or `none`.
-    #[must_use]
-    pub fn method_name(&self) -> &'static str {
-        self.method.map_or("none", MethodId::name)
-    }
-}
-
-/// What was moved, and by which method.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// Bytes, without holes that were passed over.
-    pub bytes: u64,
-    /// The method that moved the last of them; `None` where there was nothing to move.
-    pub method: Option<MethodId>,
-    /// How holes and zeros were looked for.
-    pub detection: Detection,
-    /// What happened to the source meanwhile; never [`Change::Bytes`], which is an error.
-    pub change: Change,
-    /// What was cached, if that was asked for.
-    pub residency: Option<Residency>,
-    /// Why direct I/O was not possible, where it was asked for and this was not reported yet.
-    pub not_direct: Option<NotDirect>,
-    /// Why it was done so, if that was asked for.
-    pub report: Option<Box<Report>>,
-}
-
-/// Why direct I/O was not possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotDirect {
-    /// The side on which it was not.
-    pub which: Which,
-    /// The call that said so.
-    pub cause: CallError,
-}
-
-/// How holes and zeros of a source were looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Detection {
-    /// There was no need to, for blocks are shared or nothing was moved.
-    #[default]
-    Unknown,
-    /// Not at all.
-    No,
-    /// Zeros, by reading.
-    Zeros,
-    /// Holes, by asking the file system.
-    Holes,
-    /// Both.
-    HolesAndZeros,
 }
 
 /// Moves a range with the first method that fits and is not refused, or with the one that was asked

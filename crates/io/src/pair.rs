@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use haul_sys::fs::{fstat, fstatfs};
 
-use crate::method::MethodId;
+use crate::method::id::MethodId;
 use crate::quirk::{Latency, Quirk, UNKNOWN, of_magic};
 use crate::sides::Which;
 

@@ -17,7 +17,7 @@ use crate::Watch;
 use crate::quirk::DirectIo;
 use crate::residency::{Asked, absent, cached_bytes};
 use crate::retry::retrying;
-use crate::verification::{Unverified, VerifiedFrom};
+use crate::unverified::{Unverified, VerifiedFrom};
 
 /// What speaks for storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What the caller wants done with the bytes of a file: plain data.
 
-use crate::method::MethodId;
+use crate::method::id::MethodId;
 
 /// Whether blocks may be shared with the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

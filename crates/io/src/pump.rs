@@ -41,7 +41,7 @@ pub(crate) fn pump(job: &RangeJob<'_>, kit: &mut Kit, request_bytes: usize, way:
         let left = usize::try_from(job.end - offset).unwrap_or(usize::MAX).min(buffer.len());
         let asked = left.next_multiple_of(align as usize).min(buffer.len());
         let Some(room) = buffer.get_mut(..asked) else { break };
-        let filled = match sides.read(job, room, offset) {
+        let filled = match sides.read(&job.ends(), room, offset) {
             Ok(0) => break,
             Ok(filled) => filled.min(left),
             Err(error) => return ended(written, error),
@@ -69,7 +69,7 @@ fn put(job: &RangeJob<'_>, buffer: &mut [u8], filled: usize, offset: u64) -> (u6
     if padded > filled && is_direct && !ends_file {
         // The source ended early or answers in odd pieces. What is behind may belong to others.
         let cause = CallError::new(Call::DirectWrite, Errno::INVAL);
-        sides.fall_back(Which::Target, Way::Direct, job, cause);
+        sides.fall_back(Which::Target, Way::Direct, &job.ends(), cause);
     }
     let pads = padded > filled && is_direct && ends_file;
     if pads && let Some(padding) = buffer.get_mut(filled..padded) {
@@ -117,7 +117,7 @@ fn runs<'b>(
 fn put_all(job: &RangeJob<'_>, bytes: &[u8], offset: u64, counted: u64) -> (u64, Option<Cause>) {
     let to = job.target_at(offset);
     let (done, error) = write_all(bytes, |left, done| {
-        job.want.sides.write(job, left, to + done).inspect(|count| {
+        job.want.sides.write(&job.ends(), left, to + done).inspect(|count| {
             let now = done + *count as u64;
             job.watch.moved(now.min(counted) - done.min(counted));
         })

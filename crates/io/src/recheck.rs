@@ -12,8 +12,8 @@ use haul_sys::memory::AlignedBuffer;
 
 use crate::Watch;
 use crate::block_digests::Piece;
+use crate::error::DataError;
 use crate::fully::read_all;
-use crate::ladder::DataError;
 use crate::passage::Passage;
 use crate::verification::{UNIT_BYTES, Unverified};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haul_sys::CallError;
 
-use crate::method::MethodId;
+use crate::method::id::MethodId;
 use crate::residency::Residency;
 use crate::sides::Way;
 

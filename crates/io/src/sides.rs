@@ -13,10 +13,9 @@ use haul_sys::fs::{DirectAlign, direct_align};
 use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::errno::{Verdict, verdict};
-use crate::method::RangeJob;
 use crate::quirk::DirectIo;
 use crate::retry::retrying;
-use crate::{DataPolicy, Pair};
+use crate::{DataPolicy, Pair, Watch};
 
 /// The way that bytes take between a file and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -54,6 +53,15 @@ pub struct Wanted<'a> {
     pub fd: BorrowedFd<'a>,
     /// The way.
     pub way: Way,
+}
+
+/// The two files of a range, while it is moved.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends<'a> {
+    pub(crate) source: BorrowedFd<'a>,
+    pub(crate) target: BorrowedFd<'a>,
+    pub(crate) pair: &'a Pair,
+    pub(crate) watch: Watch<'a>,
 }
 
 #[derive(Debug, Default)]
@@ -162,7 +170,7 @@ impl Sides {
 
     /// Falls back on one side from a way that was refused, unless another worker did meanwhile.
     /// Blocks no longer than `fcntl` does.
-    pub(crate) fn fall_back(&self, which: Which, from: Way, job: &RangeJob<'_>, cause: CallError) {
+    pub(crate) fn fall_back(&self, which: Which, from: Way, ends: &Ends<'_>, cause: CallError) {
         let side = self.side(which);
         let _first = side.error.set(cause);
         if side.way() != from {
@@ -171,15 +179,15 @@ impl Sides {
         match from {
             Way::Direct => {
                 let fd = match which {
-                    Which::Source => job.source,
-                    Which::Target => job.target,
+                    Which::Source => ends.source,
+                    Which::Target => ends.target,
                 };
                 // Clearing the flag cannot be refused; if it were, the next request would say so.
                 let _cleared = set_way(fd, data::Way::Cached);
                 side.set(Way::Uncached);
             }
             Way::Uncached => {
-                job.pair.refuse_uncached(which);
+                ends.pair.refuse_uncached(which);
                 side.set(Way::Cached);
             }
             Way::Cached => {}
@@ -187,18 +195,18 @@ impl Sides {
     }
 
     /// Reads at an offset of the source on its way, and on the next where that one is refused.
-    pub(crate) fn read(&self, job: &RangeJob<'_>, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    pub(crate) fn read(&self, ends: &Ends<'_>, buffer: &mut [u8], offset: u64) -> Result<usize> {
         loop {
             let way = self.source.way();
-            let answer = retrying(&job.watch, || match way {
-                Way::Direct => renamed(pread(job.source, buffer, offset), Call::DirectRead),
-                Way::Uncached => pread_uncached(job.source, buffer, offset),
-                Way::Cached => pread(job.source, buffer, offset),
+            let answer = retrying(&ends.watch, || match way {
+                Way::Direct => renamed(pread(ends.source, buffer, offset), Call::DirectRead),
+                Way::Uncached => pread_uncached(ends.source, buffer, offset),
+                Way::Cached => pread(ends.source, buffer, offset),
             });
             match answer {
                 // By now another worker may have met the same, and the way be another.
                 Err(error) if goes_on(error) && way != Way::Cached => {
-                    self.fall_back(Which::Source, way, job, error);
+                    self.fall_back(Which::Source, way, ends, error);
                 }
                 answer => return answer,
             }
@@ -206,17 +214,17 @@ impl Sides {
     }
 
     /// Writes at an offset of the target on its way, and on the next where that one is refused.
-    pub(crate) fn write(&self, job: &RangeJob<'_>, bytes: &[u8], offset: u64) -> Result<usize> {
+    pub(crate) fn write(&self, ends: &Ends<'_>, bytes: &[u8], offset: u64) -> Result<usize> {
         loop {
             let way = self.target.way();
-            let answer = retrying(&job.watch, || match way {
-                Way::Direct => renamed(pwrite(job.target, bytes, offset), Call::DirectWrite),
-                Way::Uncached => pwrite_uncached(job.target, bytes, offset),
-                Way::Cached => pwrite(job.target, bytes, offset),
+            let answer = retrying(&ends.watch, || match way {
+                Way::Direct => renamed(pwrite(ends.target, bytes, offset), Call::DirectWrite),
+                Way::Uncached => pwrite_uncached(ends.target, bytes, offset),
+                Way::Cached => pwrite(ends.target, bytes, offset),
             });
             match answer {
                 Err(error) if goes_on(error) && way != Way::Cached => {
-                    self.fall_back(Which::Target, way, job, error);
+                    self.fall_back(Which::Target, way, ends, error);
                 }
                 answer => return answer,
             }

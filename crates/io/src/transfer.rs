@@ -18,12 +18,14 @@ use haul_sys::fs::{Kind, fstat};
 
 use crate::cache::{Keeper, WINDOW_BYTES, Written, caching};
 use crate::errno::{Memory, Verdict, verdict};
+use crate::error::DataError;
 use crate::job::{Behind, Change, Extent, FileJob};
 use crate::kit::BUFFER_BYTES;
-use crate::ladder::{DataError, Moved, data_error, move_range};
+use crate::ladder::{data_error, move_range};
 use crate::method::{
     AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, MethodId, Portion, RangeJob, Sharing, Want, Zeros,
 };
+use crate::moved::Moved;
 use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Why};

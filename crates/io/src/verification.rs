@@ -17,11 +17,12 @@ use haul_sys::memory::AlignedBuffer;
 
 use crate::block_digests::{BlockDigests, Piece};
 use crate::digest::{Algorithm, Digest};
+use crate::error::DataError;
 use crate::fully;
-use crate::ladder::DataError;
 use crate::passage::Passage;
 use crate::quirk::HoleMap;
 use crate::retry::retrying;
+pub use crate::unverified::{Unverified, VerifiedFrom};
 use crate::{Quirk, Watch};
 
 /// Bytes of one request: with direct I/O each is a trip to the device, and 1 MiB is where more
@@ -33,28 +34,6 @@ pub(crate) const UNIT_BYTES: usize = 4096;
 
 /// The stack of a reader, which holds no buffer on it.
 const STACK_BYTES: usize = 256 << 10;
-
-/// Where the bytes came from that were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerifiedFrom {
-    /// From storage.
-    Storage,
-    /// From the page cache, at least in part.
-    Cache,
-}
-
-/// A file to be verified. It has to be open for reading, and written back.
-#[derive(Clone, Copy)]
-pub struct Unverified<'a> {
-    /// The file.
-    pub fd: BorrowedFd<'a>,
-    /// Its file system.
-    pub quirk: &'static Quirk,
-    /// The size that it ought to have, as its source tells it, see [`source_bytes`].
-    pub bytes: u64,
-    /// What was read of its source.
-    pub digests: &'a BlockDigests,
-}
 
 /// What came of proving a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 mod copy_range;
 mod direct;
-mod id;
+pub(crate) mod id;
 mod mmap_write;
 mod read_write;
 mod reflink;
@@ -21,7 +21,7 @@ use haul_sys::CallError;
 
 use crate::block_digests::BlockDigests;
 use crate::report::Refusal;
-use crate::sides::{Sides, Way};
+use crate::sides::{Ends, Sides, Way};
 use crate::{DataPolicy, Kit, Pair, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
@@ -165,6 +165,11 @@ pub enum AtEnd {
 }
 
 impl RangeJob<'_> {
+    /// Returns the two files.
+    pub(crate) fn ends(&self) -> Ends<'_> {
+        Ends { source: self.source, target: self.target, pair: self.pair, watch: self.watch }
+    }
+
     /// Returns where a byte of the source goes in the target.
     pub(crate) fn target_at(&self, source_offset: u64) -> u64 {
         self.target_offset + (source_offset - self.source_offset)

@@ -14,8 +14,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
 
+use crate::error::DataError;
 use crate::job::{Behind, Extent, FileJob};
-use crate::ladder::DataError;
 use crate::method::MethodId;
 use crate::quirk::UNKNOWN;
 use crate::stream::NEVER;

@@ -33,9 +33,9 @@ pub use in_kernel_copy::{PIPE_BYTES, PassError, Passing, PipePages, Side, pass};
 pub use in_order::write_all;
 pub use reader::Reader;
 pub use source::{ReadPlan, Source};
-pub use target::{End, Place, Target};
+pub use target::{End, Place, Target, Zeros};
 pub use watermark_queue::{Marks, WatermarkQueue};
-pub use writer::{Outcome, WritePlan, Writer, Zeros};
+pub use writer::{Outcome, WritePlan, Writer};
 
 pub use crate::publish::Durable;
 

@@ -9,7 +9,6 @@ use haul_sys::process::file_size_limit;
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::error::StreamError;
-use super::writer::Zeros;
 use crate::cache::Written;
 use crate::quirk::{DirectIo, Latency, Preallocate, UNKNOWN, of_magic};
 use crate::sides::{Way, go_direct};
@@ -52,6 +51,15 @@ pub enum Place {
     Offsets,
     /// To where the descriptor stands.
     Position,
+}
+
+/// What becomes of blocks of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zeros {
+    /// They are written.
+    Write,
+    /// They are left out of files with offsets, which are empty there.
+    Skip,
 }
 
 /// What is done to a file before bytes get there.

@@ -21,7 +21,7 @@ use super::error::StreamError;
 use super::in_order::write_stream;
 use super::queue::{Direction, Done, Queue, Request, make};
 use super::source::{DEPTH_FAR, DEPTH_NEAR, FAR_BYTES, NEAR_BYTES};
-use super::target::{Lane, Target};
+use super::target::{Lane, Target, Zeros};
 use crate::DataPolicy;
 use crate::errno::{Verdict, verdict};
 use crate::fully::write_each;
@@ -43,15 +43,6 @@ pub struct WritePlan {
     pub zeros: Zeros,
     /// Ends the writing when it is set.
     pub stop: &'static AtomicBool,
-}
-
-/// What becomes of blocks of zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zeros {
-    /// They are written.
-    Write,
-    /// They are left out of files with offsets, which are empty there.
-    Skip,
 }
 
 impl WritePlan {

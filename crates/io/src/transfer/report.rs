@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::Transfer;
 use crate::job::{Change, FileJob};
-use crate::ladder::{Detection, Moved, NotDirect};
 use crate::method::{Fit, MethodId, Zeros};
+use crate::moved::{Detection, Moved, NotDirect};
 use crate::report::{Refusal, Report, SideReport, Why};
 use crate::residency::Residency;
 use crate::segment::Map;
