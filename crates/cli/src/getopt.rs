@@ -268,6 +268,7 @@ mod tests {
         assert_eq!(read(&["--reflink", "never"]).unwrap(), [option('l', None), operand("never")]);
     }
 
+    #[cfg(feature = "trace")]
     #[test]
     fn the_options_of_a_command_are_not_ours() {
         let read = |arguments: &[&str]| {
