@@ -12,6 +12,7 @@ mod bench;
 mod boundaries;
 mod cache;
 mod changing;
+mod clean;
 mod close_output;
 mod closed_input;
 mod compare;

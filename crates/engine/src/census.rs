@@ -66,7 +66,7 @@ struct Counting<'r> {
 /// Counts the sources of a request; returns early when told to stop. Blocks while it reads.
 pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
     let directories = OpenDirectories::new(DIRECTORIES);
-    let Ok(root) = Single::root(&directories, ()) else { return };
+    let root = Single::root(&directories, ());
     let counting = Counting { request, census, stop, directories };
     let operand = |source: &CString| Operand::whole(source.clone(), source.clone());
     let operands: Vec<Operand> = request.sources.iter().map(operand).collect();

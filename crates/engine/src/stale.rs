@@ -14,8 +14,8 @@ use haul_io::hidden::is_hidden_name;
 use haul_sys::CallError;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat, statat, try_lock, unlinkat};
 use haul_tree::{
-    Batch, Chunk, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
-    Workers, walk,
+    Batch, Chunk, Handle, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task,
+    Worker, Workers, walk,
 };
 
 use self::moves::Quiet;
@@ -91,10 +91,7 @@ pub type Tell<'a> = dyn FnMut(&[u8], Found) + Send + 'a;
 /// changed after `latest_seconds` of the epoch is left alone. Blocks until everything is searched.
 pub fn clean(root: &CStr, latest_seconds: i64, (mode, moves): (Mode, Moves), tell: &mut Tell<'_>) {
     let directories = OpenDirectories::new(DIRECTORIES);
-    let top = match Single::root(&directories, ()) {
-        Ok(top) => top,
-        Err(error) => return tell(root.to_bytes(), Found::Failed(error)),
-    };
+    let top = Single::root(&directories, ());
     let search = Search {
         latest_seconds,
         mode,
@@ -206,7 +203,7 @@ impl Search<'_> {
     }
 
     /// Handles the names in a directory that moves use.
-    fn move_names(&self, node: &Node<Directory>, directory: &OwnedFd, names: &[&CStr]) {
+    fn move_names(&self, node: &Node<Directory>, directory: &Handle, names: &[&CStr]) {
         // Held until all of them are handled, so that no move begins meanwhile.
         let quiet = Quiet::new(directory);
         for name in names {
@@ -221,7 +218,7 @@ impl Search<'_> {
     /// Deals with a name that moves use.
     fn moving(
         &self,
-        directory: &OwnedFd,
+        directory: &Handle,
         name: &CStr,
         quiet: Option<&Quiet>,
     ) -> haul_sys::Result<Found> {
@@ -243,7 +240,7 @@ impl Search<'_> {
         Ok(Found::Leftover)
     }
 
-    fn one(&self, directory: &OwnedFd, name: &CStr) -> haul_sys::Result<Found> {
+    fn one(&self, directory: &Handle, name: &CStr) -> haul_sys::Result<Found> {
         let stat = statat(directory, name)?;
         let me = haul_sys::process::identity();
         if stat.kind() == Kind::Directory || (me.uid != 0 && stat.uid != me.uid) {
@@ -272,7 +269,7 @@ enum Lock {
     Theirs,
 }
 
-fn lock(directory: &OwnedFd, name: &CStr, stat: &Stat) -> haul_sys::Result<Lock> {
+fn lock(directory: &Handle, name: &CStr, stat: &Stat) -> haul_sys::Result<Lock> {
     if stat.kind() != Kind::Regular {
         return Ok(Lock::None);
     }

@@ -103,7 +103,7 @@
 //!     files: AtomicU64::new(0),
 //!     failures: AtomicU64::new(0),
 //! };
-//! let root = Single::root(&count.directories, ())?;
+//! let root = Single::root(&count.directories, ());
 //! let operands = [Operand::whole(top.clone(), top)];
 //! walk(&count, Workers::ONE, Task::new(root, Reader::of_operands(&operands), 1), |_| ());
 //! assert_eq!(count.files.into_inner(), 2);
@@ -113,6 +113,7 @@
 //! ```
 
 mod entries;
+mod handle;
 mod meter;
 mod names;
 mod node;
@@ -125,6 +126,7 @@ mod single;
 mod task;
 
 pub use entries::{Entries, Operand, Slot};
+pub use handle::Handle;
 pub use names::{for_each_name, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;

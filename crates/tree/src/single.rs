@@ -5,9 +5,10 @@ use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use haul_sys::fs::{CWD, Follow, Stat, fstat, open_directory};
+use haul_sys::fs::{Follow, Stat, fstat, open_directory};
 use haul_sys::{Call, CallError, Errno, Result};
 
+use crate::handle::Handle;
 use crate::node::{Directory, Node};
 use crate::open_directories::OpenDirectories;
 use crate::operation::Operation;
@@ -42,14 +43,11 @@ impl<T: Send + Sync> Single<T> {
 
     /// Makes the node that stands for a list of operands whose paths are relative to the current
     /// directory.
-    ///
-    /// Fails if the current directory cannot be opened (`EACCES`, `ENOENT`).
-    pub fn root(directories: &OpenDirectories<Single<T>>, data: T) -> Result<Arc<Node<Single<T>>>> {
-        let here = open_directory(CWD, c".", Follow::Yes)?;
+    pub fn root(directories: &OpenDirectories<Single<T>>, data: T) -> Arc<Node<Single<T>>> {
         let name = CString::default();
         let node = Arc::new(Node::new(None, Single { name, id: (0, 0), follow: Follow::No, data }));
-        directories.keep(&node, &directories.adopt(here));
-        Ok(node)
+        directories.keep(&node, &directories.adopt(Handle::CURRENT));
+        node
     }
 
     /// Opens a directory below another and makes its task. `data` gets its description and returns
@@ -69,7 +67,7 @@ impl<T: Send + Sync> Single<T> {
         let Some(data) = data(&fd, &stat) else { return Ok(None) };
         let directory = Single { name: name.to_owned(), id: (stat.dev, stat.ino), follow, data };
         let node = Arc::new(Node::new(Some(Arc::clone(parent)), directory));
-        let handle = directories.adopt(fd);
+        let handle = directories.adopt(Handle::from(fd));
         directories.keep(&node, &handle);
         Ok(Some(Task::new(node, Reader::new(), 1).holding(handle)))
     }
@@ -100,10 +98,10 @@ impl<T: Send + Sync> Single<T> {
         names
     }
 
-    fn verified(&self, fd: OwnedFd) -> Result<OwnedFd> {
+    fn verified(&self, fd: OwnedFd) -> Result<Handle> {
         let stat = fstat(&fd)?;
         if (stat.dev, stat.ino) == self.id {
-            Ok(fd)
+            Ok(Handle::from(fd))
         } else {
             Err(CallError::new(Call::Openat, Errno::STALE))
         }
@@ -111,17 +109,17 @@ impl<T: Send + Sync> Single<T> {
 }
 
 impl<T: Send + Sync> Directory for Single<T> {
-    type Handle = OwnedFd;
+    type Handle = Handle;
 
-    fn entries(handle: &OwnedFd) -> BorrowedFd<'_> {
+    fn entries(handle: &Handle) -> BorrowedFd<'_> {
         handle.as_fd()
     }
 
-    fn reopen(&self, parent: &OwnedFd) -> Result<OwnedFd> {
+    fn reopen(&self, parent: &Handle) -> Result<Handle> {
         self.verified(open_directory(parent, &self.name, self.follow)?)
     }
 
-    fn reopen_from(&self, child: &OwnedFd) -> Result<OwnedFd> {
+    fn reopen_from(&self, child: &Handle) -> Result<Handle> {
         self.verified(open_directory(child, c"..", Follow::No)?)
     }
 

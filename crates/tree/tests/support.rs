@@ -59,7 +59,7 @@ impl Toy {
 
     /// Walks a tree with so many workers.
     pub(crate) fn walk(&self, top: &Path, workers: usize) -> Outcome {
-        let root = Single::root(&self.directories, ())?;
+        let root = Single::root(&self.directories, ());
         let path = CString::new(top.as_os_str().as_encoded_bytes())?;
         let task = Task::new(root, Reader::of_operands(&[Operand::whole(path.clone(), path)]), 1);
         walk(self, Workers { busy: workers, waiting: workers }, task, |_| ());

@@ -10,12 +10,13 @@ use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
 use super::context::{Enter, Task, Worker};
 use super::inside::inside;
 use super::monitor::What;
-use super::node::{Handle, Node, Place, RemoveDirectory, keep};
+use super::node::{Node, Place, RemoveDirectory, keep};
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
 use super::{entry, guards};
 use crate::monitor::Shard;
 use crate::walk::node::identity;
+use haul_tree::Handle;
 use haul_tree::{Identity, Reader};
 
 /// Whether a directory may go.
@@ -106,7 +107,7 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         return None;
     }
     let delete_profile = run.delete_profiles.of(id.0, fd.as_fd());
-    let handle = run.cache.adopt(Handle { fd: Some(fd) });
+    let handle = run.cache.adopt(Handle::from(fd));
     let directory = RemoveDirectory::new(enter.name, id, top, delete_profile);
     let node = Arc::new(Node::new(Some(enter.parent), directory));
     run.cache.keep(&node, &handle);

@@ -11,12 +11,13 @@ use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, sta
 use super::context::{Enter, Worker};
 use super::gentle;
 use super::monitor::What;
-use super::node::{Handle, Node};
+use super::node::Node;
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy, Protection};
 use super::run::Run;
 use crate::monitor::Shard;
 use haul_tree::Entries;
+use haul_tree::Handle;
 use haul_tree::Identity;
 
 /// Removes a batch of entries; directories among them go onto the stack.

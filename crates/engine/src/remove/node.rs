@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use haul_io::quirk::Latency;
-use haul_sys::fs::{CWD, Follow, fstat, open_directory};
+use haul_sys::fs::{Follow, fstat, open_directory};
 use haul_sys::{Call, CallError, Errno, Result};
-use haul_tree::{Directory, Identity};
+use haul_tree::{Directory, Handle, Identity};
 
 use super::delete_profile::DeleteProfile;
 use crate::walk::node::identity;
@@ -41,18 +41,6 @@ pub(super) struct RemoveDirectory {
     pub(super) progress: AtomicBool,
     /// Its entries take long, so that each batch is one entry, and more workers are useful.
     pub(super) has_large: AtomicBool,
-}
-
-/// The descriptor of an open directory.
-pub(super) struct Handle {
-    /// `None` for the current directory, which need not be readable.
-    pub(super) fd: Option<OwnedFd>,
-}
-
-impl AsFd for Handle {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_ref().map_or(CWD, AsFd::as_fd)
-    }
 }
 
 impl RemoveDirectory {
@@ -97,7 +85,7 @@ impl RemoveDirectory {
 
     fn verified(&self, fd: OwnedFd) -> Result<Handle> {
         if identity(&fstat(&fd)?) == self.id {
-            Ok(Handle { fd: Some(fd) })
+            Ok(Handle::from(fd))
         } else {
             Err(CallError::new(Call::Openat, Errno::STALE))
         }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use super::delete_profile::DeleteProfiles;
 use super::guards;
 use super::monitor::{Monitor, What};
-use super::node::{Handle, Node, OpenDirectories, RemoveDirectory};
+use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
 use super::request::{Missing, Request, Strategy};
 use super::run::Run;
 use crate::monitor::{Control, Counts};
 use crate::request::{Order, Resources};
+use haul_tree::Handle;
 use haul_tree::{Children, Operand, Reader, Task, Workers, walk};
 
 /// Descriptors that are not the engine's: the three standard ones, and the caller's own (a signal
@@ -86,7 +87,7 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
     }
     let root = Arc::new(Node::new(None, RemoveDirectory::operands()));
     // The current directory need not be readable: operands are looked up by their paths.
-    run.cache.keep(&root, &run.cache.adopt(Handle { fd: None }));
+    run.cache.keep(&root, &run.cache.adopt(Handle::CURRENT));
     let operands: Vec<Operand> =
         operands.into_iter().map(|path| Operand::whole(path.clone(), path)).collect();
     let children = if together { Children::Together } else { Children::OneByOne };
