@@ -21,7 +21,7 @@ use haul_sys::ptrace::{
     Change, Ended, Event, Follow, Resume, SyscallStop, Tid, Wait, Waited, event_message,
     read_memory, resume, seize, spawn_held, syscall_info, wait,
 };
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -108,8 +108,12 @@ fn run_within(
     Ok(Stepped { done, calls: tracer.calls, begun, hung })
 }
 
+/// Makes a file for output. Several processes may write to it at once, and the kernel does not lock the
+/// position of a memfd for them, so each write goes to the end.
 fn memory() -> Outcome<File> {
-    Ok(memfd_create("output", MemfdFlags::CLOEXEC)?.into())
+    let fd = memfd_create("output", MemfdFlags::CLOEXEC)?;
+    fcntl_setfl(&fd, OFlags::APPEND)?;
+    Ok(fd.into())
 }
 
 fn contents(mut file: File) -> Outcome<Vec<u8>> {
