@@ -12,9 +12,8 @@ pub(super) const CHECK: Check = Check {
     run,
     refused: &[
         ("crates/io/src/a.rs", "//! A.\nuse crate::b::{C, D};\n"),
-        ("crates/io/src/b/mod.rs", "//! B.\nmod e;\n"),
-        ("crates/io/src/b/e.rs", "//! E.\nfn f() { super::super::a::g() }\n"),
-        ("crates/io/src/b.rs", "//! B.\nuse super::a;\n"),
+        ("crates/io/src/b.rs", "//! B.\nfn f() { super::c::g() }\n"),
+        ("crates/io/src/c/mod.rs", "//! C.\nuse super::a;\n"),
     ],
 };
 
