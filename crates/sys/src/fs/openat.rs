@@ -7,16 +7,17 @@
 //! caches), the flag makes the call fail with `EAGAIN` after the kernel has asked the holder to
 //! release the lease; this module then waits as a blocking call would.
 
+mod lease_wait;
+
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::Named;
-use crate::fs::{Follow, Kind, statat, statat_follow};
-use crate::process::stop_signal;
+use crate::fs::Follow;
 use crate::{Call, Errno, Result};
+pub use lease_wait::LEASE_WAIT;
 
 /// Access mode of the descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,52 +114,19 @@ impl OpenHow {
     }
 }
 
-/// How long to wait for a lease that another process holds on a file. The kernel revokes the lease
-/// after `/proc/sys/fs/lease-break-time`, by default 45 seconds.
-pub const LEASE_WAIT: Duration = Duration::from_secs(60);
-
-/// Interval between attempts.
-const LEASE_STEP: Duration = Duration::from_millis(10);
-
 /// Opens `name` relative to `directory`.
 ///
 /// Never blocks on a FIFO. Writing to a FIFO without a reader fails with `ENXIO`. If another
-/// process holds a lease on a regular file, blocks for at most [`LEASE_WAIT`] or until a signal
-/// asks the run to stop; then fails with `EAGAIN`.
+/// process holds a lease on a regular file, blocks for at most [`LEASE_WAIT`] or until a
+/// signal asks the run to stop; then fails with `EAGAIN`. So does a file whose server answers `EAGAIN`
+/// without a lease, after half a second, and at once for the next such file.
 pub fn openat(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd> {
     match open_once(&directory, name, how) {
         Err(error) if error.errno == Errno::AGAIN && how.wait == Wait::No => {
-            open_leased(directory.as_fd(), name, how, LEASE_WAIT)
+            lease_wait::open(directory.as_fd(), name, how, LEASE_WAIT)
         }
         answer => answer,
     }
-}
-
-fn open_leased(
-    directory: BorrowedFd<'_>,
-    name: &CStr,
-    how: OpenHow,
-    most: Duration,
-) -> Result<OwnedFd> {
-    let begun = Instant::now();
-    loop {
-        let answer = open_once(directory, name, how);
-        let is_leased = matches!(&answer, Err(error) if error.errno == Errno::AGAIN)
-            // Do not wait for a device that is not ready.
-            && kind_at(directory, name, how.follow) == Some(Kind::Regular);
-        if !is_leased || begun.elapsed() >= most || stop_signal().is_some() {
-            return answer;
-        }
-        std::thread::sleep(LEASE_STEP);
-    }
-}
-
-fn kind_at(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> Option<Kind> {
-    let stat = match follow {
-        Follow::Yes => statat_follow(directory, name),
-        Follow::No => statat(directory, name),
-    };
-    stat.ok().map(|stat| stat.kind())
 }
 
 fn open_once(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd> {
@@ -196,44 +164,4 @@ fn open_once(directory: impl AsFd, name: &CStr, how: OpenHow) -> Result<OwnedFd>
 pub fn open_directory(parent: impl AsFd, name: &CStr, follow: Follow) -> Result<OwnedFd> {
     let how = OpenHow { extra: OFlags::DIRECTORY, follow, ..OpenHow::READ };
     openat(parent, name, how)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::fd::AsRawFd as _;
-
-    use super::*;
-    use crate::fs::{CWD, unlinkat};
-
-    fn lease(fd: &OwnedFd, kind: libc::c_int) -> bool {
-        // SAFETY: the calls take integers and an open descriptor. A process that breaks a lease
-        // causes SIGIO, which would end this process.
-        unsafe {
-            libc::signal(libc::SIGIO, libc::SIG_IGN);
-            libc::fcntl(fd.as_raw_fd(), libc::F_SETLEASE, kind) == 0
-        }
-    }
-
-    #[test]
-    fn a_lease_is_waited_for_and_not_for_ever() {
-        let path = format!("{}/haul-openat-{}", std::env::temp_dir().display(), std::process::id());
-        let name = std::ffi::CString::new(path).unwrap();
-        let holder = open_once(CWD, &name, OpenHow::new_file(0o600)).unwrap();
-        if !lease(&holder, libc::F_WRLCK) {
-            unlinkat(CWD, &name).unwrap();
-            println!("ignored: the directory for temporary files has no leases");
-            return;
-        }
-        let refused = |answer: Result<OwnedFd>| answer.map_err(|error| error.errno).err();
-        assert_eq!(refused(open_once(CWD, &name, OpenHow::READ)), Some(Errno::AGAIN));
-        let most = Duration::from_millis(30);
-        let late = open_leased(CWD, &name, OpenHow::READ, most);
-        assert_eq!(refused(late), Some(Errno::AGAIN));
-        std::thread::scope(|scope| {
-            let opening = scope.spawn(|| openat(CWD, &name, OpenHow::READ));
-            assert!(lease(&holder, libc::F_UNLCK));
-            assert_eq!(refused(opening.join().unwrap()), None);
-        });
-        unlinkat(CWD, &name).unwrap();
-    }
 }
