@@ -1,66 +1,68 @@
-//! What is known of an entry and of the name that it is to get, and what is decided about it.
+//! Facts about an entry and about its target name, and the decision that follows from them.
 //!
-//! Facts are gathered by system calls, elsewhere; here they are plain data, so that every rule can be
-//! tested with literals.
+//! Other modules gather the facts by system calls. In this module the facts are plain data, so that
+//! a test can exercise every rule with literals.
 
 use haul_sys::fs::{Kind, Stat};
 
 use crate::error::What;
 
-/// Where an entry comes from.
+/// Origin of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A person named it.
+    /// The user named the entry on the command line.
     Operand,
-    /// It is a leading directory of an operand (`--parents`).
+    /// The entry is a leading directory of an operand (`--parents`).
     Leading,
-    /// It was found in a directory.
+    /// The walk found the entry in a directory.
     Inside,
 }
 
-/// Whether this run has met the same file of the source before.
+/// Whether this run has met the same source file before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It has not, or that does not matter.
+    /// The run has not met the file, or the policy does not distinguish the case.
     No,
-    /// Another operand of the same target name stands for it.
+    /// Another operand with the same target name refers to the file.
     AsOperand,
-    /// Another name of it was copied, and names of one file stay so.
+    /// The run copied another name of the file, and the policy preserves hard links.
     AsLink,
 }
 
-/// How a directory of the source lies to those that the run works on.
+/// Relation of a source directory to the directories that the run works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
-    /// It is none of them.
+    /// The directory is none of them.
     Apart,
-    /// It is one of the directories that it was reached through.
+    /// The directory is one of the directories through which the walk reached it.
     OwnAncestor,
-    /// It is the directory of the target that an operand is copied to.
+    /// The directory is the target directory that the run copies an operand to.
     OperandTarget,
 }
 
 /// Whether the path of the source, as the text of a symbolic link, leads to the source (`-s`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkText {
-    /// It does, or no such link is made.
+    /// The path leads to the source, or the run makes no such link.
     Leads,
-    /// It does not: it is relative, and the link is made in another directory.
+    /// The path does not lead there: the path is relative, and the run makes the link in another
+    /// directory.
     Relative,
 }
 
-/// What is known of an entry of the source.
+/// Facts about a source entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
-    /// What is copied: the link itself or what it leads to, as the policy says.
+    /// Description of what the run copies: the link itself or its referent, depending on the
+    /// policy.
     pub(crate) stat: &'a Stat,
-    /// What the name itself is.
+    /// Description of the name itself, without following a symbolic link.
     pub(crate) link: &'a Stat,
-    /// What the name leads to, if it is a symbolic link that leads anywhere. Needed only where the
-    /// target's name is taken.
+    /// Description of the referent, if the name is a symbolic link that is not dangling. Needed
+    /// only where the target name is taken.
     pub(crate) followed: Option<Stat>,
     pub(crate) role: Role,
-    /// The device of the operand that it lies below.
+    /// Device of the operand that the entry is below.
     pub(crate) root_dev: u64,
     pub(crate) seen: Seen,
     pub(crate) nesting: Nesting,
@@ -68,7 +70,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// An entry of which only its descriptions are known.
+    /// Returns the facts of an entry of which the caller knows only the descriptions.
     pub(crate) const fn new(
         (stat, link): (&'a Stat, &'a Stat),
         role: Role,
@@ -91,114 +93,115 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Who made what has the target's name.
+/// Origin of the file that has the target name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occupant {
-    /// It was there before the run, or is an entry that the run may overwrite.
+    /// The file existed before the run, or is an entry that the run may overwrite.
     Older,
     /// This run gave the name to another operand.
     OperandName,
-    /// The file has the bytes of another operand, which reached it by another name.
+    /// The file has the bytes of another operand, which the run wrote through another name.
     OperandBytes,
-    /// It is a name of the very file that the entry is to be another name of.
+    /// The name already belongs to the file that the entry is to become another name of.
     SameLink,
-    /// It is in a directory that this run has made, where nothing should be.
+    /// The name is in a directory that this run made, where no other file is expected.
     OwnDirectory,
 }
 
-/// What is known of a name that is taken already.
+/// Facts about a target name that is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// What the name is.
+    /// Description of the name itself, without following a symbolic link.
     pub(crate) link: Stat,
-    /// What it leads to, if it is a symbolic link that leads anywhere.
+    /// Description of the referent, if the name is a symbolic link that is not dangling.
     pub(crate) followed: Option<Stat>,
-    /// Whether it is a symbolic link that leads in a circle.
+    /// Whether the name is a symbolic link that leads in a circle.
     pub(crate) is_loop: bool,
-    /// The step in which its file system keeps times, in nanoseconds.
+    /// Timestamp granularity of the target's file system, in nanoseconds.
     pub(crate) step_ns: i128,
-    /// Whether source and target are one and the same directory entry, by directory and name.
+    /// Whether source and target are one directory entry: the same name in the same directory.
     pub(crate) same_name: bool,
-    /// Whether the backup of what has the name would be written over the source.
+    /// Whether the backup of the existing file would overwrite the source.
     pub(crate) backup_is_source: bool,
     pub(crate) occupant: Occupant,
 }
 
 impl Taken {
-    /// Returns what writing to the name would change: where a link leads, else the name itself.
+    /// Returns the file that a write to the name would change: the referent of a link, else the
+    /// file itself.
     #[must_use]
     pub(crate) fn reached(&self) -> Option<Stat> {
         if self.link.kind() == Kind::Symlink { self.followed } else { Some(self.link) }
     }
 }
 
-/// What is known of the name that an entry is to get.
+/// Facts about the target name of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TargetName<'a> {
-    /// Nothing: it has not been looked at.
+    /// The run has not looked at the name.
     Unseen,
-    /// Nothing has it.
+    /// The name is free.
     Free,
-    /// Something has it.
+    /// The name is taken.
     Taken(&'a Taken),
 }
 
-/// All that a decision about an entry depends on, apart from the policy.
+/// Everything that a decision about an entry depends on, apart from the policy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) target: TargetName<'a>,
 }
 
-/// Why an entry is left out.
+/// Reason for which the run skips an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Something is there, and nothing is to be replaced.
+    /// The target exists, and the policy replaces no file.
     Exists,
-    /// What is there is not older.
+    /// The target is not older than the source.
     NotOlder,
-    /// Both are one file already.
+    /// Source and target are the same file already.
     SameFile,
-    /// It is on another file system.
+    /// The entry is on another file system.
     OtherDevice,
-    /// The same was given before.
+    /// An earlier operand named the same file.
     GivenTwice,
 }
 
-/// What happens to an entry.
+/// Action that the run takes for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It is wanted; what happens depends on its name in the target, which is to be looked at.
+    /// Look at the target name: the run copies the entry, but the action depends on that name.
     Look,
-    /// Nothing has its name: it is made.
+    /// Make the entry: the target name is free.
     Create,
-    /// The directory's entries go into the one that is there.
+    /// Copy the entries of the directory into the existing directory.
     Merge,
-    /// The file that is there gets new contents, through a link if it is one.
+    /// Write new contents to the existing file, through a link if the name is one.
     Overwrite,
-    /// What is there is removed, and the entry made anew.
+    /// Remove the existing file, and make the entry.
     Replace,
-    /// What is there gets another name, and the entry is made anew.
+    /// Rename the existing file to its backup name, and make the entry.
     BackUp,
-    /// The call that makes the name is made, and fails where the name is still taken.
+    /// Call the system call that makes the name, which fails where the name is still taken.
     Collide,
-    /// What is there stays.
+    /// Keep the existing file.
     Skip(Reason),
-    /// What is there stays, and that is a failure.
+    /// Keep the existing file, and report a failure.
     Refuse(What),
 }
 
-/// What happens to an entry, and whether a person has to agree first.
+/// Action for an entry, and whether the user has to agree first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// What happens.
+    /// Action that the run takes.
     pub(crate) action: Action,
-    /// Whether a person is asked first.
+    /// Whether the run asks the user first.
     pub(crate) ask: bool,
 }
 
 impl Decision {
-    /// A decision for which no person is asked.
+    /// Returns a decision for which the run does not ask the user.
     pub(crate) const fn plain(action: Action) -> Decision {
         Decision { action, ask: false }
     }
