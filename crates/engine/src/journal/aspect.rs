@@ -1,49 +1,50 @@
-//! What a run is, aspect by aspect: the header spells them out, and two of them tell what differs.
+//! Aspects of a run: the header spells each aspect, and comparing two headers shows which ones
+//! differ.
 
-/// Something that decides what ends up in the target.
+/// Property of a run that determines the contents of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aspect {
-    /// Whether directories are copied.
+    /// Whether the run copies directories.
     Recursion,
-    /// Which symbolic links are followed.
+    /// Which symbolic links the run follows.
     Dereference,
-    /// Whether data are copied, or links made.
+    /// Whether the run copies data or makes links.
     Make,
-    /// What becomes of FIFOs and devices.
+    /// How the run treats FIFOs and devices.
     Specials,
-    /// Which attributes are preserved.
+    /// Which attributes the run preserves.
     Preserve,
-    /// What becomes of files that exist.
+    /// How the run treats existing files.
     Existing,
-    /// Whether the user is asked.
+    /// Whether the run asks the user.
     Consent,
-    /// Whether backups are made.
+    /// Whether the run makes backups.
     Backup,
-    /// Whether the directories above a source are made.
+    /// Whether the run makes the directories above a source.
     Parents,
-    /// What is removed to make place.
+    /// What the run removes to free a name.
     Force,
-    /// What becomes of links in the target.
+    /// How the run treats symbolic links in the target.
     TargetLinks,
-    /// Whether other file systems are entered.
+    /// Whether the run enters other file systems.
     Borders,
-    /// How holes are made.
+    /// How the run makes holes.
     Sparse,
-    /// Whether blocks are shared.
+    /// Whether the run shares blocks.
     Reflink,
-    /// What is hashed and verified.
+    /// What the run hashes and verifies.
     Hashing,
-    /// The mask for the bits of new files.
+    /// Mask for the permission bits of new files.
     Umask,
     /// Whether the user is root.
     Privileged,
-    /// What the target operand means.
+    /// Meaning of the target operand.
     Form,
-    /// The operands, spelled in another way.
+    /// Spelling of the operands.
     Operands,
 }
 
-/// All that the header has a line for, in the order of its lines.
+/// Aspects that have a line in the header, in the order of the lines.
 pub(super) const SPELLED: [Aspect; 18] = [
     Aspect::Recursion,
     Aspect::Dereference,
@@ -65,7 +66,7 @@ pub(super) const SPELLED: [Aspect; 18] = [
     Aspect::Form,
 ];
 
-/// In what two runs differ.
+/// Set of the aspects in which two runs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Differences(u32);
 
@@ -74,19 +75,19 @@ impl Differences {
         self.0 |= 1 << aspect as u32;
     }
 
-    /// Tells whether they differ in this.
+    /// Returns whether the runs differ in this aspect.
     #[must_use]
     pub const fn contains(self, aspect: Aspect) -> bool {
         self.0 & 1 << aspect as u32 != 0
     }
 
-    /// Tells whether they do not differ in anything.
+    /// Returns whether the runs differ in no aspect.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns the aspects in which they differ.
+    /// Returns the aspects in which the runs differ.
     pub fn aspects(self) -> impl Iterator<Item = Aspect> {
         SPELLED.into_iter().chain([Aspect::Operands]).filter(move |aspect| self.contains(*aspect))
     }

@@ -1,7 +1,9 @@
-//! The header: which run a journal belongs to, and whether this program can read it.
+//! Header of a journal: identifies the run that a journal belongs to, and whether this program can
+//! read it.
 //!
-//! The header describes the run in [words](super::codes), one line for each thing that decides what ends
-//! up in the target. How fast or how loud the run is does not matter, so `--jobs` or `-v` may differ.
+//! The header describes the run in [words](super::codes), one line for each property that
+//! determines the contents of the target. Speed and verbosity do not affect the target, so `--jobs`
+//! or `-v` may differ.
 
 use std::fmt::Write as _;
 
@@ -10,42 +12,45 @@ use super::codes::{self, Code as _};
 use super::sums::{NONCE_BYTES, SUM_BYTES, Sum, Sums};
 use crate::request::{Policy, Request, Resume};
 
-/// What every journal begins with.
+/// First bytes of every journal.
 pub(super) const MAGIC: [u8; 8] = *b"haulJRNL";
 
-/// Changes with every change of what records or headers mean. Version 3 describes the run by words of its
-/// own; version 2 had the names of the program's types there.
+/// Version of the format, incremented with every change of the meaning of records or headers.
+/// Version 3 describes the run with words defined for the journal; version 2 used the names of the
+/// program's types.
 pub(super) const VERSION: u32 = 3;
 
-/// Bytes before the description.
+/// Number of bytes before the description.
 const FIXED_BYTES: usize = MAGIC.len() + 4 + NONCE_BYTES + 1 + 4;
 
-/// The longest description. Operands are bounded by what the kernel takes as arguments.
+/// Maximum length of a description. The kernel's limit on arguments bounds the operands.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What a header says.
+/// Contents of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) nonce: [u8; NONCE_BYTES],
-    /// Whether the target was the new name when the run began; by now it may be a directory.
+    /// Whether the target was the new name when the run began; the target may be a directory by
+    /// now.
     pub(super) as_name: bool,
     pub(super) run: Vec<u8>,
-    /// Where the records begin.
+    /// Offset of the first record.
     pub(super) bytes: u64,
 }
 
-/// What is wrong with the beginning of a file that is to be a journal.
+/// Defect in the beginning of a file that should be a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// It is the beginning of one: whoever made it ended before it was written.
+    /// The header is incomplete: the process that created the journal ended before it wrote the
+    /// whole header.
     Torn,
-    /// It is something else.
+    /// The file is not a journal.
     Foreign,
-    /// It is a journal of another version.
+    /// The journal has another version.
     Version,
 }
 
-/// Spells a header.
+/// Encodes a header.
 pub(super) fn spell(nonce: [u8; NONCE_BYTES], as_name: bool, run: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(VERSION.to_le_bytes());
@@ -58,7 +63,7 @@ pub(super) fn spell(nonce: [u8; NONCE_BYTES], as_name: bool, run: &[u8]) -> Vec<
     bytes
 }
 
-/// Returns how much of a file has to be read to see its header, once its beginning is known.
+/// Returns how many bytes of a file the header takes, given the beginning of the file.
 pub(super) fn length(beginning: &[u8]) -> Result<usize, Flaw> {
     let is_ours = beginning.iter().zip(MAGIC).all(|(one, two)| *one == two);
     if !is_ours {
@@ -79,10 +84,10 @@ pub(super) fn length(beginning: &[u8]) -> Result<usize, Flaw> {
     }
 }
 
-/// Bytes from which [`length`] can tell the rest.
+/// Number of bytes that [`length`] needs to determine the length of the header.
 pub(super) const BEGINNING_BYTES: usize = FIXED_BYTES;
 
-/// Takes a header apart.
+/// Decodes a header.
 pub(super) fn read(bytes: &[u8]) -> Result<Header, Flaw> {
     let length = length(bytes)?;
     let told = bytes.get(..length).ok_or(Flaw::Torn)?;
@@ -97,7 +102,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Header, Flaw> {
     Ok(Header { nonce: *nonce, as_name, run, bytes: length as u64 })
 }
 
-/// Spells out what a run is.
+/// Describes a run in words.
 pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
     let mut text = String::new();
     for (aspect, value) in SPELLED.iter().zip(values(request)) {
@@ -112,14 +117,15 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
         run.extend(&resume.here);
     }
     for word in words {
-        // No word holds a NUL, so no two lists of words look alike.
+        // No word holds a NUL, so two different lists of words never have the same encoding.
         run.push(0);
         run.extend(word.to_bytes());
     }
     run
 }
 
-/// Tells what of a request decides about what ends up in the target, and what was verified of it, in
+/// Returns the values of a request that determine the contents and the verification of the target,
+/// in the order of [`SPELLED`]. No value has a newline.
 /// the order of [`SPELLED`]. No value has a newline.
 fn values(request: &Request) -> [String; SPELLED.len()] {
     let Policy {
@@ -168,16 +174,16 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
     ]
 }
 
-/// How another run is related to this one.
+/// Relation of another run to this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// It copies the same to the same place, in another way.
+    /// The other run copies the same operands to the same target, with other options.
     SameOperands(Differences),
-    /// It copies something else.
+    /// The other run copies other operands.
     Other,
 }
 
-/// Compares what two runs are.
+/// Compares the descriptions of two runs.
 pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Relation {
     let (Some(theirs), Some(ours)) = (take_apart(theirs), take_apart(ours)) else {
         return Relation::Other;
@@ -200,7 +206,7 @@ pub(super) fn compare(theirs: &[u8], ours: &[u8]) -> Relation {
     Relation::SameOperands(differences)
 }
 
-/// What [`describe`] put together.
+/// Parsed output of [`describe`].
 struct Told<'a> {
     values: Vec<&'a [u8]>,
     here: &'a [u8],
@@ -220,7 +226,8 @@ fn take_apart(run: &[u8]) -> Option<Told<'_>> {
     Some(Told { values, here: rest, words: parts.collect() })
 }
 
-/// An operand without what does not matter to where it leads: `./` in front, slashes at the end.
+/// Returns an operand without the parts that do not affect where it leads: `./` in front, slashes
+/// at the end.
 fn plain(mut word: &[u8]) -> &[u8] {
     while let Some(rest) = word.strip_prefix(b"./") {
         word = rest;

@@ -1,4 +1,5 @@
-//! Opening a journal: finds it, makes sure that it is ours and this run's, and locks it; or makes it.
+//! Opens a journal: finds the file, verifies that it belongs to this user and this run, and locks
+//! it; or creates a journal.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -26,24 +27,24 @@ use crate::request::{Request, Resume, TargetForm};
 use crate::timestamp_precision;
 use crate::walk::path::{directory_of, join, split};
 
-/// How often somebody may take the name away while it is being opened.
+/// Number of attempts to open a name that other processes keep removing.
 const ATTEMPTS: u32 = 4;
 
-/// The mode of a journal.
+/// File mode of a journal.
 const MODE: u32 = 0o600;
 
-/// A journal, and how the target is meant: as it was when the run began.
+/// Open journal, and the meaning that the target operand had when the run began.
 pub(crate) struct Opened {
     pub(crate) journal: Journal,
-    /// What an earlier run found the target to be, if there was one.
+    /// Form of the target that an earlier run determined, if there was one.
     pub(crate) form: Option<TargetForm>,
 }
 
-/// Why a journal cannot be had.
+/// Reason for which a journal cannot be opened.
 enum OpenError {
     Call(CallError),
     Flaw(JournalFlaw),
-    /// Somebody has taken it away meanwhile.
+    /// Another process removed the journal during the open.
     Gone,
 }
 
@@ -53,8 +54,9 @@ impl From<CallError> for OpenError {
     }
 }
 
-/// Opens the run's journal, or makes one. Nothing else is written before. If there is none, and one of
-/// the same operands with other options, that is refused: the user has to decide which is meant.
+/// Opens the journal of the run, or creates one. The run writes nothing else before. If only a
+/// journal of the same operands with other options exists, the function fails, and the user has to
+/// decide which run is meant.
 pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Opened, Failure> {
     let run = header::describe(request, resume);
     let places = match &resume.journal {
@@ -73,7 +75,7 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
         };
         let shown = spot.shown.clone();
         let opened = match find(&spot, &run) {
-            // The last place that is free is where a new one is made.
+            // A new journal goes to the last candidate place that is free.
             Ok(None) => {
                 if resume.journal.is_none() {
                     other = other.or_else(|| others::find(&spot, &run));
@@ -104,7 +106,7 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
     }
 }
 
-/// Tells whether the target is the new name.
+/// Returns whether the target is the new name.
 fn as_name(request: &Request, plan: &Plan) -> bool {
     let is_directory = !plan.target_name.is_empty();
     match request.form {
@@ -134,8 +136,9 @@ fn at_path(plan: &Plan, path: &CStr) -> Place {
     }
 }
 
-/// Returns where the journal of a run may be, if nobody named a place: beside the new name, for then
-/// it is found although that is a directory by now; or in the directory that the target is.
+/// Returns the candidate places for the journal of a run for which the user named no file: beside
+/// the new name, where a later run finds the journal even if that name is a directory by then; or
+/// in the target directory.
 fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     let letters = Sums::new([0; NONCE_BYTES]).of(run).to_le_bytes();
     let mut name = [0; LETTERS];
@@ -158,7 +161,7 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
         let opened = open_directory(&plan.source, &directory_of(target.to_bytes()), Follow::Yes);
         spots.push(at(parent, opened));
     }
-    // Not in a directory that is itself the copy: taking the journal away would change its times.
+    // Skip a directory that is itself the copy: removing the journal would change its timestamps.
     if request.form != TargetForm::Name
         && let Ok(directory) = open_directory(&plan.source, target, Follow::Yes)
     {
@@ -167,7 +170,7 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     spots
 }
 
-/// Opens the journal that is there, if there is one.
+/// Opens the journal at a place, if it exists.
 fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     for _ in 0..ATTEMPTS {
         match adopt(spot, run) {
@@ -178,10 +181,11 @@ fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     Err(OpenError::Gone)
 }
 
-/// A journal that was found.
+/// Existing journal.
 struct Found {
     fd: OwnedFd,
-    /// What it says; nothing if its maker ended before that was written.
+    /// Header of the journal; `None` if the process that created the file ended before it wrote the
+    /// header.
     said: Option<header::Header>,
 }
 
@@ -209,7 +213,8 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     if !try_lock(&fd)? {
         return Err(OpenError::Flaw(JournalFlaw::InUse));
     }
-    // Whoever had the lock before may have taken the name away, or somebody put another file there.
+    // The previous holder of the lock may have removed the name, or another process may have put
+    // another file there.
     let now = fstat(&fd)?;
     let named = statat(&spot.directory, &spot.name);
     if !now.same_file(&seen) || !named.is_ok_and(|named| named.same_file(&now)) {
@@ -228,12 +233,12 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     }
 }
 
-/// Makes a journal where there is none.
+/// Creates a journal where none exists.
 fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
     let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
     let fd = match openat(&spot.directory, &spot.name, how) {
         Ok(fd) => fd,
-        // Somebody makes it at this very moment.
+        // Another process is creating the journal at the same time.
         Err(error) if error.errno == Errno::EXIST => {
             return Err(OpenError::Flaw(JournalFlaw::InUse));
         }
@@ -254,14 +259,15 @@ fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
     }
 }
 
-/// Takes away what could not be made into a journal.
+/// Removes a file that could not be made into a journal.
 fn give_up(spot: &Spot, error: CallError) -> OpenError {
-    // An empty one that stays is as good as none.
+    // An empty file that stays does not affect later runs.
     let _gone = unlinkat(&spot.directory, &spot.name);
     error.into()
 }
 
-/// Begins a journal in a file that is ours and locked, and holds nothing of worth.
+/// Writes the header of a journal to a file that this run owns and has locked, and that has no
+/// useful contents.
 fn write_header(
     (fd, spot): (OwnedFd, Spot),
     run: &[u8],
@@ -284,7 +290,7 @@ fn write_header(
     Ok(Opened { journal, form: None })
 }
 
-/// Reads a journal that was found, and cuts off what is torn.
+/// Reads an existing journal, and truncates a torn record at the end.
 fn take_up(
     (fd, spot): (OwnedFd, Spot),
     header: &header::Header,
