@@ -1,9 +1,9 @@
-//! Files that are complete and wait to be secured together, and how each of them gets its name.
+//! Commit groups: complete files that wait for a common flush, and how each file gets its name.
 //!
-//! Stable storage takes a whole flush for one file as for a thousand. So with `--durable` finished
-//! files are held, without their names, until there are enough of them: then one flush secures all
-//! of them, and only then do they get their names. A name that outlives a power cut therefore
-//! always has its file's bytes.
+//! Stable storage takes a whole flush for one file as for a thousand. With `--durable`, the run
+//! therefore collects complete files without their names until the group is full. One flush then
+//! secures all of them, and only after it the files get their names. A name that survives a power
+//! cut therefore always has the bytes of its file.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
@@ -28,24 +28,26 @@ use crate::request::{Appearance, Existing};
 use crate::run::Run;
 use crate::walk::node::Node;
 
-/// Files that are held at most, where there are descriptors for them: each pins an inode of about
-/// 1 KiB in the kernel, and with 4,096 of them a flush of some milliseconds is a microsecond each.
+/// Maximum number of files in a group, where the descriptor limit allows it: each file pins an
+/// inode of about 1 KiB in the kernel, and with 4,096 files a flush of some milliseconds costs a
+/// microsecond per file.
 const HELD_FILES: usize = 4096;
 
-/// Bytes of held files: beyond that writing them back takes longer than any flush.
+/// Maximum number of bytes in a group: writing back more takes longer than any flush.
 const HELD_BYTES: u64 = 256 << 20;
 
-/// Up to this many files are secured one by one, for that leaves other people's data alone.
+/// Maximum number of files that the run syncs one by one, which leaves the data of other processes
+/// alone.
 const FEW_FILES: usize = 4;
 
-/// Up to this many directories, likewise.
+/// Maximum number of directories that the run syncs one by one, for the same reason.
 const FEW_DIRECTORIES: usize = 4;
 
-/// Takes a complete file in, and settles the group if that makes it full.
+/// Adds a complete file to the group, and commits the group if it is full.
 pub(super) fn hold(worker: &mut Worker<'_, '_>, held: Held) {
     let run = worker.operation;
     held.node.owe();
-    // Where parts may have to be copied again, the source is held as well.
+    // Where the run may have to copy parts again, the group holds the source descriptor as well.
     let each = if held.source.is_some() { 2 } else { 1 };
     let most = HELD_FILES.min(run.budget.held / each).max(1);
     let due = {
@@ -58,7 +60,7 @@ pub(super) fn hold(worker: &mut Worker<'_, '_>, held: Held) {
     settle(worker, due);
 }
 
-/// Settles what is held when no more comes.
+/// Commits the remaining files when no more files follow.
 pub(crate) fn settle_all(worker: &mut Worker<'_, '_>) {
     let run = worker.operation;
     let due = {
@@ -68,7 +70,7 @@ pub(crate) fn settle_all(worker: &mut Worker<'_, '_>) {
     settle(worker, due);
 }
 
-/// Secures files, and gives them their names.
+/// Syncs files, and publishes them under their names.
 fn settle(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
     if files.is_empty() {
         return;
@@ -90,15 +92,16 @@ fn settle(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
         }
         worker.release(node);
     }
-    // What a flush of the whole file system has secured, the next one will secure as well.
+    // Where a flush of the whole file system secured this group, the next such flush also covers
+    // the journal, so the journal needs no sync of its own.
     run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
 }
 
-/// Brings the bytes of files to stable storage: together where that proves as much as one by one.
-/// A failure is final for its file: after it the kernel takes the pages for clean.
-/// Tells as well whether any were secured together.
+/// Writes the bytes of files to stable storage, with one flush where that gives the same guarantee
+/// as one sync per file. A failure is final for its file: after it the kernel treats the pages as
+/// clean. Also returns whether one flush covered any of the files.
 fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
-    // Each file system is flushed once: a second call would answer 0 after a failure.
+    // The loop flushes each file system once: a second call would return 0 after a failure.
     let mut asked: Vec<(u64, bool)> = Vec::new();
     if files.len() > FEW_FILES {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
@@ -110,14 +113,14 @@ fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
     }
     let is_flushed =
         |held: &Held| held.is_sole_grouped() && asked.contains(&(held.pair.target_dev, true));
-    // A failed flush does not say whose bytes were lost, so each file is asked by itself.
+    // A failed flush does not tell which file lost bytes, so the loop syncs each file separately.
     let alone = |held: &Held| {
         if is_flushed(held) || run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
     };
     (files.iter().map(alone).collect(), files.iter().any(is_flushed))
 }
 
-/// Gives a complete file its name, closes it and counts it.
+/// Publishes a complete file under its name, closes it and counts it.
 pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
     let run = worker.operation;
     if held.digest.is_none() {
@@ -151,7 +154,7 @@ pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
         let names = if leads_links { KnownNames::Several } else { KnownNames::One };
         already_done::note(run, &entry, (&stat, fstat(&target.fd)), (names, digest.as_deref()));
     }
-    // Every error that closing could tell was asked for before the name was given.
+    // The syncs before the publication have reported every error that close could report.
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
     }
@@ -161,8 +164,8 @@ pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
 fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
     let Some(temporary) = &held.target.temporary else { return Ok(Published::Yes) };
     if held.pair.target.group_sync == GroupSync::Short {
-        // Network file systems, FUSE and quotas tell of the last failed write when a descriptor
-        // is closed; that has to be heard before the name is given.
+        // Network file systems, FUSE and quotas report the last failed write when a descriptor is
+        // closed. The worker has to see that error before it publishes the file.
         let twin = duplicate(&held.target.fd).map_err(|error| (What::Close, error))?;
         close(twin).map_err(|error| (What::Close, error))?;
     }
@@ -181,7 +184,7 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
     Ok(placed)
 }
 
-/// Gives a file up that has not got its name.
+/// Abandons a file that does not have its name yet.
 pub(super) fn abandon(worker: &mut Worker<'_, '_>, held: &Held) {
     let run = worker.operation;
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
@@ -190,7 +193,7 @@ pub(super) fn abandon(worker: &mut Worker<'_, '_>, held: &Held) {
     Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(worker, None);
 }
 
-/// Books that a directory has got names that are to be on stable storage at the end.
+/// Records that a directory has got names that have to be on stable storage at the end of the run.
 pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
     let can_group = node.pair.target.group_sync == GroupSync::Whole
         && run.group.anchor_of(node.pair.target_dev).is_some();
@@ -208,7 +211,8 @@ pub(crate) fn owe_names(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
-/// Secures the names, when all of them are given: directory by directory where they are few.
+/// Syncs the published names at the end of the run: directory by directory where the directories
+/// are few.
 pub(crate) fn secure_names(run: &Run<'_>) {
     let names = {
         let mut names = run.group.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +229,7 @@ pub(crate) fn secure_names(run: &Run<'_>) {
         std::mem::take(&mut *anchors)
     };
     for anchor in anchors {
-        // An earlier failure may have been about the names, so it counts here as well.
+        // An earlier failure may have concerned the names, so it counts here as well.
         if let Err(error) = anchor.flush() {
             run.fail_root(What::SyncNames, error.errno);
         }

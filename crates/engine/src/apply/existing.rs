@@ -1,4 +1,5 @@
-//! A name that is taken already: looks at it, decides, asks, and makes room.
+//! Handles a target name that is taken: describes the file, decides, asks the user, and frees the
+//! name.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -25,55 +26,58 @@ use crate::timestamp_precision;
 use crate::walk::node::{Origin, identity};
 use crate::walk::path::{directory_of, split};
 
-/// How things stand with the name that an entry is to get.
+/// State of the target name of an entry.
 pub(super) enum TargetState {
-    /// It is free, or was freed.
+    /// The name was free, or the run freed it.
     Free,
-    /// The file that has it gets new contents.
+    /// The existing file gets new contents.
     Overwrite(Box<Taken>),
-    /// The link that is made takes its place at once.
+    /// The new link replaces the existing file atomically.
     Swap,
-    /// What is made takes its place at once, when it is complete.
+    /// The new file replaces the existing file atomically, once it is complete.
     Replace(Box<Taken>, Inherits),
-    /// The directory that has it gets the entries.
+    /// The existing directory gets the entries.
     Merge(Box<Taken>),
-    /// The entry is done with: left out, refused, or failed; and that was told where it had to be.
+    /// The entry needs no further work: the run skipped it, refused it or failed, and has reported
+    /// that where the policy requires a report.
     Settled(Done),
 }
 
-/// Whether a file that takes another's place takes over its owner and bits.
+/// Whether a file that replaces another inherits its owner and permission bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inherits {
-    /// It does, for the other would have been overwritten.
+    /// The new file inherits them, because the policy would have overwritten the existing file.
     Yes,
-    /// It does not, for the other would have been removed.
+    /// The new file does not inherit them, because the policy would have removed the existing file.
     No,
 }
 
-/// Why an entry is done with.
+/// Reason for which an entry needs no further work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
-    /// What is there is as good as the entry.
+    /// The existing file is equivalent to the entry.
     Skipped,
-    /// It could not be, or must not be.
+    /// The run could not copy the entry, or the policy forbids the copy.
     Failed,
 }
 
-/// Looks at an entry's name before anything is made, and makes room where that is the policy.
+/// Looks at the target name before the run makes anything, and frees the name where the policy says
+/// so.
 pub(super) fn stand(
     worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
     item: &mut Item,
 ) -> TargetState {
-    // Nothing is in a directory that this run made; the exclusive calls find out if something is.
+    // A directory that this run made is empty; an exclusive call fails if another process adds a
+    // name.
     if task.origin == Origin::Made {
         return TargetState::Free;
     }
     stand_taken(worker, task, entry, (item, Seen::No))
 }
 
-/// The same for a name that was just found to be taken.
+/// Does the same as [`stand`] for a name that a call has just found to be taken.
 pub(super) fn stand_taken(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -107,7 +111,7 @@ pub(super) fn stand_taken(
     act(worker, task, entry, item, (decision.action, taken))
 }
 
-/// Returns who has given the target's name to what has it.
+/// Returns the origin of the file that has the target name.
 fn occupant(
     run: &Run<'_>,
     task: &Task,
@@ -124,7 +128,7 @@ fn occupant(
         return Occupant::OperandName;
     }
     match taken.reached() {
-        // The same file by a second name: a hard link, or what a link leads to.
+        // The same file under a second name: a hard link, or the referent of a symbolic link.
         Some(file) if run.has_bytes_of_another(&file, &item.stat) => Occupant::OperandBytes,
         _ => Occupant::Older,
     }
@@ -145,14 +149,14 @@ fn act(
         }
         Action::Overwrite => TargetState::Overwrite(Box::new(taken)),
         Action::Merge => TargetState::Merge(Box::new(taken)),
-        // The call that makes the name says what is in its way.
+        // The errno of the call that makes the name describes the obstacle.
         Action::Collide if taken.occupant == Occupant::OwnDirectory => {
             let what = creation_call(item.stat.kind(), Seen::No, run.policy);
             entry.fail(run, what, Some(Errno::EXIST));
             TargetState::Settled(Done::Failed)
         }
         Action::Create | Action::Collide | Action::Look => TargetState::Free,
-        // A link takes the other's place without a gap, and may be made of what it replaces.
+        // The rename of a link leaves no gap, and the link may refer to the file that it replaces.
         Action::Replace if matches!(run.policy.make, Make::HardLink | Make::SymbolicLink) => {
             TargetState::Swap
         }
@@ -171,7 +175,7 @@ fn act(
         }
         Action::Refuse(what) => {
             if what == What::DanglingTarget {
-                // GNU cp finds this out when it has already said what it does.
+                // GNU cp detects this error after it has printed the verbose line.
                 entry.tell(run, Outcome::Copied, item.stat.kind());
             }
             entry.fail(run, what, errno_of_refusal(what));
@@ -184,7 +188,8 @@ fn is_a_file(taken: &Taken) -> bool {
     taken.reached().is_some_and(|reached| reached.kind() == Kind::Regular)
 }
 
-/// A file that could not be written to is not replaced either: its bits were meant so.
+/// Replaces a file that the policy overwrites, unless the user cannot write to it: its permission
+/// bits are deliberate.
 fn replace_overwritten(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -200,7 +205,7 @@ fn replace_overwritten(
     TargetState::Replace(Box::new(taken), Inherits::Yes)
 }
 
-/// Removes a taken name.
+/// Removes an existing target name.
 pub(super) fn remove(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> TargetState {
     match unlinkat(task.handles.target(), entry.target) {
         Ok(()) => {
@@ -215,8 +220,8 @@ pub(super) fn remove(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>
     }
 }
 
-/// Gives what is there the backup's name as well, so that its own is never free; `None` where there
-/// are no second names.
+/// Links the existing file to the backup name, so that the target name is never free. Returns
+/// `None` where the file system has no hard links.
 fn link_backup(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -231,8 +236,8 @@ fn link_backup(
             item.backup = Some(name);
             Some(TargetState::Free)
         }
-        // link(2): EPERM and EOPNOTSUPP where there are no hard links or none to this file, EMLINK
-        // where it has as many as it can have.
+        // link(2): EPERM and EOPNOTSUPP where the file system has no hard links or allows none to
+        // this file, EMLINK where the file has the maximum number of links.
         Err(error) if matches!(error.errno, Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK) => None,
         Err(error) => {
             entry.fail(run, What::Backup, Some(error.errno));
@@ -263,9 +268,9 @@ fn back_up(
     }
 }
 
-/// Gives a backup its old name again, for what was to replace it did not come about.
+/// Renames a backup to its old name, because the run did not make the file that was to replace it.
 pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_>, backup: &CStr) {
-    // A backup that is a second name of what is still there has only to go again.
+    // If the backup is a second name of the existing file, removing the backup is enough.
     let twins = statat(directory, backup).and_then(|one| {
         let other = statat(directory, entry.target)?;
         Ok(one.same_file(&other))
@@ -280,7 +285,7 @@ pub(super) fn restore(run: &Run<'_>, directory: BorrowedFd<'_>, entry: &Entry<'_
     }
 }
 
-/// A name, in a directory that is open.
+/// Name in an open directory.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) directory: BorrowedFd<'a>,
@@ -293,7 +298,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The two names of an entry.
+/// Source name and target name of an entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'a> {
     pub(crate) source: At<'a>,
@@ -307,8 +312,8 @@ fn sides<'a>(task: &'a Task, entry: &Entry<'a>) -> Sides<'a> {
     }
 }
 
-/// Describes a taken name, for an entry whose own name is this; `None` if nothing has it. Who made what
-/// has it is for the caller to say.
+/// Describes a taken target name, for an entry with this source description. Returns `None` if the
+/// name is free. The caller determines the origin of the file.
 pub(crate) fn describe(
     sides: Sides<'_>,
     source: &Stat,
@@ -346,7 +351,7 @@ pub(crate) fn describe(
     Ok(Some(taken))
 }
 
-/// Returns what a name leads to, if it is a symbolic link that leads anywhere.
+/// Returns the referent of a name, if the name is a symbolic link that is not dangling.
 pub(crate) fn referent(at: At<'_>, link: &Stat) -> Option<Stat> {
     (link.kind() == Kind::Symlink).then(|| statat_follow(at.directory, at.name).ok()).flatten()
 }
@@ -360,12 +365,12 @@ fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool
     })
 }
 
-/// A handle on a directory, which a link may lead to and which need not be readable.
+/// Flags that open a directory by path alone: a link may lead to it, and it need not be readable.
 pub(crate) const DIRECTORY: OpenHow =
     OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
-/// Tells whether two paths, each from a directory, are one directory entry: the same name in the same
-/// directory, however the paths are spelled. Where that cannot be found out they are not.
+/// Returns whether two paths, each relative to a directory, are one directory entry: the same name
+/// in the same directory, regardless of the spelling. Returns `false` where a call fails.
 pub(crate) fn is_one_entry(one: (BorrowedFd<'_>, &[u8]), two: (BorrowedFd<'_>, &[u8])) -> bool {
     if split(one.1).1 != split(two.1).1 {
         return false;

@@ -1,4 +1,5 @@
-//! What the steps of a copy hand to one another: an entry that was found, and its open target.
+//! Data that one step of a copy passes to the next: an entry that the run found, and its open
+//! target.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -12,26 +13,26 @@ use haul_tree::Slot;
 use crate::journal::Sum;
 use crate::walk::node::Origin;
 
-/// The source of an entry, once it is found.
+/// Source of an entry that the run has found.
 pub(crate) enum Content {
-    /// Bytes: a regular file, or a FIFO or device that is read like one. Opened, or to be opened
-    /// when it is known that they are wanted.
+    /// Bytes of a regular file, or of a FIFO or device that the run reads like one. The descriptor
+    /// is `None` until the run knows that it copies the bytes.
     Data(Option<OwnedFd>),
-    /// A directory.
+    /// Directory.
     Directory,
-    /// A symbolic link that is copied.
+    /// Symbolic link that the run copies as a link.
     Symlink,
-    /// A FIFO, a socket or a device that is made anew.
+    /// FIFO, socket or device that the run makes with mknod(2).
     Special,
 }
 
-/// An entry that was found.
+/// Entry that the run has found.
 pub(crate) struct Item {
     pub(super) slot: Slot,
     pub(super) content: Content,
-    /// What is copied.
+    /// Description of what the run copies.
     pub(super) stat: Stat,
-    /// What the name itself is.
+    /// Description of the name itself, without following a symbolic link.
     pub(super) link: Stat,
     /// The name that what was there got.
     pub(super) backup: Option<CString>,
@@ -39,27 +40,27 @@ pub(crate) struct Item {
     pub(super) target: Option<Target>,
 }
 
-/// A regular file (or what stands in its place) that waits for its bytes.
+/// Regular file, or a FIFO or device in place of one, whose bytes are still missing.
 pub(crate) struct Target {
     pub(crate) fd: OwnedFd,
-    /// The mode it was made with; `None` if it was there before.
+    /// Mode that the run made the file with; `None` if the file existed before.
     pub(crate) mode: Option<u32>,
-    /// What it was before, if it was there.
+    /// Description of the file before the run opened it, if the file existed.
     pub(crate) before: Option<Stat>,
     /// Whether other names of the source wait for this one.
     pub(crate) leads_links: bool,
-    /// The name that what was there got, to be given back if this does not come about.
+    /// Backup name of the file that had the target name, which the run restores if the copy fails.
     pub(crate) backup: Option<CString>,
-    /// Who remembers its bytes, if anybody.
+    /// Block digests of the file's bytes, if the run takes any.
     pub(crate) digests: Option<Arc<BlockDigests>>,
-    /// How it gets its name, if it has not got it yet.
+    /// How the file gets its name; `None` once it has the name.
     pub(crate) temporary: Option<Box<Temporary>>,
-    /// What a later run can go on with, if this one does not complete it.
+    /// Record from which a later run can resume, if this run does not complete the file.
     pub(crate) partial: Option<Arc<Resumable>>,
 }
 
 impl Target {
-    /// A file that is open, has its name, and of which nothing else is known.
+    /// Returns a target that is open and has its name, and about which nothing else is known.
     pub(super) fn open(fd: OwnedFd, digests: Option<Arc<BlockDigests>>) -> Target {
         Target {
             fd,
@@ -74,60 +75,61 @@ impl Target {
     }
 }
 
-/// What follows a file in its batch.
+/// Kind of the files that follow in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// Others that are worth a worker of their own.
+    /// Other files that are large enough for a worker of their own.
     Large,
-    /// None such.
+    /// No such files.
     Small,
 }
 
-/// The items of a batch; kept, so that its memory is.
+/// Items of a batch; the worker reuses the value to keep its allocation.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(super) items: Vec<Item>,
 }
 
-/// What the name is to be to the file that gets it.
+/// State of the name, as seen from the file that gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Onto {
-    /// It was free.
+    /// The name was free.
     Free,
-    /// It is another file's, which was seen, and whose owner and bits the new one takes over.
+    /// The name belongs to another file that the run has described; the new file inherits its owner
+    /// and permission bits.
     Replaced(Stat),
-    /// It is another file's, and the new one has nothing to do with that.
+    /// The name belongs to another file, and the new file inherits nothing from it.
     Overwritten,
 }
 
-/// A directory other than the entry's own, and the name there.
+/// Directory other than the entry's own, and the name in it.
 pub(crate) struct Elsewhere {
     pub(super) directory: OwnedFd,
     pub(super) name: CString,
 }
 
-/// A file that is on its way to its name.
+/// File that does not have its final name yet.
 pub(crate) struct Temporary {
     pub(super) elsewhere: Option<Elsewhere>,
-    /// The name that it has meanwhile, if it has one.
+    /// Hidden name of the file until then, if it has one.
     pub(super) hidden: Option<CString>,
     pub(super) onto: Onto,
     pub(super) origin: Origin,
 }
 
-/// A large file that is on its way.
+/// Large file that the run is writing and that a later run can resume.
 pub(crate) struct Resumable {
-    /// How records of its pieces name it.
+    /// Identifier of the file in the journal records of its pieces.
     pub(super) id: Sum,
-    /// Who remembers the pieces: the one that proves the file, or one of its own.
+    /// Digests of the pieces: those that verify the file, or digests taken only for the journal.
     pub(super) digests: Arc<BlockDigests>,
     pub(super) is_own: bool,
-    /// How many pieces of a digests that is not its own were told.
+    /// Number of pieces that the journal has recorded, if the digests also verify the file.
     pub(super) told: Mutex<usize>,
-    /// Bytes that were moved since.
+    /// Bytes that the run has moved since the last record.
     pub(super) moved: AtomicU64,
-    /// What an earlier run has told of it.
+    /// Pieces that an earlier run recorded.
     pub(super) earlier: Mutex<Vec<Piece>>,
-    /// Whether the journal tells of any piece, so that there is something to go on with.
+    /// Whether the journal has a record of any piece, so that a later run can resume.
     pub(super) is_told: AtomicBool,
 }

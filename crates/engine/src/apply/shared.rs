@@ -1,8 +1,9 @@
-//! Large files: several workers draw ranges of one, and the last of them finishes it.
+//! Large files: several workers draw ranges of one file, and the last worker completes it.
 //!
-//! Where several large files wait, each is for a worker of its own instead: nobody waits for
-//! another's lock on the file, and the kernel moves the pages by itself. Twelve files of 64 MiB take
-//! 0.47 of GNU cp's time so on ext4 and 0.59 on btrfs, and 0.57 and 0.83 when two workers share each.
+//! Where several large files wait, each file gets a worker of its own instead: no worker waits for
+//! the lock that another worker holds on the file, and the kernel moves the pages by itself. In
+//! this way, twelve files of 64 MiB take 0.47 of GNU cp's time on ext4 and 0.59 on btrfs; when two
+//! workers share each file, they take 0.57 and 0.83.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,7 +26,7 @@ use crate::entry::Entry;
 use crate::walk::node::Node;
 use haul_tree::Demand;
 
-/// A large file on its way.
+/// Large file that workers are copying.
 pub(crate) struct SharedFile {
     node: Arc<Node>,
     source_name: CString,
@@ -36,9 +37,9 @@ pub(crate) struct SharedFile {
     pair: Arc<Pair>,
     transfer: Transfer,
     digests: Option<Arc<BlockDigests>>,
-    /// What a later run can go on with.
+    /// Record from which a later run can resume.
     partial: Option<Arc<Resumable>>,
-    /// What completing needs; taken by the worker that completes.
+    /// Data that completing needs; the worker that completes the file takes it.
     rest: Mutex<Option<Rest>>,
     workers: AtomicUsize,
 }
@@ -55,7 +56,7 @@ impl SharedFile {
         self.workers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tells whether another worker would only be in the way.
+    /// Returns whether the file already has as many workers as it can use.
     pub(crate) fn is_full(&self) -> bool {
         self.workers.load(Ordering::Relaxed) >= self.transfer.most_workers(&self.pair)
     }
@@ -74,26 +75,28 @@ impl SharedFile {
     }
 }
 
-/// A large file whose target is open.
+/// Large file whose target is open.
 pub(super) struct Large<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) source: OwnedFd,
     pub(super) stat: &'a Stat,
     pub(super) target: Target,
     pub(super) pair: Arc<Pair>,
-    /// Whether it is for several workers, or for one while others have such files too.
+    /// Whether several workers share the file, or one worker copies it while other workers copy
+    /// other large files.
     pub(super) sharing: Sharing,
 }
 
-/// Starts a large file, offers it to whoever is idle, and works on it; or leaves one that is for a
-/// single worker to somebody who is idle.
+/// Starts a large file, offers it to idle workers, and works on it; or assigns a file for a single
+/// worker to an idle worker.
 pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Task, large: Large<'_>) {
     let Large { entry, source, stat, target, pair, sharing } = large;
     let run = worker.operation;
-    // The ranges are moved through duplicates, so that completing can own the originals.
+    // Workers move the ranges through duplicates, so that the completing worker can own the
+    // originals.
     let (duplicate_source, duplicate_target) = match (source.try_clone(), target.fd.try_clone()) {
         (Ok(source), Ok(target)) => (source, target),
-        // No descriptors left: then one worker has to do.
+        // The process has no descriptors left, so one worker copies the file.
         _ => return alone::fill(worker, task, entry, source, stat, target),
     };
     let policy = &run.policy.data;
@@ -156,14 +159,14 @@ pub(super) fn begin(worker: &mut Worker<'_, '_>, task: &Task, large: Large<'_>) 
     work(worker, &file);
 }
 
-/// Returns who is to see the bytes while they are moved: to share blocks is better still, so whoever
-/// only remembers them for a later run is not asked before that.
+/// Returns the digests that take the bytes while workers move them. Sharing blocks is preferable,
+/// so digests that only serve a later run do not prevent it.
 fn looking_at(target: &Target) -> Option<Arc<BlockDigests>> {
     let partial = target.partial.as_ref().map(|partial| Arc::clone(partial.digests()));
     target.digests.clone().or(partial)
 }
 
-/// Draws ranges until there are none; the last worker out completes the file.
+/// Draws ranges until none remain; the last worker completes the file.
 pub(crate) fn work(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
     let run = worker.operation;
     let job = file.job(&run.policy.data);

@@ -1,8 +1,9 @@
-//! Temporaries: files on their way, without a name or with a hidden one, and how they get theirs.
+//! Temporary files: files that are not complete, with a hidden name or none, and how they get their
+//! final names.
 //!
-//! A file without a name (`O_TMPFILE`) leaves nothing behind whatever happens to the process, so
-//! it is the first choice. Where the file system has none, a hidden sibling with the owner's bits
-//! alone stands in; should the process be killed, that is all that is left.
+//! A file without a name (`O_TMPFILE`) leaves nothing behind if the process is killed, so it is the
+//! first choice. Where the file system does not support `O_TMPFILE`, a hidden sibling that only its
+//! owner can access replaces it; if the process is killed, only that sibling remains.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,29 +30,30 @@ use crate::run::Run;
 use crate::walk::node::{Origin, identity};
 use crate::walk::path::split;
 
-/// A temporary that was just made.
+/// Temporary file that the run has just made.
 pub(super) struct CreatedFile {
     pub(super) fd: OwnedFd,
     pub(super) temporary: Temporary,
-    /// The mode it was made with; `None` if what it replaces has a say in that.
+    /// Mode that the run made the file with; `None` if the final mode depends on the file that it
+    /// replaces.
     pub(super) mode: Option<u32>,
-    /// What a later run can go on with.
+    /// Record from which a later run can resume.
     pub(super) partial: Option<Resumable>,
 }
 
-/// What became of giving a file its name.
+/// Result of publishing a file under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Published {
-    /// It has it.
+    /// The file has its name.
     Yes,
-    /// Somebody else's file has it meanwhile, and the policy is to leave that.
+    /// Another process's file has the name, and the policy keeps that file.
     Left,
-    /// The same, and that is a failure.
+    /// Another process's file has the name, and the policy makes that a failure.
     Refused,
 }
 
 impl Temporary {
-    /// Makes a file that is to get the entry's name, or that of what the name leads to.
+    /// Makes a file that is to get the entry's name, or the name of the referent of that name.
     pub(super) fn make(
         run: &Run<'_>,
         task: &Task,
@@ -74,7 +76,7 @@ impl Temporary {
             metadata::creation_mode(&item.stat, run.policy, task.new_owner)
         };
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
-        // With an inherited list the bits at creation decide what the list allows.
+        // With a default ACL, the mode at creation determines which permissions the ACL grants.
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
         let (fd, hidden, mode, partial) = if resumable::serves(run, task, item) {
             let mode = sibling_mode();
@@ -92,7 +94,7 @@ impl Temporary {
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
-    /// Returns where the name is to be: in which directory, and what.
+    /// Returns the directory and the name that the file is to get.
     fn place<'a>(&'a self, own: BorrowedFd<'a>, name: &'a CStr) -> (BorrowedFd<'a>, &'a CStr) {
         match &self.elsewhere {
             Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
@@ -105,7 +107,8 @@ impl Temporary {
         self.elsewhere.as_ref().map(|place| place.directory.as_fd())
     }
 
-    /// Returns what is replaced and where it is, if the new file takes over from it.
+    /// Returns the description and the place of the file to replace, if the new file inherits its
+    /// metadata.
     pub(super) fn predecessor<'a>(
         &'a self,
         own: BorrowedFd<'a>,
@@ -116,7 +119,7 @@ impl Temporary {
         Some((directory, name, stat))
     }
 
-    /// Widens the bits of a hidden sibling to what the file is to have, where nothing else does.
+    /// Sets the final mode of a hidden sibling, where no other step sets it.
     pub(super) fn settle_mode(
         &self,
         run: &Run<'_>,
@@ -135,7 +138,7 @@ impl Temporary {
         }
     }
 
-    /// Gives the file its name. Its bytes and attributes are complete.
+    /// Publishes the file under its name. The bytes and attributes are complete.
     pub(super) fn name(
         &self,
         run: &Run<'_>,
@@ -172,11 +175,11 @@ impl Temporary {
         onto: publish::Onto,
     ) -> haul_sys::Result<()> {
         let unpublished = Unpublished { file: fd, hidden: self.hidden.as_deref() };
-        // A commit group waits for the bytes before, and for the names after.
+        // A commit group flushes the bytes before this call, and the names after it.
         unpublished.publish(directory, name, onto, Durable::No)
     }
 
-    /// Decides about a name that was free when it was looked at and is not any more.
+    /// Decides about a name that was free when the run looked at it and has been taken since.
     fn met(
         &self,
         run: &Run<'_>,
@@ -194,7 +197,8 @@ impl Temporary {
         if self.origin == Origin::Found && stays {
             return Ok(Published::Left);
         }
-        // In a directory that this run made it was planted, and so was anything but a file.
+        // In a directory that this run made, another process has planted the file; the same holds
+        // for anything but a regular file.
         let may_replace = self.origin == Origin::Found
             && now.kind() == Kind::Regular
             && policy.existing == Existing::Overwrite
@@ -204,7 +208,7 @@ impl Temporary {
         Ok(if may_replace { Published::Yes } else { Published::Refused })
     }
 
-    /// Takes away what is left of a file that did not come about.
+    /// Removes the hidden name of a file that the run did not complete.
     pub(super) fn discard(&self, own: BorrowedFd<'_>) -> haul_sys::Result<()> {
         let Some(hidden) = &self.hidden else { return Ok(()) };
         let (directory, _) = self.place(own, hidden);
@@ -215,7 +219,8 @@ impl Temporary {
     }
 }
 
-/// Makes a file without a name; `None` where there are none, which is remembered.
+/// Makes a file without a name. Returns `None` where the file system does not support that, and
+/// remembers the answer.
 fn unnamed(
     run: &Run<'_>,
     directory: BorrowedFd<'_>,
@@ -239,7 +244,7 @@ fn unnamed(
 fn below(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<Option<Elsewhere>> {
     let (parent, name) = split(path.to_bytes());
     if path.to_bytes().ends_with(b"/") {
-        // Only a directory could be named so; the kernel says the same of open(2).
+        // Only a directory can have a name that ends in a slash; open(2) fails with the same errno.
         return Err(CallError::new(Call::Openat, Errno::ISDIR));
     }
     if parent.is_empty() {
@@ -255,8 +260,8 @@ fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
     openat(own, path, OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ })
 }
 
-/// Finds the directory and name of the file that a link leads to, which has to be the one that was
-/// seen.
+/// Finds the directory and name of the referent of a link. The referent has to be the file that the
+/// run described.
 fn behind_link(own: BorrowedFd<'_>, link: &CStr, onto: &Onto) -> haul_sys::Result<Elsewhere> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
     let Onto::Replaced(seen) = onto else { return Err(stale) };

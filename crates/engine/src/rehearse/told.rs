@@ -1,51 +1,51 @@
-//! What a rehearsal tells: the steps of the copy that is talked through.
+//! Steps that a rehearsal reports: what the copy would do.
 
 use haul_sys::fs::Kind;
 
 use crate::decide::Reason;
 use crate::error::Failure;
 
-/// What would be done about an entry.
+/// Action that the copy would take for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// It would be made, for nothing has its name.
+    /// Make the entry, because the target name is free.
     Create,
-    /// What is there would get its contents.
+    /// Write the contents of the entry to the existing file.
     Overwrite,
-    /// What is there would be removed, and it would be made.
+    /// Remove the existing file, and make the entry.
     Replace,
-    /// What is there would get a backup's name, and it would be made.
+    /// Rename the existing file to its backup name, and make the entry.
     BackUp,
-    /// Its entries would go into the directory that is there.
+    /// Copy the entries into the existing directory.
     Merge,
-    /// It would become another name of a file that was copied before.
+    /// Make the entry another name of a file that the copy has made before.
     Link,
-    /// A person would be asked whether what is there may be overwritten.
+    /// Ask the user whether to overwrite the existing file.
     Ask,
-    /// What is there would stay.
+    /// Keep the existing file.
     Skip(Reason),
 }
 
-/// An entry and what would be done about it.
+/// Entry, and the action that the copy would take for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What would be done.
+    /// Action that the copy would take.
     pub intent: Intent,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// How large it is, if it is a regular file.
+    /// Size of the entry in bytes; 0 unless the entry is a regular file.
     pub bytes: u64,
-    /// The source's path for people.
+    /// Path of the source for display.
     pub source: Vec<u8>,
-    /// The target's path for people.
+    /// Path of the target for display.
     pub target: Vec<u8>,
 }
 
-/// Hears what would be done.
+/// Receiver of the steps and failures of a rehearsal.
 pub trait Audience {
-    /// Hears of an entry.
+    /// Receives the step of an entry.
     fn step(&mut self, step: &Step);
 
-    /// Hears of what would fail.
+    /// Receives a failure that the copy would meet.
     fn failed(&mut self, failure: &Failure);
 }
