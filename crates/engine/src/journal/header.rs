@@ -126,7 +126,6 @@ pub(super) fn describe(request: &Request, resume: &Resume) -> Vec<u8> {
 
 /// Returns the values of a request that determine the contents and the verification of the target,
 /// in the order of [`SPELLED`]. No value has a newline.
-/// the order of [`SPELLED`]. No value has a newline.
 fn values(request: &Request) -> [String; SPELLED.len()] {
     let Policy {
         recursion,

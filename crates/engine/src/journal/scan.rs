@@ -1,19 +1,20 @@
-//! Reading a journal's records, up to the first that is not whole.
+//! Reads the records of a journal, up to the first record that is not whole.
 //!
-//! Whatever follows a torn record was never promised to be there, so reading ends with it. Memory is
-//! bounded by the longest record that is ever written, whatever a length says.
+//! The writer makes no guarantee about bytes behind a torn record, so reading ends there. The
+//! length of the longest record that a writer produces bounds the memory, regardless of any length
+//! in the file.
 
 use super::index::Index;
 use super::record::{self, FRAME_BYTES, MOST_BYTES};
 use super::sums::{Sum, Sums};
 
-/// Bytes that are read at a time.
+/// Number of bytes per read.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads some bytes at an offset; none at the end.
+/// Function that reads bytes at an offset, and returns 0 at the end.
 pub(super) type ReadAt<'a> = dyn FnMut(&mut [u8], u64) -> haul_sys::Result<usize> + 'a;
 
-/// What was read, and where the last whole record ends.
+/// Result of a scan: the index of the records, and the offset at which the last whole record ends.
 pub(super) struct Scanned {
     pub(super) index: Index,
     pub(super) end: u64,
@@ -38,29 +39,30 @@ pub(super) fn scan(sums: &Sums, begin: u64, read_at: &mut ReadAt<'_>) -> haul_sy
     Ok(Scanned { index, end, records })
 }
 
-/// Returns the length of the record behind a frame's beginning; `None` if none is so long.
+/// Returns the length of the record after a frame's first bytes; `None` if the length exceeds the
+/// maximum.
 fn record_bytes(frame: &[u8]) -> Option<usize> {
     let length = u32::from_le_bytes(*frame.first_chunk()?);
     usize::try_from(length).ok().filter(|length| (1..=MOST_BYTES).contains(length))
 }
 
-/// Returns a frame's checksum and record, if they fit each other.
+/// Returns a frame's checksum and record, if the checksum matches.
 fn whole<'a>(sums: &Sums, frame: &'a [u8]) -> Option<(Sum, &'a [u8])> {
     let (sum, bytes) = frame.get(4..)?.split_first_chunk()?;
     let sum = Sum::from_le_bytes(*sum);
     (sums.of(bytes) == sum).then_some((sum, bytes))
 }
 
-/// What was read and not looked at yet.
+/// Bytes that the scan has read and not parsed yet.
 struct Window {
     bytes: Vec<u8>,
-    /// Where in the file `bytes` end.
+    /// File offset of the end of `bytes`.
     at: u64,
     used: usize,
 }
 
 impl Window {
-    /// Returns the next bytes without taking them; `None` if there are not so many.
+    /// Returns the next bytes without consuming them; `None` if the file has fewer bytes.
     fn peek(&mut self, count: usize, read_at: &mut ReadAt<'_>) -> haul_sys::Result<Option<&[u8]>> {
         if self.bytes.len() - self.used < count {
             self.bytes.drain(..self.used);

@@ -1,7 +1,9 @@
-//! A journal that is open: asked what an earlier run has finished, and told what this one has.
+//! Open journal: answers which entries an earlier run has finished, and records those that this run
+//! has finished.
 //!
-//! Records are gathered and written with one call for each group of files. The first that cannot be
-//! written is the last that is tried: behind a torn record nothing would be read.
+//! The journal collects records and writes them with one call for each group of files. After the
+//! first failed write the journal writes no further records, because a reader stops at a torn
+//! record.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -18,30 +20,30 @@ use super::record::{self, MOST_PIECES, Names, Place, Position};
 use super::sums::{Sum, Sums};
 use crate::timestamp_precision::precedes;
 
-/// Whether what is written has to be on stable storage before anything else is done.
+/// Whether a write to the journal has to be on stable storage before the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secure {
-    /// It has, for nothing else will bring it there soon.
+    /// Sync now, because no other flush covers the write soon.
     Yes,
-    /// The next group's flush takes it along.
+    /// Do not sync: the flush of the next group covers the write.
     Later,
 }
 
-/// Where a journal is.
+/// Place of a journal.
 pub(super) struct Spot {
     pub(super) directory: OwnedFd,
     pub(super) name: CString,
-    /// The path for people.
+    /// Path of the journal for display.
     pub(super) shown: Vec<u8>,
 }
 
-/// A journal, locked for this run.
+/// Journal that this run has locked.
 pub(crate) struct Journal {
     fd: OwnedFd,
     spot: Spot,
     sums: Sums,
     before: Index,
-    /// When this run began.
+    /// Time at which this run began.
     begun: Time,
     writing: Mutex<Writing>,
     broken: AtomicBool,
@@ -49,17 +51,18 @@ pub(crate) struct Journal {
 
 struct Writing {
     pending: Vec<u8>,
-    /// Where the last whole record ends.
+    /// Offset of the end of the last whole record.
     end: u64,
     records: u64,
 }
 
-/// What became of a journal at the end.
+/// State of a journal at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It is gone: nothing is left to be done, or nothing was done that could be gone on with.
+    /// The run removed the journal: no work remains, or the journal has no record that a later run
+    /// could resume from.
     Removed,
-    /// The next run goes on with it.
+    /// The journal stays for the next run.
     Kept,
 }
 
@@ -75,7 +78,7 @@ impl Journal {
         Journal { fd, spot, sums, before, begun, writing, broken: AtomicBool::new(false) }
     }
 
-    /// The path for people.
+    /// Returns the path of the journal for display.
     pub(crate) fn shown(&self) -> &[u8] {
         &self.spot.shown
     }
@@ -84,23 +87,23 @@ impl Journal {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whether nothing more is recorded, for the journal could not be written.
+    /// Returns whether recording has stopped because a write to the journal failed.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Returns where a directory is in the tree.
+    /// Returns the position of a directory in the tree.
     pub(crate) fn below(&self, parent: Position, name: &std::ffi::CStr) -> Position {
         self.sums.of(&[&parent.to_le_bytes(), name.to_bytes()].concat())
     }
 
-    /// Tells whether an earlier run finished anything.
+    /// Returns whether an earlier run finished any entry.
     pub(crate) fn knows_finished(&self) -> bool {
         self.before.has_finished()
     }
 
-    /// Returns the record by which an earlier run finished this entry, if both sides still are what
-    /// they were then.
+    /// Returns the record with which an earlier run finished this entry, if neither side has
+    /// changed since then.
     pub(crate) fn finished(
         &self,
         source: &Stat,
@@ -112,28 +115,28 @@ impl Journal {
         self.before.is_finished(sum).then_some(sum)
     }
 
-    /// Returns the digest that was taken of a finished file.
+    /// Returns the digest of a finished file.
     pub(crate) fn digest(&self, finished: Sum) -> Option<Vec<u8>> {
         self.before.digest(finished).map(<[u8]>::to_vec)
     }
 
-    /// Returns what an earlier run has told of a large file.
+    /// Returns the record of a large file that an earlier run began.
     pub(crate) fn part(&self, place: Place<'_>) -> Option<&Begun> {
         self.before.part(&record::place(place))
     }
 
-    /// Returns the mode with which an earlier run made a directory.
+    /// Returns the mode that an earlier run made a directory with.
     pub(crate) fn directory(&self, place: Place<'_>) -> Option<u32> {
         self.before.directory(&record::place(place))
     }
 
-    /// Returns the pieces that were told of a large file.
+    /// Returns the recorded pieces of a large file.
     pub(crate) fn pieces(&self, begun: &Begun) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for (offset, bytes) in &begun.told {
             let mut read = vec![0; *bytes];
-            // It was read and checked a moment ago, and is locked; what cannot be read again is
-            // copied again.
+            // The scan has just read and verified these records, and the journal is locked. The run
+            // copies a piece again if a second read of its record fails.
             if read_fully(&self.fd, &mut read, *offset) == Ok(*bytes) {
                 pieces.extend(record::read_pieces(&read));
             }
@@ -147,7 +150,7 @@ impl Journal {
         record::frame(&self.sums, record, &mut writing.pending)
     }
 
-    /// Notes an entry that is complete, on stable storage, and has its name.
+    /// Records an entry that is complete, is on stable storage and has its name.
     pub(crate) fn note_finished(
         &self,
         source: &Stat,
@@ -155,8 +158,8 @@ impl Journal {
         place: Place<'_>,
         (names, digest): (Names, Option<&[u8]>),
     ) {
-        // What changed after this run began may change again without a later time, for the clocks of
-        // file systems tick slowly.
+        // A source that changed after this run began may change again without a later timestamp,
+        // because the clocks of file systems have a coarse granularity.
         if self.is_broken() || !precedes(source.ctime, self.begun) {
             return;
         }
@@ -166,7 +169,8 @@ impl Journal {
         }
     }
 
-    /// Notes that a large file is being written, and returns how its pieces name it.
+    /// Records that the run is writing a large file, and returns the identifier for the records of
+    /// its pieces.
     pub(crate) fn note_part(
         &self,
         source: &Stat,
@@ -177,19 +181,20 @@ impl Journal {
         self.note(&record::part(source, ino, hidden, place))
     }
 
-    /// Notes pieces of a large file, which are on stable storage.
+    /// Records pieces of a large file that are on stable storage.
     pub(crate) fn note_pieces(&self, part: Sum, pieces: &[Piece], digest_bytes: usize) {
         for pieces in pieces.chunks(MOST_PIECES) {
             self.note(&record::pieces(part, pieces, digest_bytes));
         }
     }
 
-    /// Notes that a directory is about to be made with a mode that it is not to keep.
+    /// Records that the run is about to make a directory with a mode that is not its final mode.
     pub(crate) fn note_directory(&self, mode: u32, place: Place<'_>) {
         self.note(&record::directory(mode, place));
     }
 
-    /// Writes what was noted. The first failure is returned, and ends the recording.
+    /// Writes the pending records. Returns the first failure, after which the journal records
+    /// nothing more.
     pub(crate) fn write_out(&self, secure: Secure) -> haul_sys::Result<()> {
         let mut writing = self.lock();
         let mut pending = std::mem::take(&mut writing.pending);
@@ -204,7 +209,7 @@ impl Journal {
             Ok(()) => writing.end += pending.len() as u64,
             Err(_) => {
                 self.broken.store(true, Ordering::Relaxed);
-                // A torn end is cut when the journal is read, too.
+                // A reader also cuts a torn end.
                 let _cut = ftruncate(&self.fd, writing.end);
             }
         }
@@ -213,7 +218,8 @@ impl Journal {
         written
     }
 
-    /// Ends the journal: it goes when all was done, or nothing that is worth going on with.
+    /// Ends the journal: removes it if the run is complete or the journal has no record to resume
+    /// from.
     pub(crate) fn end(&self, complete: bool) -> haul_sys::Result<Ended> {
         let is_empty = self.lock().records == 0;
         if !complete && !is_empty {
