@@ -1,4 +1,4 @@
-//! The end of a file: its attributes, its name where it has none yet, and the close.
+//! Completes a file: sets its attributes, publishes it if it has no name yet, and closes it.
 
 use super::finished::{Finished, pair_at_last};
 use super::group::Held;
@@ -21,7 +21,7 @@ use haul_sys::fs::{Kind, Stat, close, fstat, fsync};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Applies attributes and closes, or takes an unfinished target away again.
+/// Applies the attributes and closes the target, or removes an incomplete target.
 pub(super) fn complete(
     worker: &mut Worker<'_, '_>,
     file: Finished<'_>,
@@ -38,7 +38,7 @@ pub(super) fn complete(
                 let (what, errno) = told(error);
                 file.entry.fail(run, what, errno);
             }
-            // Without a description it goes by its name alone: what is unfinished must not stay.
+            // Without a description the removal is by name alone: an incomplete file must not stay.
             let ours = fstat(&file.target.fd).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
@@ -80,7 +80,7 @@ pub(super) fn complete(
     close_named(worker, entry, stat, target, moved);
 }
 
-/// Secures and closes a file that has had its name from the start.
+/// Syncs and closes a file that has had its name from the start.
 fn close_named(
     worker: &mut Worker<'_, '_>,
     entry: &Entry<'_>,
@@ -92,7 +92,7 @@ fn close_named(
     if run.reads_targets() && run.policy.make == Make::Copy {
         entry.report(run, What::NotProved, None, Severity::Warning);
     }
-    // A device or FIFO that is written to has no name to wait for.
+    // A device or FIFO that the run writes to is not published later.
     let synced = match (run.policy.sync, run.policy.appearance) {
         (Sync::Files, _) => fsync(&target.fd).map_err(|error| (What::Sync, error)),
         (Sync::No, Appearance::Durable) if !is_stream(&target) => {
@@ -103,7 +103,7 @@ fn close_named(
     let digest = whole_digest(run, &target, stat);
     run.note_target(entry, stat, target.fd.as_fd());
     let Target { fd, mode, leads_links, backup, .. } = target;
-    // Network file systems, FUSE and quotas tell of the last failed write here.
+    // Network file systems, FUSE and quotas report the last failed write here.
     let closed = close(fd).map_err(|error| (What::Close, error));
     if let Err((what, error)) = synced.and(closed) {
         entry.fail(run, what, Some(error.errno));
@@ -125,14 +125,15 @@ fn close_named(
     finish(worker, entry, stat, Complete { moved, leads_links, digest });
 }
 
-/// FIFOs and terminals cannot be synced (`EINVAL`), and have nothing that could be lost.
+/// Returns whether the target is a stream: FIFOs and terminals cannot be synced (`EINVAL`), and
+/// have no data to lose.
 fn is_stream(target: &Target) -> bool {
     target
         .before
         .is_some_and(|before| matches!(before.kind(), Kind::Fifo | Kind::Socket | Kind::CharDevice))
 }
 
-/// Hands on to a file that replaces another what the other has.
+/// Copies the inherited metadata of the existing file to the file that replaces it.
 fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Errno)> {
     let Some(temporary) = &file.target.temporary else { return Ok(()) };
     let fd = file.target.fd.as_fd();
@@ -149,7 +150,7 @@ fn inherit(run: &Run<'_>, file: &Finished<'_>) -> Result<(), (What, haul_sys::Er
         .map_err(|error| (What::Permissions, error.errno))
 }
 
-/// Books what was cached, and says where direct I/O was promised and not possible.
+/// Counts the cached bytes, and reports where direct I/O was requested and not possible.
 fn tell_of_cache(worker: &mut Worker<'_, '_>, file: &Finished<'_>, moved: &Moved) {
     if let Some(residency) = &moved.residency {
         worker.local.shard.cached.add(residency);
@@ -169,7 +170,8 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
     }
     let target = &file.target;
     let owner = target.before.map(|before| (before.uid, before.gid)).or(file.new_owner);
-    // Where nobody can tell beforehand, the file itself is asked; unasked, it is simply set.
+    // If the owner is not known in advance, fstat returns it. If fstat fails, the run sets the
+    // owner unconditionally.
     let owner = owner
         .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
         .unwrap_or((u32::MAX, u32::MAX));
@@ -183,7 +185,7 @@ fn take_away(worker: &mut Worker<'_, '_>, file: &Finished<'_>, ours: Option<&Sta
     Leftover::of(file.entry, file.stat, &file.target).take_away(worker, ours);
 }
 
-/// Puts a failure of the data path into the engine's terms.
+/// Converts an error of the data path to the engine's error kinds.
 fn told(error: DataError) -> (What, Option<haul_sys::Errno>) {
     match error {
         DataError::Call(error) => {

@@ -1,4 +1,5 @@
-//! Directories: made when they are met, entered when their turn comes, finished with their last child.
+//! Directories: a worker makes a directory when it meets the entry, enters it later from the stack,
+//! and finishes it with its last child.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +22,7 @@ use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
 use crate::walk::path::operand_of_path;
 use haul_tree::Reader;
 
-/// Makes a directory in the target, or accepts the one that is there, and puts it on the stack.
+/// Makes a directory in the target, or accepts the existing one, and pushes it on the stack.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.operation;
     let mode = metadata::creation_mode(&item.stat, run.policy, task.new_owner);
@@ -69,8 +70,8 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
     }));
 }
 
-/// Tells the journal of a directory whose mode is to change when it is complete: a later run finds it
-/// made, and has to know that the mode is not somebody else's choice.
+/// Records in the journal a directory whose mode changes when it is complete: a later run finds the
+/// directory and has to know that the mode is not deliberate.
 fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, mode: u32) {
     if let Some(journal) = run.journal
         && final_mode(run, source, mode, None).is_some()
@@ -81,7 +82,7 @@ fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, m
     }
 }
 
-/// Returns the mode with which an earlier run made a directory.
+/// Returns the mode that an earlier run made a directory with.
 fn made_before(run: &Run<'_>, entry: &Entry<'_>) -> Option<u32> {
     run.journal?.directory(entry.place())
 }
@@ -151,20 +152,22 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
     Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
 }
 
-/// A directory that cannot be read is empty in the target, and has the right mode all the same.
+/// Sets the final mode of a directory that the run cannot read and that is therefore empty in the
+/// target.
 fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     let Some(made) = enter.made else { return };
     let Some(mode) = final_mode(run, &enter.stat, made, None) else { return };
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
-    // The failure to read it was told already; that of narrowing it leaves a directory that only
-    // its owner can do more with.
+    // The run has already reported the failure to read the directory. A failure to set the mode
+    // leaves a directory to which only its owner has more access.
     let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
         fchmod(&target, mode)
     });
 }
 
-/// Returns the mode to set at the end where the usual one lacks bits that were needed meanwhile.
+/// Returns the mode to set at the end, if the run made the directory with other bits than the usual
+/// mode.
 fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Option<u32> {
     let wanted = decide::usual_mode(source, run.policy) & 0o1777;
     let widened = made & !wanted & 0o700;
@@ -172,7 +175,7 @@ fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Opti
     if widened == 0 && narrowed == 0 {
         return None;
     }
-    // The group may have been handed down by the kernel.
+    // The kernel may have set the setgid bit, inherited from the parent directory.
     let keeps = now.map_or(0, |now| now & 0o2000);
     Some((wanted & !run.policy.umask) | keeps)
 }
@@ -187,8 +190,8 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     }
     run.note_copied(&source);
     let origin = enter.origin;
-    // A list that is handed down reaches every directory on the way, so one that was made without
-    // it has none to hand down.
+    // A default ACL is inherited by every directory below, so a directory that the run made without
+    // one has none to pass on.
     let may_inherit = origin == Origin::Found || parent.inherits_acl;
     let inherits_acl =
         may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
@@ -202,8 +205,8 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);
-    // A directory that was just made belongs to the owner that a file in it will have, whatever the
-    // rules are by which its file system gives owners.
+    // The owner of a directory that the run has just made is the owner that a new file in it will
+    // get, regardless of how the file system assigns owners.
     let new_owner = (origin == Origin::Made).then_some((target.uid, target.gid));
     let directory = CopyDirectory {
         position,
@@ -235,7 +238,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     let reader = match enter.rest {
-        // Nothing is left of the path, and nothing in the directory is wanted.
+        // No path component is left, and no other entry of the directory is wanted.
         Some(rest) if rest.is_empty() => Reader::of_operands(&[]),
         Some(rest) => Reader::of_operands(&[operand_of_path(&rest)]),
         None if !is_entered => Reader::of_operands(&[]),

@@ -13,19 +13,19 @@ use super::item::Target;
 use crate::entry::Entry;
 use crate::walk::node::Node;
 
-/// A complete file that waits.
+/// Complete file that waits for a flush.
 pub(super) struct Held {
     pub(super) node: Arc<Node>,
-    /// The file systems of its two sides; the target's may not be the directory's.
+    /// File systems of the two sides of the file; the target's may differ from the directory's.
     pub(super) pair: Arc<Pair>,
     pub(super) source_name: CString,
     pub(super) target_name: CString,
     pub(super) stat: Stat,
     pub(super) target: Target,
     pub(super) moved: Moved,
-    /// Its source, where parts of it may have to be copied again.
+    /// Source of the file, where the run may have to copy parts again.
     pub(super) source: Option<OwnedFd>,
-    /// The digest of its bytes, once it is known.
+    /// Digest of the file's bytes, once it is known.
     pub(super) digest: Option<Vec<u8>>,
 }
 
@@ -46,27 +46,27 @@ pub(super) struct Waiting {
     pub(super) bytes: u64,
 }
 
-/// Directories whose names are to be secured, as long as they are few.
+/// Directories whose names the run has to sync one by one, as long as they are few.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) directories: Vec<Arc<Node>>,
     pub(super) many: bool,
 }
 
-/// A file system that is flushed as a whole.
+/// File system that the run flushes as a whole.
 pub(super) struct Anchor {
     pub(super) dev: u64,
-    /// A descriptor that was open before the first byte was written, so that `syncfs` reports to it
-    /// every write error since then; each of them once.
+    /// Descriptor that was open before the first write, so that `syncfs` reports to it every write
+    /// error since then, each error once.
     pub(super) fd: OwnedFd,
-    /// The first failure. It stays for the whole run: `syncfs` has told it once and answers 0 from
-    /// then on, though the bytes of any group may be those that were lost.
+    /// First failure. It stays for the whole run: `syncfs` has reported the error once and returns
+    /// 0 from then on, although the lost bytes may belong to any group.
     pub(super) failed: Mutex<Option<CallError>>,
 }
 
 impl Anchor {
-    /// Flushes everything that was written to the file system. One flush at a time, so that an error
-    /// which one caller is told of holds for all callers that come after it.
+    /// Flushes everything that was written to the file system. Only one flush runs at a time, so
+    /// that an error reported to one caller also holds for all later callers.
     pub(super) fn flush(&self) -> haul_sys::Result<()> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = *failed {
@@ -78,24 +78,25 @@ impl Anchor {
     }
 }
 
-/// What a run holds, and what it has to secure at its end.
+/// Files that the run has not committed yet, and names that it has to sync at its end.
 #[derive(Default)]
 pub(crate) struct CommitGroup {
     pub(super) waiting: Mutex<Waiting>,
-    /// The file systems that flushes go to.
+    /// File systems that the run flushes as a whole.
     pub(super) anchors: Mutex<Vec<Arc<Anchor>>>,
     pub(super) names: Mutex<Names>,
 }
 
 impl CommitGroup {
-    /// Opens the way to a file system's flush before anything is written that it is to secure.
+    /// Opens the descriptor for flushing a file system before the first write that the flush has to
+    /// cover.
     pub(crate) fn anchor(&self, node: &Node, target: BorrowedFd<'_>) {
         let dev = node.pair.target_dev;
         let mut anchors = self.anchors.lock().unwrap_or_else(PoisonError::into_inner);
         if anchors.iter().any(|anchor| anchor.dev == dev) {
             return;
         }
-        // Without one, each file is flushed for itself.
+        // Without a descriptor, the run syncs each file separately.
         if let Ok(fd) = open_directory(target, c".", Follow::No) {
             anchors.push(Arc::new(Anchor { dev, fd, failed: Mutex::new(None) }));
         }
@@ -106,8 +107,8 @@ impl CommitGroup {
         anchors.iter().find(|anchor| anchor.dev == dev).cloned()
     }
 
-    /// Flushes everything that was written to a file system; returns whether that proves that all of
-    /// it is on stable storage.
+    /// Flushes everything that was written to a file system. Returns whether the flush guarantees
+    /// that all of it is on stable storage.
     pub(super) fn is_flushed(&self, dev: u64) -> bool {
         self.anchor_of(dev).is_some_and(|anchor| anchor.flush().is_ok())
     }

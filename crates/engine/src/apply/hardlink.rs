@@ -1,4 +1,4 @@
-//! Hard links: names that stay names of one file, and names made of the source itself.
+//! Hard links: preserves the links between source files, and makes links to the source itself.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::monitor::{Outcome, Shard};
 use crate::run::Run;
 use crate::walk::node::Node;
 
-/// Makes an entry that waited another name of its file, which has one now.
+/// Links a waiting entry to its file, which has its name now.
 pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: Waiting) {
     let run = worker.operation;
     let Waiting { node, source, target, mut item } = waiting;
@@ -36,7 +36,7 @@ pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: W
     worker.release(node);
 }
 
-/// Reports an entry whose file did not come about.
+/// Reports an entry whose file the run could not complete.
 pub(super) fn give_up(worker: &mut Worker<'_, '_>, waiting: Waiting) {
     let run = worker.operation;
     let Waiting { node, source, target, .. } = waiting;
@@ -47,7 +47,7 @@ pub(super) fn give_up(worker: &mut Worker<'_, '_>, waiting: Waiting) {
     worker.release(node);
 }
 
-/// Makes an entry another name of a file of the target.
+/// Links an entry to a file of the target.
 pub(super) fn to_first(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -67,7 +67,7 @@ pub(super) fn to_first(
     let link = || linkat(handles.target(), &first.name, target, entry.target, Follow::No);
     let mut answer = link();
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
-        // It may be a name of that very file, from a run before.
+        // The name may already be a link to the same file, from an earlier run.
         let twin = statat(handles.target(), &first.name);
         if let (Ok(one), Ok(two)) = (twin, statat(target, entry.target))
             && one.same_file(&two)
@@ -106,21 +106,21 @@ pub(super) fn to_first(
     }
 }
 
-/// Whether there is room for a name.
+/// Whether the target name is free for a link.
 enum Room {
     Made,
-    /// There is none, but what is there may be replaced.
+    /// The name is taken, but the run may replace the existing file.
     Without,
     None,
 }
 
-/// Frees a name that is to become another name of a file that was copied already.
+/// Frees a target name that is to become a link to a file that the run has already copied.
 fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
     match existing::stand_taken(worker, task, entry, (item, Seen::AsLink)) {
         TargetState::Free => Room::Made,
         TargetState::Settled(_) => Room::None,
         TargetState::Replace(..) | TargetState::Swap => Room::Without,
-        // What may be written to is replaced all the same: the names belong together.
+        // The run also replaces a file that it may write to: the names belong to one file.
         TargetState::Overwrite(_) | TargetState::Merge(_) => {
             match existing::remove(worker, task, entry) {
                 TargetState::Free => Room::Made,
@@ -130,7 +130,7 @@ fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: 
     }
 }
 
-/// Makes the target another name of the source itself (`-l`).
+/// Makes the target a hard link to the source itself (`-l`).
 pub(super) fn to_source(
     worker: &mut Worker<'_, '_>,
     task: &Task,

@@ -34,9 +34,9 @@ pub(crate) struct Item {
     pub(super) stat: Stat,
     /// Description of the name itself, without following a symbolic link.
     pub(super) link: Stat,
-    /// The name that what was there got.
+    /// Backup name of the file that had the target name.
     pub(super) backup: Option<CString>,
-    /// The target, once it is made and waits for its bytes.
+    /// Target, once the run has made it and its bytes are still missing.
     pub(super) target: Option<Target>,
 }
 

@@ -1,4 +1,5 @@
-//! Which files with several names were copied already, and what waits for a file's first name.
+//! Map of the files with several names that the run has copied, and of the entries that wait for a
+//! file's first name.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -8,15 +9,15 @@ use super::item::{Content, Item};
 use crate::entry::Entry;
 use crate::walk::node::{Identity, Node};
 
-/// The map is split, so that workers in different directories seldom meet.
+/// Number of shards of the map, so that workers in different directories rarely contend for a lock.
 const SHARDS: usize = 16;
 
-/// A name in the target.
+/// Name in the target.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) node: Arc<Node>,
     pub(crate) name: CString,
-    /// What it is called in the source.
+    /// Name of the file in the source.
     pub(crate) source: CString,
 }
 
@@ -25,25 +26,27 @@ pub(crate) struct Name {
 pub(super) enum Complete {
     Yes,
     NotYet,
-    /// Not yet, and before it is it has no name.
+    /// The file is not complete, and has no name until it is.
     Unnamed,
 }
 
-/// A file of the target that has, or may get, several names.
+/// File of the target that has, or may get, several names.
 struct Group {
     first: Name,
-    /// The other names, kept until the first is complete, for they share its fate.
+    /// Other names of the file, kept until the first is complete, because they are removed if it
+    /// fails.
     others: Vec<Name>,
-    /// Entries that are to be names of it, once it has one itself.
+    /// Entries that become names of the file once it has its first name.
     waiting: Vec<Waiting>,
-    /// Names of the source that did not come along yet; the group is forgotten with the last.
+    /// Number of source names that the run has not met yet; the map forgets the group with the last
+    /// one.
     left: u64,
     complete: bool,
-    /// Whether the first has its name only when it is complete.
+    /// Whether the file gets its first name only when it is complete.
     unnamed: bool,
 }
 
-/// An entry that waits for the first name of its file.
+/// Entry that waits for the first name of its file.
 pub(crate) struct Waiting {
     pub(super) node: Arc<Node>,
     pub(super) source: CString,
@@ -51,30 +54,31 @@ pub(crate) struct Waiting {
     pub(super) item: Item,
 }
 
-/// Which files of the source were copied already, for those with several names.
+/// Map of the source files with several names that the run has copied.
 #[derive(Default)]
 pub(crate) struct LinkMap {
     shards: [Mutex<HashMap<Identity, Group>>; SHARDS],
 }
 
-/// What to do with a name of such a file.
+/// Action for a name of such a file.
 pub(super) enum Claim<'a> {
-    /// It is the first: make it, then publish it. Others wait meanwhile.
+    /// Make this name, which is the first, and then publish it. Entries of the same file wait until
+    /// then.
     First(First<'a>),
-    /// This one was made before: link to it.
+    /// Link to this name, which the run has made before.
     Made(Name),
-    /// This one is on its way, and has no name yet.
+    /// Wait for this file, which has no name yet.
     Coming(Coming<'a>),
 }
 
-/// The place where entries wait for the first name of their file.
+/// Queue of the entries that wait for the first name of their file.
 pub(super) struct Coming<'a> {
     shard: MutexGuard<'a, HashMap<Identity, Group>>,
     id: Identity,
 }
 
 impl Coming<'_> {
-    /// Puts an entry by until the file has its first name.
+    /// Queues an entry until the file has its first name.
     pub(super) fn wait(mut self, entry: &Entry<'_>, item: &mut Item) {
         let Some(group) = self.shard.get_mut(&self.id) else { return };
         entry.node.owe();
@@ -88,14 +92,14 @@ impl Coming<'_> {
     }
 }
 
-/// The right to make the first name.
+/// Exclusive right to make the first name.
 pub(super) struct First<'a> {
     shard: MutexGuard<'a, HashMap<Identity, Group>>,
     id: Identity,
 }
 
 impl First<'_> {
-    /// Tells the others where the file is.
+    /// Publishes the place of the file to the other workers.
     pub(super) fn publish(mut self, entry: &Entry<'_>, names: u64, complete: Complete) {
         let first = Name {
             node: Arc::clone(entry.node),
@@ -116,7 +120,7 @@ impl First<'_> {
 
 impl LinkMap {
     fn shard(&self, id: Identity) -> MutexGuard<'_, HashMap<Identity, Group>> {
-        // The low bits of an inode number are the ones that differ.
+        // The low bits of an inode number vary most.
         let index = usize::try_from(id.1 % SHARDS as u64).unwrap_or(0);
         self.shards
             .get(index)
@@ -125,7 +129,7 @@ impl LinkMap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks what to do with a name of this file.
+    /// Returns the action for a name of this file.
     pub(super) fn claim(&self, id: Identity) -> Claim<'_> {
         let shard = self.shard(id);
         match shard.get(&id) {
@@ -135,7 +139,7 @@ impl LinkMap {
         }
     }
 
-    /// Books another name of a file.
+    /// Records another name of a file.
     pub(super) fn joined(&self, id: Identity, name: Name) {
         let mut shard = self.shard(id);
         let Some(group) = shard.get_mut(&id) else { return };
@@ -147,7 +151,8 @@ impl LinkMap {
         }
     }
 
-    /// Hears that a file is complete: its names are good, and what waits can be linked to it.
+    /// Marks a file as complete: its names are final, and the caller can link the returned entries
+    /// to it.
     pub(crate) fn completed(&self, id: Identity) -> Option<(Name, Vec<Waiting>)> {
         let mut shard = self.shard(id);
         let group = shard.get_mut(&id)?;
@@ -161,7 +166,7 @@ impl LinkMap {
         Some((first, waiting))
     }
 
-    /// Hears that a file could not be completed: what waits for it waits in vain.
+    /// Removes the waiting entries of a file that the run could not complete, and returns them.
     pub(crate) fn abandoned(&self, id: Identity) -> Vec<Waiting> {
         self.shard(id)
             .get_mut(&id)
@@ -169,7 +174,8 @@ impl LinkMap {
             .unwrap_or_default()
     }
 
-    /// Hears that a file could not be completed: its other names have to go as well.
+    /// Removes a file that the run could not complete, and returns its other names, which the
+    /// caller has to remove.
     pub(crate) fn failed(&self, id: Identity) -> Vec<Name> {
         self.shard(id).remove(&id).map(|group| group.others).unwrap_or_default()
     }

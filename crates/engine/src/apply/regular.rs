@@ -1,4 +1,4 @@
-//! Regular files: makes a new one, or opens the one that is there.
+//! Regular files: makes a new file, or opens the existing file.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,7 +17,8 @@ use crate::error::What;
 use crate::request::{Appearance, Force, Make};
 use crate::run::Run;
 
-/// Makes the target of a source that is open: its name is made if it is free, without a look.
+/// Makes the target of an open source, with an exclusive call and without looking at the name
+/// first.
 pub(super) fn make_open(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -25,7 +26,7 @@ pub(super) fn make_open(
     item: &mut Item,
 ) -> Created {
     if worker.operation.policy.appears_whole() {
-        // Whether the name is free would only be found out when all the bytes are there.
+        // An exclusive call cannot report a taken name before all the bytes are written.
         let standing = existing::stand(worker, task, entry, item);
         return make_standing(worker, task, entry, item, standing);
     }
@@ -58,7 +59,8 @@ fn make_standing(
     }
 }
 
-/// Makes or opens the target of a source that is only described, as its name stands.
+/// Makes or opens the target of a source that the run has described but not opened, depending on
+/// the state of the name.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -73,7 +75,7 @@ pub(super) fn make(
         };
         item.content = Content::Data(Some(source));
     } else {
-        // Only attributes are wanted, which an unreadable file has, too.
+        // The copy needs only the attributes, which are available even if the file is unreadable.
         let Some(source) = find::open_attributes(run, task, entry, &item.stat) else {
             return Created::No;
         };
@@ -115,7 +117,7 @@ fn create(
     Ok(())
 }
 
-/// Remembers the file that an operand is copied to.
+/// Remembers the file that the run copies an operand to.
 fn note_operand(
     run: &Run<'_>,
     entry: &Entry<'_>,
@@ -128,7 +130,8 @@ fn note_operand(
     run.note_operand_name(entry.target, described);
 }
 
-/// Makes a file that gets its name, and what that stands for, only when it is complete.
+/// Makes a file that the run publishes under its name only when it is complete. Other entries that
+/// depend on the name wait until then.
 fn create_unseen(
     run: &Run<'_>,
     task: &Task,
@@ -156,7 +159,7 @@ fn create_unseen(
     Ok(())
 }
 
-/// Makes a file that takes the place of the one that is there.
+/// Makes a file that replaces the existing file.
 fn replace(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -168,11 +171,12 @@ fn replace(
         Inherits::Yes => taken.reached(),
         Inherits::No => None,
     };
-    // What a link leads to is replaced, not the link, as writing through it would have it.
+    // The new file replaces the referent of a link, not the link, as a write through the link
+    // would.
     let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
     let onto = seen.map_or(Onto::Overwritten, Onto::Replaced);
     if entry.is_operand() {
-        // With --durable the old file has its names until the group is committed.
+        // With --durable the old file keeps its names until the group is committed.
         let is_deferred = worker.operation.policy.appearance == Appearance::Durable;
         if let Some(seen) = seen.as_ref().filter(|_| is_deferred) {
             worker.operation.note_operand_bytes(seen, &item.stat);
@@ -186,7 +190,7 @@ fn replace(
 }
 
 fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> Created {
-    // A name that ends in a slash can only be a directory; the kernel calls that EISDIR.
+    // A name that ends in a slash can only be a directory; the kernel returns EISDIR for it.
     let errno = if error.errno == Errno::ISDIR && entry.target.to_bytes().ends_with(b"/") {
         Errno::NOTDIR
     } else {
@@ -196,8 +200,8 @@ fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> 
     Created::No
 }
 
-/// Opens what is there and empties it, once the descriptor has verified to be what was seen and not
-/// the source.
+/// Opens the existing file and truncates it, after the function has verified that the descriptor
+/// refers to the file described before and not to the source.
 fn overwrite(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -214,12 +218,13 @@ fn overwrite(
         access: Access::Write,
         create: Create::No,
         follow: if is_link { Follow::Yes } else { Follow::No },
-        // A person who names a FIFO means to wait for its reader; one that happens to be there is
-        // not waited for.
+        // For a FIFO that the user named, the open waits for a reader. For any other FIFO, the open
+        // does not wait.
         wait: if entry.is_operand() { Wait::Yes } else { Wait::No },
         extra: OpenHow::WRITE.extra,
     };
-    // A file that can be reached by several names may be reached by two workers; they take turns.
+    // Two workers may reach a file with several names through different names; the lock makes them
+    // take turns.
     let several = is_link || reached.nlink > 1;
     let turn = several.then(|| run.several_names.lock().unwrap_or_else(PoisonError::into_inner));
     let fd = match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
@@ -295,7 +300,8 @@ fn overwrite_dangling(
             item.target = Some(Target { before: Some(before), ..Target::open(fd, run.digests()) });
             Created::Yes
         }
-        // Somebody has made something there meanwhile: nobody has agreed to writing over that.
+        // Another process has made a file there in the meantime; the user has not agreed to
+        // overwrite it.
         Ok((before, _)) => {
             if before.same_file(&item.stat) {
                 entry.fail(run, What::SameFile, None);

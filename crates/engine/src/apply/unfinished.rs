@@ -1,4 +1,4 @@
-//! A target that was begun and not completed: what is removed of it, and what stays for a later run.
+//! Incomplete targets: what the run removes of them, and what stays for a later run.
 
 use super::item::{Target, Temporary};
 use super::{existing, hardlink};
@@ -9,25 +9,25 @@ use crate::walk::node::identity;
 use haul_sys::fs::{Stat, statat, unlinkat};
 use std::ffi::CStr;
 
-/// A target that has not got all its bytes.
+/// Target whose bytes are incomplete.
 pub(super) struct Leftover<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) stat: &'a Stat,
-    /// Whether this run made it.
+    /// Whether this run made the target.
     pub(super) made: bool,
     pub(super) leads_links: bool,
     pub(super) backup: Option<&'a CStr>,
     pub(super) temporary: Option<&'a Temporary>,
-    /// What becomes of a file that has no name yet.
+    /// What the run does with a file that has no final name yet.
     pub(super) fate: Fate,
 }
 
-/// What becomes of what there is of a file.
+/// What the run does with the incomplete file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes.
+    /// Remove the file.
     Gone,
-    /// It stays under its hidden name for a run that goes on.
+    /// Keep the file under its hidden name, so that a later run can resume.
     Kept,
 }
 
@@ -48,8 +48,9 @@ impl<'a> Leftover<'a> {
         Leftover { fate, ..self }
     }
 
-    /// Removes an unfinished file that this run made, and every name that was made of it. With a
-    /// description of it only if the name still is that file, for it may be somebody else's by now.
+    /// Removes an incomplete file that this run made, and every hard link that the run made to it.
+    /// If the caller passes a description, the function removes the name only if it still belongs
+    /// to that file, because another process may have replaced it.
     pub(super) fn take_away(&self, worker: &mut Worker<'_, '_>, ours: Option<&Stat>) {
         let (run, entry) = (worker.operation, self.entry);
         if self.leads_links {
