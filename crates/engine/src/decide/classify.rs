@@ -1,7 +1,7 @@
-//! The one answer to what happens to an entry.
+//! Decides what happens to an entry; no other module makes this decision.
 //!
-//! The rules are applied in the order in which the facts become known, so that a copy can ask before it
-//! has looked at the target ([`Action::Look`]), and again when it has.
+//! The rules apply in the order in which the facts become known. A copy can therefore call the
+//! function before it has looked at the target ([`Action::Look`]), and again afterwards.
 
 use haul_sys::fs::{Follow, Kind};
 
@@ -14,7 +14,7 @@ use super::taken;
 use crate::error::What;
 use crate::request::{Borders, Dereference, Existing, Make, Policy, Recursion};
 
-/// Decides what happens to an entry.
+/// Returns the decision for an entry.
 #[must_use]
 pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
     if let Some(action) = left_out(&facts.source, policy) {
@@ -25,8 +25,9 @@ pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
         TargetName::Free => return Decision::plain(Action::Create),
         TargetName::Taken(taken) => taken,
     };
-    // What has a name in a directory that the run has made is another of its own entries, spelled in
-    // another way (a target that ignores case), or somebody put it there: it is never written to.
+    // A taken name in a directory that the run made belongs to another entry of the run with a
+    // different spelling (on a target that ignores case), or to a file that another process put
+    // there. The run never writes to that file.
     if taken.occupant == Occupant::OwnDirectory {
         return Decision::plain(Action::Collide);
     }
@@ -36,9 +37,9 @@ pub(crate) fn classify(facts: &Facts<'_>, policy: &Policy) -> Decision {
     on_taken(&facts.source, taken, policy)
 }
 
-/// Decides what needs no look at the target.
+/// Returns the action that does not depend on the target.
 fn left_out(source: &Source<'_>, policy: &Policy) -> Option<Action> {
-    // A file that is given twice is backed up, and copied again.
+    // With backups, the run copies a file that is given twice again, and backs up the first copy.
     let counts = source.is_directory() || policy.backup.is_none();
     if source.seen == Seen::AsOperand && counts {
         return Some(Action::Skip(Reason::GivenTwice));
@@ -74,8 +75,8 @@ fn refused_kind(source: &Source<'_>, policy: &Policy) -> Option<What> {
     }
 }
 
-/// With `-x`: files mounted over files are left out. A directory that is a mount point is made, and
-/// [left empty](super::is_entered).
+/// Returns whether `-x` excludes an entry: the run skips files that are mount points. It makes a
+/// directory that is a mount point, and [leaves it empty](super::is_entered).
 fn is_beyond_border(source: &Source<'_>, policy: &Policy) -> bool {
     policy.borders == Borders::Stay
         && source.role == Role::Inside
@@ -84,7 +85,7 @@ fn is_beyond_border(source: &Source<'_>, policy: &Policy) -> bool {
         && source.stat.dev != source.root_dev
 }
 
-/// Decides about a taken name by the rules for existing files, and then by who has taken it.
+/// Decides about a taken name by the rules for existing files, and then by the origin of the file.
 fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
     let Decision { action, ask } = taken::decide(source, taken, policy);
     let takes_the_name = matches!(
@@ -93,7 +94,7 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
             | Action::Replace
             | Action::BackUp
             | Action::Collide
-            // A link that another operand has just made, and that leads nowhere.
+            // A dangling link that another operand has just made.
             | Action::Refuse(What::DanglingTarget)
     );
     let refusal = match (taken.occupant, action) {
@@ -107,10 +108,11 @@ fn on_taken(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
     Decision { action: refusal.map_or(action, Action::Refuse), ask }
 }
 
-/// Decides about a taken name for what is to be another name of a file that was copied before. What is
-/// there goes even with `-u` when it is newer, as GNU cp has it: the names belong together.
+/// Decides about a taken name for an entry that is to become another name of a file that the run
+/// has already copied. The run removes the existing file even with `-u` when that file is newer, as
+/// GNU cp does: the names belong to one file.
 fn as_link(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
-    // It may be a name of that very file, from a run before.
+    // The name may already belong to the same file, from an earlier run.
     if taken.occupant == Occupant::SameLink {
         return Decision::plain(Action::Create);
     }

@@ -1,7 +1,7 @@
-//! A journal that was written once: every later program has to read it, and to know its run again.
+//! Fixed journal from an earlier program: every later program has to read it and recognise its run.
 //!
-//! Nothing here is made by the code under test except where it is compared, so that a type or variant
-//! that is renamed changes nothing, and a word or record that changes is seen.
+//! The code under test produces nothing here except the values to compare. Renaming a type or
+//! variant therefore changes nothing, and a test fails if a word or record changes.
 
 use std::ffi::CString;
 
@@ -19,7 +19,7 @@ use crate::request::{
     Request, Resources, Resume, TargetForm, Verify, WholeDigest,
 };
 
-/// What the header of this run says.
+/// Description of this run in the header.
 const RUN: &[u8] = b"recursion=yes\n\
 dereference=never\n\
 make=copy\n\
@@ -40,15 +40,15 @@ privileged=no\n\
 form=guess\n\
 in=/home\0/mnt/target\0source";
 
-/// What comes before the description: the magic, the version, the nonce, whether the target is the new
-/// name, and how long the description is.
+/// Bytes before the description: the magic, the version, the nonce, whether the target is the new
+/// name, and the length of the description.
 const BEFORE_RUN: &[u8] = b"haulJRNL\x03\0\0\0\x07\x07\x07\x07\x07\x07\x07\x07\x01\x80\x01\0\0";
 
-/// The checksum of all that.
+/// Checksum of the whole header.
 const HEADER_SUM: [u8; 16] =
     [200, 129, 92, 198, 76, 135, 72, 92, 163, 106, 37, 50, 195, 11, 221, 67];
 
-/// The record of a file that is complete, with its length and checksum.
+/// Record of a complete file, with its length and checksum.
 const RECORD: [u8; 123] = [
     103, 0, 0, 0, 80, 95, 186, 230, 91, 148, 243, 117, 172, 51, 105, 31, 38, 92, 58, 65, 1, 1, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 100, 0, 0, 0,
@@ -79,7 +79,7 @@ fn request() -> Request {
         recursion: Recursion::Yes,
         dereference: Dereference::Never,
         preserve,
-        // A suffix may have any byte, a newline too.
+        // A suffix may contain any byte, including a newline.
         backup: Some(Backup { kind: BackupKind::Numbered, suffix: b"\n~".to_vec() }),
         hashing: Some(hashing),
         ..Policy::plain(0o022)
@@ -165,7 +165,7 @@ fn each_value_has_a_word_that_no_other_value_has() {
     }
 }
 
-/// What a program's types are called has no place in a file that another program reads.
+/// Another program reads the file, so the names of this program's types must not occur in it.
 #[test]
 fn nothing_is_written_by_the_names_of_types() {
     let sources = [

@@ -1,8 +1,8 @@
-//! Records: what they tell, and how they are spelled in bytes. All numbers are little-endian.
+//! Records: their meaning and their encoding. All numbers are little-endian.
 //!
-//! A frame is the length of a record (4 bytes), its checksum (16) and the record. The checksum of
-//! [`finished`] is also what is looked up: a later run spells the record that it would need, and
-//! asks whether there is one.
+//! A frame consists of the length of a record (4 bytes), its checksum (16 bytes) and the record.
+//! The checksum of [`finished`] is also the lookup key: a later run encodes the record that it
+//! would need, and looks up whether the journal has it.
 
 use std::ffi::CStr;
 
@@ -11,33 +11,35 @@ use haul_sys::fs::{Stat, Time};
 
 use super::sums::{SUM_BYTES, Sum, Sums};
 
-/// Bytes of a frame before its record.
+/// Number of bytes of a frame before its record.
 pub(super) const FRAME_BYTES: usize = 4 + SUM_BYTES;
 
-/// The longest record: a name is 255 bytes at most, and pieces are told of [`MOST_PIECES`] at a time.
+/// Maximum length of a record: a name has at most 255 bytes, and a record has at most
+/// [`MOST_PIECES`] pieces.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// Pieces of one record, of 48 bytes at most.
+/// Maximum number of pieces in a record; a piece takes at most 48 bytes.
 pub(super) const MOST_PIECES: usize = 16 << 10;
 
-/// Where a directory of the target is in the tree: the checksum of its names from the top on.
+/// Position of a target directory in the tree: the checksum of its names from the root down.
 pub(crate) type Position = u128;
 
-/// What a record tells.
+/// Type of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Tells {
-    /// An entry is complete, and has its name.
+    /// An entry is complete and has its name.
     Finished = 1,
-    /// The same, of a file with several names: making another changes the time of its last change.
+    /// Like [`Tells::Finished`], for a file with several names: making another name changes its
+    /// ctime.
     Linked = 2,
-    /// A large file is being written under a hidden name.
+    /// The run is writing a large file under a hidden name.
     Part = 3,
-    /// Pieces of it are on stable storage.
+    /// Pieces of that file are on stable storage.
     Pieces = 4,
-    /// A directory was made with more bits than it is to have.
+    /// The run made a directory with more permission bits than its final mode has.
     Directory = 5,
-    /// The digest of a file that is finished.
+    /// Digest of a finished file.
     Digest = 6,
 }
 
@@ -55,7 +57,7 @@ impl Tells {
     }
 }
 
-/// An entry of the tree.
+/// Entry of the tree.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) directory: Position,
@@ -74,8 +76,9 @@ fn put_time(record: &mut Vec<u8>, time: Time) {
     record.extend(time.nanoseconds.to_le_bytes());
 }
 
-/// What tells a file from every other and from what it was before. Device numbers are left out: they
-/// change when a machine is started again, and no two files have all of the others in common.
+/// Encodes what distinguishes a file from every other file and from its own earlier state. The
+/// encoding excludes device numbers: they change with a reboot, and no two files agree in all the
+/// other values.
 fn put_file(record: &mut Vec<u8>, stat: &Stat) {
     record.extend(stat.ino.to_le_bytes());
     record.extend(stat.size.to_le_bytes());
@@ -87,7 +90,7 @@ fn put_place(record: &mut Vec<u8>, place: Place<'_>) {
     record.extend(place.name.to_bytes());
 }
 
-/// Spells: this source was copied to this target.
+/// Encodes: the run has copied this source to this target.
 pub(super) fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Names) -> Vec<u8> {
     let mut record = Vec::with_capacity(128 + place.name.to_bytes().len());
     record.push(match names {
@@ -109,7 +112,7 @@ pub(super) fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Na
     record
 }
 
-/// Spells: this source is being copied to the file of this hidden name.
+/// Encodes: the run is copying this source to the file with this hidden name.
 pub(super) fn part(source: &Stat, ino: u64, hidden: &CStr, place: Place<'_>) -> Vec<u8> {
     let mut record = vec![Tells::Part as u8];
     put_file(&mut record, source);
@@ -122,7 +125,7 @@ pub(super) fn part(source: &Stat, ino: u64, hidden: &CStr, place: Place<'_>) -> 
     record
 }
 
-/// Spells: these pieces of that large file are on stable storage.
+/// Encodes: these pieces of that large file are on stable storage.
 pub(super) fn pieces(part: Sum, pieces: &[Piece], digest_bytes: usize) -> Vec<u8> {
     let mut record = vec![Tells::Pieces as u8];
     record.extend(part.to_le_bytes());
@@ -135,7 +138,7 @@ pub(super) fn pieces(part: Sum, pieces: &[Piece], digest_bytes: usize) -> Vec<u8
     record
 }
 
-/// Spells: this directory was made with this mode.
+/// Encodes: the run made this directory with this mode.
 pub(super) fn directory(mode: u32, place: Place<'_>) -> Vec<u8> {
     let mut record = vec![Tells::Directory as u8];
     record.extend(mode.to_le_bytes());
@@ -143,7 +146,7 @@ pub(super) fn directory(mode: u32, place: Place<'_>) -> Vec<u8> {
     record
 }
 
-/// Spells: the file of that record has this digest.
+/// Encodes: the file of that record has this digest.
 pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
     let mut record = vec![Tells::Digest as u8];
     record.extend(finished.to_le_bytes());
@@ -151,7 +154,7 @@ pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
     record
 }
 
-/// Adds a record with its frame, and returns its checksum.
+/// Appends a record with its frame, and returns the checksum of the record.
 pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
     let sum = sums.of(record);
     into.extend(u32::try_from(record.len()).unwrap_or(0).to_le_bytes());
@@ -160,16 +163,16 @@ pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
     sum
 }
 
-/// A record that was read, as far as it has to be understood.
+/// Parsed record, as far as the reader interprets it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read<'a> {
     Finished,
     Part {
-        /// The source as it was spelled.
+        /// Encoded source.
         source: &'a [u8],
         ino: u64,
         hidden: &'a [u8],
-        /// The place as it was spelled.
+        /// Encoded place.
         place: &'a [u8],
     },
     Pieces {
@@ -185,10 +188,10 @@ pub(super) enum Read<'a> {
     },
 }
 
-/// Bytes of a source as it is spelled.
+/// Number of bytes of an encoded source.
 const SOURCE_BYTES: usize = 40;
 
-/// Takes a record apart; `None` if it is none that this version writes.
+/// Parses a record. Returns `None` if this version does not write such a record.
 pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
     let (tells, rest) = record.split_first()?;
     Some(match Tells::of(*tells)? {
@@ -215,7 +218,7 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
     })
 }
 
-/// Takes the pieces out of a record that tells of them; those that make no sense end it.
+/// Parses the pieces of a record; stops at the first invalid piece.
 pub(super) fn read_pieces(record: &[u8]) -> Vec<Piece> {
     let mut found = Vec::new();
     let Some((digest_bytes, mut rest)) =
@@ -237,7 +240,7 @@ pub(super) fn read_pieces(record: &[u8]) -> Vec<Piece> {
     found
 }
 
-/// Spells a source as a record of a part does, to be compared.
+/// Encodes a source as a record of a part does, for comparison.
 pub(crate) fn source(stat: &Stat) -> Vec<u8> {
     let mut spelled = Vec::with_capacity(SOURCE_BYTES);
     put_file(&mut spelled, stat);
@@ -245,7 +248,7 @@ pub(crate) fn source(stat: &Stat) -> Vec<u8> {
     spelled
 }
 
-/// Spells a place as records do.
+/// Encodes a place as records do.
 pub(super) fn place(place: Place<'_>) -> Vec<u8> {
     let mut spelled = Vec::new();
     put_place(&mut spelled, place);

@@ -1,7 +1,9 @@
-//! What the copy would have made by now, as far as entries that come later meet it.
+//! State of the target that the copy would have produced by now, as far as later entries depend on
+//! it.
 //!
-//! A copy sees what it has made: an operand that is given twice, a name that another operand got, the
-//! first name of a file with several. A rehearsal makes nothing, so it remembers.
+//! A copy sees what it has made: an operand that is given twice, a name that another operand got,
+//! the first name of a file with several names. A rehearsal makes nothing, so it records this
+//! state.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
@@ -19,14 +21,14 @@ use crate::walk::node::{Identity, identity};
 use crate::walk::path::{directory_of, is_here};
 use haul_tree::Operand;
 
-/// The device of what does not exist yet. No file system has this number.
+/// Device number of files that do not exist yet. No file system has this number.
 const IMAGINED_DEV: u64 = u64::MAX;
 
-/// The bits of a mode that tell a symbolic link and a regular file.
+/// Mode bits of a symbolic link and of a regular file.
 const LINK_BITS: u32 = 0o120_777;
 const REGULAR_BITS: u32 = 0o100_000;
 
-/// A name that would be in the target by now.
+/// Name that the target would have by now.
 #[derive(Clone, Copy)]
 struct Made {
     link: Stat,
@@ -39,29 +41,31 @@ impl Made {
     }
 }
 
-/// The first name of a file that has, or may get, several.
+/// First name of a file that has, or may get, several names.
 struct FirstName {
     made: Made,
-    /// Names of the source that did not come along yet; the file is forgotten with the last.
+    /// Number of source names that the rehearsal has not met yet; it forgets the file with the last
+    /// one.
     left: u64,
 }
 
-/// What would have been made by now.
+/// Names and files that the copy would have made by now.
 pub(super) struct Imagined {
-    /// By path; kept only where operands may meet in the target.
+    /// Names that the copy would have made, by path; recorded only where operands may share a path
+    /// in the target.
     entries: Option<HashMap<Vec<u8>, Made>>,
-    /// What operands stand for.
+    /// Files that the operands refer to.
     sources: HashSet<(CString, Identity)>,
-    /// Target names that operands got, and the file or link that each is.
+    /// Target names that operands got, and the file or link that each name refers to.
     names: HashSet<(CString, Identity)>,
     /// Regular files that have an operand's bytes, and that operand.
     files: HashMap<Identity, Identity>,
     links: HashMap<Identity, FirstName>,
-    /// Directories of the target that operands go to.
+    /// Target directories that operands go to.
     roots: HashSet<Identity>,
-    /// Directories in which such a directory would be made, and how many.
+    /// Directories in which the copy would make such a directory, and the number of those.
     parents_of_roots: HashMap<Identity, usize>,
-    /// Files of the target, and how many of their names would be gone.
+    /// Files of the target, and the number of their names that the copy would have removed.
     names_gone: HashMap<Identity, u64>,
     several_operands: bool,
     last_ino: u64,
@@ -72,9 +76,9 @@ impl Imagined {
         let several_operands = plan.operands.len() > 1;
         let mut names = HashSet::new();
         let may_meet = plan.operands.iter().any(|operand| {
-            // The contents of '.' go into the target itself, among the other operands.
+            // The entries of '.' go into the target itself, beside the other operands.
             (several_operands && operand.target.as_c_str() == c".")
-                // Leading directories are shared, and may lead back.
+                // Operands share leading directories, and a path may lead back to one of them.
                 || operand.rest.is_some()
                 || !names.insert(&operand.target)
         });
@@ -92,35 +96,36 @@ impl Imagined {
         }
     }
 
-    /// Tells whether a name would only be there by now, and is not.
+    /// Returns whether the copy would have made the name by now, so that it does not exist yet.
     pub(super) fn is_imagined(taken: &Taken) -> bool {
         taken.link.dev == IMAGINED_DEV
     }
 
-    /// Remembers what an operand stands for; `true` if another stood for the same before.
+    /// Records the file that an operand refers to. Returns `true` if an earlier operand referred to
+    /// the same file.
     pub(super) fn is_given_twice(&mut self, name: &CString, stat: &Stat) -> bool {
         self.several_operands && !self.sources.insert((name.clone(), identity(stat)))
     }
 
-    /// Tells whether a directory is one that an operand goes to.
+    /// Returns whether an operand goes to this directory.
     pub(super) fn is_root(&self, id: Identity) -> bool {
         self.roots.contains(&id)
     }
 
-    /// Returns how many directories that operands go to would be found in a directory, although they
-    /// are not there yet.
+    /// Returns the number of directories in this directory that operands go to and that do not
+    /// exist yet.
     pub(super) fn roots_in(&self, id: Identity) -> usize {
         self.parents_of_roots.get(&id).copied().unwrap_or(0)
     }
 
-    /// Tells whether another name of the same file would have been copied by now.
+    /// Returns whether the copy would have copied another name of the same file by now.
     pub(super) fn seen(&self, source: &Source<'_>, policy: &Policy) -> Seen {
         let is_linked = is_tracked(source.role, source.stat, policy)
             && self.links.contains_key(&identity(source.stat));
         if is_linked { Seen::AsLink } else { Seen::No }
     }
 
-    /// Describes what would have an entry's name by now.
+    /// Describes the file that would have an entry's target name by now.
     pub(super) fn taken(
         &self,
         place: &Place,
@@ -175,7 +180,7 @@ impl Imagined {
         }
     }
 
-    /// Remembers an entry that would be made, or whose name would stay as it is.
+    /// Records an entry that the copy would make, or whose target name would stay as it is.
     pub(super) fn note(
         &mut self,
         (place, operand): (&Place, &Operand),
@@ -199,7 +204,7 @@ impl Imagined {
         if source.seen == Seen::AsLink {
             self.join(id);
         } else if is_tracked(source.role, source.stat, policy) {
-            // Where links are followed, there may always be another name.
+            // Where the copy follows links, another name may always occur.
             let follows = policy.dereference != Dereference::Never;
             let left = if follows { u64::MAX } else { source.stat.nlink.saturating_sub(1) };
             self.links.insert(id, FirstName { made, left });
@@ -254,7 +259,8 @@ impl Imagined {
         }
     }
 
-    /// Returns what would have the name afterwards; `None` if nothing is done about the entry.
+    /// Returns the file that would have the name afterwards; `None` if the copy does nothing about
+    /// the entry.
     fn made(
         &mut self,
         (place, operand): (&Place, &Operand),
@@ -293,14 +299,15 @@ impl Imagined {
         }
     }
 
-    /// Describes a file that does not exist yet, and is like no other.
+    /// Returns a description of a file that does not exist yet and that differs from every other
+    /// file.
     fn imagine(&mut self, source: &Stat, mode: u32, mtime: Time) -> Stat {
         self.last_ino += 1;
         Stat { dev: IMAGINED_DEV, ino: self.last_ino, nlink: 1, mode, mtime, ..*source }
     }
 }
 
-/// A time that nothing of the source is later than.
+/// Time that is later than any time of the source.
 const NOW: Time = Time { seconds: i64::MAX / 2, nanoseconds: 0 };
 
 fn rewritten(made: Made, mtime: Time) -> Made {
@@ -312,7 +319,7 @@ fn rewritten(made: Made, mtime: Time) -> Made {
     }
 }
 
-/// Returns what a copied link would lead to from its new place, if that can be found out.
+/// Returns the referent that a copied link would have at its new place, if that can be determined.
 fn copied_referent(place: &Place, operand: &Operand) -> Option<Stat> {
     let text = readlinkat(&place.source, &operand.source).ok()?;
     let is_absolute = text.to_bytes().starts_with(b"/");
@@ -322,7 +329,7 @@ fn copied_referent(place: &Place, operand: &Operand) -> Option<Stat> {
         .flatten()
 }
 
-/// Returns the directory in which an operand's name would be made.
+/// Returns the directory in which the copy would make an operand's name.
 fn parent_of(place: &Place, operand: &Operand) -> Option<Identity> {
     let target = place.target.as_ref()?;
     let parent = directory_of(operand.target.to_bytes());
@@ -330,8 +337,8 @@ fn parent_of(place: &Place, operand: &Operand) -> Option<Identity> {
     fstat(&opened).ok().map(|stat| identity(&stat))
 }
 
-/// Spells a path in one way: without `.`, `..` and slashes that mean nothing. Directories that would be
-/// made are no links, so `..` leads back to where the path came from.
+/// Normalizes a path: removes `.`, `..` and redundant slashes. Directories that the copy would make
+/// are not links, so `..` leads back to the parent in the path.
 fn key(path: &[u8]) -> Vec<u8> {
     let mut names: Vec<&[u8]> = Vec::new();
     for name in path.split(|byte| *byte == b'/') {

@@ -1,4 +1,4 @@
-//! Directories of a rehearsal: a source that is open, and the target if it is there already.
+//! Directories of a rehearsal: the open source, and the target if it already exists.
 
 use std::cell::OnceCell;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,26 +14,26 @@ use crate::walk::node::{Identity, identity};
 use crate::walk::path::join;
 use haul_tree::Operand;
 
-/// A directory on both sides.
+/// Directory on both sides.
 pub(super) struct Place {
     pub(super) parent: Option<Rc<Place>>,
     pub(super) source: OwnedFd,
-    /// Nothing, if it would be made only then.
+    /// Open target directory; `None` if the copy would have to make it.
     pub(super) target: Option<OwnedFd>,
     pub(super) source_id: Identity,
     pub(super) source_path: Vec<u8>,
     pub(super) target_path: Vec<u8>,
     pub(super) lists_operands: bool,
-    /// The device of the operand.
+    /// Device of the operand.
     pub(super) root_dev: u64,
-    /// The device of the target, or of the directory that it would be made in.
+    /// Device of the target, or of the directory that the copy would make it in.
     pub(super) target_dev: u64,
-    /// Whether names can be made in the target, once that was asked.
+    /// Whether the target allows new names; set on the first query.
     pub(super) writable: OnceCell<Result<(), Errno>>,
 }
 
 impl Place {
-    /// Tells whether an ancestor (or the directory itself) is this source directory.
+    /// Returns whether the directory itself or one of its ancestors is this source directory.
     pub(super) fn is_below(&self, id: Identity) -> bool {
         let mut at = Some(self);
         while let Some(place) = at {
@@ -53,7 +53,7 @@ impl Place {
         }
     }
 
-    /// Returns an entry's two names, if the directory is there on both sides.
+    /// Returns the two names of an entry, if the directory exists on both sides.
     pub(super) fn sides<'a>(&'a self, operand: &'a Operand) -> Option<Sides<'a>> {
         let target = self.target.as_ref()?;
         Some(Sides {
@@ -74,7 +74,7 @@ impl Place {
         join(&[&self.target_path, operand.target.to_bytes()])
     }
 
-    /// Returns what making a name in the target would fail with.
+    /// Returns the errno with which making a name in the target would fail.
     pub(super) fn may_make_names(&self) -> Result<(), Errno> {
         *self.writable.get_or_init(|| match &self.target {
             Some(target) => may_write_at(target, c".").map_err(|error| error.errno),
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// A chain of many parents must not be dropped by recursion.
+/// Drops the parents in a loop: recursion over a long chain would overflow the stack.
 impl Drop for Place {
     fn drop(&mut self) {
         let mut next = self.parent.take();
@@ -93,22 +93,22 @@ impl Drop for Place {
     }
 }
 
-/// A directory that is to be looked into.
+/// Directory that the rehearsal has not read yet.
 pub(super) struct Waiting {
     pub(super) parent: Rc<Place>,
     pub(super) operand: Operand,
     pub(super) id: Identity,
-    /// The device that it is on.
+    /// Device of the directory.
     pub(super) dev: u64,
-    /// Whether its name may be a link.
+    /// Whether the name of the directory may be a link.
     pub(super) follows: Follow,
     pub(super) root_dev: u64,
-    /// Whether there is one in the target that it is merged with.
+    /// Whether the copy would merge the directory with an existing directory in the target.
     pub(super) merges: bool,
 }
 
 impl Waiting {
-    /// Opens the directory, and the one in the target if it is there.
+    /// Opens the directory, and the directory in the target if it exists.
     pub(super) fn open(&self) -> Result<Place, (What, Errno)> {
         let Waiting { parent, operand, .. } = self;
         let fail = |what| move |error: CallError| (what, error.errno);
