@@ -1,4 +1,4 @@
-//! The answer of the steps that make a name, and the attributes of what is not opened.
+//! Result of the steps that make a name, and the attributes of entries that the run does not open.
 
 use std::ffi::CStr;
 
@@ -14,7 +14,7 @@ use crate::run::Run;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Created {
     Yes,
-    /// It had it before, and that is good enough.
+    /// The name existed before the run, and the policy accepts it.
     Before,
     No,
 }
@@ -28,7 +28,7 @@ impl Created {
     }
 }
 
-/// Gives a name that was just made the attributes of a source that is not opened.
+/// Applies the attributes of a source that the run does not open to a name that it has just made.
 pub(super) fn keep_by_name(
     run: &Run<'_>,
     (task, entry): (&Task, &Entry<'_>),

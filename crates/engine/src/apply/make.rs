@@ -1,4 +1,5 @@
-//! Making: gives an entry its name in the target. One worker at a time in each directory.
+//! Makes names: gives an entry its name in the target. One worker at a time makes names in each
+//! directory.
 
 use super::created::Created;
 use super::existing::TargetState;
@@ -13,7 +14,7 @@ use crate::monitor::Outcome;
 use crate::request::{Dereference, Make};
 use crate::walk::node::identity;
 
-/// Makes an entry in the target, and leaves open what waits for its bytes.
+/// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.operation;
     if matches!(item.content, Content::Directory) {
@@ -44,10 +45,11 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
                             links::Complete::NotYet
                         }
                     }
-                    // What was left as it is, for it is not older, is what the others are linked to.
+                    // The run links the other names to a file that it kept because the file is not
+                    // older.
                     (Created::Yes | Created::Before, _) => links::Complete::Yes,
                 };
-            // Where links are followed, there may always be another name.
+            // Where the run follows links, another name may always occur.
             let follows = run.policy.dereference != Dereference::Never;
             let names = if follows { u64::MAX } else { item.stat.nlink };
             claim.publish(entry, names, complete);

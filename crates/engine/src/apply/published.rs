@@ -1,4 +1,4 @@
-//! What follows when a file is complete and has its name: it is counted, and its other names are made.
+//! Steps after a file is complete and has its name: counts the file, and makes its other names.
 
 use super::hardlink;
 use super::item::Target;
@@ -11,23 +11,25 @@ use crate::walk::node::identity;
 use haul_io::Moved;
 use haul_sys::fs::{Stat, fstat};
 
-/// Returns the digest of all bytes that were written, if somebody wants it and they came in order.
+/// Returns the digest of all bytes of a file, if the policy reports it and the bytes were written
+/// in order.
 pub(super) fn whole_digest(run: &Run<'_>, target: &Target, stat: &Stat) -> Option<Vec<u8>> {
     run.policy.hashing.filter(|hashing| hashing.whole == WholeDigest::Tell)?;
     let digests = target.digests.as_ref().filter(|digests| digests.needs_order())?;
-    // What is behind the last byte that was seen is a hole; a stream has its size from its bytes.
+    // Any bytes after the last byte that the digest covers are a hole; the size of a stream is the
+    // number of its bytes.
     let now = fstat(&target.fd).map_or(stat.size, |now| now.size);
     digests.whole(now)
 }
 
-/// What is known of a file that is complete and has its name.
+/// Results of a file that is complete and has its name.
 pub(super) struct Complete {
     pub(super) moved: Moved,
     pub(super) leads_links: bool,
     pub(super) digest: Option<Vec<u8>>,
 }
 
-/// Counts a file that is complete and has its name, and links what waits for that.
+/// Counts a file that is complete and has its name, and makes the links that wait for it.
 pub(super) fn finish(
     worker: &mut Worker<'_, '_>,
     entry: &Entry<'_>,

@@ -1,8 +1,8 @@
-//! Large files that a later run can go on with: pieces that are on stable storage are told to the
-//! journal while the file is still being written.
+//! Large files that a later run can resume: the journal records pieces that are on stable storage
+//! while the run still writes the file.
 //!
-//! Such a file has a hidden name from the start, for one without a name is gone with its process. It
-//! is locked, and only its owner can do anything with it.
+//! Such a file has a hidden name from the start, because the kernel frees a file without a name
+//! when its process ends. The run locks the file, and only its owner can access it.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,23 +28,23 @@ use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Verify};
 use crate::run::Run;
 
-/// From this size on it is worth going on with a file: below, copying it again takes a second even
-/// where storage is slow.
+/// Minimum size of a resumable file: copying a smaller file again takes a second even on slow
+/// storage.
 const LARGE_BYTES: u64 = 128 << 20;
 
-/// Bytes after which what was written is secured and told. Waiting for that much takes much longer
-/// than the flush itself, and others write meanwhile.
+/// Number of bytes after which the run syncs the file and records its pieces. Writing that much
+/// takes much longer than the flush itself, and other workers write in the meantime.
 const RECORD_BYTES: u64 = 64 << 20;
 
-/// A partial that was made, or opened again.
+/// Resumable file that the run made, or opened again.
 pub(super) struct Opened {
     pub(super) fd: OwnedFd,
     pub(super) hidden: CString,
     pub(super) partial: Resumable,
 }
 
-/// Tells whether a file is copied so that a later run can go on with it. Not where its digest is
-/// taken in one go, nor where a server copies it without showing us its bytes.
+/// Returns whether the run copies a file so that a later run can resume it. This excludes a file
+/// whose digest is taken in one pass, and a file that a server copies without returning its bytes.
 pub(super) fn serves(run: &Run<'_>, task: &Task, item: &Item) -> bool {
     let Some(journal) = run.journal else { return false };
     let pair = &task.node.pair;
@@ -59,7 +59,7 @@ pub(super) fn serves(run: &Run<'_>, task: &Task, item: &Item) -> bool {
         && !is_elsewhere
 }
 
-/// Opens what an earlier run has begun, or makes a file under a hidden name.
+/// Opens the incomplete file of an earlier run, or makes a file under a hidden name.
 pub(super) fn open(
     run: &Run<'_>,
     entry: &Entry<'_>,
@@ -73,18 +73,18 @@ pub(super) fn open(
     let id = match (run.journal, fstat(&fd)) {
         (Some(journal), Ok(now)) => {
             let id = journal.note_part(&item.stat, now.ino, &hidden, entry.place());
-            // Without the record nobody would know whose the file is.
+            // Without the record on stable storage, a later run could not identify the file.
             run.write_journal(Secure::Yes);
             id
         }
-        // Without that it is a hidden file like others.
+        // Without a journal the file is an ordinary hidden file.
         _ => 0,
     };
     Ok(Opened { fd, hidden, partial: Resumable::new(run, id, Vec::new()) })
 }
 
-/// Opens the file that an earlier run wrote, if it certainly is that and the source did not change.
-/// What is ours and of no use any more is removed.
+/// Opens the file that an earlier run wrote, if the file certainly is that one and the source has
+/// not changed. Removes a file of this user that is no longer useful.
 fn reopen(
     run: &Run<'_>,
     entry: &Entry<'_>,
@@ -98,7 +98,7 @@ fn reopen(
         return Ok(None);
     }
     let how = OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE };
-    // Whatever cannot be opened is not gone on with.
+    // A file that cannot be opened is not resumed.
     let Ok(fd) = openat(directory, &hidden, how) else { return Ok(None) };
     let now = fstat(&fd)?;
     let is_ours = now.kind() == Kind::Regular
@@ -133,18 +133,18 @@ impl Resumable {
         }
     }
 
-    /// Returns who looks at the file's bytes.
+    /// Returns the digests of the file's pieces.
     pub(super) fn digests(&self) -> &Arc<BlockDigests> {
         &self.digests
     }
 
-    /// Returns who proves the file, if that is wanted.
+    /// Returns the digests that verify the file, if the policy verifies it.
     pub(super) fn prover(&self) -> Option<Arc<BlockDigests>> {
         (!self.is_own).then(|| Arc::clone(&self.digests))
     }
 
-    /// Keeps what an earlier run wrote as far as it is what was told, and lets the transfer go on
-    /// behind it. What cannot be read is copied again.
+    /// Keeps the pieces of an earlier run that still match their recorded digests, and lets the
+    /// transfer copy the rest. The transfer copies a piece again if it cannot be read.
     pub(super) fn go_on(
         &self,
         worker: &mut Worker<'_, '_>,
@@ -173,7 +173,8 @@ impl Resumable {
         Ok(())
     }
 
-    /// Forgets what an earlier run wrote, for the file is copied from its first byte on.
+    /// Discards the pieces of an earlier run, because the run copies the file from its first byte
+    /// on.
     pub(super) fn begin_anew(&self, target: &OwnedFd) -> haul_sys::Result<()> {
         let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
         if earlier.is_empty() {
@@ -183,7 +184,7 @@ impl Resumable {
         ftruncate(target, 0)
     }
 
-    /// Hears that bytes were moved, and tells the journal when there are enough of them.
+    /// Counts moved bytes, and records the pieces in the journal once there are enough of them.
     pub(super) fn advance(
         &self,
         run: &Run<'_>,
@@ -196,7 +197,8 @@ impl Resumable {
         self.record(run, target)
     }
 
-    /// Secures what was moved, and then tells the journal. A failure to secure it is the file's end.
+    /// Syncs the moved bytes, and then records the pieces. A failed sync makes the copy of the file
+    /// fail.
     pub(super) fn record(&self, run: &Run<'_>, target: BorrowedFd<'_>) -> haul_sys::Result<()> {
         let Some(journal) = run.journal.filter(|journal| !journal.is_broken()) else {
             return Ok(());
@@ -220,8 +222,8 @@ impl Resumable {
     }
 }
 
-/// Tells whether what there is of a file is kept for a run that goes on, now that this one does not
-/// complete it. Whoever stops a run does not want to wait for a flush; a failure leaves time to tell.
+/// Returns whether an incomplete file is kept for a later run to resume. When the user stops the
+/// run, the function does not flush; after a failure, it records the last pieces first.
 pub(super) fn is_kept(run: &Run<'_>, target: &Target, error: DataError) -> bool {
     let Some(partial) = &target.partial else { return false };
     let is_sound = match error {
@@ -230,6 +232,6 @@ pub(super) fn is_kept(run: &Run<'_>, target: &Target, error: DataError) -> bool 
         DataError::Call(_) => partial.record(run, target.fd.as_fd()).is_ok(),
         _ => false,
     };
-    // A disk that is full may take no further record; those before it are as good as ever.
+    // A full disk may have no space for a further record; the earlier records stay valid.
     is_sound && partial.is_told.load(Ordering::Relaxed)
 }

@@ -1,8 +1,8 @@
-//! Attributes that follow the data, applied in the only right order to an open file.
+//! Attributes that the run applies to an open file after its data, in the only correct order.
 //!
-//! The order: owner (which clears setuid, setgid and capabilities), then extended attributes
+//! The order is: owner (which clears setuid, setgid and capabilities), then extended attributes
 //! (which a read-only mode would forbid), then access-control list and mode, then times (which
-//! everything before would change).
+//! every step before would change).
 
 mod acl;
 pub(crate) mod by_name;
@@ -25,7 +25,7 @@ pub(crate) use mode::creation as creation_mode;
 use owner::Owned;
 pub(crate) use xattr::{Attributes, copied as copied_attributes};
 
-/// Something that could not be kept.
+/// Attribute that the run could not preserve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     pub(crate) what: What,
@@ -34,12 +34,13 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Makes a report of a failure to keep an attribute. What the target cannot have is reported as
-    /// the policy says; every other failure loses something that was there, and counts.
+    /// Returns the report of a failure to preserve an attribute. The policy determines how the run
+    /// reports an attribute that the target does not support; every other failure loses an
+    /// attribute of the source, and counts as a failure.
     fn by(keep: Keep, what: What, errno: Errno) -> Option<Lost> {
         let severity = match (keep, cannot_have(what, errno)) {
             (Keep::No, _) | (Keep::Try, true) => return None,
-            // Under `--preserve=all` a file system without attributes is not worth a word.
+            // Under `--preserve=all`, a file system without attributes causes no message.
             (Keep::Warn, true) if what == What::Xattr && errno == Errno::OPNOTSUPP => return None,
             (Keep::Warn, true) => Severity::Warning,
             (Keep::Try | Keep::Warn, false) | (Keep::Must, _) => Severity::Failure,
@@ -48,32 +49,34 @@ impl Lost {
     }
 }
 
-/// Returns whether a failure to set an attribute means that the target cannot have it: its file system
-/// has no such attribute, or this user may not set it. Other failures (a full disk, a quota, an I/O
-/// error, a limit of size) are about this one file.
+/// Returns whether a failure to set an attribute means that the target cannot have it: its file
+/// system does not support the attribute, or this user may not set it. Other failures (a full disk,
+/// a quota, an I/O error, a size limit) concern only this file.
 pub(crate) fn cannot_have(what: What, errno: Errno) -> bool {
     match what {
         // fchown(2): EINVAL for an ID that the mount or the user namespace cannot express.
         What::Ownership => matches!(errno, Errno::OPNOTSUPP | Errno::PERM | Errno::INVAL),
         What::Permissions | What::Times => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
-        // setxattr(2): EPERM for a namespace that needs privileges, or a kind of file without attributes.
+        // setxattr(2): EPERM for a namespace that needs privileges, or for a file type that does
+        // not support attributes.
         What::Xattr => matches!(errno, Errno::OPNOTSUPP | Errno::PERM),
         _ => false,
     }
 }
 
-/// How a target came about, as far as its attributes are concerned.
+/// How the run made a target, as far as that affects its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewTarget {
-    /// The mode that was given to the call that made it, if it was made.
+    /// Mode that the run passed to the call that made the target; `None` if the target existed
+    /// before.
     pub(crate) mode: Option<u32>,
-    /// Whether the directory that it was made in hands an access-control list down.
+    /// Whether the directory of the target passes a default ACL on to it.
     pub(crate) inherits_acl: bool,
-    /// The owner and group it has now.
+    /// Current owner and group of the target.
     pub(crate) owner: (u32, u32),
 }
 
-/// Applies to an open target everything that the policy keeps of an open source.
+/// Applies to an open target every attribute of an open source that the policy preserves.
 pub(crate) fn keep(
     (source, stat): (BorrowedFd<'_>, &Stat),
     target: BorrowedFd<'_>,
@@ -99,8 +102,9 @@ pub(crate) fn keep(
     lost
 }
 
-/// Gives the target its owner. A target that was there before first loses the bits that its new owner
-/// does not want it to have, so that at no moment its new group, or anybody, can do more than in the end.
+/// Sets the owner of the target. If the target existed before, the function first clears the bits
+/// that the final mode does not have. At no time, therefore, do the new group or other users have
+/// more access than at the end.
 fn give(
     target: BorrowedFd<'_>,
     stat: &Stat,
@@ -108,7 +112,8 @@ fn give(
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) -> Owned {
-    // Taking a list away leaves its mask as the group's bits, so this comes before that, too.
+    // Removing an ACL leaves its mask as the group bits, so the narrowing comes before that removal,
+    // too.
     if policy.preserve.mode == ModePolicy::Keep
         && made.mode.is_none()
         && let Err(error) = mode::narrow(target, stat)
@@ -122,7 +127,7 @@ fn give(
     owned
 }
 
-/// Tells whether the policy keeps anything that is applied after the data.
+/// Returns whether the policy preserves any attribute that the run applies after the data.
 pub(crate) fn keeps_anything(policy: &Policy) -> bool {
     let kept = &policy.preserve;
     kept.mode == ModePolicy::Keep
@@ -132,10 +137,12 @@ pub(crate) fn keeps_anything(policy: &Policy) -> bool {
         || kept.context.wanted()
 }
 
-/// What a directory gets when its last child is done. Read when the directory is entered.
+/// Attributes that a directory gets when its last child is done; the run reads them when it enters
+/// the directory.
 pub(crate) struct DirectoryAttributes {
     stat: Option<Box<(Stat, Attributes)>>,
-    /// The mode to set where nothing is kept but the owner's bits had to be widened meanwhile.
+    /// Mode to set if the policy preserves no mode but the run had to widen the owner's bits
+    /// temporarily.
     narrowed_mode: Option<u32>,
     made: NewTarget,
 }
@@ -146,7 +153,7 @@ impl DirectoryAttributes {
         DirectoryAttributes { stat: None, narrowed_mode: None, made }
     }
 
-    /// Reads what is to be kept of a source directory.
+    /// Reads the attributes to preserve of a source directory.
     pub(crate) fn read(
         source: BorrowedFd<'_>,
         stat: &Stat,
@@ -162,12 +169,13 @@ impl DirectoryAttributes {
         (DirectoryAttributes { stat, narrowed_mode, made }, lost)
     }
 
-    /// Tells whether there is anything to do, so that a directory is not opened again for nothing.
+    /// Returns whether there are attributes to apply, so that the run does not open a directory
+    /// again needlessly.
     pub(crate) fn is_due(&self) -> bool {
         self.stat.is_some() || self.narrowed_mode.is_some()
     }
 
-    /// Applies everything to the open target directory.
+    /// Applies all attributes to the open target directory.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
         let mut lost = Vec::new();
         let Some(kept) = &self.stat else {
@@ -189,10 +197,10 @@ impl DirectoryAttributes {
     }
 }
 
-/// The times of a source, as they are set on the target.
+/// Returns the times of a source in the form in which the run sets them on the target.
 pub(crate) const fn times_of(stat: &Stat) -> TimePair {
     TimePair { atime: stat.atime, mtime: stat.mtime }
 }
 
-/// An attribute: its name and its value.
+/// Name and value of an extended attribute.
 pub(crate) type Attribute = (CString, Vec<u8>);
