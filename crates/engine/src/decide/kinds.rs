@@ -1,4 +1,5 @@
-//! What an entry is, by its kind, its place and the policy: rules that several decisions share.
+//! Classification of an entry by its kind, its place and the policy: rules that several decisions
+//! share.
 
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, Kind, Stat};
@@ -7,7 +8,7 @@ use super::facts::{Role, Seen};
 use crate::error::What;
 use crate::request::{Borders, Dereference, Links, Make, Policy};
 
-/// Tells whether an entry that is a link stands for what it leads to.
+/// Returns whether the run follows a link at this place.
 #[must_use]
 pub(crate) fn follows(role: Role, policy: &Policy) -> Follow {
     match (role, policy.dereference) {
@@ -17,8 +18,9 @@ pub(crate) fn follows(role: Role, policy: &Policy) -> Follow {
     }
 }
 
-/// Tells whether a file may come along again under another name and is to stay one file: it has several
-/// names, or links are followed, which are names, too.
+/// Returns whether the run may meet a file again under another name and has to preserve its links.
+/// This holds for a file with several names, and if the policy follows links, which are further
+/// names.
 #[must_use]
 pub(crate) fn is_tracked(role: Role, stat: &Stat, policy: &Policy) -> bool {
     policy.preserve.links == Links::Keep
@@ -27,26 +29,26 @@ pub(crate) fn is_tracked(role: Role, stat: &Stat, policy: &Policy) -> bool {
         && (stat.nlink > 1 || follows(role, policy) == Follow::Yes)
 }
 
-/// Tells whether what is in a directory is copied: with `-x` a mount point stays empty.
+/// Returns whether the run copies the entries of a directory: with `-x` a mount point stays empty.
 #[must_use]
 pub(crate) fn is_entered(dev: u64, root_dev: u64, policy: &Policy) -> bool {
     policy.borders == Borders::Cross || dev == root_dev
 }
 
-/// What an entry consists of, as it is copied.
+/// Contents of an entry, as the run copies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// Bytes: a regular file, or a FIFO or device that is read like one.
+    /// Bytes of a regular file, or of a FIFO or device that the run reads like one.
     Data,
-    /// Entries.
+    /// Entries of a directory.
     Directory,
-    /// The text of a symbolic link.
+    /// Text of a symbolic link.
     Symlink,
-    /// Nothing: a FIFO, a socket or a device that is made anew.
+    /// No contents: a FIFO, socket or device that the run makes with mknod(2).
     Special,
 }
 
-/// Returns what an entry of this kind consists of.
+/// Returns the contents of an entry of this kind.
 #[must_use]
 pub(crate) fn contents(kind: Kind, policy: &Policy) -> Contents {
     match kind {
@@ -63,7 +65,7 @@ pub(crate) fn contents(kind: Kind, policy: &Policy) -> Contents {
     }
 }
 
-/// Returns the call that makes an entry of this kind, by the failure that it may end in.
+/// Returns the call that makes an entry of this kind, as the failure that the call may cause.
 #[must_use]
 pub(crate) fn creation_call(kind: Kind, seen: Seen, policy: &Policy) -> What {
     match (kind, policy.make) {
@@ -78,7 +80,7 @@ pub(crate) fn creation_call(kind: Kind, seen: Seen, policy: &Policy) -> What {
     }
 }
 
-/// Returns what the kernel says of a refused target.
+/// Returns the errno that the kernel has for a refused target.
 #[must_use]
 pub(crate) const fn errno_of_refusal(what: What) -> Option<Errno> {
     if matches!(what, What::StatTarget) { Some(Errno::LOOP) } else { None }

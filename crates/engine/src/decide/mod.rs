@@ -1,7 +1,7 @@
-//! Decisions about an entry, as pure functions of what is known and what was asked. No I/O.
+//! Decisions about an entry, as pure functions of facts and policy. No I/O.
 //!
-//! [`classify`] is the only place that says what happens to an entry: a copy acts on its answer, a
-//! rehearsal prints it. So a rule that is added here holds for both.
+//! [`classify`] is the only function that decides what happens to an entry: a copy acts on its
+//! answer, and a rehearsal prints it. A new rule here therefore applies to both.
 
 mod classify;
 mod facts;

@@ -1,7 +1,7 @@
-//! What happens to an entry whose name in the target is taken.
+//! Decides what happens to an entry whose name in the target is taken.
 //!
-//! The rules are GNU cp's (`copy_internal`, `same_file_ok`), in the order in which it applies them,
-//! for the first that holds gives the message.
+//! The rules are those of GNU cp (`copy_internal`, `same_file_ok`), in the order in which it
+//! applies them, because the first rule that matches determines the message.
 
 use haul_sys::fs::{Follow, Kind, Stat};
 
@@ -11,7 +11,7 @@ use crate::error::What;
 use crate::request::{BackupKind, Consent, Existing, Force, Links, Make, Policy, TargetLinks};
 use crate::timestamp_precision::is_older;
 
-/// Decides what happens to an entry whose target name is taken.
+/// Returns the decision for an entry whose target name is taken.
 #[must_use]
 pub(super) fn decide(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
     let source = found.stat.kind();
@@ -45,17 +45,17 @@ pub(super) fn decide(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Deci
     Decision { action: over_file(found, &target, policy), ask }
 }
 
-/// Tells whether links are copied at this place, not what they lead to.
+/// Returns whether the run copies links at this place as links.
 fn keeps_links(found: &Source<'_>, policy: &Policy) -> bool {
     follows(found.role, policy) == Follow::No
 }
 
-/// Returns what the target looks like to the rules: the link itself, or what it leads to.
+/// Returns the target as the rules see it: the link itself, or its referent.
 fn seen_target(source: Kind, taken: &Taken, policy: &Policy) -> Option<Stat> {
     if is_seen_itself(source, policy) { Some(taken.link) } else { taken.reached() }
 }
 
-/// Returns whether a link in the target's place is looked at itself, not what it leads to.
+/// Returns whether the rules look at a link in the target itself, not at its referent.
 fn is_seen_itself(source: Kind, policy: &Policy) -> bool {
     (source != Kind::Regular
         && (!policy.reads_specials() || matches!(source, Kind::Directory | Kind::Symlink)))
@@ -120,7 +120,8 @@ enum Same {
     Refused,
 }
 
-/// GNU's `same_file_ok`: is it safe to go on although both may be one file?
+/// Returns whether the run may proceed although both names may belong to one file (GNU's
+/// `same_file_ok`).
 fn same_file(found: &Source<'_>, taken: &Taken, target: &Stat, policy: &Policy) -> Same {
     let same = found.stat.same_file(target);
     if same && policy.make == Make::HardLink {
@@ -141,8 +142,8 @@ fn same_file(found: &Source<'_>, taken: &Taken, target: &Stat, policy: &Policy) 
         }
     }
     let same_link = found.link.same_file(&taken.link);
-    // A backup keeps the data, so only a name that is both source and target is refused, and a file
-    // whose link would come to lead to its own backup.
+    // A backup keeps the data. The run therefore refuses only a name that is both source and
+    // target, and a file whose link would lead to its own backup.
     if policy.backup.is_some() {
         let onto_own_referent = !keeps_links(found, policy) && source_is_link && !target_is_link;
         let is_refused = if same_link { taken.same_name } else { onto_own_referent };
@@ -170,16 +171,18 @@ fn same_file(found: &Source<'_>, taken: &Taken, target: &Stat, policy: &Policy) 
     Same::Refused
 }
 
-/// Two links are fine unless they are one and the same name.
+/// Returns whether one link may replace another: always, unless both are the same directory entry.
 const fn two_links(taken: &Taken, same: bool, policy: &Policy) -> Same {
     if taken.same_name {
         return Same::Refused;
     }
-    // Names of one link: with a backup it is made anew, without there is nothing to do.
+    // Both names belong to one link: with a backup the run makes the link again, without one it
+    // does nothing.
     if same && policy.backup.is_none() { Same::Nothing } else { Same::Fine }
 }
 
-/// Without following: the copy of a link may not replace what the link leads to, nor the reverse.
+/// Returns whether the run may proceed when it does not follow links: the copy of a link must not
+/// replace the link's referent, nor the reverse.
 fn what_links_lead_to(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Same {
     let source = found.followed.unwrap_or(*found.link);
     let Some(target) = taken.reached() else { return Same::Fine };
@@ -196,7 +199,7 @@ fn what_links_lead_to(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Sam
     Same::Refused
 }
 
-/// Decides about a name that an operand of this run has got already, for a second operand.
+/// Decides about a name that an operand of this run already has, for a second operand.
 pub(super) fn over_just_created(source: Kind, taken: &Taken, policy: &Policy) -> Option<What> {
     if source == Kind::Directory
         || taken.link.kind() == Kind::Directory
@@ -208,8 +211,8 @@ pub(super) fn over_just_created(source: Kind, taken: &Taken, policy: &Policy) ->
     Some(if is_followed { What::ThroughJustCreated } else { What::JustCreated })
 }
 
-/// Tells whether a second operand may not overwrite what the first has made: a numbered backup
-/// keeps both.
+/// Returns whether the run refuses to overwrite the first operand's file for a second operand: a
+/// numbered backup keeps both.
 fn protects_just_made(policy: &Policy) -> bool {
     policy.backup.as_ref().is_none_or(|backup| backup.kind != BackupKind::Numbered)
 }

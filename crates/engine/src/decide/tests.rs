@@ -1,4 +1,5 @@
-//! What [`classify`] answers, tested with literals: each rule, and which of two comes first.
+//! Tests the decisions of [`classify`] with literals: each rule, and the precedence between two
+//! rules.
 
 use haul_sys::fs::Stat;
 
@@ -26,12 +27,12 @@ fn inside(stat: &Stat) -> Source<'_> {
     Source::new((stat, stat), Role::Inside, stat.dev)
 }
 
-/// The answer before the target is looked at.
+/// Returns the action before the run looks at the target.
 fn first(source: Source<'_>, policy: &Policy) -> Action {
     classify(&Facts { source, target: TargetName::Unseen }, policy).action
 }
 
-/// The answer for a taken name.
+/// Returns the action for a taken name.
 fn over(source: Source<'_>, taken: &Taken, policy: &Policy) -> Action {
     classify(&Facts { source, target: TargetName::Taken(taken) }, policy).action
 }
@@ -144,7 +145,7 @@ fn a_border_stops_files_and_empties_directories() {
     assert!(!is_entered(1, 2, &stay) && is_entered(1, 1, &stay));
     assert_eq!(first(mounted(&file), &recursive()), Action::Look);
     assert!(is_entered(1, 2, &recursive()));
-    // What a person named is copied wherever it is, and so is what a link leads to.
+    // The run copies an operand, and the referent of a link, on every file system.
     let operand = Source { role: Role::Operand, ..mounted(&file) };
     assert_eq!(first(operand, &stay), Action::Look);
     let follow = Policy { dereference: Dereference::Always, ..stay };
@@ -174,7 +175,7 @@ fn a_directory_is_never_copied_into_itself() {
     let answer = first(lying(Nesting::OperandTarget, Role::Inside), &policy);
     assert_eq!(answer, Action::Refuse(What::IntoItself));
     assert_eq!(first(lying(Nesting::OperandTarget, Role::Operand), &policy), Action::Look);
-    // Only links make a tree contain itself.
+    // A tree contains itself only through links.
     assert_eq!(first(lying(Nesting::OwnAncestor, Role::Inside), &policy), Action::Look);
     let follow = Policy { dereference: Dereference::Always, ..policy };
     let answer = first(lying(Nesting::OwnAncestor, Role::Inside), &follow);
@@ -218,10 +219,10 @@ fn what_another_operand_has_made_stays_unless_backups_have_numbers() {
     let simple = action(&one, &named, &backed_up(BackupKind::Simple));
     assert_eq!(simple, Action::Refuse(What::JustCreated));
     assert_eq!(action(&one, &named, &backed_up(BackupKind::Numbered)), Action::BackUp);
-    // A link that another operand made, dangling or not, is named for what it is.
+    // A link that another operand made has its own error, dangling or not.
     let link = Taken { link: stat(3, LINK), ..named };
     assert_eq!(action(&one, &link, &policy), Action::Refuse(What::ThroughJustCreated));
-    // The other operand's bytes may be reached by another name.
+    // The bytes of the other operand may be reachable under another name.
     let bytes = Taken { occupant: Occupant::OperandBytes, ..taken(two) };
     assert_eq!(action(&one, &bytes, &policy), Action::Refuse(What::JustCreated));
     let kept = Policy { existing: Existing::Keep, ..policy };
@@ -244,7 +245,8 @@ fn a_further_name_of_a_file_takes_what_is_there_away() {
     assert_eq!(over(linked, &other, &policy), Action::Overwrite);
     let same = Taken { occupant: Occupant::SameLink, ..other };
     assert_eq!(over(linked, &same, &policy), Action::Create);
-    // What is not older goes as well, for the names belong together; what is to stay does not.
+    // The run also replaces a file that is not older, because the names belong to one file. It
+    // keeps a file that the policy never replaces.
     let older = Policy { existing: Existing::Older, ..policy.clone() };
     assert_eq!(over(linked, &other, &older), Action::Replace);
     let kept = Policy { existing: Existing::Keep, ..policy.clone() };
