@@ -1,9 +1,8 @@
-//! The words by which a journal's header tells what a run is.
+//! Words with which a journal's header describes a run.
 //!
-//! A journal may be read by a program that was built later, in which a variant of an option's type has
-//! another name. So each variant has a word here, which stays what it is; a match without `_` makes
-//! sure that a new variant gets one. A word that changes, or means something else, is a new
-//! [`VERSION`](super::header::VERSION).
+//! A later program may read the journal, and may have renamed a variant of an option's type. Each
+//! variant therefore has a permanent word here; a match without `_` ensures that a new variant gets
+//! one. Changing a word or its meaning requires a new [`VERSION`](super::header::VERSION).
 
 use std::fmt::Write as _;
 
@@ -16,13 +15,13 @@ use crate::request::{
     WholeDigest,
 };
 
-/// Something that has a word for each of its values.
+/// Type with a word for each of its values.
 pub(super) trait Code: Copy {
-    /// Returns the value's word: lower-case letters and hyphens.
+    /// Returns the word of the value: lower-case letters and hyphens.
     fn code(self) -> &'static str;
 }
 
-/// Gives each variant of a type its word.
+/// Defines the word of each variant of a type.
 macro_rules! codes {
     ($($type:ident { $($variant:ident = $word:literal,)+ })+) => {
         $(impl Code for $type {
@@ -158,7 +157,7 @@ codes! {
     }
 }
 
-/// Spells what is preserved, attribute by attribute.
+/// Encodes the preserved attributes, one by one.
 pub(super) fn preserve(preserve: &Preserve) -> String {
     let Preserve { mode, ownership, times, links, xattr, context } = preserve;
     [
@@ -173,7 +172,8 @@ pub(super) fn preserve(preserve: &Preserve) -> String {
     .join(",")
 }
 
-/// Spells how backups are named. A suffix may hold any byte, so it is spelled in hexadecimal digits.
+/// Encodes how the run names backups. A suffix may contain any byte, so the code is in hexadecimal
+/// digits.
 pub(super) fn backup(backup: Option<&Backup>) -> String {
     let Some(Backup { kind, suffix }) = backup else { return NONE.to_owned() };
     let mut text = format!("{},suffix:", kind.code());
@@ -184,16 +184,16 @@ pub(super) fn backup(backup: Option<&Backup>) -> String {
     text
 }
 
-/// Spells what is hashed, and what for.
+/// Encodes what the run hashes, and for which purpose.
 pub(super) fn hashing(hashing: Option<Hashing>) -> String {
     let Some(Hashing { algorithm, verify, whole }) = hashing else { return NONE.to_owned() };
     format!("{},verify:{},whole:{}", algorithm.name, verify.code(), whole.code())
 }
 
-/// Spells a plain yes or no.
+/// Returns the word for a two-valued option.
 pub(super) const fn yes_or_no(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// What stands for something that was not asked for.
+/// Word for an option that the user did not set.
 const NONE: &str = "none";

@@ -1,37 +1,37 @@
-//! What an earlier run has told: looked up by each entry, so it is small and never changes.
+//! Index of the records of an earlier run: each entry looks it up, so it is small and immutable.
 
 use std::collections::HashMap;
 
 use super::record::Read;
 use super::sums::Sum;
 
-/// A large file that was being written.
+/// Large file that the earlier run was writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Begun {
-    /// The checksum of the record, by which records of its pieces name it.
+    /// Checksum of the record, which identifies the file in the records of its pieces.
     pub(crate) id: Sum,
-    /// The source as it was, spelled.
+    /// Encoded description of the source at that time.
     pub(crate) source: Vec<u8>,
     pub(crate) ino: u64,
     pub(crate) hidden: Vec<u8>,
-    /// Where in the journal its pieces are told: offset and length.
+    /// Places of the piece records in the journal: offset and length.
     pub(crate) told: Vec<(u64, usize)>,
 }
 
-/// Everything that the records of a journal tell. A finished entry takes 16 bytes.
+/// Contents of all records of a journal. A finished entry takes 16 bytes.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     finished: Vec<Sum>,
     digests: HashMap<Sum, Vec<u8>>,
-    /// By place.
+    /// Large files, by place.
     parts: HashMap<Vec<u8>, Begun>,
-    /// The place of a part, by its record's checksum.
+    /// Place of a large file, by the checksum of its record.
     places: HashMap<Sum, Vec<u8>>,
     directories: HashMap<Vec<u8>, u32>,
 }
 
 impl Index {
-    /// Takes in a record that was read at this offset.
+    /// Adds a record that the scan read at this offset.
     pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, (offset, bytes): (u64, usize)) {
         match record {
             Read::Finished => self.finished.push(sum),
@@ -43,7 +43,7 @@ impl Index {
                     hidden: hidden.to_vec(),
                     told: Vec::new(),
                 };
-                // A later attempt at the same file makes what an earlier one told worthless.
+                // A later attempt at the same file invalidates the record of an earlier one.
                 if let Some(before) = self.parts.insert(place.to_vec(), begun) {
                     self.places.remove(&before.id);
                 }
@@ -64,7 +64,7 @@ impl Index {
         }
     }
 
-    /// Puts what was taken in into the order in which it is looked up.
+    /// Sorts the added records for the lookup.
     pub(super) fn settle(&mut self) {
         self.finished.sort_unstable();
         self.finished.dedup();

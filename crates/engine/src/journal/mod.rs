@@ -1,10 +1,11 @@
-//! The journal of a run that can be gone on with (`--resume`): what was finished, and what was
-//! written of large files.
+//! Journal of a resumable run (`--resume`): the finished entries, and the written pieces of large
+//! files.
 //!
-//! A record is a verification to be held against the world, never an order: it names the source and the
-//! target by what `stat` said of them, and whoever reads it looks at both again. So nothing depends
-//! on when a record reaches stable storage, except that the bytes it tells of were there before it
-//! was written; a record that is lost costs a copy, and none can make one wrong.
+//! A record is evidence that a reader verifies, never an instruction: it identifies the source and
+//! the target by their `stat` values, and a later run describes both again before it relies on the
+//! record. The time at which a record reaches stable storage therefore does not matter, except that
+//! the bytes that it covers must be there before the record is written. A lost record costs another
+//! copy, and no record can make a copy wrong.
 
 mod aspect;
 mod beginning;

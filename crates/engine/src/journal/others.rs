@@ -1,5 +1,6 @@
-//! Journals of other runs: one that has the same operands and another option was most likely meant to
-//! be resumed. To begin anew beside it, without a word, would do the work again and leave its files.
+//! Finds journals of other runs: the user most likely wants to resume a run with the same operands
+//! and another option. Starting a new run beside it without a message would repeat its work and
+//! leave its files behind.
 
 use std::ffi::CString;
 use std::ops::ControlFlow;
@@ -13,12 +14,12 @@ use super::write::Spot;
 use crate::error::Differences;
 use crate::walk::path::{join, split};
 
-/// Bytes of names that are read at a time.
+/// Buffer size in bytes for reading names.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Finds a journal of the same operands in a directory; returns its path, and what differs.
+/// Finds a journal of the same operands in a directory; returns its path, and the differences.
 ///
-/// What cannot be read is passed over: it is nothing that could be resumed.
+/// Skips a file that cannot be read, because the run could not resume from it.
 pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
     let mut hidden = Vec::new();
     let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
@@ -42,8 +43,8 @@ pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
     })
 }
 
-/// Holds a hidden file against this run; `None` if it is no journal of ours with these operands, or
-/// in use.
+/// Compares a hidden file with this run. Returns `None` if the file is not a journal of this user
+/// with these operands, or is in use.
 fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     let seen = statat(&spot.directory, name).ok()?;
     let is_ours = seen.kind() == Kind::Regular

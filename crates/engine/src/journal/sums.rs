@@ -1,25 +1,25 @@
-//! Checksums of a journal's records, keyed by a number that each journal draws for itself.
+//! Checksums of a journal's records, keyed by a random number of the journal.
 //!
-//! The key makes what is left of another journal in a block that was used before as good as torn.
+//! Because of the key, a reader treats the records of another journal in a reused block as torn.
 
 use haul_io::digest::{Algorithm, TABLE, short_sum};
 
-/// Bytes of the number that a journal draws.
+/// Number of bytes of the random number of a journal.
 pub(super) const NONCE_BYTES: usize = 8;
 
-/// Bytes of a checksum.
+/// Number of bytes of a checksum.
 pub(super) const SUM_BYTES: usize = 16;
 
-/// A checksum: of 128 bits, so that it can stand for the record itself in a set.
+/// Checksum of 128 bits, which is long enough to represent the record in a set.
 pub(crate) type Sum = u128;
 
-/// The algorithm of the pieces of large files where nobody asked for another: faster than memory, and
-/// what it is to find are accidents.
+/// Returns the algorithm for the pieces of large files for which the user chose no other: it is
+/// faster than memory, and only has to detect accidental changes.
 pub(crate) fn algorithm() -> &'static Algorithm {
     Algorithm::find("xxh3-128").unwrap_or(&TABLE[0])
 }
 
-/// Makes the checksums of one journal.
+/// Checksum function of one journal.
 #[derive(Debug)]
 pub(super) struct Sums {
     seed: u64,

@@ -1,5 +1,5 @@
-//! The reader of a journal is given every torn, flipped and made-up journal there is: it must find
-//! exactly the whole records before the first that is not, and never anything that was not written.
+//! Tests the reader with torn, flipped and invalid journals: it must find exactly the whole records
+//! before the first damaged one, and never a record that was not written.
 
 use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
@@ -12,7 +12,7 @@ use crate::literals::{FILE, stat};
 
 const NONCE: [u8; 8] = [7; 8];
 
-/// A file that no other test value is like.
+/// Returns a file that differs from every other test value.
 fn file(ino: u64) -> Stat {
     let time = Time { seconds: 1_700_000_000, nanoseconds: 5 };
     let size = 10 * ino;
@@ -21,7 +21,7 @@ fn file(ino: u64) -> Stat {
 
 const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };
 
-/// A journal's records, and where each of them ends.
+/// Returns the records of a journal, and the end of each record.
 fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     let mut add = |record: &[u8]| {
@@ -41,7 +41,7 @@ fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
 }
 
 fn read(sums: &Sums, bytes: &[u8]) -> Scanned {
-    // At most 100 bytes at a time, so that windows move.
+    // The limit of 100 bytes per read makes the window move.
     let mut read_at = |room: &mut [u8], offset: u64| {
         let left = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or(&[]);
         let count = left.len().min(room.len()).min(100);
@@ -68,7 +68,7 @@ fn what_is_written_is_read() {
     assert!(scanned.index.is_finished(sum));
     assert_eq!(scanned.index.digest(sum), Some([9; 32].as_slice()));
     assert_eq!(scanned.index.directory(&record::place(PLACE)), Some(0o755));
-    // Any other size, time, inode or place is another record.
+    // Another size, time, inode or place results in another record.
     let mut grown = file(7);
     grown.size += 1;
     let mut touched = file(8);
@@ -93,7 +93,7 @@ fn a_journal_that_is_torn_anywhere_is_read_up_to_its_last_whole_record() {
         let whole = ends.iter().filter(|end| **end <= length).count();
         let end = ends[..whole].last().copied().unwrap_or(0);
         assert_eq!((scanned.end, scanned.records), (end as u64, whole as u64), "{length}");
-        // What a power cut leaves may as well be zeros.
+        // A power cut may also leave zeros.
         let mut zeros = bytes[..length].to_vec();
         zeros.resize(bytes.len() + 100, 0);
         assert_eq!(read(&sums, &zeros).records, scanned.records, "{length}");
@@ -110,7 +110,7 @@ fn a_flipped_bit_ends_a_journal_before_its_record() {
         let before = ends.iter().filter(|end| **end <= at / 8).count();
         assert_eq!(read(&sums, &flipped).records, before as u64, "bit {at}");
     }
-    // Records of another journal are none of this one's.
+    // The reader does not accept records of another journal.
     assert_eq!(read(&Sums::new([8; 8]), &bytes).records, 0);
 }
 
@@ -129,7 +129,7 @@ fn made_up_journals_are_read_without_trouble() {
         let noise: Vec<u8> = (0..length).map(|_| next().to_le_bytes()[0]).collect();
         assert_eq!(read(&sums, &noise).records, 0);
         let _any = (header::read(&noise), record::read(&noise), read_pieces(&noise));
-        // Noise in a frame that is right: whatever it seems to tell, reading goes on behind it.
+        // Random bytes in a valid frame: whatever they decode to, the reader continues after them.
         let mut framed = Vec::new();
         let mut noise = noise;
         noise.insert(0, u8::try_from(round % 9).unwrap());
