@@ -1,4 +1,4 @@
-//! Access-control lists, copied raw: the kernel's own format is the same on both sides.
+//! Access-control lists, copied as raw bytes: the kernel's own format is the same on both sides.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,12 +12,12 @@ use crate::request::Keep;
 pub(super) const ACCESS: &std::ffi::CStr = c"system.posix_acl_access";
 pub(super) const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";
 
-/// Tells whether files made in this directory get an access-control list from it.
+/// Returns whether files made in this directory inherit an access-control list from it.
 pub(crate) fn has_default(directory: BorrowedFd<'_>) -> bool {
     fgetxattr(directory, DEFAULT).is_ok()
 }
 
-/// Gives the target the source's lists, and takes away what it inherited instead.
+/// Sets the source's lists on the target, and removes a list that the target inherited.
 pub(super) fn keep(
     target: BorrowedFd<'_>,
     attributes: &Attributes,

@@ -1,7 +1,8 @@
-//! Attributes of what cannot be opened for reading: symbolic links, FIFOs, sockets and devices.
+//! Attributes of files that cannot be opened for reading: symbolic links, FIFOs, sockets and
+//! devices.
 //!
-//! The target is pinned by a descriptor that allows nothing else, and has to be what was just made;
-//! so a name that is swapped meanwhile hands nothing on to another file.
+//! An `O_PATH` descriptor pins the target, and the target has to be the file that the run has just
+//! made. If another process replaces the name in the meantime, no other file gets the attributes.
 
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,14 +17,15 @@ use super::{Lost, keeps_anything, owner, times_of};
 use crate::error::{Severity, What};
 use crate::request::{Keep, ModePolicy, Policy};
 
-/// A name in an open directory.
+/// Name in an open directory.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) directory: BorrowedFd<'a>,
     pub(crate) name: &'a CStr,
 }
 
-/// Applies to a name that was just made everything that the policy keeps of another.
+/// Applies to a name that the run has just made every attribute of the source that the policy
+/// preserves.
 pub(crate) fn keep(
     source: Place<'_>,
     stat: &Stat,
@@ -77,7 +79,8 @@ pub(crate) fn keep(
     lost
 }
 
-/// Opens what was just made, which is of the source's kind and has no other name.
+/// Opens the file that the run has just made. The file must have the source's kind and no other
+/// name.
 fn pin(target: Place<'_>, stat: &Stat) -> Result<(OwnedFd, Stat), Errno> {
     let how = OpenHow { access: Access::Path, ..OpenHow::READ };
     let pinned = openat(target.directory, target.name, how).map_err(|error| error.errno)?;
@@ -89,15 +92,16 @@ fn pin(target: Place<'_>, stat: &Stat) -> Result<(OwnedFd, Stat), Errno> {
     }
 }
 
-/// Takes away the access-control list that the directory handed down, where the source has none:
-/// it would let others in whom the source keeps out.
+/// Removes the access-control list inherited from the directory, where the source has none: the
+/// list would grant access to users that have none to the source.
 fn without_inherited_list(source: Place<'_>, target: &OwnedFd, lost: &mut Vec<Lost>) {
     if lgetxattr_at(source.directory, source.name, super::acl::ACCESS).is_ok() {
         return;
     }
     match removexattr_handle(target, super::acl::ACCESS) {
         Ok(()) => {}
-        // There was none; or there is no /proc, and then none could be given either.
+        // The file had no list; or /proc is missing, and then the file could not have got a list
+        // either.
         Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => {}
         Err(error) => lost.extend(Lost::by(Keep::Must, What::Permissions, error.errno)),
     }
@@ -106,7 +110,7 @@ fn without_inherited_list(source: Place<'_>, target: &OwnedFd, lost: &mut Vec<Lo
 fn attributes(source: Place<'_>, target: &OwnedFd, policy: &Policy, lost: &mut Vec<Lost>) {
     let names = match llistxattr_at(source.directory, source.name) {
         Ok(names) => names,
-        // Without /proc they cannot be reached, and this kind of file rarely has any.
+        // Without /proc the attributes are not accessible, and this kind of file rarely has any.
         Err(error) if matches!(error.errno, Errno::OPNOTSUPP | Errno::NOENT) => return,
         Err(error) => return lost.extend(super::xattr::unlisted(error.errno, policy)),
     };

@@ -112,8 +112,8 @@ fn give(
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) -> Owned {
-    // Removing an ACL leaves its mask as the group bits, so the narrowing comes before that removal,
-    // too.
+    // Removing an ACL leaves its mask as the group bits, so the narrowing comes before that
+    // removal, too.
     if policy.preserve.mode == ModePolicy::Keep
         && made.mode.is_none()
         && let Err(error) = mode::narrow(target, stat)

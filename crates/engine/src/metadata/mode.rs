@@ -10,22 +10,22 @@ use crate::decide;
 use crate::error::{Severity, What};
 use crate::request::{ModePolicy, Policy};
 
-/// Returns the mode with which a new target is made, before the umask.
+/// Returns the mode that the run makes a new target with, before the umask.
 pub(crate) fn creation(stat: &Stat, policy: &Policy, new_owner: Option<(u32, u32)>) -> u32 {
     let kept = &policy.preserve;
     let owner_will_change = kept.ownership.wanted() && new_owner != Some((stat.uid, stat.gid));
     let mut mode = decide::creation_mode(stat, policy, owner_will_change);
     if stat.kind() == Kind::Directory {
-        // Its entries have to be made first; what is too much is taken away at the end.
+        // The run has to make the entries first; it clears excess bits at the end.
         mode |= 0o700;
     } else if kept.xattr.wanted() && !policy.privileged {
-        // Attributes cannot be set on a file that its owner may not write to.
+        // The owner needs write permission to set attributes.
         mode |= 0o200;
     }
     mode
 }
 
-/// Sets bits, and reports the failure.
+/// Sets the permission bits, and returns the failure.
 pub(super) fn set(target: BorrowedFd<'_>, mode: u32) -> Option<Lost> {
     fchmod(target, mode).err().map(|error| Lost {
         what: What::Permissions,
@@ -34,7 +34,7 @@ pub(super) fn set(target: BorrowedFd<'_>, mode: u32) -> Option<Lost> {
     })
 }
 
-/// Gives a new target the bits that it was not made with while its owner was to change.
+/// Adds the bits of a new target that the run withheld until it had set the owner.
 pub(super) fn widen(
     target: BorrowedFd<'_>,
     stat: &Stat,
@@ -45,16 +45,16 @@ pub(super) fn widen(
     if made & !policy.umask == wanted { None } else { set(target, wanted) }
 }
 
-/// Takes away the bits of a target that was there before which it will not have in the end, and all
-/// those of its group and of others; the list's, too, for they are masked by the group's.
+/// Clears the bits of an existing target that its final mode does not have, and all bits of the
+/// group and of others. The group bits are the mask of an ACL, so this restricts its entries, too.
 pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()> {
     let now = fstat(target)?.permissions();
     let too_much = now & (!stat.permissions() | 0o7000);
     if too_much == 0 { Ok(()) } else { fchmod(target, now & stat.permissions() & 0o700) }
 }
 
-/// Gives the target the source's access-control list and all twelve bits; the bits also where the
-/// list cannot be had.
+/// Applies the source's access-control list and all twelve bits; sets the bits even if the target
+/// cannot have the list.
 pub(super) fn keep(
     target: BorrowedFd<'_>,
     (stat, attributes): (&Stat, &Attributes),
@@ -68,7 +68,7 @@ pub(super) fn keep(
         Owned::Differently => stat.permissions() & 0o777,
     };
     acl::keep(target, attributes, made, stat.kind(), lost);
-    // The call that made it may have given it exactly these bits already.
+    // The call that made the file may already have set exactly these bits.
     let same_owner = made.owner == (stat.uid, stat.gid);
     let is_right = made.mode.is_some_and(|made| made & !policy.umask == mode)
         && same_owner

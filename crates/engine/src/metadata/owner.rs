@@ -1,4 +1,4 @@
-//! Owner and group.
+//! Owner and group of a target.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,15 +9,15 @@ use super::Lost;
 use crate::error::What;
 use crate::request::Policy;
 
-/// Whether the target belongs to whom the source belongs to.
+/// Whether source and target have the same owner and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owned {
     Alike,
-    /// It does not, so setuid, setgid and the sticky bit would mean something else.
+    /// The owners differ, so setuid, setgid and the sticky bit would have another meaning.
     Differently,
 }
 
-/// Gives the target the source's owner, or at least its group.
+/// Sets the owner and group of the source on the target, or at least the group.
 pub(super) fn keep(
     target: BorrowedFd<'_>,
     stat: &Stat,
@@ -32,15 +32,15 @@ pub(super) fn keep(
         return (Owned::Alike, None);
     };
     if is_expected(error.errno, policy) {
-        // Unprivileged users may give files to groups that they are in. Whether that worked makes
-        // no difference to what follows, as with GNU cp.
+        // An unprivileged user may set a group that the user is in. The result does not affect the
+        // following steps, as in GNU cp.
         let _group_alone = fchown(target, None, Some(stat.gid));
         return (Owned::Differently, None);
     }
     (Owned::Differently, Lost::by(keep, What::Ownership, error.errno))
 }
 
-/// Tells whether this failure is what every user without privileges gets.
+/// Returns whether every user without privileges would get this failure.
 pub(crate) fn is_expected(errno: Errno, policy: &Policy) -> bool {
     !policy.privileged && matches!(errno, Errno::PERM | Errno::INVAL)
 }

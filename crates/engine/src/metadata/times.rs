@@ -8,7 +8,7 @@ use super::{Lost, times_of};
 use crate::error::What;
 use crate::request::Keep;
 
-/// Gives the target the source's times.
+/// Sets the source's times on the target.
 pub(super) fn keep(target: BorrowedFd<'_>, stat: &Stat, keep: Keep) -> Option<Lost> {
     let error = futimens(target, times_of(stat)).err()?;
     Lost::by(keep, What::Times, error.errno)

@@ -1,4 +1,5 @@
-//! Extended attributes, read from the source at once and applied to the target later.
+//! Extended attributes: the run reads all of them from the source first, and sets them on the
+//! target later.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -10,20 +11,21 @@ use super::{Attribute, Lost, acl};
 use crate::error::What;
 use crate::request::{Keep, ModePolicy, Policy};
 
-/// The attributes of a source, as far as the policy keeps them.
+/// Attributes of a source that the policy preserves.
 #[derive(Default)]
 pub(crate) struct Attributes {
     plain: Vec<Attribute>,
     lists: Vec<Attribute>,
 }
 
-/// What becomes of one name.
+/// How the run treats an attribute with a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Plain,
     Acl,
     Context,
-    /// Belongs to the file system or to one machine, as in `/etc/xattr.conf`.
+    /// Not copied: the attribute belongs to the file system or to one machine, as in
+    /// `/etc/xattr.conf`.
     Left,
 }
 
@@ -35,7 +37,7 @@ fn class(name: &CStr) -> Class {
     if bytes == b"security.selinux" {
         return Class::Context;
     }
-    // `system.*` are faces of other things (NFS lists, rich ACLs).
+    // `system.*` attributes are other interfaces to NFS ACLs and rich ACLs.
     const LEFT: &[&[u8]] = &[b"system.", b"trusted.SGI_", b"security.evm"];
     if LEFT.iter().any(|prefix| bytes.starts_with(prefix)) {
         return Class::Left;
@@ -44,7 +46,8 @@ fn class(name: &CStr) -> Class {
 }
 
 impl Attributes {
-    /// Reads what the policy keeps. One call where there is none, as with most files.
+    /// Reads the attributes that the policy preserves. A file without attributes, the usual case,
+    /// costs one call.
     pub(crate) fn read(
         source: BorrowedFd<'_>,
         policy: &Policy,
@@ -76,7 +79,7 @@ impl Attributes {
             };
             match fgetxattr(source, &name) {
                 Ok(value) => list.push((name, value)),
-                // Removed since it was listed.
+                // Another process removed the attribute after the run listed it.
                 Err(error) if error.errno == Errno::NODATA => {}
                 Err(error) => lost.extend(lost_value(&name, error.errno, policy)),
             }
@@ -84,7 +87,7 @@ impl Attributes {
         attributes
     }
 
-    /// Sets all but the access-control lists, which go with the mode.
+    /// Sets all attributes except the access-control lists, which the run sets with the mode.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy, lost: &mut Vec<Lost>) {
         for (name, value) in &self.plain {
             if let Err(error) = fsetxattr(target, name, value) {
@@ -102,7 +105,7 @@ impl Attributes {
     }
 }
 
-/// Returns what an attribute is a part of, and how hard the policy keeps it.
+/// Returns the kind of an attribute, and how strictly the policy preserves it.
 pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
     match class(name) {
         Class::Plain => (What::Xattr, policy.preserve.xattr),
@@ -112,8 +115,9 @@ pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
     }
 }
 
-/// Returns what is lost with one attribute. A security context that is kept only if it can be is the
-/// business of the machine's policy, which may refuse it in many ways.
+/// Returns the report of the loss of one attribute. If the policy preserves a security context only
+/// where possible, a failure causes no report: the machine's security policy decides, and may
+/// refuse the context with many errnos.
 pub(super) fn lost_value(name: &CStr, errno: Errno, policy: &Policy) -> Option<Lost> {
     let (what, keep) = kept(name, policy);
     if class(name) == Class::Context && keep == Keep::Try {
@@ -122,7 +126,7 @@ pub(super) fn lost_value(name: &CStr, errno: Errno, policy: &Policy) -> Option<L
     Lost::by(keep, what, errno)
 }
 
-/// Returns the attributes of an open file that a copy keeps, sorted by name.
+/// Returns the attributes of an open file that a copy preserves, sorted by name.
 pub(crate) fn copied(fd: BorrowedFd<'_>) -> haul_sys::Result<Vec<Attribute>> {
     let names = match flistxattr(fd) {
         Err(error) if error.errno == Errno::OPNOTSUPP => Vec::new(),
@@ -139,8 +143,8 @@ pub(crate) fn copied(fd: BorrowedFd<'_>) -> haul_sys::Result<Vec<Attribute>> {
     Ok(found)
 }
 
-/// Returns what is lost where the names of a source's attributes cannot be read. A file system without
-/// attributes has none to lose, unless a person asked for them.
+/// Returns the report of the loss if the run cannot list the attributes of a source. A file system
+/// without attributes loses none, unless the user requested attributes.
 pub(super) fn unlisted(errno: Errno, policy: &Policy) -> Option<Lost> {
     let preserve = &policy.preserve;
     if errno != Errno::OPNOTSUPP && preserve.mode == ModePolicy::Keep {
@@ -160,7 +164,7 @@ mod tests {
         assert_eq!(class(c"security.selinux"), Class::Context);
         assert_eq!(class(c"system.posix_acl_access"), Class::Acl);
         assert_eq!(class(c"system.nfs4_acl"), Class::Left);
-        // A layer of an overlay that is copied or moved stays one.
+        // A copied or moved layer of an overlay stays a layer.
         assert_eq!(class(c"trusted.overlay.opaque"), Class::Plain);
     }
 }
