@@ -1,7 +1,7 @@
-//! Calls of the copy that would be refused: asks for the permissions that they need.
+//! Predicts which calls of the copy would fail, by querying the permissions that they need.
 //!
-//! These are no rules of the copy. What the kernel would say is found out by calls that write nothing,
-//! as far as it can be.
+//! These checks are not rules of the copy. Calls that write nothing determine the answer of the
+//! kernel, as far as possible.
 
 use haul_sys::fs::{Follow, may_read_at, may_write_at, open_directory, statat};
 use haul_sys::{Call, CallError, Errno};
@@ -16,7 +16,7 @@ use crate::request::{Force, Make, Policy};
 use crate::walk::path::directory_of;
 use haul_tree::Operand;
 
-/// An entry whose calls are foreseen.
+/// Entry whose calls the rehearsal predicts.
 pub(super) struct Foreseen<'a> {
     pub(super) place: &'a Place,
     pub(super) operand: &'a Operand,
@@ -26,8 +26,8 @@ pub(super) struct Foreseen<'a> {
 }
 
 impl Foreseen<'_> {
-    /// Returns the first call that would be refused, if there is one: the entry cannot be read, a parent
-    /// is missing, a mount is read-only, a permission is lacking.
+    /// Returns the first call that would fail, if there is one: the entry is unreadable, a parent
+    /// does not exist, a mount is read-only, or a permission is missing.
     pub(super) fn check(&self, intent: Intent, policy: &Policy) -> Result<(), (What, Errno)> {
         match intent {
             Intent::Skip(_) | Intent::Merge => return Ok(()),
@@ -94,7 +94,7 @@ impl Foreseen<'_> {
 
     fn may_overwrite(&self, policy: &Policy) -> Result<(), (What, Errno)> {
         let Some(sides) = self.place.sides(self.operand) else { return Ok(()) };
-        // What a link leads to may be made only then.
+        // The referent of a link may not exist until the copy makes it.
         let is_there = self.taken.and_then(Taken::reached).is_some();
         let At { directory, name } = sides.target;
         match may_write_at(directory, name) {
@@ -106,19 +106,19 @@ impl Foreseen<'_> {
         }
     }
 
-    /// Foresees that a name cannot be made, or taken away, in the target's directory.
+    /// Returns the failure to make or remove a name in the target's directory, if there is one.
     fn may_make_name(&self, call: What) -> Result<(), (What, Errno)> {
         let Some(target) = &self.place.target else { return Ok(()) };
         if !self.place.lists_operands {
             return self.place.may_make_names().map_err(|errno| (call, errno));
         }
-        // An operand's name may be a path.
+        // The name of an operand may be a path.
         let parent = directory_of(self.operand.target.to_bytes());
         let answer = open_directory(target, &parent, Follow::Yes)
             .and_then(|parent| may_write_at(&parent, c"."));
         match answer {
             Ok(()) => Ok(()),
-            // A directory that may be written to need not be readable.
+            // A directory may be writable without being readable.
             Err(CallError { call: Call::Openat, errno: Errno::ACCESS, .. }) => Ok(()),
             Err(error) => Err((call, error.errno)),
         }

@@ -1,10 +1,11 @@
-//! A copy that is only talked through: what would be done about each entry, and why.
+//! Rehearsal of a copy: determines what the copy would do with each entry, and why.
 //!
-//! It makes no call that writes, so nothing can go wrong by it. What happens to an entry is decided by
-//! [`classify`](crate::decide::classify), as in the copy; there is no such rule here. What is here is
-//! what a copy does not need: a memory of what it would have made by now ([`imagined`]), and a look at
-//! the permissions that its calls would meet ([`foresee`]). What another process changes between the
-//! two is not foreseen.
+//! A rehearsal makes no call that writes, so it cannot damage anything.
+//! [`classify`](crate::decide::classify) decides what happens to an entry, as in the copy; this
+//! module has no such rule. It has what only a rehearsal needs: a record of what the copy would
+//! have made by now ([`imagined`]), and checks of the permissions that the calls would need
+//! ([`foresee`]). It does not foresee what another process changes between the rehearsal and the
+//! copy.
 
 mod foresee;
 mod imagined;

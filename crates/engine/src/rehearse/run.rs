@@ -1,7 +1,7 @@
-//! Talks a copy through: walks the sources, and tells of each entry what would become of it.
+//! Rehearses a copy: walks the sources, and reports what the copy would do with each entry.
 //!
-//! The order is that of a copy with one worker: it decides which name of a file is copied and which are
-//! linked to that, and which of two operands is written over by the other.
+//! The order is that of a copy with one worker, because the order determines which name of a file
+//! the copy writes and which names it links, and which of two operands overwrites the other.
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
@@ -29,21 +29,21 @@ use crate::walk::node::identity;
 use crate::walk::path::{is_here, operand_of_path};
 use haul_tree::Operand;
 
-/// Bytes of one call that reads a directory.
+/// Buffer size in bytes for one call that reads a directory.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A directory, or the list of operands, of which some entries were talked through.
+/// Directory, or list of operands, of which the rehearsal has processed some entries.
 struct Level {
     place: Rc<Place>,
-    /// Entries that come next, the last one first.
+    /// Remaining entries, in reverse order.
     left: Vec<Operand>,
 }
 
-/// What waits on the stack.
+/// Work on the stack.
 enum Job {
-    /// A directory that was not looked into yet.
+    /// Directory that the rehearsal has not read yet.
     Enter(Waiting),
-    /// One of which some entries were talked through.
+    /// Directory of which the rehearsal has processed some entries.
     Continue(Level),
 }
 
@@ -56,8 +56,8 @@ struct Rehearsal<'r> {
     imagined: Imagined,
 }
 
-/// Talks a copy through. Returns what it would need; writes nothing. Blocks until it is through, or
-/// told to stop.
+/// Rehearses a copy, and returns the resources that it would need. Writes nothing. Blocks until the
+/// rehearsal is complete or `stop` is set.
 pub fn rehearse(
     request: &Request,
     audience: &mut dyn Audience,
@@ -109,8 +109,9 @@ impl Rehearsal<'_> {
         }
     }
 
-    /// Talks entries of a directory through. Where the copy lists what it does, the entries of a directory
-    /// come right after its name; else those of all directories in this one, the last one first.
+    /// Rehearses the entries of a directory. If the copy lists its actions, the entries of a
+    /// directory follow its name immediately; otherwise the entries of all its subdirectories
+    /// follow, the last subdirectory first.
     fn entries(&mut self, mut level: Level, stop: &AtomicBool) {
         let first_child = self.stack.len();
         let place = Rc::clone(&level.place);
@@ -125,7 +126,7 @@ impl Rehearsal<'_> {
         }
     }
 
-    /// Looks into a directory.
+    /// Reads a directory, and returns its entries.
     fn enter(&mut self, waiting: &Waiting) -> Option<Level> {
         let place = match waiting.open() {
             Ok(place) => place,
@@ -135,7 +136,7 @@ impl Rehearsal<'_> {
             }
         };
         let left = match &waiting.operand.rest {
-            // Nothing else in a leading directory is wanted.
+            // No other entry of a leading directory is wanted.
             Some(rest) if rest.is_empty() => return None,
             Some(rest) => vec![operand_of_path(rest)],
             None if !is_entered(waiting.dev, waiting.root_dev, self.policy) => return None,
@@ -149,8 +150,8 @@ impl Rehearsal<'_> {
         Some(Level { place: Rc::new(place), left })
     }
 
-    /// Reads a directory, in the reverse order of the copy: by inode, and names of one file as the
-    /// directory has them.
+    /// Reads a directory, in the reverse order of the copy: by inode, and names of one file in
+    /// directory order.
     fn read(&mut self, place: &Place) -> Vec<Operand> {
         let mut names = Vec::new();
         let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
@@ -172,7 +173,8 @@ impl Rehearsal<'_> {
         names.into_iter().rev().map(|(_, name)| Operand::whole(name.clone(), name)).collect()
     }
 
-    /// Says what would become of an entry; a directory that would be entered is put by.
+    /// Reports what the copy would do with an entry, and queues a directory that the copy would
+    /// enter.
     fn entry(&mut self, place: &Rc<Place>, operand: Operand) {
         let role = place.role(&operand);
         let link = match statat(&place.source, &operand.source) {
@@ -210,7 +212,7 @@ impl Rehearsal<'_> {
         self.conclude(place, operand, &source, (decision, taken.as_ref()));
     }
 
-    /// Finds out how an entry is related to what the copy would have done by now.
+    /// Determines the relation of an entry to what the copy would have made by now.
     fn relate(&mut self, place: &Place, operand: &Operand, source: &mut Source<'_>) {
         if source.role == Role::Operand
             && self.imagined.is_given_twice(&operand.target, source.stat)
@@ -228,12 +230,13 @@ impl Rehearsal<'_> {
         } else if !place.lists_operands && self.imagined.is_root(id) {
             source.nesting = Nesting::OperandTarget;
         } else if self.policy.dereference == Dereference::Always && place.is_below(id) {
-            // Only links make a tree contain itself.
+            // A tree contains itself only through links.
             source.nesting = Nesting::OwnAncestor;
         }
     }
 
-    /// Tells what was decided, and what the copy would meet when it acts on it.
+    /// Reports the decision, and the failures that the copy would meet when it acts on the
+    /// decision.
     fn conclude(
         &mut self,
         place: &Rc<Place>,
@@ -308,14 +311,14 @@ impl Rehearsal<'_> {
         self.report(&Failure { what, source, target, errno, severity: Severity::Failure });
     }
 
-    /// Reports a failure of a directory itself.
+    /// Reports a failure of the directory itself.
     fn fail_place(&mut self, place: &Place, what: What, errno: Errno) {
         let (source, target) = (place.source_path.clone(), place.target_path.clone());
         let severity = Severity::Failure;
         self.report(&Failure { what, source, target, errno: Some(errno), severity });
     }
 
-    /// Reports a failure of the operand that a directory lies below.
+    /// Reports a failure of the operand that a directory is below.
     fn fail_operand(&mut self, place: &Place, what: What) {
         let mut at = place;
         while let Some(parent) = at.parent.as_deref().filter(|parent| !parent.lists_operands) {
