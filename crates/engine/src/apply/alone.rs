@@ -1,4 +1,4 @@
-//! Moves the bytes of a file by one worker.
+//! Moves the bytes of a file with one worker.
 
 use super::complete;
 use super::finished::{Finished, job, pair_of};
@@ -11,7 +11,7 @@ use haul_io::{DataError, Moved};
 use haul_sys::fs::Stat;
 use std::os::fd::OwnedFd;
 
-/// Fills a target by this worker alone.
+/// Fills a target with this worker alone.
 pub(super) fn fill(
     worker: &mut Worker<'_, '_>,
     task: &Task,

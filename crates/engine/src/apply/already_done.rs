@@ -1,5 +1,5 @@
-//! Entries that an earlier run has finished: recognised, and left as they are; and told to the
-//! journal by the run that finishes them.
+//! Entries that an earlier run finished: this run recognises them and leaves them as they are. A
+//! run that finishes an entry records it in the journal.
 
 use haul_sys::fs::{Kind, Stat, statat};
 
@@ -11,8 +11,8 @@ use crate::monitor::{HashedFile, Outcome, Shard};
 use crate::request::WholeDigest;
 use crate::run::Run;
 
-/// Tells whether an earlier run finished an entry and neither side changed since. Then it is as good
-/// as copied, whatever would otherwise become of a name that is taken.
+/// Returns whether an earlier run finished an entry and neither side has changed since. The run
+/// then treats the entry as copied, regardless of the rules for a taken name.
 pub(super) fn is_finished(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -36,7 +36,7 @@ pub(super) fn is_finished(
         let Some(digest) = journal.digest(record) else { return false };
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
-    // Its name may not be on stable storage yet; the flush at the end is for it, too.
+    // The name may not be on stable storage yet; the flush at the end of the run covers it, too.
     run.group.anchor(&task.node, task.handles.target());
     if entry.is_operand() {
         run.note_operand_bytes(&target, &item.stat);
@@ -47,20 +47,20 @@ pub(super) fn is_finished(
     true
 }
 
-/// Tells the journal of a file that has its name, and whose bytes are on stable storage.
+/// Records in the journal a file that has its name and whose bytes are on stable storage.
 pub(super) fn note(
     run: &Run<'_>,
     entry: &Entry<'_>,
     (source, target): (&Stat, haul_sys::Result<Stat>),
     (names, digest): (Names, Option<&[u8]>),
 ) {
-    // What cannot be described is copied again, no more.
+    // If the target cannot be described, the only consequence is that a later run copies it again.
     if let (Some(journal), Ok(target)) = (run.journal, target) {
         journal.note_finished(source, &target, entry.place(), (names, digest));
     }
 }
 
-/// The same of a link or special file, which is its name.
+/// Records a link or special file, which has no bytes and is complete with its name.
 pub(super) fn note_named(run: &Run<'_>, task: &Task, entry: &Entry<'_>, item: &Item, names: Names) {
     if run.journal.is_some() {
         let target = statat(task.handles.target(), entry.target);

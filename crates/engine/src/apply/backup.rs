@@ -1,4 +1,4 @@
-//! Backups: an existing target gets another name before it is replaced.
+//! Backups: an existing target gets another name before the run replaces it.
 
 use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use super::swap::swap_in;
 use crate::request::{Backup, BackupKind};
 use crate::walk::path::{directory_of, split, trimmed};
 
-/// How often a number is taken by somebody else before it is a fault.
+/// Number of attempts to find a free backup number while other processes take numbers.
 const ATTEMPTS: u32 = 100;
 
-/// Gives a target its backup's name and returns that name, in the same directory.
+/// Renames a target to its backup name, and returns that name, in the same directory.
 pub(crate) fn make(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -24,7 +24,7 @@ pub(crate) fn make(
 ) -> haul_sys::Result<CString> {
     let rename = |to: &CStr, mode| renameat(directory, name, directory, to, mode);
     under_name(directory, name, backup, |backup_name, mode| match rename(backup_name, mode) {
-        // A file system that cannot promise not to replace: the number was free just now.
+        // The file system does not support RENAME_NOREPLACE: the number was free a moment ago.
         Err(error) if is_refusal_of_mode(error.errno) && mode == RenameMode::NoReplace => {
             rename(backup_name, RenameMode::Replace)
         }
@@ -32,7 +32,7 @@ pub(crate) fn make(
     })
 }
 
-/// Gives a target its backup's name as a second name, and returns it.
+/// Links a target to its backup name, and returns that name.
 pub(super) fn link(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -45,8 +45,8 @@ pub(super) fn link(
     })
 }
 
-/// Makes a backup under the name that it would get; where somebody takes a number meanwhile, under the
-/// next.
+/// Makes a backup under the name that it should get. If another process takes a number in the
+/// meantime, the function tries the next number.
 fn under_name(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -67,7 +67,7 @@ fn under_name(
     Err(taken)
 }
 
-/// Returns the name that a backup would get, and whether it may replace an older backup.
+/// Returns the name that a backup would get, and whether the backup may replace an older one.
 pub(crate) fn name_for(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -96,7 +96,7 @@ pub(crate) fn name_for(
     Ok((name, mode))
 }
 
-/// Returns the highest number among the numbered backups of a name, 0 if there are none.
+/// Returns the highest number among the numbered backups of a name; 0 if there are none.
 fn highest(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<u64> {
     let (_, base) = split(name.to_bytes());
     let parent = open_directory(directory, &directory_of(name.to_bytes()), Follow::Yes)?;
@@ -116,7 +116,7 @@ fn number_of(entry: &[u8], base: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Tells whether the simple backup of the target would overwrite the source.
+/// Returns whether the simple backup of the target would overwrite the source.
 pub(crate) fn would_destroy(
     source: (&CStr, &haul_sys::fs::Stat),
     directory: BorrowedFd<'_>,

@@ -13,7 +13,8 @@ use crate::context::{Task, Worker};
 use crate::entry::Entry;
 use crate::request::Make;
 
-/// Fills a target; where the file is large, with others, or by another where more such follow.
+/// Fills a target. For a large file, other workers help; if more large files follow, one other
+/// worker fills it.
 pub(super) fn fill(
     worker: &mut Worker<'_, '_>,
     task: &Task,

@@ -1,4 +1,4 @@
-//! Finding: describes an entry, and opens it where its bytes are certainly wanted.
+//! Finds entries: describes an entry, and opens it where its bytes are certainly wanted.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
@@ -20,7 +20,8 @@ use crate::walk::node::{Node, identity, is_below};
 use crate::walk::path::is_here;
 use haul_tree::Slot;
 
-/// Describes an entry; reports and returns `None` when that fails or it is to be left out.
+/// Describes an entry. Reports the reason and returns `None` if that fails or the run skips the
+/// entry.
 pub(super) fn find(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -61,8 +62,8 @@ pub(super) fn find(
     Some(Item { slot: *slot, content, stat, link, backup: None, target: None })
 }
 
-/// Tells whether an entry is to be copied, as far as that does not depend on its target; reports what
-/// speaks against it.
+/// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
+/// reports the reason.
 fn is_wanted(run: &Run<'_>, task: &Task, entry: &Entry<'_>, (stat, link): (&Stat, &Stat)) -> bool {
     let mut source = Source::new((stat, link), entry.role(), task.node.root_dev);
     if entry.is_operand()
@@ -95,7 +96,7 @@ fn is_wanted(run: &Run<'_>, task: &Task, entry: &Entry<'_>, (stat, link): (&Stat
     false
 }
 
-/// Returns how a directory of the source lies to those that the run works on.
+/// Returns the relation of a source directory to the directories that the run works on.
 fn nesting(run: &Run<'_>, parent: &Arc<Node>, stat: &Stat) -> Nesting {
     let id = identity(stat);
     let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,12 +104,13 @@ fn nesting(run: &Run<'_>, parent: &Arc<Node>, stat: &Stat) -> Nesting {
         return Nesting::OperandTarget;
     }
     drop(roots);
-    // Only links make a tree contain itself, and looking up a deep tree at each directory takes long.
+    // A tree contains itself only through links, and checking every ancestor of each directory in a
+    // deep tree is slow.
     let may_contain_itself = run.policy.dereference == Dereference::Always;
     if may_contain_itself && is_below(parent, id) { Nesting::OwnAncestor } else { Nesting::Apart }
 }
 
-/// Returns the operand that a directory lies below.
+/// Returns the operand that a directory is below.
 fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
     let mut at = node;
     while let Some(parent) = at.parent.as_ref().filter(|parent| !parent.lists_operands) {
@@ -117,14 +119,15 @@ fn operand_of(node: &Arc<Node>) -> &Arc<Node> {
     at
 }
 
-/// A file that is to be copied whatever the target says is opened without being described first:
-/// the descriptor tells the same, and one call less is a seventh of the time.
+/// Returns whether the run copies a file regardless of the target. The run opens such a file
+/// without a prior description: fstat on the descriptor returns the same, and saving one call saves
+/// a seventh of the time.
 fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
     run.policy.make == Make::Copy
         && run.policy.existing == Existing::Overwrite
         && run.policy.consent == Consent::NotNeeded
         && run.policy.backup.is_none()
-        // Most of them may be there already.
+        // Most of the files may already be finished.
         && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
         && !entry.is_operand()
@@ -156,7 +159,7 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
     })
 }
 
-/// Opens a source whose description is known, and makes sure that it still fits.
+/// Opens a source that the run has described, and verifies that the description still matches.
 pub(super) fn open_described(
     run: &Run<'_>,
     task: &Task,
@@ -181,8 +184,8 @@ pub(super) fn open_described(
     }
 }
 
-/// Opens a source of which only the attributes are wanted: for reading if that is allowed, for
-/// then its extended attributes can be read, too.
+/// Opens a source of which the run needs only the attributes. Opens it for reading if permitted,
+/// because the run can then also read its extended attributes.
 pub(super) fn open_attributes(
     run: &Run<'_>,
     task: &Task,
@@ -217,7 +220,7 @@ fn open(run: &Run<'_>, task: &Task, entry: &Entry<'_>, how: OpenHow) -> Option<O
     }
 }
 
-/// Tells whether an entry that is a link stands for what it leads to.
+/// Returns whether the run follows an entry that is a link.
 pub(super) fn follows(run: &Run<'_>, entry: &Entry<'_>) -> Follow {
     crate::decide::follows(entry.role(), run.policy)
 }

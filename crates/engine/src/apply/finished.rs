@@ -1,4 +1,4 @@
-//! A file whose bytes were moved, and the job that moves them.
+//! File whose bytes the run has moved, and the job that moves them.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::entry::Entry;
 use crate::run::Run;
 use crate::walk::node::Node;
 
-/// A file whose bytes were moved, or not.
+/// File on which the transfer has ended, successfully or not.
 pub(super) struct Finished<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) source: OwnedFd,
@@ -41,7 +41,8 @@ pub(super) fn job<'a>(
     }
 }
 
-/// Nearly every file is on its directory's file system; the others are looked up.
+/// Returns the pair of a file: nearly every file is on its directory's file system, and the
+/// function looks up the others.
 pub(super) fn pair_of(
     run: &Run<'_>,
     task: &Task,
@@ -50,8 +51,8 @@ pub(super) fn pair_of(
     target: &Target,
 ) -> Arc<Pair> {
     let pair = &task.node.pair;
-    // Where the target is a name and no directory, what the operands' node knows is the file system
-    // of the current directory, from which the name may lead elsewhere.
+    // If the target is a name and not a directory, the operands' node has the file system of the
+    // current directory, and the name may lead to another one.
     let is_elsewhere = task.node.lists_operands
         && task.node.target_name.as_ref().is_some_and(|name| name.is_empty());
     let target_dev = match target.before {
@@ -65,7 +66,8 @@ pub(super) fn pair_of(
     run.pairs.of((stat.dev, source.as_fd()), (target_dev, target.fd.as_fd()))
 }
 
-/// The same once more for a file that gets its name in another directory than the entry's.
+/// Returns the pair of a file again, if the file gets its name in another directory than the
+/// entry's.
 pub(super) fn pair_at_last(run: &Run<'_>, file: &Finished<'_>) -> Arc<Pair> {
     let Finished { source, stat, target, .. } = file;
     let node: &Arc<Node> = file.entry.node;

@@ -1,5 +1,5 @@
-//! Inheriting, as the policy wants it: see [`haul_io::inherit`] for what a file that replaces
-//! another takes over.
+//! Applies inherited metadata according to the policy: see [`haul_io::inherit`] for what a file
+//! inherits from the file that it replaces.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,9 +12,10 @@ use crate::error::{Severity, What};
 use crate::request::ModePolicy;
 use crate::run::Run;
 
-/// Gives a file the owner, lists and bits of what it is to replace, as far as the policy does not
-/// give it others. A user who may not give files away gets a file of their own, and a warning;
-/// anything else that fails is a failure, for the bits could come to mean more than they did.
+/// Gives a file the owner, lists and bits of the file that it replaces, except those that the
+/// policy sets otherwise. If the user may not change the owner, the user becomes the owner of the
+/// new file, and the function reports a warning. Any other failure is an error, because the bits
+/// could grant more access than before.
 pub(super) fn take_over(
     run: &Run<'_>,
     entry: &Entry<'_>,

@@ -1,9 +1,10 @@
-//! The actions: what is done to each entry, in three steps that a batch goes through together.
+//! Actions on each entry, in three steps that a batch goes through as a whole.
 //!
-//! *Find* opens and describes sources, by any number of workers at once. *Make* makes the names in
-//! the target, by one worker at a time in each directory, for the kernel's lock on the directory
-//! allows no more. *Fill* moves bytes and applies attributes, again by any number. So a flat
-//! directory is a pipeline of its workers, and one worker alone does the same three steps.
+//! *Find* opens and describes sources, with any number of workers in parallel. *Make* makes the
+//! names in the target, with one worker at a time in each directory, because the kernel's lock on
+//! the directory allows no more. *Fill* moves bytes and applies attributes, again with any number
+//! of workers. A flat directory is therefore a pipeline of its workers, and a single worker does
+//! the same three steps.
 
 mod alone;
 mod already_done;
@@ -42,7 +43,7 @@ use crate::context::{Task, Worker};
 use crate::entry::Entry;
 use haul_tree::{Entries, Slot};
 
-/// Handles the entries of a batch.
+/// Runs the three steps on the entries of a batch.
 pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
     let entry = |slot: &Slot| Entry {
         node: &task.node,

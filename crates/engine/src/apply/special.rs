@@ -1,4 +1,4 @@
-//! FIFOs, sockets and devices: made anew, never opened.
+//! Makes FIFOs, sockets and devices, and never opens them.
 
 use std::ffi::CStr;
 

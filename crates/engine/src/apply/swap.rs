@@ -1,4 +1,4 @@
-//! Puts something new in the place of a name at once, by a rename.
+//! Replaces a name atomically by a rename.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
@@ -9,7 +9,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use crate::walk::path::split;
 
-/// Makes something under a hidden name beside its place, and then puts it there at once.
+/// Makes an entry under a hidden name beside the target name, and then renames it to that name.
 pub(super) fn swap_in(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -23,7 +23,7 @@ pub(super) fn swap_in(
         make(&beside)
     })?;
     let renamed = renameat(directory, &beside, directory, name, RenameMode::Replace);
-    // Where both are names of one file, renaming does nothing and leaves both.
+    // If both names belong to one file, rename(2) does nothing and leaves both.
     let left = unlinkat(directory, &beside);
     match (renamed, left) {
         (Err(error), _) => Err(error),

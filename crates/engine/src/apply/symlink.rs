@@ -15,7 +15,7 @@ use crate::entry::Entry;
 use crate::error::What;
 use crate::monitor::{Outcome, Shard};
 
-/// Makes a symbolic link with the text of the source's.
+/// Makes a symbolic link with the text of the source link.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
     task: &Task,

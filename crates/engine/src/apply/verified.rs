@@ -1,4 +1,5 @@
-//! Proving: a complete file is read again before it gets its name, and repaired where it differs.
+//! Verification: reads a complete file again before it gets its name, and repairs it where it
+//! differs.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -16,16 +17,16 @@ use crate::error::{Severity, What};
 use crate::request::WholeDigest;
 use crate::run::Run;
 
-/// How often a file is repaired. What differs a third time is no accident of one transfer, but a
-/// device or memory that does not keep what it is given.
+/// Maximum number of repairs of a file. If the file still differs after the third, the cause is not
+/// an accident of one transfer but a device or memory that does not keep its contents.
 const REPAIRS: u32 = 3;
 
-/// The most that read one file again at once: with direct I/O this many requests of 1 MiB keep a disk
-/// busy, and as many cores hash.
+/// Maximum number of workers that read one file again: with direct I/O this many requests of 1 MiB
+/// keep a disk busy, and as many cores hash.
 const MOST_READERS: usize = 4;
 
-/// Compares a file with what was read of its source, and repairs it where that is wanted; whatever
-/// speaks against it is reported. Its bytes are written back already.
+/// Compares a file with the digests of its source, and repairs it where the policy allows that.
+/// Reports every difference. The file's bytes have already been written back.
 pub(super) fn is_proved(worker: &mut Worker<'_, '_>, held: &mut Held) -> bool {
     let run = worker.operation;
     let Some(digests) = held.target.digests.clone() else { return true };
@@ -94,8 +95,8 @@ fn look(
     verify(&unverified(held, digests), whole, &watch(worker))
 }
 
-/// Copies what differs again. The error of an earlier flush was the end of the file, so what is
-/// flushed here was never refused before.
+/// Copies the differing blocks again. An error of an earlier flush has already ended the file, so
+/// this flush covers no page that an earlier flush failed to write.
 fn mend(
     worker: &mut Worker<'_, '_>,
     held: &Held,
