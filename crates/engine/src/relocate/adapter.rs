@@ -1,5 +1,5 @@
-//! What the copy and the removal tell, put into a move's terms: waiting copies are called by the
-//! names that they are to get, and each failure is laid at its operand's door.
+//! Translates the reports of the copy and of the removal into reports of a move: a waiting copy is
+//! reported under its final name, and each failure is assigned to its operand.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +14,24 @@ use crate::monitor::{self, MovedFile, Question};
 use crate::remove;
 use crate::walk::path::split;
 
-/// An operand that is being copied, as far as its messages are concerned.
+/// State of an operand that is being copied, as its messages need it.
 pub(super) struct OperandState {
-    /// The path of its waiting copy.
+    /// Path of the waiting copy.
     pub(super) waiting: Vec<u8>,
-    /// The path that the copy is to get.
+    /// Final path of the copy.
     pub(super) shown: Vec<u8>,
-    /// The backup that what is there now will become.
+    /// Path of the backup that the existing target becomes.
     pub(super) backup: Option<Vec<u8>>,
     pub(super) has_failed: AtomicBool,
 }
 
-/// Hears a copy.
+/// Adapter that receives the reports of a copy.
 pub(super) struct CopyAdapter<'a> {
     monitor: &'a dyn Monitor,
     control: &'a Control<'a>,
     voices: &'a [OperandState],
     by_name: HashMap<&'a [u8], usize>,
-    /// The length of what all waiting paths begin with: the directory and a slash.
+    /// Length of the common prefix of all waiting paths: the directory and a slash.
     prefix: usize,
 }
 
@@ -51,7 +51,8 @@ impl<'a> CopyAdapter<'a> {
         CopyAdapter { monitor, control, voices, by_name, prefix }
     }
 
-    /// Finds the operand that a path of the target belongs to, and what is behind its name.
+    /// Finds the operand that a path of the target belongs to, and the rest of the path after its
+    /// name.
     fn find<'p>(&self, path: &'p [u8]) -> Option<(&OperandState, &'p [u8])> {
         let below = path.get(self.prefix..)?;
         let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
@@ -68,9 +69,9 @@ impl<'a> CopyAdapter<'a> {
     }
 }
 
-/// Returns whether a failure is about an attribute that the target cannot have. GNU mv reports those
-/// and goes on: a user who moves files to a simpler file system has chosen that. Any other attribute
-/// that could not be kept keeps the source where it is.
+/// Returns whether a failure concerns an attribute that the target cannot store. GNU mv reports
+/// such a failure and continues: a user who moves files to a simpler file system has accepted the
+/// loss. If any other attribute cannot be kept, the source stays.
 fn is_tolerated(failure: &error::Failure) -> bool {
     failure.errno.is_some_and(|errno| cannot_have(failure.what, errno))
 }
@@ -85,7 +86,7 @@ impl monitor::Monitor for CopyAdapter<'_> {
             Control::one(&self.control.failures);
             match self.find(&failure.target) {
                 Some((voice, _)) => voice.has_failed.store(true, Ordering::Relaxed),
-                // Nobody's failure is everybody's.
+                // A failure that belongs to no operand fails all operands.
                 None => {
                     for voice in self.voices {
                         voice.has_failed.store(true, Ordering::Relaxed);
@@ -96,7 +97,7 @@ impl monitor::Monitor for CopyAdapter<'_> {
             Control::one(&self.control.warnings);
         }
         told.target = self.shown(&failure.target);
-        // The source of a link that failed is a name in the target.
+        // The source of a hard link that failed is a name in the target.
         if failure.what == error::What::CreateHardLink {
             told.source = self.shown(&failure.source);
         }
@@ -111,7 +112,7 @@ impl monitor::Monitor for CopyAdapter<'_> {
         let outcome = match event.outcome {
             monitor::Outcome::Copied => Outcome::Copied,
             monitor::Outcome::Linked => Outcome::Linked,
-            // What makes way is the leftover of an interrupted run.
+            // The entries that the copy removes are stale entries of an interrupted run.
             monitor::Outcome::Removed | monitor::Outcome::Parent | monitor::Outcome::Skipped => {
                 return;
             }
@@ -142,7 +143,7 @@ impl monitor::Monitor for CopyAdapter<'_> {
     }
 }
 
-/// Hears the removal of sources.
+/// Adapter that receives the reports of removing the sources.
 pub(super) struct RemoveAdapter<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,
@@ -178,8 +179,7 @@ impl remove::Monitor for RemoveAdapter<'_> {
     }
 }
 
-/// Hears the removal of what a run has left behind: nothing that a person has to know of, unless it
-/// fails.
+/// Adapter for the removal of stale entries of an interrupted run. It reports failures only.
 pub(super) struct QuietAdapter<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) control: &'a Control<'a>,

@@ -1,8 +1,9 @@
-//! What an interrupted run has copied of a directory: whatever is certainly right stays, the rest
-//! goes, and then the copy goes on.
+//! Adoption of an interrupted run's copy of a directory: verified entries stay, all others are
+//! removed, and then the copy continues.
 //!
-//! A file's times are applied last, so equal times say that its attributes arrived; that its bytes
-//! did, only its bytes can say, for after a power cut a file may have its size and hold nothing.
+//! The copy applies a file's times last, so equal times show that its attributes were applied.
+//! Only a comparison shows that its bytes were written: after a power cut a file may have its size
+//! and no data.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,17 +25,17 @@ use crate::metadata::copied_attributes;
 use crate::walk::node::identity;
 use crate::walk::path::join;
 
-/// Directories that are kept open; each has two descriptors.
+/// Number of directories that are kept open; each has two descriptors.
 const DIRECTORIES: usize = 32;
 
-/// A directory of the source and what there is of its copy.
+/// A directory of the source and the existing part of its copy.
 struct Directory {
     name: CString,
     source: Identity,
     copy: Identity,
 }
 
-/// Both, open.
+/// Open descriptors of both directories.
 struct Handle {
     source: OwnedFd,
     copy: OwnedFd,
@@ -83,8 +84,8 @@ impl haul_tree::Directory for Directory {
     }
 }
 
-/// Looks through an unfinished copy, and removes the files in it that are not certainly right.
-/// Returns paths below it of directories that have to be removed as a whole.
+/// Examines an unfinished copy and removes the files in it that are not verified. Returns the
+/// paths, relative to the copy, of directories that the caller must remove as a whole.
 pub(super) fn adopt(
     source: &CStr,
     (directory, waiting): (BorrowedFd<'_>, &CStr),
@@ -95,7 +96,7 @@ pub(super) fn adopt(
         source: open_directory(CWD, source, Follow::No)?,
         copy: open_directory(directory, waiting, Follow::No)?,
     };
-    // Complete directories have their final modes, which may let others in.
+    // Complete directories have their final modes, which may grant access to other users.
     fchmod(&handle.copy, 0o700)?;
     let adoption = Adoption {
         directories: OpenDirectories::new(DIRECTORIES),
@@ -115,19 +116,19 @@ pub(super) fn adopt(
     }
 }
 
-/// Adopting as an operation on a tree.
+/// Adoption as an operation on a tree.
 struct Adoption<'a> {
     directories: OpenDirectories<Directory>,
     doomed: Mutex<Vec<Vec<u8>>>,
-    /// The first error of the copy's side, which ends the adoption.
+    /// First error on the side of the copy. It ends the adoption.
     failed: Mutex<Option<CallError>>,
     privileged: bool,
-    /// Where what stays is recorded as copied.
+    /// Record of the entries that stay: they count as copied.
     copied: &'a CopiedEntries,
     stop: &'a AtomicBool,
 }
 
-/// Memory to compare files with.
+/// Buffers for comparing files.
 struct Local {
     bytes: [Vec<u8>; 2],
 }
@@ -158,7 +159,8 @@ impl Operation for Adoption<'_> {
     }
 
     fn chunk(&self, _: &Node<Directory>) -> Chunk {
-        // Names are removed while the directory is open, and some file systems then lose their place.
+        // The walk removes names while the directory is open, and some file systems then lose the
+        // position in the directory. So it reads all entries at once.
         Chunk { bytes: usize::MAX, ..Chunk::BUFFER }
     }
 
@@ -168,7 +170,8 @@ impl Operation for Adoption<'_> {
         if !adoption.is_stopped() {
             match adoption.open(&parent, &name) {
                 Ok(task) => return Some(Arc::new(task)),
-                // The source has no such directory, or it cannot be read: the copy of it is removed.
+                // The source has no such directory, or the directory cannot be read: its copy is
+                // removed.
                 Err(_) => adoption.doom(&parent, &name),
             }
         }
@@ -232,7 +235,7 @@ impl Adoption<'_> {
         Ok(Task::new(node, Reader::new(), 1).holding(handle))
     }
 
-    /// Removes an entry of the copy unless it is a directory or certainly right; returns its kind.
+    /// Removes an entry of the copy unless it is a directory or verified. Returns its kind.
     fn judge(&self, local: &mut Local, handle: &Handle, name: &CStr) -> Result<Kind> {
         let there = statat(&handle.copy, name)?;
         let kind = there.kind();
@@ -242,8 +245,8 @@ impl Adoption<'_> {
         Ok(kind)
     }
 
-    /// Tells whether a file is a complete copy. One with several names is copied again, for the others
-    /// have to find it.
+    /// Returns whether a file is a complete copy. A file with several names is copied again,
+    /// because the copy has to know it to link the other names.
     fn is_right(&self, local: &mut Local, handle: &Handle, (name, there): (&CStr, &Stat)) -> bool {
         let Ok(stat) = statat(&handle.source, name) else { return false };
         let both_plain = stat.kind() == Kind::Regular
@@ -266,7 +269,7 @@ impl Adoption<'_> {
 fn has_same_bytes(local: &mut Local, handle: &Handle, name: &CStr) -> Result<bool> {
     let source = openat(&handle.source, name, OpenHow::READ)?;
     let copy = openat(&handle.copy, name, OpenHow::READ)?;
-    // An attribute may have failed, or been set since.
+    // An earlier run may have failed to set an attribute, or the attribute may have changed since.
     Ok(copied_attributes(source.as_fd())? == copied_attributes(copy.as_fd())?
         && same_bytes(&source, &copy, &mut local.bytes)?)
 }

@@ -1,9 +1,10 @@
-//! Which entries of a source may be removed: those that were copied, as they still are.
+//! Decides which entries of a source may be removed: those that were copied and have not changed
+//! since.
 //!
-//! An entry is approved if this very inode, in the state that it has now, is among those that the run
-//! has copied. Where that cannot be said (its state changed, its clock is too coarse to show a change, or
-//! an earlier run has copied it), the entry is compared with its copy, byte by byte. What has neither
-//! verification stays.
+//! An entry is approved if the run has copied this inode in its present state. In three cases the
+//! state proves nothing: it changed, the clock is too coarse to show a change, or an earlier run
+//! copied the entry. The entry is then compared with its copy, byte by byte. An entry that passes
+//! neither check stays.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -19,26 +20,27 @@ use crate::remove::Candidate;
 use crate::timestamp_precision;
 use crate::walk::path::{split, trimmed};
 
-/// Bytes that are compared at once: they stay in a processor's own cache.
+/// Number of bytes that are compared at once: both blocks fit into the cache of one core.
 pub(super) const COMPARED_BYTES: usize = 256 << 10;
 
-/// Bytes of a path that are opened at once: the kernel takes 4,095 (`PATH_MAX`), and a name has 255.
+/// Number of bytes of a path that are opened at once: the kernel accepts 4,095 (`PATH_MAX`), and a
+/// name has at most 255.
 const PATH_BYTES: usize = 2048;
 
-/// What was copied by this run.
+/// The entries that this run has copied.
 pub(super) struct Copied {
     pub(super) entries: CopiedEntries,
-    /// When the first of it was read.
+    /// Time before the first of them was read.
     pub(super) since: Time,
-    /// Whether some operand of the same batch failed, so that its copy was taken away again: what came
-    /// from there has to be found in the copy of the operand that it is in now.
+    /// Whether an operand of the same batch failed and its copy was removed. An entry that was
+    /// copied there must be found in the copy of its present operand.
     pub(super) has_failed_operands: bool,
-    /// Files with several names, as they were after this run had removed one of them.
+    /// Files with several names, in the state after this run removed one of the names.
     pub(super) with_fewer_names: CopiedEntries,
 }
 
 impl Copied {
-    /// Starts with nothing, before anything is read.
+    /// Creates an empty record. The caller creates it before it reads any source.
     pub(super) fn new() -> Copied {
         Copied {
             entries: CopiedEntries::default(),
@@ -48,9 +50,9 @@ impl Copied {
         }
     }
 
-    /// Returns whether an entry was copied in the state that it has, and by its times was not changed
-    /// within the same tick of its file system's clock. Removing a name of a file sets its ctime, so
-    /// there the time of its bytes has to do.
+    /// Returns whether an entry was copied in its present state and, by its times, did not change
+    /// within the same tick of its file system's clock. Removing a name of a file sets its ctime,
+    /// so for such a file the check uses its mtime.
     fn proves(&self, stat: &Stat) -> bool {
         match stat.kind() {
             Kind::Directory => self.entries.contains(stat),
@@ -64,18 +66,19 @@ impl Copied {
     }
 }
 
-/// Decides which entries go.
+/// Decides which entries are removed.
 pub(super) struct Approval<'a> {
-    /// `None` where an earlier run has copied them.
+    /// The copied entries; `None` if an earlier run has copied them.
     pub(super) copied: Option<&'a Copied>,
-    /// The directory that they were copied into.
+    /// The directory that contains the copies.
     pub(super) directory: BorrowedFd<'a>,
-    /// The name in it that each source, without slashes at its end, was copied to.
+    /// The name in that directory that each source was copied to. The key is the source without
+    /// trailing slashes.
     pub(super) copies: HashMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Approval<'_> {
-    /// Returns whether an entry may be removed. Blocks while it is compared with its copy.
+    /// Returns whether an entry may be removed. Blocks while it compares the entry with its copy.
     pub(super) fn approves(&self, candidate: &Candidate<'_>) -> bool {
         let stat = candidate.stat;
         let is_proved = self.copied.is_some_and(|copied| copied.proves(stat));
@@ -90,7 +93,7 @@ impl Approval<'_> {
         }
     }
 
-    /// Notes that a copied file is still as it was copied, with a name less.
+    /// Records that a copied file has not changed except that it has one name less.
     pub(super) fn unlinked(&self, before: &Stat, after: &Stat) {
         let is_same = (before.size, before.mtime) == (after.size, after.mtime);
         if let Some(copied) = self.copied.filter(|_| is_same)
@@ -100,8 +103,8 @@ impl Approval<'_> {
         }
     }
 
-    /// Finds the place of an entry's copy: its directory, which is reached without following any link,
-    /// and its name there.
+    /// Finds the place of an entry's copy: its directory, which is opened without following
+    /// symbolic links, and its name there.
     fn place_of_copy(&self, path: &[u8]) -> Option<(OwnedFd, CString)> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let path = ends.chain([path.len()]).find_map(|end| {
@@ -112,7 +115,7 @@ impl Approval<'_> {
         Some((open_parent(self.directory, parent).ok()?, CString::new(name).ok()?))
     }
 
-    /// Returns whether something of the same kind and size is where the copy has to be.
+    /// Returns whether an entry of the same kind and size exists at the place of the copy.
     fn has_twin(&self, candidate: &Candidate<'_>) -> bool {
         let stat = candidate.stat;
         self.place_of_copy(&(candidate.path)()).is_some_and(|(directory, name)| {
@@ -124,7 +127,7 @@ impl Approval<'_> {
         })
     }
 
-    /// Compares an entry with its copy; `None` where that cannot be done.
+    /// Compares an entry with its copy. Returns `None` if the comparison is impossible.
     fn is_copied(&self, candidate: &Candidate<'_>) -> Option<bool> {
         let stat = candidate.stat;
         let (directory, name) = self.place_of_copy(&(candidate.path)())?;
@@ -147,8 +150,8 @@ impl Approval<'_> {
         })
     }
 
-    /// Compares two files that have to be, before and after that, those that were described. The source
-    /// is looked at last, by its name, for that is what is removed next.
+    /// Compares two files. Both must have the given states before and after the comparison. The
+    /// source is examined last, and by name, because the removal of that name comes next.
     fn is_same_file(
         &self,
         candidate: &Candidate<'_>,
@@ -159,8 +162,9 @@ impl Approval<'_> {
         let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
             now.is_ok_and(|now| now.same_file(seen) && now.is_unchanged(seen))
         };
-        // What this run has copied may have got another mode or attribute since. Of what an earlier run
-        // has copied it is not known what the target could not have.
+        // Mode and attributes of an entry that this run has copied may have changed since. For an
+        // entry that an earlier run has copied, the attributes that the target could not store are
+        // unknown.
         let keeps_attributes = self.copied.is_none()
             || (candidate.stat.permissions() == there.permissions()
                 && copied_attributes(source.as_fd()).ok()?
@@ -177,7 +181,7 @@ impl Approval<'_> {
     }
 }
 
-/// Opens the directory that a path of any length leads to, without following any link.
+/// Opens the parent directory of a path of any length, without following symbolic links.
 fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<OwnedFd> {
     let mut left = trimmed(path);
     let mut parent = open_beneath(directory, c".")?;
@@ -193,7 +197,7 @@ fn open_parent(directory: BorrowedFd<'_>, path: &[u8]) -> haul_sys::Result<Owned
     Ok(parent)
 }
 
-/// Compares the bytes of two open files from their beginning to the end of both.
+/// Compares the bytes of two open files, from the beginning to the end of both.
 pub(super) fn same_bytes(
     one: impl AsFd,
     other: impl AsFd,

@@ -1,9 +1,8 @@
-//! The operands that cross file systems: gathered, copied together beside their places, and
+//! The operands that cross file systems: collected, copied together beside their targets, and
 //! committed together.
 //!
-//! They are copied together so that many small files keep all workers busy and hard links among
-//! operands stay what they are, and committed together so that one wait for the storage serves
-//! them all.
+//! A common copy keeps all workers busy with many small files and preserves hard links among
+//! operands. A common commit needs one wait for the storage instead of one per operand.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -38,15 +37,15 @@ use crate::walk::path::join;
 use haul_tree::Operand;
 use haul_tree::is_empty;
 
-/// Bytes of files that are copied before they are committed: as long as a disk takes to write this
-/// much, half a second and more, the wait for its journal does not matter.
+/// Number of bytes of files that are copied before they are committed. A disk takes half a second
+/// or more to write this much, so the wait for its journal is negligible.
 const BATCH_BYTES: u64 = 1 << 30;
 
-/// Operands that are copied before they are committed. Each takes some 300 bytes of memory, and the
-/// wait for the storage is shared by all of them.
+/// Number of operands that are copied before they are committed. Each takes some 300 bytes of
+/// memory, and all of them share the wait for the storage.
 const BATCH_OPERANDS: u64 = 16 << 10;
 
-/// A handle on a directory that need not be readable.
+/// An `O_PATH` descriptor of a directory, which needs no read permission.
 const HANDLE: OpenHow = OpenHow { access: Access::Path, ..OpenHow::READ };
 
 /// An operand whose rename would cross file systems.
@@ -54,29 +53,29 @@ pub(super) struct Newcomer<'a> {
     pub(super) source: &'a CStr,
     pub(super) place: &'a Place<'a>,
     pub(super) stat: Stat,
-    /// What is in its place.
+    /// State of the existing target.
     pub(super) there: Option<Stat>,
     pub(super) backs_up: bool,
 }
 
-/// An operand on its way.
+/// An operand that is being moved.
 pub(super) struct Moving {
-    /// Its path as it was given.
+    /// Path of the source as it was given.
     pub(super) source: CString,
-    /// What it was when it was looked at.
+    /// State of the source when it was examined.
     pub(super) stat: Stat,
-    /// The name that it gets.
+    /// Final name.
     pub(super) name: CString,
-    /// The name under which its copy waits.
+    /// Hidden name of the waiting copy.
     pub(super) stage: CString,
-    /// The path that it gets, for people.
+    /// Final path for messages.
     pub(super) shown: Vec<u8>,
-    /// When the source was made, where that is known.
+    /// Birth time of the source, if known.
     pub(super) birth: Option<Time>,
-    /// Whether something is to make room for it.
+    /// Whether the operand replaces an existing target.
     pub(super) replaces: bool,
     pub(super) backs_up: bool,
-    /// Keeps other runs away from the waiting directory.
+    /// Lock that keeps other runs from the waiting directory.
     pub(super) claim: Option<OwnedFd>,
 }
 
@@ -85,8 +84,8 @@ impl Moving {
         self.stat.kind() == Kind::Directory
     }
 
-    /// Tells whether another operand can be, or hold, a name of the same file. Those are copied
-    /// together, for what was copied in one batch is not known in the next.
+    /// Returns whether another operand can be, or contain, a name of the same file. Such operands
+    /// are copied in one batch, because a batch does not know what an earlier batch copied.
     fn may_share(&self) -> bool {
         self.is_directory() || self.stat.nlink > 1
     }
@@ -94,38 +93,38 @@ impl Moving {
 
 /// The directory that operands are copied into.
 pub(super) struct Ground {
-    /// For names.
+    /// Descriptor for operations on names.
     pub(super) directory: OwnedFd,
     pub(super) anchor: Anchor,
-    /// What the path of everything in it begins with.
+    /// Common prefix of the paths of all entries in the directory.
     pub(super) shown: CString,
 }
 
-/// What there is under a waiting name.
+/// State of a waiting name before the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
     None,
-    /// What an interrupted run has copied, as far as it is right.
+    /// The verified part of an interrupted run's copy.
     Adopted,
-    /// Something that is not ours or cannot be removed.
+    /// An entry of another user, or one that cannot be removed.
     InTheWay,
 }
 
-/// Operands on their way.
+/// Operands that are being moved.
 pub(super) struct Batch<'r> {
     pub(super) run: &'r Run<'r>,
     pub(super) ground: Option<Ground>,
-    /// Those that are to be copied.
+    /// Operands that wait to be copied.
     gathered: Vec<Moving>,
-    /// Those that an interrupted run has copied and named, and whose sources are left.
+    /// Operands that an interrupted run has copied and named, with sources that still exist.
     returned: Vec<Moving>,
-    /// How many of the gathered are files with one name, and how many bytes those have: what can be
+    /// Number and total size of the collected operands that are files with one name: these can be
     /// committed before the others.
     separable: u64,
     bytes: u64,
     names: HashSet<CString>,
     kin: Nesting,
-    /// The names of those that got there.
+    /// Final names of the operands that were moved.
     pub(super) made: HashSet<CString>,
 }
 
@@ -144,7 +143,7 @@ impl<'r> Batch<'r> {
         }
     }
 
-    /// Tells whether a source or its place has to do with an operand that is on its way.
+    /// Returns whether a source or its target is related to an operand that is being moved.
     pub(super) fn is_met(&mut self, source: &CStr, place: &Place<'_>) -> bool {
         if self.gathered.is_empty() {
             return false;
@@ -152,16 +151,16 @@ impl<'r> Batch<'r> {
         if self.names.contains(&place.name) {
             return true;
         }
-        // What is not there meets nobody.
+        // A path that does not exist is related to no operand.
         statat(CWD, source).is_ok_and(|stat| self.kin.is_kin(source, &stat))
     }
 
-    /// Tells whether an operand of this run was copied to this name.
+    /// Returns whether this run copied an operand to the name.
     pub(super) fn has_made(&self, name: &CStr) -> bool {
         self.made.contains(name)
     }
 
-    /// Takes an operand in, or refuses what could only fail later.
+    /// Adds an operand, or refuses one that is certain to fail later.
     pub(super) fn add(&mut self, newcomer: &Newcomer<'_>) {
         let Newcomer { source, place, stat, there, backs_up } = newcomer;
         let fail = |what, errno| self.run.fail(what, (source.to_bytes(), &place.shown), errno);
@@ -191,7 +190,8 @@ impl<'r> Batch<'r> {
         if self.ground.is_none() {
             match Anchor::new(directory.as_fd()) {
                 Ok(anchor) => self.ground = Some(Ground { directory, anchor, shown }),
-                // What cannot be waited for cannot be moved safely.
+                // An operand cannot be moved safely if the run cannot wait for its data to be
+                // stable.
                 Err(error) => return fail(What::Sync, Some(error.errno)),
             }
         }
@@ -220,7 +220,7 @@ impl<'r> Batch<'r> {
         }
     }
 
-    /// Returns how many operands may wait of which each takes a descriptor.
+    /// Returns how many operands that take a descriptor each may wait at once.
     fn most_claims(&self) -> u64 {
         (self.run.request.resources.descriptors / 4).clamp(1, CLAIMED_DIRECTORIES)
     }
@@ -234,8 +234,8 @@ impl<'r> Batch<'r> {
         self.gathered.push(moving);
     }
 
-    /// Commits the files that have one name alone, for the batch has become large. All others wait
-    /// for the last one, so that names of one file stay that.
+    /// Commits the files with one name only, because the batch has become large. All other
+    /// operands wait for the last commit, so that the names of one file stay hard links.
     fn cut(&mut self) {
         let gathered = std::mem::take(&mut self.gathered);
         let (waiting, separable): (Vec<_>, Vec<_>) =
@@ -247,7 +247,7 @@ impl<'r> Batch<'r> {
         waiting.into_iter().for_each(|moving| self.gather(moving));
     }
 
-    /// Finds out beforehand what would keep a copy from its place in the end.
+    /// Checks in advance for conditions that would keep a copy from its final name.
     fn may_replace(
         &self,
         directory: BorrowedFd<'_>,
@@ -266,12 +266,13 @@ impl<'r> Batch<'r> {
         Ok(())
     }
 
-    /// Copies and commits what is left.
+    /// Copies and commits the remaining operands.
     pub(super) fn finish(&mut self) {
         self.commit();
     }
 
-    /// Copies what was gathered, waits until it is safe, gives it its names, and removes the sources.
+    /// Copies the collected operands, waits until they are on stable storage, gives them their
+    /// names, and removes the sources.
     pub(super) fn commit(&mut self) {
         let gathered = std::mem::take(&mut self.gathered);
         (self.separable, self.bytes) = (0, 0);
@@ -292,7 +293,7 @@ impl<'r> Batch<'r> {
         self.ground = Some(ground);
     }
 
-    /// Copies operands to the names under which they wait, and returns those that are complete.
+    /// Copies operands to their waiting names and returns those that are complete.
     fn copy(&self, ground: &Ground, gathered: Vec<Moving>, copied: &CopiedEntries) -> Vec<Moving> {
         let run = self.run;
         let mut existing = Existing::Overwrite;
@@ -308,7 +309,8 @@ impl<'r> Batch<'r> {
             })
             .collect();
         if existing == Existing::Keep {
-            // What is kept in directories must not be kept of files, which nobody has looked at.
+            // Directories may keep their verified content. Files may not, because adoption does
+            // not examine them.
             let files = gathered.iter().filter(|moving| !moving.is_directory());
             files.for_each(|moving| self.unlink_waiting(ground, moving));
         }
@@ -361,15 +363,15 @@ impl<'r> Batch<'r> {
         copied.into_iter().map(|(moving, _)| moving).collect()
     }
 
-    /// Returns the path that what is in the way will have.
+    /// Returns the path of the backup that the existing target becomes.
     fn backup_of(&self, ground: &Ground, moving: &Moving) -> Option<Vec<u8>> {
         let how = self.run.request.policy.backup.as_ref().filter(|_| moving.backs_up)?;
         let (name, _) = backup::name_for(ground.directory.as_fd(), &moving.name, how).ok()?;
         Some(beside(&moving.shown, &name))
     }
 
-    /// Takes a directory's waiting name, and looks through what an interrupted run has left under it. A
-    /// file's goes when the copy is made.
+    /// Claims a directory's waiting name and examines the copy that an interrupted run has left
+    /// there. The copy itself removes a stale file.
     fn find_leftover(
         &self,
         ground: &Ground,
@@ -391,7 +393,8 @@ impl<'r> Batch<'r> {
                 self.fail(moving, What::InUse, None);
                 return Leftover::InTheWay;
             }
-            // The call that makes it again says why, or what is there is looked at.
+            // The call that creates the directory again reports the reason, or the existing entry
+            // is examined.
             Err(_) => {}
         }
         let Ok(there) = statat(&ground.directory, &moving.stage) else { return Leftover::None };
@@ -418,7 +421,8 @@ impl<'r> Batch<'r> {
         }
     }
 
-    /// Tells of a directory that was made, as the copy tells of those in it.
+    /// Reports the creation of an operand's directory, as the copy reports the directories below
+    /// it.
     fn tell_directory(&self, ground: &Ground, moving: &Moving) {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
@@ -441,12 +445,12 @@ impl<'r> Batch<'r> {
         }
     }
 
-    /// Takes unfinished copies away. Where a signal ended the run, what there is of a directory stays,
-    /// for the same command goes on with it.
+    /// Removes unfinished copies. If a signal ended the run, unfinished directories stay, because
+    /// the same command resumes them.
     pub(super) fn take_away(&self, ground: &Ground, unfinished: &[Moving]) {
         let (directories, files): (Vec<_>, Vec<_>) =
             unfinished.iter().partition(|moving| moving.is_directory());
-        // The copy itself has removed the files that it could not complete.
+        // The copy has already removed the files that it could not complete.
         files.into_iter().for_each(|moving| self.unlink_waiting(ground, moving));
         let path = |moving: &&Moving| join(&[ground.shown.to_bytes(), moving.stage.to_bytes()]);
         if !self.run.control.is_stopped() {
@@ -465,7 +469,7 @@ impl<'r> Batch<'r> {
         }
     }
 
-    /// Removes waiting directories, with all that is in them.
+    /// Removes waiting directories and their content.
     fn remove_paths(&self, paths: Vec<Vec<u8>>) -> bool {
         if paths.is_empty() {
             return true;
@@ -481,13 +485,13 @@ impl<'r> Batch<'r> {
             },
             resources: run.request.removing,
         };
-        // Not what the move has removed, so it is counted apart.
+        // These removals are not part of the move, so they are counted separately.
         let control = crate::monitor::Control::new(run.control.stop);
         let adapter = super::adapter::QuietAdapter { monitor: run.monitor, control: run.control };
         crate::remove::remove(&request, &adapter, &control).failures == 0
     }
 
-    /// Everything is kept, and what cannot be is told.
+    /// Returns a copy policy that keeps every attribute and reports those that cannot be kept.
     fn policy(&self, trust: Trust) -> Policy {
         let policy = &self.run.request.policy;
         Policy {
@@ -507,10 +511,12 @@ impl<'r> Batch<'r> {
             consent: Consent::NotNeeded,
             backup: None,
             parents: Parents::Cut,
-            // A waiting name that is taken is an interrupted run's, or planted: never written to.
+            // A taken waiting name belongs to an interrupted run or to an attacker: the copy never
+            // writes to it.
             force: Force::First,
             target_links: TargetLinks::Strict,
-            // The stage has a waiting name, and nothing of it a final one, until it is complete.
+            // The stage has a hidden name, and nothing in it has its final path until the stage is
+            // complete.
             appearance: Appearance::Gradual,
             borders: Borders::Cross,
             data: policy.data.clone(),

@@ -1,7 +1,8 @@
-//! Taking a directory's waiting name for one run alone.
+//! Claims a directory's waiting name for a single run.
 //!
-//! A rerun of the same command computes the same waiting name, so that it goes on with what an
-//! interrupted run has copied. So it has to know whether that run is interrupted, or still at work.
+//! A rerun of the same command computes the same waiting name, so that it resumes the copy of an
+//! interrupted run. It must therefore find out whether the earlier run has ended or is still
+//! active.
 
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -9,25 +10,27 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use haul_sys::Errno;
 use haul_sys::fs::{Follow, fstat, mkdirat, open_directory, statat, try_lock};
 
-/// Directories that wait at once: each holds a descriptor for its lock. A command with more of them is
-/// copied in several batches, between which hard links are not kept.
+/// Maximum number of directories that wait at once: each holds a descriptor for its lock. A
+/// command with more directories copies them in several batches, and hard links between batches
+/// are not preserved.
 pub(super) const CLAIMED_DIRECTORIES: u64 = 128;
 
-/// What came of it.
+/// Result of a claim.
 pub(super) enum Claimed {
-    /// The directory was made, and is locked as long as the descriptor is open.
+    /// The directory was created. It stays locked while the descriptor is open.
     New(OwnedFd),
-    /// It was there, and no run is at work with it; locked likewise.
+    /// The directory existed and no run uses it. It stays locked while the descriptor is open.
     Found(OwnedFd),
-    /// Another run is at work with it.
+    /// Another run uses the directory.
     InUse,
 }
 
-/// Makes a directory under a waiting name, or takes the one that is there. Does not wait.
+/// Creates a directory under a waiting name, or claims the existing one. Does not block.
 ///
 /// # Errors
 ///
-/// If the directory can be neither made nor opened: `ENOTDIR` or `ELOOP` where the name is something else.
+/// Fails if the directory can be neither created nor opened: `ENOTDIR` or `ELOOP` if the name
+/// belongs to another kind of entry.
 pub(super) fn claim(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<Claimed> {
     let is_new = match mkdirat(directory, waiting, 0o700) {
         Ok(()) => true,
@@ -35,11 +38,12 @@ pub(super) fn claim(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Resu
         Err(error) => return Err(error),
     };
     let fd = open_directory(directory, waiting, Follow::No)?;
-    // Some file systems lock no directories (NFS: EBADF), and there it is as if no other run were there.
+    // Some file systems cannot lock directories (NFS: EBADF). There, claim() assumes that no other
+    // run is active.
     if !try_lock(&fd).unwrap_or(true) {
         return Ok(Claimed::InUse);
     }
-    // The run that had the lock may have given the directory its name, or removed it.
+    // The run that held the lock may have renamed the directory to its final name, or removed it.
     let claimed = fstat(&fd)?;
     if !statat(directory, waiting).is_ok_and(|now| now.same_file(&claimed)) {
         return Ok(Claimed::InUse);

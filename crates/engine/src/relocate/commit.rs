@@ -1,5 +1,5 @@
-//! From a copy that waits to a move that is done: the data is on stable storage, then the names
-//! are, and only then the sources go.
+//! Commits waiting copies: first the data reaches stable storage, then the names do, and only then
+//! the sources are removed.
 
 use std::os::fd::AsFd;
 
@@ -19,7 +19,7 @@ use crate::request::Recursion;
 use crate::walk::path::trimmed;
 
 impl Batch<'_> {
-    /// Makes copies last, gives them their names, and removes their sources.
+    /// Flushes copies to stable storage, gives them their names, and removes their sources.
     pub(super) fn settle(&mut self, ground: &Ground, complete: Vec<Moving>, copied: Copied) {
         if complete.is_empty() {
             return;
@@ -57,14 +57,14 @@ impl Batch<'_> {
             for moving in &named {
                 self.fail(moving, What::Sync, Some(error.errno));
             }
-            // A rerun must not believe that only the removal is left.
+            // A rerun must not conclude that only the removal remains.
             return self.discard_notes(ground, &named);
         }
         let has_failed_operands = copied.has_failed_operands || named.len() < operands;
         self.remove(ground, &named, Some(&Copied { has_failed_operands, ..copied }));
     }
 
-    /// Notes on each directory that it is complete.
+    /// Writes a note for each complete directory.
     fn take_notes(&self, ground: &Ground, copied: Vec<Moving>) -> Vec<Moving> {
         let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
         for moving in copied {
@@ -84,8 +84,8 @@ impl Batch<'_> {
         noted
     }
 
-    /// Goes on with operands that an interrupted run has copied and named: what is left of their
-    /// sources goes where the copy has the same.
+    /// Resumes operands that an interrupted run has copied and named: removes the remaining
+    /// entries of their sources that equal their copies.
     pub(super) fn resume(&self, ground: &Ground, returned: &[Moving]) {
         let lasts = ground.anchor.copies().and_then(|()| ground.anchor.names());
         match lasts {
@@ -98,8 +98,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Gives a copy its name. What is there makes room at the same moment, or gets its backup's name
-    /// the moment before.
+    /// Gives a copy its final name. The rename replaces an existing target atomically, or a rename
+    /// immediately before it gives the target its backup name.
     fn name(
         &self,
         ground: &Ground,
@@ -109,7 +109,7 @@ impl Batch<'_> {
         let directory = ground.directory.as_fd();
         let waiting =
             statat(directory, &moving.stage).map_err(|error| (What::Move, error.errno))?;
-        // A second run of the same command makes its copy under the same waiting name.
+        // A second run of the same command uses the same waiting name.
         let is_ours = match (&moving.claim, waiting.kind()) {
             (Some(claim), _) => fstat(claim).is_ok_and(|claimed| claimed.same_file(&waiting)),
             (None, Kind::Regular) => copied.has_target(&waiting),
@@ -143,13 +143,15 @@ impl Batch<'_> {
         }
         let named = rename_new_at(directory, &moving.stage, directory, &moving.name);
         if let (Err(_), Some(backup)) = (named, &backed_up) {
-            // The old owner gets its name back; whoever took it meanwhile keeps it.
+            // The previous file gets its name back, unless another process has taken the name in
+            // the meantime.
             let _restored = rename_new_at(directory, backup, directory, &moving.name);
         }
         named.map_err(|errno| (What::Move, errno))
     }
 
-    /// Removes the sources of what is in its place: each entry only if it still is what was copied.
+    /// Removes the sources of operands that have their final names: each entry only if it still is
+    /// in the state that was copied.
     fn remove(&self, ground: &Ground, named: &[Moving], copied: Option<&Copied>) {
         let run = self.run;
         let copy = |moving: &Moving| {
@@ -171,7 +173,8 @@ impl Batch<'_> {
         let approval = Approval { copied, directory: ground.directory.as_fd(), copies };
         let adapter = RemoveAdapter { monitor: run.monitor, control: run.control, approval };
         remove::remove(&request, &adapter, &run.control.removing);
-        // Who was interrupted will want to know; who was refused has been told.
+        // After an interruption a rerun needs the notes. A refused removal was reported, and needs
+        // no note.
         if run.control.is_stopped() {
             return;
         }

@@ -1,4 +1,5 @@
-//! What is to happen to an operand whose target exists: pure, GNU mv's rules in GNU's order.
+//! Decides what happens to an operand whose target exists: a pure function with GNU mv's rules in
+//! GNU's order.
 
 use haul_sys::fs::{Kind, Stat};
 
@@ -7,39 +8,41 @@ use super::request::{Mode, Policy};
 use crate::request::{BackupKind, Existing};
 use crate::timestamp_precision;
 
-/// What is known of an operand and of what has its name.
+/// Facts about an operand and its target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
-    /// The source itself.
+    /// State of the source itself.
     pub(super) source: Stat,
-    /// The target itself.
+    /// State of the target itself.
     pub(super) target: Stat,
-    /// What the source leads to, if it is a symbolic link that leads anywhere.
+    /// State of the file that the source refers to, if the source is a symbolic link that
+    /// resolves.
     pub(super) followed: Option<Stat>,
-    /// Whether both are one directory entry.
+    /// Whether source and target are one directory entry.
     pub(super) same_name: bool,
-    /// Whether what the source leads to is the target's directory entry.
+    /// Whether the source is a symbolic link to the target's directory entry.
     pub(super) leads_to_target: bool,
-    /// Whether this run moved another source there.
+    /// Whether this run moved another source to the target's name.
     pub(super) just_made: bool,
-    /// The step in which the target's file system keeps times, in nanoseconds.
+    /// Precision of the timestamps of the target's file system, in nanoseconds.
     pub(super) step_ns: i128,
     /// Whether the source's last component is `.` or `..`.
     pub(super) is_dots: bool,
 }
 
-/// What is to happen once a person has agreed, where one is asked.
+/// Action for an operand, after the user has agreed if a question was necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// The target makes room, by being replaced or exchanged.
+    /// The target is replaced or exchanged.
     Take,
-    /// It gets another name first.
+    /// The target is renamed to its backup name first.
     BackUp,
-    /// It stays, and so does the source.
+    /// Source and target stay.
     Refuse(What),
 }
 
-/// Whether the source is the target already, or the target is as good; before anybody is asked.
+/// Returns the result for an operand that needs no question: the target stays by policy, is the
+/// source itself, or is not older. Returns `None` for all other operands.
 pub(super) fn before_asking(pair: &Pair, policy: &Policy) -> Option<Result<(), What>> {
     if policy.keeps_existing() {
         return Some(match policy.existing {
@@ -56,7 +59,7 @@ pub(super) fn before_asking(pair: &Pair, policy: &Policy) -> Option<Result<(), W
     is_kept.then_some(Ok(()))
 }
 
-/// What is to happen when nobody objects.
+/// Returns the action for an operand, provided that the user does not object.
 pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
     let source_is_directory = pair.source.kind() == Kind::Directory;
     let target_is_directory = pair.target.kind() == Kind::Directory;
@@ -75,13 +78,13 @@ pub(super) fn decide(pair: &Pair, policy: &Policy) -> Action {
     if policy.backup.is_some() && !pair.is_dots { Action::BackUp } else { Action::Take }
 }
 
-/// Compares times as GNU does for `-u`: across file systems by what the target's can hold.
+/// Compares times as GNU does for `-u`: across file systems with the precision of the target's.
 const fn is_older(pair: &Pair) -> bool {
     let step_ns = if pair.source.dev == pair.target.dev { 1 } else { pair.step_ns };
     timestamp_precision::is_older(pair.target.mtime, pair.source.mtime, step_ns)
 }
 
-/// GNU's `same_file_ok` for a move: whether nothing is lost although both may be one file.
+/// GNU's `same_file_ok` for a move: returns whether no data is lost although both may be one file.
 fn is_safe(pair: &Pair, policy: &Policy) -> bool {
     let same = pair.source.same_file(&pair.target);
     let source_is_link = pair.source.kind() == Kind::Symlink;
@@ -96,8 +99,8 @@ fn is_safe(pair: &Pair, policy: &Policy) -> bool {
     if target_is_link {
         return true;
     }
-    // Renaming one name of a file to another does nothing, and a rename that races with it loses
-    // both.
+    // Renaming one name of a file to another has no effect, and a concurrent rename can lose both
+    // names.
     if same && pair.target.nlink > 1 && !pair.same_name {
         return false;
     }
@@ -108,7 +111,8 @@ fn is_safe(pair: &Pair, policy: &Policy) -> bool {
     if !followed.same_file(&pair.target) {
         return true;
     }
-    // A link onto one of several names of what it leads to: fine, if it leads to another of them.
+    // The source is a link, and the target is one of several names of a file. The move is safe if
+    // the link refers to another of them.
     pair.target.nlink > 1 && !pair.leads_to_target
 }
 
@@ -187,7 +191,7 @@ mod tests {
         assert_eq!(before_asking(&files, &older), Some(Ok(())));
         files.target.mtime.nanoseconds = 0;
         assert_eq!(before_asking(&files, &older), None);
-        // Across file systems the target may not be able to hold the fraction.
+        // Across file systems the target may be unable to store the fraction.
         files.target.dev = 2;
         assert_eq!(before_asking(&files, &older), None);
         files.step_ns = 1_000_000_000;

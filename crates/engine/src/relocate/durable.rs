@@ -1,5 +1,5 @@
-//! Waiting until what was written is on stable storage: once for everything, where that can be
-//! trusted, else file by file.
+//! Waits until written data is on stable storage: once for the file system, where its `syncfs` is
+//! reliable, otherwise file by file.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -10,29 +10,30 @@ use haul_sys::fs::{
     Access, Follow, fstatfs, fsync_names, mount_id, open_directory, open_unnamed, syncfs,
 };
 
-/// How a file system is waited for.
+/// Way to wait for the data of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// `syncfs` writes everything and tells of every error; `fsync` of a directory makes the names
-    /// in it last.
+    /// `syncfs` writes all data and reports every error; `fsync` of a directory makes its names
+    /// durable.
     Whole,
-    /// The same, but renames are only certain to last after another `syncfs`.
+    /// Like `Whole`, but only another `syncfs` makes renames durable.
     WholeTwice,
-    /// Each file and directory has to be waited for.
+    /// The run has to wait for each file and directory.
     Each,
 }
 
-/// What a directory's file system is waited for with. It has to be as old as the first copy, for an
-/// error is told to those who had the file system open before it came about.
+/// Descriptor for waiting for a directory's file system. The caller opens it before the first
+/// copy, because the kernel reports a write error only to descriptors that were open when the
+/// error occurred.
 pub(super) struct Anchor {
     fd: OwnedFd,
-    /// Whether it is the directory itself.
+    /// Whether the descriptor is the directory itself.
     is_directory: bool,
     pub(super) trust: Trust,
 }
 
 impl Anchor {
-    /// Takes hold of a directory's file system.
+    /// Opens a descriptor on a directory's file system.
     pub(super) fn new(directory: BorrowedFd<'_>) -> haul_sys::Result<Anchor> {
         let refused = match open_directory(directory, c".", Follow::No) {
             Ok(fd) => {
@@ -45,8 +46,9 @@ impl Anchor {
         if refused.errno != Errno::ACCESS {
             return Err(refused);
         }
-        // Who may put things into a directory need not be allowed to read it. A file that never gets
-        // a name leads to the same file system, and where waiting for all of that is enough, it will do.
+        // A user may have write permission but no read permission for a directory. An unnamed
+        // temporary file is on the same file system, so its descriptor serves as well where one
+        // wait covers the file system.
         let fd = open_unnamed(directory, 0o600, Access::Write).map_err(|_| refused)?;
         let trust = trust(fd.as_fd());
         if trust == Trust::Each {
@@ -56,12 +58,12 @@ impl Anchor {
         }
     }
 
-    /// Waits until the copies are on stable storage. An error is final: the pages count as clean
-    /// after it, so asking again proves nothing.
+    /// Waits until the copies are on stable storage. An error is final: the kernel marks the pages
+    /// clean after it, so a second call proves nothing.
     pub(super) fn copies(&self) -> haul_sys::Result<()> {
         match self.trust {
             Trust::Whole | Trust::WholeTwice => syncfs(&self.fd),
-            // The copy has waited for each of them.
+            // The copy has already waited for each file.
             Trust::Each => Ok(()),
         }
     }
@@ -75,9 +77,9 @@ impl Anchor {
     }
 }
 
-/// Finds out how the file system of something open is waited for.
+/// Returns the way to wait for the file system of an open directory.
 fn trust(directory: BorrowedFd<'_>) -> Trust {
-    // syncfs tells of write errors since Linux 5.8, the release that also brought mount numbers
+    // syncfs reports write errors since Linux 5.8, the release that also added mount IDs
     // (syncfs(2), statx(2)).
     let is_told = mount_id(directory, c"").is_ok_and(|number| number.is_some());
     if !is_told {

@@ -1,8 +1,8 @@
-//! Moving: renamed where that is possible, else copied, made durable, and only then removed.
+//! Moves files: renames where possible, otherwise copies, flushes, and only then removes.
 //!
-//! A composition of the copy and the removal. What is its own: GNU mv's rules about names that are
-//! taken, the hidden names under which copies wait until they are on stable storage, and the order
-//! in which a file comes to be in its new place before it leaves the old one.
+//! A move combines the copy and the removal. This module adds GNU mv's rules about existing
+//! targets, the hidden names of copies that are not on stable storage yet, and the order of steps:
+//! a file exists at its new place before the old one is removed.
 
 mod adapter;
 mod adopt;

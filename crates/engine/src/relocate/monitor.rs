@@ -1,4 +1,4 @@
-//! The seam outwards: what is told of a move, what can go wrong, and what was done.
+//! Interface to the caller: the reports, failures and counts of a move.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,149 +9,149 @@ use crate::error::Severity;
 use crate::monitor::{MovedFile, Question};
 use crate::{error, monitor, remove};
 
-/// What was being done when something failed, or why it was not done.
+/// Action that failed, or reason why an operand was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum What {
-    /// Looking at the source.
+    /// Examining the source.
     Stat,
-    /// Looking at the target.
+    /// Examining the target.
     StatTarget,
-    /// The target directory (`-t`) is none.
+    /// The target directory (`-t`) is not a directory.
     TargetDirectory,
-    /// The last operand is to be a directory and is none.
+    /// The last operand must be a directory and is not one.
     TargetOperand,
-    /// Both are the same file.
+    /// Source and target are the same file.
     SameFile,
     /// The target is a directory and the source is not.
     OverDirectory,
     /// The source is a directory and the target is not.
     OverNonDirectory,
-    /// This run moved another source there.
+    /// This run moved another source to the same target.
     JustCreated,
-    /// The target exists and is to stay.
+    /// The target exists and the policy keeps it.
     NotReplacing,
-    /// Giving the target its backup's name.
+    /// Renaming the target to its backup name.
     Backup,
-    /// The backup's name is the source's.
+    /// The backup name is the name of the source.
     BackupDestroysSource,
-    /// A directory would come to lie in itself.
+    /// The target is inside the source directory.
     IntoItself,
-    /// The same directory was given before, and it cannot be moved there.
+    /// The same directory was given twice, and it cannot be moved to the target.
     GivenTwice,
-    /// The two could not change places.
+    /// Exchanging source and target.
     Exchange,
-    /// Renaming, and the target is in the way.
+    /// Renaming over an existing target.
     Overwrite,
-    /// Renaming.
+    /// Renaming the source.
     Move,
-    /// Putting a copy in the place of what is there, across file systems.
+    /// Replacing an existing target by a copy from another file system.
     RemoveTarget,
-    /// Making a copy's name; it ends in a slash and is no directory.
+    /// Creating the name of a copy; the name ends in a slash and is not a directory.
     CreateFile,
     /// Waiting until the target is on stable storage.
     Sync,
-    /// The source is not what was copied any more, so it stays.
+    /// The source changed after it was copied, so it stays.
     Changed,
-    /// Taking an unfinished copy away; the target is the copy.
+    /// Removing an unfinished copy; the target is the copy.
     Leftover,
-    /// Another run is at work with the same source and target.
+    /// Another run is active with the same source and target.
     InUse,
-    /// Writing down that a copy is complete; the target is the note.
+    /// Recording that a copy is complete; the target is the note.
     Note,
-    /// A signal ended the run while this was copied; the target is what there is of it.
+    /// A signal ended the run while this operand was copied; the target is the unfinished copy.
     Interrupted,
 }
 
-/// One thing that went wrong with an operand.
+/// A failure that concerns an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveFailure {
-    /// What was being done.
+    /// Failed action.
     pub what: What,
-    /// The source's path for people, as they would type it.
+    /// Path of the source for messages, as the user would type it.
     pub source: Vec<u8>,
-    /// The target's path for people.
+    /// Path of the target for messages.
     pub target: Vec<u8>,
-    /// What the kernel said, if it was asked.
+    /// Errno, if a call failed.
     pub errno: Option<Errno>,
-    /// Whether the run fails by it.
+    /// Whether the failure makes the run fail.
     pub severity: Severity,
 }
 
-/// One thing that went wrong.
+/// A failure of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// With an operand as a whole.
+    /// A failure of an operand as a whole.
     Move(MoveFailure),
-    /// While it was copied.
+    /// A failure of the copy.
     Copy(error::Failure),
-    /// While the source was removed.
+    /// A failure of removing the source.
     Remove(remove::Failure),
 }
 
-/// What became of something.
+/// Result for an operand or an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was renamed.
+    /// The source was renamed.
     Renamed,
-    /// It changed places with the target.
+    /// Source and target were exchanged.
     Exchanged,
-    /// It is being copied.
+    /// The entry is being copied.
     Copied,
-    /// It was made another name of a file that was copied before.
+    /// A hard link to a file copied before was created.
     Linked,
-    /// The target was left as it is.
+    /// The target was left unchanged.
     Skipped,
-    /// The source was removed, for it is in its new place.
+    /// The source was removed after it was moved.
     Removed,
 }
 
-/// Something that happened.
+/// A report about an operand or an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What became of it.
+    /// Result.
     pub outcome: Outcome,
-    /// Its kind, where that had to be known.
+    /// Kind of the entry, if the move had to know it.
     pub kind: Option<Kind>,
-    /// The source's path for people.
+    /// Path of the source for messages.
     pub source: Vec<u8>,
-    /// The target's path for people; nothing where it was removed.
+    /// Path of the target for messages; empty for a removal.
     pub target: Vec<u8>,
-    /// The path that what was there before has now.
+    /// Path of the backup of the replaced target.
     pub backup: Option<Vec<u8>>,
 }
 
-/// Hears what happens. Called by any worker; questions come one at a time.
+/// Receiver of the reports of a move. Any worker may call it; questions come one at a time.
 pub trait Monitor: Sync {
-    /// Hears of a failure or a warning. Called once for each.
+    /// Receives a failure or a warning. Called once for each.
     fn failed(&self, failure: &Failure);
 
-    /// Tells whether [`Monitor::entry`] wants to be called, for building paths costs time.
+    /// Returns whether the run should call [`Monitor::entry`]; building paths takes time.
     fn wants_entries(&self) -> bool {
         false
     }
 
-    /// Hears of something that happened.
+    /// Receives a report about an operand or an entry.
     fn entry(&self, _event: &Event) {}
 
-    /// Tells whether [`Monitor::moved`] wants to be called.
+    /// Returns whether the run should call [`Monitor::moved`].
     fn wants_moves(&self) -> bool {
         false
     }
 
-    /// Hears how the bytes of a file were moved, once they are.
+    /// Receives the copy method of a file, after its bytes are copied.
     fn moved(&self, _moved: &MovedFile) {}
 
-    /// Asks a person; `true` is yes. Blocks until there is an answer.
+    /// Asks the user; `true` means yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {
         false
     }
 }
 
-/// What a caller holds in its hand while a run goes on.
+/// Stop flag and counters of a run, for the caller.
 #[derive(Debug)]
 pub struct Control<'a> {
-    /// Set it to end the run.
+    /// Stop flag: the caller sets it to end the run.
     pub stop: &'a AtomicBool,
     pub(super) copying: monitor::Control<'a>,
     pub(super) removing: monitor::Control<'a>,
@@ -163,29 +163,29 @@ pub struct Control<'a> {
     pub(super) batches: AtomicU64,
 }
 
-/// What was done so far.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Operands that were renamed.
+    /// Number of operands that were renamed.
     pub renamed: u64,
-    /// Operands that changed places with their target.
+    /// Number of operands that were exchanged with their target.
     pub exchanged: u64,
-    /// Operands whose target was left as it is.
+    /// Number of operands whose target was left unchanged.
     pub skipped: u64,
-    /// What was copied, entry by entry.
+    /// Counts of the copied entries.
     pub copied: monitor::Counts,
-    /// What was removed after it was copied.
+    /// Counts of the entries that were removed after they were copied.
     pub removed: monitor::Counts,
-    /// How often the target file system was waited for.
+    /// Number of waits for the target file system.
     pub batches: u64,
-    /// Failures.
+    /// Number of failures.
     pub failures: u64,
-    /// Warnings.
+    /// Number of warnings.
     pub warnings: u64,
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for one run. Set `stop` to end it.
+    /// Creates the control of one run. Set `stop` to end the run.
     #[must_use]
     pub fn new(stop: &'a AtomicBool) -> Control<'a> {
         Control {
@@ -201,13 +201,13 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Returns the control of what is copied, whose counters a bar can show.
+    /// Returns the control of the copy, whose counters a progress bar can show.
     #[must_use]
     pub const fn copying(&self) -> &monitor::Control<'a> {
         &self.copying
     }
 
-    /// Sums up the counters; at any time, from any thread.
+    /// Returns the sums of the counters. Any thread may call it at any time.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Whether an operand lies in another one: what is copied and not removed yet must not be met twice.
+//! Detects operands that lie in one another: an entry that is copied and not removed yet must not
+//! be copied a second time.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
@@ -10,24 +11,25 @@ use crate::apply::existing::DIRECTORY;
 use crate::walk::node::{Identity, identity};
 use crate::walk::path::{directory_of, split};
 
-/// The most directories above an operand that are looked at. Paths that the kernel takes have at
-/// most 2,048 components; what lies deeper was reached by a working directory.
+/// Maximum number of directories above an operand that are examined. Paths that the kernel accepts
+/// have at most 2,048 components; a deeper directory is reachable only through a working
+/// directory.
 const HEIGHT: usize = 4096;
 
-/// What is known of the operands that wait to be removed.
+/// Identities of the operands that wait for their removal.
 #[derive(Default)]
 pub(super) struct Nesting {
-    /// Directories among them.
+    /// Directories among the operands.
     directories: HashSet<Identity>,
-    /// Directories above any of them.
+    /// Directories above any of the operands.
     above: HashSet<Identity>,
-    /// What is above an operand, by the text of its directory.
+    /// Directories above an operand, by the text of its parent path.
     chains: HashMap<Vec<u8>, Vec<Identity>>,
 }
 
 impl Nesting {
-    /// Tells whether a source lies in one that waits, or one of those in it. Where that cannot be
-    /// found out, it is taken to be so.
+    /// Returns whether a source is inside a waiting operand, or a waiting operand in the source.
+    /// Returns true if that cannot be determined.
     pub(super) fn is_kin(&mut self, path: &CStr, stat: &Stat) -> bool {
         if self.above.contains(&identity(stat)) || self.directories.contains(&identity(stat)) {
             return true;
@@ -42,7 +44,7 @@ impl Nesting {
         }
     }
 
-    /// Adds a source that waits now.
+    /// Adds a source that waits for its removal.
     pub(super) fn add(&mut self, path: &CStr, stat: &Stat, is_directory: bool) {
         if is_directory {
             self.directories.insert(identity(stat));
@@ -65,7 +67,8 @@ impl Nesting {
     }
 }
 
-/// Lists the directories from that of a path to the root; `None` where one cannot be opened.
+/// Lists the directories from the parent of a path to the root. Returns `None` if one of them
+/// cannot be opened.
 fn climb(path: &CStr) -> Option<Vec<Identity>> {
     let open = |base: BorrowedFd<'_>, name: &CStr| openat(base, name, DIRECTORY).ok();
     let mut at = open(CWD, &directory_of(path.to_bytes()))?;

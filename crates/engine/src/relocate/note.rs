@@ -1,9 +1,10 @@
-//! A note beside a moved directory while its source is being removed, so that a rerun of the same
-//! command knows that only that is left to do.
+//! A note beside a moved directory while its source is being removed. It tells a rerun of the same
+//! command that only the removal remains.
 //!
-//! It is written before the copy gets its name and made to last with it, and it is only believed if
-//! it is our own file and names exactly this source and this target, by inode and birth. Whoever can
-//! write to the directory cannot make one.
+//! The move writes the note before the copy gets its name, and flushes both together. A rerun
+//! accepts a note only if the file belongs to the same user and names exactly this source and this
+//! target, by inode and birth time. Write permission for the directory is therefore not enough to
+//! forge a note.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
@@ -17,21 +18,22 @@ use haul_sys::{Call, CallError, Errno};
 use super::stage;
 use crate::walk::path::trimmed;
 
-/// What a note's name ends in.
+/// Suffix of a note's name.
 const SUFFIX: &[u8] = b".done";
 
-/// More than a note has, with the longest path that the kernel takes; what is longer is none.
+/// Upper limit for the size of a note, with the longest path that the kernel accepts. A larger
+/// file is not a note.
 const MOST_BYTES: usize = 512 + 4096;
 
-/// What the line begins with that says where the source is: for people, and for those who tidy up.
+/// Prefix of the line with the path of the source, for users and for `haul clean`.
 const PATH: &[u8] = b"path ";
 
-/// Returns the name of the note on a waiting name.
+/// Returns the name of the note for a waiting name.
 fn name(stage: &CStr) -> CString {
     CString::new([stage.to_bytes(), SUFFIX].concat()).unwrap_or_default()
 }
 
-/// Returns the waiting name that a note is on, if that is what this is the name of.
+/// Returns the waiting name that a note's name belongs to, or `None` for any other name.
 pub(crate) fn of_copy(name: &[u8]) -> Option<&[u8]> {
     name.strip_suffix(SUFFIX)
 }
@@ -54,8 +56,8 @@ fn text(
     )
 }
 
-/// Says where a source is: its path from the root, and the directory that it is in. Nothing where that
-/// cannot be found out, or is longer than the kernel takes.
+/// Returns the absolute path of a source and of its directory. Returns `None` if the path cannot
+/// be determined or is longer than the kernel accepts.
 fn whereabouts(source: &CStr) -> Option<Vec<u8>> {
     let mut path = Vec::new();
     if !source.to_bytes().starts_with(b"/") {
@@ -72,13 +74,14 @@ fn whereabouts(source: &CStr) -> Option<Vec<u8>> {
     (path.len() < 4096).then_some(told)
 }
 
-/// Returns the path of the directory that something is in, with a slash, so that it may be a link.
+/// Returns the path of the parent directory with a trailing slash, so that symbolic links are
+/// followed.
 fn parent_of(path: &[u8]) -> Option<CString> {
     let cut = path.iter().rposition(|byte| *byte == b'/')?;
     CString::new(path.get(..=cut)?).ok()
 }
 
-/// Writes the note on a complete copy that waits.
+/// Writes the note for a complete copy that waits.
 pub(crate) fn write(
     directory: BorrowedFd<'_>,
     waiting: &CStr,
@@ -91,7 +94,7 @@ pub(crate) fn write(
     let name = name(waiting);
     let make = || openat(directory, &name, OpenHow::new_file(0o600));
     let fd = match make() {
-        // An interrupted run's, on a copy that was not complete after all.
+        // The note of an interrupted run, for a copy that turned out to be incomplete.
         Err(error) if error.errno == Errno::EXIST => {
             remove(directory, waiting)?;
             make()?
@@ -100,11 +103,11 @@ pub(crate) fn write(
     };
     let written = haul_sys::data::write(&fd, &text)?;
     close(fd)?;
-    // A file system that has no room for a hundred bytes.
+    // The file system has no room for a hundred bytes.
     if written == text.len() { Ok(()) } else { Err(CallError::new(Call::Write, Errno::NOSPC)) }
 }
 
-/// Removes the note on a waiting name, if there is one.
+/// Removes the note for a waiting name, if it exists.
 pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Result<()> {
     match unlinkat(directory, &name(waiting)) {
         Err(error) if error.errno != Errno::NOENT => Err(error),
@@ -112,7 +115,7 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, waiting: &CStr) -> haul_sys::Res
     }
 }
 
-/// Tells whether what has a name is the complete copy of a source, by an earlier run's note.
+/// Returns whether an earlier run's note identifies the target as the complete copy of the source.
 pub(crate) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) -> bool {
     let look = || -> haul_sys::Result<bool> {
         let stat = statat(CWD, source)?;
@@ -126,7 +129,7 @@ pub(crate) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) 
     look().unwrap_or(false)
 }
 
-/// Reads a note; `None` where it is not our own file.
+/// Reads a note. Returns `None` if the file does not belong to the user.
 fn read(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Vec<u8>>> {
     let note = openat(directory, name, OpenHow::READ)?;
     let found = fstat(&note)?;
@@ -138,17 +141,17 @@ fn read(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Option<Vec<u
     Ok((is_ours && length < MOST_BYTES).then_some(bytes))
 }
 
-/// What has become of the source that a note speaks of.
+/// State of the source that a note describes.
 pub(crate) enum Source {
-    /// The directory that it was in does not have it any more.
+    /// The directory of the source does not contain it any more.
     Gone,
-    /// Some of it is left.
+    /// Parts of the source still exist. The value is its path.
     Left(Vec<u8>),
-    /// It cannot be looked for.
+    /// The source cannot be examined.
     Unknown,
 }
 
-/// Looks for the source that a note speaks of.
+/// Looks for the source that a note describes.
 pub(crate) fn source_of(directory: BorrowedFd<'_>, name: &CStr) -> Source {
     let look = || -> Option<Source> {
         let text = read(directory, name).ok()??;
@@ -160,7 +163,7 @@ pub(crate) fn source_of(directory: BorrowedFd<'_>, name: &CStr) -> Source {
         let path = lines.next()?.strip_prefix(PATH)?;
         let parent = parent_of(path)?;
         let (stat, birth) = (statat_follow(CWD, &parent).ok()?, birth_at(CWD, &parent).ok()?);
-        // Another directory in its place says nothing: a file system may not be mounted.
+        // A different directory at this path proves nothing: a file system may not be mounted.
         if !is(within, "in", &stat, birth) {
             return None;
         }

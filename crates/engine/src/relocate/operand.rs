@@ -1,5 +1,5 @@
-//! One operand: renamed if that is possible, refused if it must be, else left to the batch that is
-//! copied.
+//! Moves one operand: renames it if possible, refuses it if necessary, otherwise adds it to the
+//! batch that is copied.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -26,31 +26,31 @@ use crate::walk::node::identity;
 use crate::walk::path::beside;
 use crate::walk::path::split;
 
-/// An operand that is done with, and that was told where it had to be.
+/// Marks an operand as finished; its reports have been made.
 struct Settled;
 
-/// The state of a run between its operands.
+/// State of a run between its operands.
 pub(super) struct Mover<'r> {
     pub(super) run: &'r Run<'r>,
     pub(super) batch: Batch<'r>,
-    /// What was moved into the target directory, so that no second source replaces it.
+    /// Operands moved into the target directory, so that no second source replaces one of them.
     pub(super) made: HashSet<(CString, Identity)>,
-    /// Directories that were to be moved into themselves, and where to.
+    /// Directories that the user asked to move into themselves, with their targets.
     pub(super) into_themselves: HashSet<(CString, Identity)>,
-    /// Whether what was moved has to be known.
+    /// Whether the run has to record the moved operands.
     pub(super) remembers: bool,
 }
 
 impl Mover<'_> {
-    /// Moves a source to its place, or leaves it to the batch.
+    /// Moves a source to its place, or adds it to the batch.
     pub(super) fn one(
         &mut self,
         source: &CStr,
         place: &Place<'_>,
         (first, is_last): (Option<Renamed>, bool),
     ) {
-        // What waits in the batch is in neither its old nor its new place as far as names go, so
-        // whoever might meet it there waits for it.
+        // A waiting operand has neither its old nor its new name in a reliable state. So an
+        // operand that is related to one waits for the batch.
         if self.batch.is_met(source, place) {
             self.batch.commit();
         }
@@ -64,11 +64,11 @@ impl Mover<'_> {
             return self.renamed(source, place, (None, is_last), Outcome::Renamed);
         }
         let errno = tried.and_then(Result::err);
-        // What is settled was told.
+        // The reports of a finished operand have been made.
         let _settled = self.take(source, place, errno, is_last);
     }
 
-    /// Takes a place that is not free, or that a rename does not reach.
+    /// Handles a place that is occupied, or that a rename does not reach.
     fn take(
         &mut self,
         source: &CStr,
@@ -100,7 +100,7 @@ impl Mover<'_> {
             Action::Take => false,
         };
         let errno = if there.is_some() || is_taken || policy.mode == Mode::Exchange {
-            // Across file systems nothing is put aside before its successor is there.
+            // Across file systems the existing target stays until its replacement is complete.
             if errno == Some(Errno::XDEV) {
                 errno
             } else {
@@ -124,14 +124,14 @@ impl Mover<'_> {
             return Err(self.refused(source, place, (errno, &stat)));
         }
         if is_dots(source) {
-            // The kernel says so where it gets as far as looking at the name.
+            // The kernel reports this itself if it gets as far as the lookup of the name.
             return Err(self.fail(source, place, What::Move, Some(Errno::BUSY)));
         }
         self.batch.add(&Newcomer { source, place, stat, there, backs_up });
         Ok(())
     }
 
-    /// Applies GNU's rules to a place that is taken, and asks where a person has to agree.
+    /// Applies GNU's rules to an occupied place, and asks the user if required.
     fn judge(
         &self,
         source: &CStr,
@@ -157,7 +157,7 @@ impl Mover<'_> {
                 unwritable_mode: protected.then_some(there.permissions()),
             });
             if !agreed {
-                // GNU mv exits with 1, and says nothing.
+                // GNU mv exits with 1 and prints no message.
                 Control::one(&self.run.control.failures);
                 self.skipped(source, place);
                 return Err(Settled);
@@ -185,7 +185,8 @@ impl Mover<'_> {
         }
     }
 
-    /// Renames over what is there, after giving that its backup's name where that is wanted.
+    /// Renames over an existing target. If the policy asks for a backup, renames the target to its
+    /// backup name first.
     fn replace(
         &self,
         source: &CStr,
@@ -216,8 +217,8 @@ impl Mover<'_> {
             Ok(()) => Ok(Ok(backup_name.map(|name| beside(&place.shown, &name)))),
             Err(error) => {
                 if let Some(name) = backup_name {
-                    // What was to take the place did not, so its old owner gets it back; whoever
-                    // took it meanwhile keeps it.
+                    // The rename failed, so the previous file gets its name back, unless another
+                    // process has taken the name in the meantime.
                     let _restored = super::target::rename_new_at(
                         place.directory,
                         &name,
@@ -230,9 +231,9 @@ impl Mover<'_> {
         }
     }
 
-    /// Moves a symbolic link that has the very name that the backup is to get: both names change places,
-    /// so that neither the link nor what is backed up is lost. GNU mv loses the link. Anything else that
-    /// has the backup's name is refused, as by GNU.
+    /// Moves a symbolic link whose name is the backup name: link and target are exchanged, so that
+    /// neither is lost. GNU mv loses the link. As in GNU mv, a source of any other kind is
+    /// refused.
     fn swap_with_backup(
         &self,
         source: &CStr,
@@ -273,7 +274,7 @@ impl Mover<'_> {
         self.tell(source, place, outcome, backup);
     }
 
-    /// Leaves the target as it is.
+    /// Leaves the target unchanged.
     fn keep(&self, source: &CStr, place: &Place<'_>) -> Settled {
         if self.run.request.policy.existing == Existing::KeepAndFail {
             return self.fail(source, place, What::NotReplacing, None);
@@ -304,7 +305,7 @@ impl Mover<'_> {
         Settled
     }
 
-    /// Reports what the kernel said to a rename.
+    /// Reports the errno of a failed rename.
     fn refused(
         &mut self,
         source: &CStr,
@@ -321,7 +322,8 @@ impl Mover<'_> {
                 return Settled;
             }
             _ if mode == Mode::Exchange => What::Exchange,
-            // The target must be the problem; naming the source would only confuse.
+            // The target is the cause of these errors. A message that also names the source would
+            // mislead.
             Some(
                 Errno::DQUOT
                 | Errno::EXIST
@@ -337,19 +339,19 @@ impl Mover<'_> {
     }
 }
 
-/// Tells whether the last component of a path is `.` or `..`, or there is none, as in `/`.
+/// Returns whether the last component of a path is `.` or `..`, or the path has none, as in `/`.
 fn is_dots(path: &CStr) -> bool {
     matches!(split(path.to_bytes()).1, b"" | b"." | b"..")
 }
 
-/// Tells whether a path is the place's very directory entry: one name in one directory, however the
-/// two paths are spelled.
+/// Returns whether a path denotes the directory entry of a place: the same name in the same
+/// directory, however the two paths are spelled.
 fn is_entry(path: &[u8], place: &Place<'_>) -> bool {
     is_one_entry((CWD, path), (place.directory, place.name.to_bytes()))
 }
 
-/// Tells whether a symbolic link leads, over whatever stations, to the place's directory entry.
-/// Where that cannot be found out, it is taken to be so.
+/// Returns whether a symbolic link leads, directly or through other links, to the directory entry
+/// of a place. Returns true if that cannot be determined.
 fn leads_to(source: &CStr, place: &Place<'_>) -> bool {
     let Ok(reached) = openat(CWD, source, DIRECTORY) else { return true };
     let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reached.as_fd()));

@@ -1,4 +1,4 @@
-//! Moving: a request in, counts out.
+//! Entry point of a move: takes a request, returns counts.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -11,12 +11,13 @@ use super::run::Run;
 use super::target::Target;
 use crate::request::TargetForm;
 
-/// Moves what the request asks for, and returns what was done. Blocks until it is done or stopped;
-/// failures reach the monitor as they happen.
+/// Moves the operands of the request and returns the counts. Blocks until the move is complete or
+/// stopped. The monitor receives each failure when it occurs.
 ///
-/// Where a source is on another file system it is copied beside its place under a hidden name, the
-/// file system is waited for, the copy gets its name, that is waited for, and then the source is
-/// removed. The control must have been made for at least as many jobs as the request has.
+/// If a source is on another file system, the run copies it to a hidden name beside its target and
+/// waits for the file system. Then it renames the copy, waits until the name is stable, and
+/// removes the source. The control must have been made for at least as many jobs as the request
+/// has.
 pub fn relocate(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let run = Run { request, monitor, control };
     let (target, first) = match Target::resolve(request) {

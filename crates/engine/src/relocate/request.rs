@@ -1,4 +1,4 @@
-//! What the caller wants moved: plain data, valid in itself, not yet held against the world.
+//! Request for a move: plain data, valid in itself, not yet checked against the file system.
 
 use std::ffi::CString;
 
@@ -6,62 +6,62 @@ use haul_io::DataPolicy;
 
 use crate::request::{Backup, Existing, Order, Resources, TargetForm};
 
-/// Whether places are taken or swapped.
+/// Whether the source replaces the target or is exchanged with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The source gets the target's place.
+    /// The source is renamed to the target's name.
     Move,
-    /// Both get each other's place, at once or not at all (`--exchange`).
+    /// Source and target exchange their names atomically (`--exchange`).
     Exchange,
 }
 
-/// What happens where a rename would cross file systems.
+/// Behaviour if a rename would cross file systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
-    /// It is copied, and then removed.
+    /// The source is copied and then removed.
     Copy,
-    /// That is a failure (`--no-copy`).
+    /// The operand fails (`--no-copy`).
     Fail,
 }
 
-/// When a person is asked before a target is replaced.
+/// Which targets are replaced without a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unasked {
-    /// Everything is replaced unasked.
+    /// All targets.
     All,
-    /// What we may write to is, for the rest a person is asked.
+    /// Targets that the user may write to.
     Writable,
-    /// Nothing is (`-i`).
+    /// No target (`-i`).
     Nothing,
 }
 
-/// How everything is to be moved.
+/// Policy of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether places are taken or swapped.
+    /// Whether the source replaces the target or is exchanged with it.
     pub mode: Mode,
-    /// What happens where a rename would cross file systems.
+    /// Behaviour if a rename would cross file systems.
     pub across: Across,
-    /// Which existing targets are replaced.
+    /// Existing targets that are replaced.
     pub existing: Existing,
-    /// Which of them without a question.
+    /// Existing targets that are replaced without a question.
     pub unasked: Unasked,
-    /// Whether they are kept under another name.
+    /// Backup of replaced targets.
     pub backup: Option<Backup>,
-    /// The order.
+    /// Order of the operands and entries.
     pub order: Order,
-    /// The bytes, where they have to be copied.
+    /// Copy of the bytes across file systems.
     pub data: DataPolicy,
-    /// The rate that all workers together keep to.
+    /// Rate limit for all workers together.
     pub bytes_per_second: Option<u64>,
-    /// The process's umask.
+    /// Umask of the process.
     pub umask: u32,
-    /// Whether permission bits do not hold us.
+    /// Whether the process may override permission bits.
     pub privileged: bool,
 }
 
 impl Policy {
-    /// What a plain `mv` does where nobody can be asked.
+    /// Policy of a plain `mv` without a terminal.
     #[must_use]
     pub const fn plain(umask: u32) -> Policy {
         Policy {
@@ -78,25 +78,25 @@ impl Policy {
         }
     }
 
-    /// Tells whether a target that exists stays, whatever it is.
+    /// Returns whether every existing target stays.
     pub(super) const fn keeps_existing(&self) -> bool {
         matches!(self.existing, Existing::Keep | Existing::KeepAndFail)
     }
 }
 
-/// A move that somebody wants.
+/// A request for a move.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What to move, as it was given.
+    /// Sources as they were given.
     pub sources: Vec<CString>,
-    /// Where to, as it was given.
+    /// Target as it was given.
     pub target: CString,
-    /// How the target is meant.
+    /// Interpretation of the target.
     pub form: TargetForm,
-    /// How everything is to be moved.
+    /// Policy of the move.
     pub policy: Policy,
-    /// How much of the machine to use for copying.
+    /// Resources for copying.
     pub resources: Resources,
-    /// How much for removing, which wants fewer workers.
+    /// Resources for removing, which needs fewer workers.
     pub removing: Resources,
 }

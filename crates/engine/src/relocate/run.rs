@@ -1,4 +1,4 @@
-//! What all operands of a move share, and how their failures are reported.
+//! State that all operands of a move share, and reports of their failures.
 
 use haul_sys::Errno;
 
@@ -6,7 +6,7 @@ use super::monitor::{Control, Failure, Monitor, MoveFailure, What};
 use super::request::Request;
 use crate::error::Severity;
 
-/// What all operands of a run share.
+/// State that all operands of a run share.
 pub(super) struct Run<'r> {
     pub(super) request: &'r Request,
     pub(super) monitor: &'r dyn Monitor,
@@ -14,13 +14,13 @@ pub(super) struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Reports what went wrong with an operand, once.
+    /// Reports a failure of an operand, once.
     pub(super) fn fail(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>) {
         Control::one(&self.control.failures);
         self.report(what, paths, (errno, Severity::Failure));
     }
 
-    /// Tells what is odd about an operand.
+    /// Reports a warning about an operand.
     pub(super) fn warn(&self, what: What, paths: (&[u8], &[u8])) {
         Control::one(&self.control.warnings);
         self.report(what, paths, (None, Severity::Warning));

@@ -1,9 +1,10 @@
-//! The hidden names under which copies wait beside their place, and how a rerun knows its own.
+//! Hidden names under which copies wait beside their targets, and how a rerun recognises them.
 //!
-//! The name is made from what the source is (inode and moment of birth, or device where births are
-//! not kept) and from the name that the copy is to get. So the same command finds what an interrupted
-//! one has left, two names of one file do not meet, and nobody else's leftovers fit. A checksum at its
-//! end tells it from names that people give.
+//! A hidden name is made from the identity of the source (inode and birth time, or inode and
+//! device if the file system stores no birth time) and from the final name of the copy. So the
+//! same command finds the copy of an interrupted run, two names of one file get different hidden
+//! names, and the copies of other commands do not match. A checksum at the end distinguishes it
+//! from names that users choose.
 
 use std::ffi::{CStr, CString};
 use std::fmt::Write as _;
@@ -11,10 +12,10 @@ use std::fmt::Write as _;
 use haul_io::hidden::checksum;
 use haul_sys::fs::{Stat, Time};
 
-/// What all of them begin with.
+/// Common prefix of the hidden names.
 pub(crate) const PREFIX: &str = ".haul-mv-";
 
-/// Returns the name under which the copy of a source waits to become `name`.
+/// Returns the hidden name of the copy of a source that becomes `name`.
 pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CString {
     let mut text = format!("{PREFIX}{:x}-", source.ino);
     // Writing to a string cannot fail.
@@ -29,7 +30,7 @@ pub(crate) fn name_for(source: &Stat, birth: Option<Time>, name: &CStr) -> CStri
     CString::new(text).unwrap_or_default()
 }
 
-/// Tells whether a name has the form of these.
+/// Returns whether a name has the form of a hidden name of `mv`.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     let is_hex = |text: &[u8]| {
         !text.is_empty() && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -42,15 +43,15 @@ pub(crate) fn is_name(name: &[u8]) -> bool {
         return false;
     }
     let is_birth = match birth.strip_prefix(b"d") {
-        // `d` is a digit of these numbers, too.
+        // `d` is also a digit of these numbers.
         Some(dev) if !birth.contains(&b'.') => is_hex(dev),
         _ => birth.split(|byte| *byte == b'.').map(is_hex).eq([true, true]),
     };
     is_hex(ino) && is_birth && is_hex(hash)
 }
 
-/// FNV-1a, <https://www.rfc-editor.org/rfc/rfc9923>: it only has to keep apart the names that one
-/// file gets in one directory.
+/// FNV-1a, <https://www.rfc-editor.org/rfc/rfc9923>: it distinguishes the names of one file in one
+/// directory, and needs no other property.
 fn hash(bytes: &[u8]) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

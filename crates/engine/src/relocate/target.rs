@@ -1,4 +1,4 @@
-//! What the last operand, or `-t`, stands for: a directory to move into, or the new name.
+//! Interprets the last operand, or `-t`: as a directory to move into, or as the new name.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,20 +13,20 @@ use crate::apply::existing::DIRECTORY;
 use crate::request::TargetForm;
 use crate::walk::path::{directory_of, join, split};
 
-/// Where sources go.
+/// Interpretation of the target.
 pub(super) enum Target {
-    /// Into this directory.
+    /// Sources move into this directory.
     Into(OwnedFd),
-    /// To the name as it was given.
+    /// The source gets the name as it was given.
     As,
 }
 
-/// What came of a rename, in the kernel's words.
+/// Result of a rename, with its errno.
 pub(super) type Renamed = Result<(), Errno>;
 
 impl Target {
-    /// Finds out what the target is. A single source is renamed at once where nothing is in its way;
-    /// what came of that is returned, for it need not be tried again.
+    /// Finds out what the target is. If nothing is in the way of a single source, renames it at
+    /// once and returns the result, so that the caller does not repeat the call.
     pub(super) fn resolve(request: &Request) -> Result<(Target, Option<Renamed>), (What, Errno)> {
         let open = || open_directory(&request.target);
         match request.form {
@@ -48,14 +48,14 @@ impl Target {
                     return Ok((Target::As, first));
                 }
                 let Ok(fd) = open() else { return Ok((Target::As, first)) };
-                // The same command again, after it was interrupted when all but the removal was done.
+                // A rerun of a command that was interrupted when only the removal remained.
                 let is_again = first == Some(Err(Errno::XDEV)) && is_moved_already(request);
                 Ok(if is_again { (Target::As, first) } else { (Target::Into(fd), None) })
             }
         }
     }
 
-    /// Returns the place that a source is to get.
+    /// Returns the place that a source moves to.
     pub(super) fn place<'a>(&'a self, source: &CStr, request: &Request) -> Place<'a> {
         match self {
             Target::As => Place {
@@ -74,7 +74,8 @@ impl Target {
     }
 }
 
-/// Tells whether the target is the complete copy of the one source, by an earlier run's note.
+/// Returns whether an earlier run's note identifies the target as the complete copy of the only
+/// source.
 fn is_moved_already(request: &Request) -> bool {
     let target = request.target.to_bytes();
     let name = CString::new(split(target).1).unwrap_or_default();
@@ -83,14 +84,14 @@ fn is_moved_already(request: &Request) -> bool {
         .is_ok_and(|parent| note::tells_of(parent.as_fd(), &name, source))
 }
 
-/// Opens what is a directory or leads to one.
+/// Opens a directory or a symbolic link to one.
 fn open_directory(path: &CStr) -> Result<OwnedFd, Errno> {
     let fd = openat(CWD, path, DIRECTORY).map_err(|error| error.errno)?;
     let stat = haul_sys::fs::fstat(&fd).map_err(|error| error.errno)?;
     if stat.kind() == haul_sys::fs::Kind::Directory { Ok(fd) } else { Err(Errno::NOTDIR) }
 }
 
-/// The place that a source is to get: a name, as the kernel takes it and as people see it.
+/// Place that a source moves to: a name, both for the kernel and for messages.
 pub(super) struct Place<'a> {
     pub(super) directory: BorrowedFd<'a>,
     pub(super) name: CString,
@@ -102,8 +103,8 @@ impl Place<'_> {
         statat(self.directory, &self.name)
     }
 
-    /// Opens the directory of the name, and returns what the name is in there, and what that
-    /// directory is called.
+    /// Opens the directory of the place. Returns it with the name in that directory and the path
+    /// of that directory.
     pub(super) fn parent(&self) -> haul_sys::Result<(OwnedFd, CString, CString)> {
         let path = self.name.to_bytes();
         let fd = openat(self.directory, &directory_of(path), DIRECTORY)?;
@@ -112,12 +113,12 @@ impl Place<'_> {
     }
 }
 
-/// Renames to a name that nobody has: `EEXIST` where somebody does.
+/// Renames to a free name. Fails with `EEXIST` if the name exists.
 pub(super) fn rename_new(source: &CStr, directory: BorrowedFd<'_>, name: &CStr) -> Renamed {
     rename_new_at(CWD, source, directory, name)
 }
 
-/// The same, from a directory.
+/// Renames to a free name like [`rename_new`], with a directory for the source.
 pub(super) fn rename_new_at(
     from: BorrowedFd<'_>,
     source: &CStr,
@@ -127,7 +128,8 @@ pub(super) fn rename_new_at(
     let plainly = |mode| renameat(from, source, directory, name, mode);
     match plainly(RenameMode::NoReplace) {
         Ok(()) => Ok(()),
-        // A file system that cannot promise it: the name is looked at, and taken if it is free.
+        // The file system does not support RENAME_NOREPLACE: the name is examined, and used if it
+        // is free.
         Err(error) if is_refusal_of_mode(error.errno) => match statat(directory, name) {
             Ok(_) => Err(Errno::EXIST),
             Err(error) if error.errno != Errno::NOENT => Err(error.errno),
