@@ -1,4 +1,4 @@
-//! What the steps of a removal get: the worker, and a directory to enter.
+//! Types that the steps of a removal share: the worker, and a directory to enter.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use crate::monitor::Shard;
 pub(super) struct Enter {
     pub(super) parent: Arc<Node>,
     pub(super) name: CString,
-    /// What an operand was when the guards looked at it; anything else is refused.
+    /// Identity of an operand when the guards examined it; a directory with another identity is
+    /// refused.
     pub(super) expected: Option<Identity>,
 }
 
-/// What each worker of a removal keeps for itself.
+/// State of one worker of a removal.
 pub(super) struct Local<'r> {
     pub(super) shard: &'r Shard,
 }

@@ -1,4 +1,5 @@
-//! Directories: asked for, opened, tried against the guards, and worked through.
+//! Removes directories: asks for consent, opens them, checks the guards, and handles their
+//! entries.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,18 +20,18 @@ use crate::walk::node::identity;
 use haul_tree::Handle;
 use haul_tree::{Identity, Reader};
 
-/// Whether a directory may go.
+/// Answer to whether a directory may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// Nobody had to be asked.
+    /// No question was necessary.
     Given,
-    /// A person agreed, knowing this about it.
+    /// The user agreed. The value is the state of the directory that the question was about.
     Asked(Inside),
-    /// A person did not.
+    /// The user declined.
     Declined,
 }
 
-/// Asks for a directory where that is wanted.
+/// Decides whether a directory may be removed, and asks the user if required.
 pub(super) fn may(
     worker: &Worker<'_, '_>,
     parent: &Node,
@@ -56,7 +57,7 @@ pub(super) fn may(
     }
 }
 
-/// Opens a directory, and returns its task.
+/// Opens a directory and returns its task.
 pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Task>> {
     let run = worker.operation;
     let parent = Arc::clone(&enter.parent);
@@ -68,8 +69,8 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Tas
                 None
             }
         };
-        // The parent's descriptor is not kept from here on: the kernel walks through every removed
-        // directory below one that is held, at every removal above.
+        // From here on the worker does not keep the parent's descriptor: for every removal the
+        // kernel walks through all removed directories below an open one.
         if begun.is_some() {
             return begun;
         }
@@ -78,7 +79,7 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Tas
     None
 }
 
-/// Returns the directory's task, unless it is settled already.
+/// Returns the directory's task, unless the directory is already finished.
 fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Option<Arc<Task>> {
     let run = worker.operation;
     let (parent, name) = (&enter.parent, &enter.name);
@@ -115,8 +116,8 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
     Some(Arc::new(Task::new(node, Reader::new(), room)))
 }
 
-/// Tries the guards that need the directory to be open: whatever its name led to a moment ago, this
-/// is what would be emptied.
+/// Checks the guards that need an open descriptor. The name may have changed its meaning before
+/// the open; the descriptor is the directory that would be emptied.
 fn refusal(
     worker: &Worker<'_, '_>,
     enter: &Enter,
@@ -133,8 +134,8 @@ fn refusal(
     guards::is_beyond(run.policy, top, place).then_some((What::OtherDevice, None))
 }
 
-/// Asks whether a directory may be looked into; one that is empty goes at once. Tells whether it is
-/// to be entered.
+/// Asks whether to descend into a directory; removes an empty one at once. Returns whether to
+/// enter the directory.
 fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name: &CStr) -> bool {
     let run = worker.operation;
     let stat = match statat(directory, name) {
@@ -163,8 +164,8 @@ fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name
     }
 }
 
-/// A directory that cannot be opened may be empty and go all the same; what was swapped for
-/// something else stays.
+/// Handles a directory that cannot be opened. An empty one can still be removed. An entry that has
+/// replaced the directory stays.
 fn closed(
     worker: &mut Worker<'_, '_>,
     parent: &Arc<Node>,
@@ -173,7 +174,7 @@ fn closed(
 ) {
     let run = worker.operation;
     if run.policy.approval == Approval::Each {
-        // What cannot be looked into cannot be compared with its copy, so it is not removed unseen.
+        // A directory that cannot be read cannot be compared with its copy, so it stays.
         return run.fail(parent, name, What::Remove, Some(errno));
     }
     match may_go(worker, parent, directory, name) {
@@ -183,8 +184,8 @@ fn closed(
     }
 }
 
-/// Asks whether a directory may go that was looked into, if a person is to be asked; counts it where it
-/// may not.
+/// Asks whether a directory whose entries were handled may be removed, if the policy requires a
+/// question. Counts a declined one.
 pub(super) fn may_go(
     worker: &mut Worker<'_, '_>,
     parent: &Arc<Node>,
@@ -205,8 +206,8 @@ pub(super) fn may_go(
     }
 }
 
-/// Removes a directory that is, or may be, empty. What kept it from being opened says more than
-/// that it is not empty.
+/// Removes a directory that is, or may be, empty. If it could not be opened, the message names
+/// that errno, because it says more than `ENOTEMPTY`.
 pub(super) fn excise(
     worker: &mut Worker<'_, '_>,
     parent: &Arc<Node>,
@@ -229,7 +230,8 @@ pub(super) fn excise(
                 Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR | Errno::EXIST
             ) =>
         {
-            // A link in a directory's place is no directory, whatever opening it said.
+            // A symbolic link in place of a directory is not a directory, whatever errno the open
+            // returned.
             let errno = if earlier == Errno::LOOP { Errno::NOTDIR } else { earlier };
             run.fail(parent, name, What::Remove, Some(errno));
         }

@@ -1,4 +1,4 @@
-//! Failures of a removal in words, for programs that use this crate.
+//! Messages for failures of a removal, for programs that use this crate.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The source is what the kernel said, if it was asked.
+/// The source of the error is the errno, if a call failed.
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.errno.as_ref().map(|errno| errno as &(dyn Error + 'static))

@@ -1,4 +1,4 @@
-//! Entries of a directory that are no directories: one `unlinkat` each.
+//! Removes entries that are not directories: one `unlinkat` each.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,7 +20,7 @@ use haul_tree::Entries;
 use haul_tree::Handle;
 use haul_tree::Identity;
 
-/// Removes a batch of entries; directories among them go onto the stack.
+/// Removes a batch of entries; pushes the directories among them onto the stack.
 pub(super) fn remove(
     worker: &mut Worker<'_, '_>,
     node: &Arc<Node>,
@@ -41,7 +41,7 @@ pub(super) fn remove(
     node.progress.store(true, Ordering::Relaxed);
 }
 
-/// Puts a directory on the stack.
+/// Pushes a directory onto the stack.
 pub(super) fn later(
     worker: &mut Worker<'_, '_>,
     parent: &Arc<Node>,
@@ -75,7 +75,7 @@ fn one(
     excise(worker, node, directory, (name, kind, stat));
 }
 
-/// Removes a name that is no directory, if a person who has to agree does.
+/// Removes an entry that is not a directory, after the user has agreed if required.
 pub(super) fn excise(
     worker: &mut Worker<'_, '_>,
     node: &Arc<Node>,
@@ -99,7 +99,7 @@ pub(super) fn excise(
         };
         match consent {
             Ok(true) => {}
-            // GNU rm does not count what was declined as kept: it goes on to ask for the directory.
+            // GNU rm does not count a declined entry as kept: it still asks for the directory.
             Ok(false) => return Shard::one(&worker.local.shard.skipped),
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
@@ -132,7 +132,7 @@ pub(super) fn excise(
             });
             run.tell(node, name, kind);
         }
-        // It has become a directory, or the file system told the wrong kind.
+        // The entry has become a directory, or the file system reported a wrong kind.
         Err(error) if error.errno == Errno::ISDIR && !node.is_root() => {
             later(worker, node, name, None);
         }
@@ -140,8 +140,8 @@ pub(super) fn excise(
     }
 }
 
-/// Removes one of a file's names and tells the monitor what that made of the others, for it changes
-/// the file's ctime.
+/// Removes one of several names of a file and reports the file's new state to the monitor, because
+/// the removal changes its ctime.
 fn unlink_one_of_several(
     run: &Run<'_>,
     directory: BorrowedFd<'_>,
@@ -157,7 +157,7 @@ fn unlink_one_of_several(
     Ok(())
 }
 
-/// Carries a decision out; whether the entry may go.
+/// Carries out a consent decision. Returns whether the entry may be removed.
 pub(super) fn consent(
     worker: &Worker<'_, '_>,
     node: &Node,
@@ -168,13 +168,14 @@ pub(super) fn consent(
     match consent {
         Consent::Given => Ok(true),
         Consent::Refused(errno) => Err(errno),
-        // Who only pretends, asks nobody.
+        // With `Pretend`, no question is asked.
         Consent::Ask(_) if worker.operation.policy.mode == Mode::Pretend => Ok(true),
         Consent::Ask(reason) => Ok(worker.operation.ask(node, name, reason, protection)),
     }
 }
 
-/// Tells whether we may write to an entry, as far as that decides whether a person is asked.
+/// Returns whether the user may write to an entry. Checked only if the answer decides about a
+/// question.
 pub(super) fn protection(
     policy: &Policy,
     directory: BorrowedFd<'_>,
@@ -190,8 +191,8 @@ pub(super) fn protection(
     }
 }
 
-/// Reports that a name could not be removed, unless there is nothing of that name and that is all
-/// right.
+/// Reports that a name could not be removed, unless the name does not exist and the policy ignores
+/// that.
 pub(super) fn unremovable(
     worker: &Worker<'_, '_>,
     node: &Node,
@@ -199,7 +200,7 @@ pub(super) fn unremovable(
     (name, errno): (&CStr, Errno),
 ) {
     let run = worker.operation;
-    // A read-only file system refuses before it looks whether there is such a name.
+    // A read-only file system fails before it looks up the name.
     let missing = errno == Errno::ROFS
         && statat(directory, name).is_err_and(|error| error.errno == Errno::NOENT);
     let errno = if missing { Errno::NOENT } else { errno };

@@ -1,4 +1,4 @@
-//! The end of a directory: when everything in it is done, the directory is removed.
+//! Finishes directories: removes a directory when all its entries are handled.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -19,12 +19,13 @@ use super::request::{Approval, Mode, Policy};
 use crate::monitor::Shard;
 use crate::walk::node::identity;
 
-/// How often a directory is read again because it was not empty at the end. Some file systems lose
-/// their place while entries vanish, and then each pass removes most of what was left; against
-/// writers that never rest there is no end, so there has to be one.
+/// Number of times a directory is read again because it was not empty at the end. Some file
+/// systems lose the position in a directory while entries are removed; each pass then removes most
+/// of the remaining entries. A process that keeps adding entries would make the loop endless, so
+/// it has a limit.
 const PASSES: u32 = 16;
 
-/// Removes a directory of which everything is done; one that is not empty is read again.
+/// Removes a directory whose entries are handled. Reads a directory again that is not empty.
 pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
     match &node.parent {
         Some(parent) if !worker.operation.stopped() => remove(worker, node, parent),
@@ -78,13 +79,14 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
     Finish::Done
 }
 
-/// Returns whether a name still is the directory that was emptied.
+/// Returns whether a name still belongs to the directory that was emptied.
 fn is_still(directory: impl AsFd, name: &CStr, node: &Node) -> bool {
     statat(directory, name).is_ok_and(|now| identity(&now) == node.id)
 }
 
-/// Tells whether a directory that is not empty is to be read again: if the last time helped, and
-/// not for ever. Where a person is asked, what is left may be what was declined.
+/// Returns whether a directory that is not empty is read again: if the last pass made progress and
+/// the limit is not reached. If the policy asks the user, the remaining entries may be the
+/// declined ones.
 fn is_worth_reading(policy: &Policy, node: &Node) -> bool {
     !prompt::looks(policy)
         && node.progress.swap(false, Ordering::Relaxed)

@@ -1,9 +1,10 @@
-//! Large files, given up step by step, so that neighbours are not stalled by one long transaction.
+//! Removes large files step by step, so that one long transaction does not stall other processes.
 //!
-//! The kernel frees a file's pages and blocks when its last name and its last descriptor are gone,
-//! in one go. So the name goes first, while we hold the file open; if that leaves a file without
-//! names that nobody else has open, nobody can ever see what becomes of it, and it is cut from its
-//! end in steps with rests between them. A file that others use keeps its bytes for them.
+//! The kernel frees all pages and blocks of a file at once, when its last name is removed and its
+//! last descriptor is closed. So the worker opens the file and removes the name first. If the file
+//! then has no name and no other process has it open, no process can observe its content. The
+//! worker truncates it from the end in steps, with pauses between them. A file that other
+//! processes use keeps its content.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -14,10 +15,10 @@ use haul_sys::fs::{Kind, OpenHow, Stat, close, fstat, is_open_here_alone, openat
 
 use super::run::Run;
 
-/// A step: freed within some 5 ms where the pages are cached.
+/// Bytes of one step: freed within some 5 ms if the pages are cached.
 const STEP_BYTES: u64 = 32 << 20;
 
-/// Removes a name; if that was a large file's last, gives the file up in steps.
+/// Removes a name. If it was the last name of a large file, frees the file in steps.
 pub(super) fn unlink(
     run: &Run<'_>,
     directory: BorrowedFd<'_>,
@@ -26,7 +27,7 @@ pub(super) fn unlink(
     if stat.kind() != Kind::Regular || stat.nlink != 1 || stat.blocks * 512 < STEP_BYTES {
         return unlinkat(directory, name);
     }
-    // What cannot be opened for writing is removed at once, like everything else.
+    // A file that cannot be opened for writing is removed in one step.
     let held = openat(directory, name, OpenHow::WRITE).ok();
     unlinkat(directory, name)?;
     let Some(held) = held else { return Ok(()) };
@@ -42,7 +43,7 @@ pub(super) fn unlink(
             run.throttle.rest(begun.elapsed(), run.control.stop);
         }
     }
-    // Nothing was written, so nothing can be lost by closing.
+    // The descriptor was not written to, so an error of close loses no data.
     let _nothing_lost = close(held);
     Ok(())
 }

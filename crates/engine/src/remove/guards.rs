@@ -1,5 +1,5 @@
-//! What is never removed, known by identity and not by text: the root directory under whatever
-//! name, mount points where they are guarded, and what is mounted inside.
+//! Guards against removing the root directory under any name, guarded mount points, and file
+//! systems that are mounted inside. They compare identities, not paths.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -14,8 +14,8 @@ use crate::walk::node::identity;
 use crate::walk::path::split;
 use haul_tree::Identity;
 
-/// Returns the root directory's identity where it is guarded: whatever is the same directory is
-/// not removed, be it called `/`, `/data/..`, or a bind mount deep inside a tree.
+/// Returns the identity of the root directory if it is guarded. A directory with this identity is
+/// not removed, even if its path is `/data/..` or a bind mount deep inside a tree.
 pub(super) fn root(policy: &Policy) -> haul_sys::Result<Option<Identity>> {
     if policy.recursion == Recursion::No || policy.root == Guard::Off {
         return Ok(None);
@@ -23,25 +23,25 @@ pub(super) fn root(policy: &Policy) -> haul_sys::Result<Option<Identity>> {
     statat(CWD, c"/").map(|stat| Some(identity(&stat)))
 }
 
-/// Tells whether the last component of a path is `.` or `..`.
+/// Returns whether the last component of a path is `.` or `..`.
 pub(super) fn ends_in_dots(path: &CStr) -> bool {
     matches!(split(path.to_bytes()).1, b"." | b"..")
 }
 
-/// Tells where an open directory is.
+/// Returns the device and mount of an open directory.
 pub(super) fn place(policy: &Policy, dev: u64, directory: impl AsFd) -> Place {
     let wanted = policy.borders == Borders::Stay;
-    // A kernel that cannot tell mounts apart leaves the device, which is what GNU rm goes by.
+    // A kernel without mount IDs leaves the device, which GNU rm compares.
     let mount = if wanted { mount_id(directory, c"").ok().flatten() } else { None };
     Place { dev, mount }
 }
 
-/// Tells whether a directory lies beyond what `--one-file-system` allows.
+/// Returns whether a directory is beyond the limit of `--one-file-system`.
 pub(super) fn is_beyond(policy: &Policy, top: Place, here: Place) -> bool {
     policy.borders == Borders::Stay && top != here
 }
 
-/// Looks whether an operand is the root of a mount, where those are guarded.
+/// Checks whether an operand is the root of a mount, if mount points are guarded.
 pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(), What> {
     if policy.mount_points == Guard::Off {
         return Ok(());
@@ -54,8 +54,8 @@ pub(super) fn mount_point(policy: &Policy, operand: &CStr, dev: u64) -> Result<(
     if stat.dev == dev && mount(parent) == mount(operand) { Ok(()) } else { Err(What::MountPoint) }
 }
 
-/// Tells whether no operand can lie in another: all are names in one directory, none twice. Then
-/// several may be worked on at once without one finding that the other was faster.
+/// Returns whether no operand can lie in another one: all are different names in one directory.
+/// Only then can several workers handle operands at once without one removing another's operand.
 pub(super) fn are_independent(operands: &[std::ffi::CString]) -> bool {
     let Some((first, _)) = operands.first().map(|operand| split(operand.to_bytes())) else {
         return true;

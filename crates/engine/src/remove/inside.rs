@@ -1,4 +1,4 @@
-//! Looks into a directory, for the question that a person is asked.
+//! Looks for entries in a directory, for the question to the user.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use haul_tree::is_empty;
 
 use super::prompt::Inside;
 
-/// Looks whether there is anything in a directory.
+/// Returns whether a directory has entries.
 pub(super) fn inside(parent: impl AsFd, name: &CStr) -> Inside {
     match is_empty(parent, name) {
         Ok(true) => Inside::Empty,

@@ -1,8 +1,8 @@
-//! Removing trees: who may be removed, in which order, by whom, and how fast.
+//! Removes trees: guards, order, workers and pace.
 //!
-//! A remover has no target, so it has nodes, descriptors and readers of its own, in the manner of
-//! the copy's: a pool that grows only while there is work, a counted parent chain instead of
-//! barriers, everything relative to directory descriptors that have to be what they were.
+//! A removal has no target, so it has its own nodes, descriptors and readers. They follow those of
+//! the copy: a pool that grows only while there is work, a counted parent chain instead of
+//! barriers, and operations relative to directory descriptors whose identity is verified.
 
 mod context;
 mod delete_profile;

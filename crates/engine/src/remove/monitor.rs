@@ -1,4 +1,4 @@
-//! The seam outwards: what is told of a removal, and what a person is asked.
+//! Interface to the caller: the reports of a removal and its questions to the user.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -8,111 +8,112 @@ use haul_sys::fs::{Kind, Stat};
 
 use super::request::Protection;
 
-/// What was being done when something failed, or why it was not done.
+/// Action that failed, or reason why an entry was not removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum What {
-    /// Removing, or looking at what was to be removed.
+    /// Removing the entry, or examining it before.
     Remove,
     /// Reading a directory.
     ReadDirectory,
-    /// An operand that ends in `.` or `..`.
+    /// The operand ends in `.` or `..`.
     Dots,
-    /// It is the root directory.
+    /// The operand is the root directory.
     Root,
-    /// It is on another file system than the operand that it lies below.
+    /// The entry is on another file system than its operand.
     OtherDevice,
-    /// An operand that is on another file system than its parent.
+    /// The operand is on another file system than its parent.
     MountPoint,
-    /// What an operand lies in cannot be looked at.
+    /// Examining the parent directory of an operand.
     StatParent,
-    /// It changed, so it is not what was to be removed.
+    /// The entry changed, so it is not the one that was to be removed.
     Changed,
 }
 
-/// One thing that went wrong.
+/// A failure of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was being done.
+    /// Failed action.
     pub what: What,
-    /// The path for people, as they would type it.
+    /// Path for messages, as the user would type it.
     pub path: Vec<u8>,
-    /// What the kernel said, if it was asked.
+    /// Errno, if a call failed.
     pub errno: Option<Errno>,
 }
 
-/// Something that is gone, or would be.
+/// An entry that was removed, or would be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// Its kind; [`Kind::Unknown`] where nobody had to know.
+    /// Kind of the entry; [`Kind::Unknown`] if the removal did not need it.
     pub kind: Kind,
-    /// The path for people.
+    /// Path for messages.
     pub path: Vec<u8>,
 }
 
-/// What a person is asked to allow.
+/// Subject of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptReason {
-    /// Looking into a directory that is not empty.
+    /// Descending into a directory that is not empty.
     Descend,
-    /// Trying to remove a directory that cannot be looked into.
+    /// Removing a directory that cannot be read.
     TryInaccessible,
-    /// Removing something of this kind and size.
+    /// Removing an entry of this kind and size.
     Remove {
-        /// Its kind.
+        /// Kind of the entry.
         kind: Kind,
-        /// Its size in bytes.
+        /// Size in bytes.
         size: u64,
     },
 }
 
-/// A question for a person.
+/// A question for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The path for people.
+    /// Path for messages.
     pub path: Vec<u8>,
-    /// What is to be allowed.
+    /// Subject of the question.
     pub reason: PromptReason,
-    /// Whether we may not write to it.
+    /// Whether the entry is write-protected.
     pub protection: Protection,
 }
 
 /// An entry that is about to be removed.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The directory that it is in.
+    /// The directory that contains the entry.
     pub directory: BorrowedFd<'a>,
-    /// Its name there.
+    /// Name of the entry in that directory.
     pub name: &'a CStr,
-    /// What has that name now; a link is not followed.
+    /// Present state of the entry itself; a symbolic link is not followed.
     pub stat: &'a Stat,
-    /// Builds its path, as a person would type it.
+    /// Function that builds the path, as the user would type it.
     pub path: &'a dyn Fn() -> Vec<u8>,
 }
 
-/// Hears what happens. Called by any worker; questions come one at a time.
+/// Receiver of the reports of a removal. Any worker may call it; questions come one at a time.
 pub trait Monitor: Sync {
-    /// Hears of a failure. Called once for each.
+    /// Receives a failure. Called once for each.
     fn failed(&self, failure: &Failure);
 
-    /// Tells whether [`Monitor::removed`] wants to be called, for building paths costs time.
+    /// Returns whether the run should call [`Monitor::removed`]; building paths takes time.
     fn wants_entries(&self) -> bool {
         false
     }
 
-    /// Hears of an entry that is gone.
+    /// Receives an entry that was removed.
     fn removed(&self, _removed: &Removed) {}
 
-    /// Decides whether an entry goes. Only asked where the policy wants approval; by any worker.
+    /// Decides whether an entry is removed. Called by any worker, and only if the policy requires
+    /// approval.
     fn approves(&self, _candidate: &Candidate<'_>) -> bool {
         true
     }
 
-    /// Hears that a name of a file with several names is gone, and how the file was described before
-    /// and after that. Only called where the policy wants approval.
+    /// Receives the states of a file with several names before and after the removal of one name.
+    /// Called only if the policy requires approval.
     fn unlinked(&self, _before: &Stat, _after: &Stat) {}
 
-    /// Asks a person; `true` is yes. Blocks until there is an answer.
+    /// Asks the user; `true` means yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {
         false
     }

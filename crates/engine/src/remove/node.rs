@@ -1,4 +1,4 @@
-//! A directory that is being removed: what the removal keeps for it, and its descriptor.
+//! A directory that is being removed: the data of the removal, and the descriptor.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,39 +12,40 @@ use haul_tree::{Directory, Handle, Identity};
 use super::delete_profile::DeleteProfile;
 use crate::walk::node::identity;
 
-/// Where a directory is: its device and, where that was asked for, its mount.
+/// Location of a directory: its device and, if requested, its mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) dev: u64,
     pub(super) mount: Option<u64>,
 }
 
-/// A directory of the walk of a removal.
+/// A directory in the walk of a removal.
 pub(super) type Node = haul_tree::Node<RemoveDirectory>;
 
-/// The directories of a removal that are open.
+/// Open directories of a removal.
 pub(super) type OpenDirectories = haul_tree::OpenDirectories<RemoveDirectory>;
 
-/// One directory. The root of a run stands for the list of operands, and is never removed itself.
+/// One directory. The root of a run represents the list of operands and is never removed itself.
 pub(super) struct RemoveDirectory {
-    /// The name in the parent; for an operand the path as it was given.
+    /// Name in the parent; for an operand, the path as it was given.
     pub(super) name: CString,
     pub(super) id: Identity,
-    /// Where the operand is that this lies below.
+    /// Location of the operand that contains this directory.
     pub(super) top: Place,
     pub(super) delete_profile: &'static DeleteProfile,
-    /// Something in it stays, which was reported already; so the directory stays without a report.
+    /// Whether an entry in it stays. That entry was reported, so the directory stays without a
+    /// report.
     kept: AtomicBool,
-    /// How often it was read from the beginning because it was not empty at the end.
+    /// Number of times it was read again because it was not empty at the end.
     pub(super) passes: AtomicU32,
-    /// Whether anything was removed since it was read from the beginning.
+    /// Whether an entry was removed since the directory was last read from the beginning.
     pub(super) progress: AtomicBool,
-    /// Its entries take long, so that each batch is one entry, and more workers are useful.
+    /// Whether its entries take long: each batch then is one entry, and more workers are useful.
     pub(super) has_large: AtomicBool,
 }
 
 impl RemoveDirectory {
-    /// Makes the data of a directory of which nothing is removed yet.
+    /// Creates the data of a directory of which no entry is removed yet.
     pub(super) const fn new(
         name: CString,
         id: Identity,
@@ -63,18 +64,18 @@ impl RemoveDirectory {
         }
     }
 
-    /// Makes the data of the list of operands.
+    /// Creates the data of the list of operands.
     pub(super) fn operands() -> RemoveDirectory {
         let nowhere = Place { dev: 0, mount: None };
         RemoveDirectory::new(CString::default(), (0, 0), nowhere, &super::delete_profile::PLAIN)
     }
 
-    /// Returns whether something in it stays.
+    /// Returns whether an entry in the directory stays.
     pub(super) fn is_kept(&self) -> bool {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Returns how many workers are useful in it.
+    /// Returns how many workers are useful in the directory.
     pub(super) fn room(&self) -> usize {
         if self.has_large.load(Ordering::Relaxed) {
             self.delete_profile.removal.large_workers
@@ -100,7 +101,7 @@ impl Directory for RemoveDirectory {
     }
 
     fn reopen(&self, parent: &Handle) -> Result<Handle> {
-        // An operand may be reached through links, as it was the first time.
+        // An operand may be reached through symbolic links, as at the first open.
         self.verified(open_directory(parent, &self.name, Follow::No)?)
     }
 
@@ -113,7 +114,7 @@ impl Directory for RemoveDirectory {
     }
 }
 
-/// Remembers that something in a directory stays, and so does everything above.
+/// Records that an entry in a directory stays, and therefore all directories above it.
 pub(super) fn keep(node: &Node) {
     let mut at = Some(node);
     while let Some(node) = at {
@@ -124,7 +125,7 @@ pub(super) fn keep(node: &Node) {
     }
 }
 
-/// Returns the path of an entry, as a person would type it.
+/// Returns the path of an entry, as the user would type it.
 pub(super) fn path_of(node: &Node, name: &CStr) -> Vec<u8> {
     let mut names = vec![name.to_bytes()];
     let mut at = Some(node);
@@ -136,7 +137,7 @@ pub(super) fn path_of(node: &Node, name: &CStr) -> Vec<u8> {
     crate::walk::path::join(&names)
 }
 
-/// Returns the path of a directory itself.
+/// Returns the path of the directory itself.
 pub(super) fn path(node: &Node) -> Vec<u8> {
     match node.parent.as_deref() {
         Some(parent) => path_of(parent, &node.name),

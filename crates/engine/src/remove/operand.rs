@@ -1,4 +1,4 @@
-//! What a person named: the only place where paths are paths, and where most guards are.
+//! Removes operands: the only step that uses paths, and that checks most guards.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -19,16 +19,17 @@ use crate::walk::node::identity;
 use crate::walk::path;
 use haul_tree::Entries;
 
-/// Cuts all slashes but one off the end, as GNU rm does before it looks at an operand.
+/// Removes all trailing slashes but one, as GNU rm does before it examines an operand.
 pub(super) fn trimmed(operand: &CStr) -> CString {
     let bytes = operand.to_bytes();
     let end = (path::trimmed(bytes).len() + 1).min(bytes.len());
-    // The kernel and people know `//` as it is.
+    // `//` has a meaning of its own and stays.
     let end = if bytes == b"//" { 2 } else { end };
     CString::new(bytes.get(..end).unwrap_or(bytes)).unwrap_or_default()
 }
 
-/// Removes a batch of operands; directories among them go onto the stack, the first one on top.
+/// Removes a batch of operands; pushes the directories among them onto the stack, the first one on
+/// top.
 pub(super) fn remove(worker: &mut Worker<'_, '_>, list: &Arc<Node>, names: &Entries) {
     let before = worker.stack_length();
     for slot in &names.slots {
@@ -57,7 +58,7 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
     }
 }
 
-/// Refuses directories that are not to be removed.
+/// Refuses directories that the guards protect.
 fn try_brakes(
     worker: &Worker<'_, '_>,
     name: &CStr,
@@ -81,7 +82,7 @@ fn try_brakes(
     guards::mount_point(policy, name, stat.dev).map_err(|what| (what, None))
 }
 
-/// Removes an operand that is an empty directory, or one that nobody can look into.
+/// Removes an operand that is an empty directory, or one that cannot be read.
 fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat) {
     let run = worker.operation;
     for stage in [Stage::Descend, Stage::Remove] {
@@ -104,7 +105,7 @@ fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat
         Err(error) => {
             let full = matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST);
             let errno = match inside(CWD, name) {
-                // That it cannot be looked into says more than that there is something in it.
+                // The errno of the failed open says more than that the directory is not empty.
                 Inside::Closed(earlier) if full => earlier,
                 _ => error.errno,
             };

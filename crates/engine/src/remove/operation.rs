@@ -1,4 +1,4 @@
-//! Removing: a request in, counts out.
+//! Entry point of a removal: takes a request, returns counts.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
@@ -16,28 +16,28 @@ use crate::request::{Order, Resources};
 use haul_tree::Handle;
 use haul_tree::{Children, Operand, Reader, Task, Workers, walk};
 
-/// Descriptors that are not the engine's: the three standard ones, and the caller's own (a signal
-/// pipe, a journal, a report).
+/// Number of descriptors outside the engine: the three standard ones, and the caller's own (a
+/// signal pipe, a journal, a report).
 const RESERVED: usize = 7;
 
-/// Descriptors that a worker has in its hands: the directory that it is in, its parent, the one that
-/// it opens, and one that it looks into.
+/// Number of descriptors that a worker uses: the directory that it works in, the parent, the one
+/// that it opens, and one that it looks into.
 const PER_WORKER: usize = 4;
 
-/// Directories that stay open where descriptors are plenty: deeper trees than this are rare, and
-/// each open directory pins its inode in the kernel.
+/// Number of directories that stay open if there are enough descriptors: deeper trees than this
+/// are rare, and each open directory pins its inode in the kernel.
 const DIRECTORIES: usize = 1024;
 
-/// How descriptors are divided among workers and directories that wait.
+/// Division of the descriptors among workers and waiting directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shares {
     workers: usize,
-    /// Workers where they mostly wait for storage that is far away.
+    /// Number of workers where they mostly wait for remote storage.
     waiting_workers: usize,
     directories: usize,
 }
 
-/// Divides descriptors. With 20: one worker, and 9 directories.
+/// Divides descriptors. With 20 descriptors: one worker and 9 directories.
 fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
     let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
     let most = (all / (2 * PER_WORKER)).max(1);
@@ -47,12 +47,12 @@ fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
     Shares { workers, waiting_workers, directories }
 }
 
-/// Removes what the request asks for, and returns what was done. Blocks until it is done or
-/// stopped; failures reach the monitor as they happen.
+/// Removes the operands of the request and returns the counts. Blocks until the removal is
+/// complete or stopped. The monitor receives each failure when it occurs.
 ///
-/// Directories are counted as such, symbolic links and special files, too; everything else, and what
-/// nobody had to look at, counts as files. The control must have been made for at least as many jobs
-/// as the request has.
+/// Directories, symbolic links and special files have their own counts. All other entries, and
+/// entries of an unknown kind, count as files. The control must have been made for at least as
+/// many jobs as the request has.
 pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
@@ -79,19 +79,19 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
     };
     match guards::root(policy) {
         Ok(root) => run.root = root,
-        // Without knowing the root there is no telling what is safe.
+        // Without the identity of the root directory the guard cannot work.
         Err(error) => {
             run.report(What::Remove, b"/".to_vec(), Some(error.errno));
             return control.counts();
         }
     }
     let root = Arc::new(Node::new(None, RemoveDirectory::operands()));
-    // The current directory need not be readable: operands are looked up by their paths.
+    // The current directory need not be readable: the kernel looks up operands by their paths.
     run.cache.keep(&root, &run.cache.adopt(Handle::CURRENT));
     let operands: Vec<Operand> =
         operands.into_iter().map(|path| Operand::whole(path.clone(), path)).collect();
     let children = if together { Children::Together } else { Children::OneByOne };
-    // One worker draws operands, in their order.
+    // One worker takes the operands, in their order.
     let task = Task::new(root, Reader::of_operands(&operands), 1).with_children(children);
     walk(&run, Workers { busy: workers, waiting: waiting_workers }, task, |_| ());
     control.counts()

@@ -1,21 +1,23 @@
-//! How fast: at most so many entries a second, and resting where others are to be spared.
+//! Pace of a removal: a limit of entries per second, and pauses that leave the machine to other
+//! processes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::request::{Pace, Strategy};
 
-/// Entries that a worker draws at a time. Drawing costs a lock, which 64 make nothing; and they are
-/// gone in half a millisecond, so that the last batch does not drag.
+/// Number of entries that a worker takes at a time. Each time costs a lock, which is negligible
+/// for 64 entries. A worker removes 64 in half a millisecond, so the last batch does not delay the
+/// end.
 const BATCH: usize = 64;
 
-/// Batches a second under a limit: often enough that a watcher sees an even flow.
+/// Number of batches per second under a limit: often enough for an even flow.
 const BATCHES_PER_SECOND: u64 = 20;
 
-/// The longest sleep, after which the throttle is looked at.
+/// Longest sleep before the throttle is checked again.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What holds a run back.
+/// Throttle of a run.
 pub(super) struct Throttle {
     pace: Pace,
     begun: Instant,
@@ -27,23 +29,23 @@ impl Throttle {
         Throttle { pace, begun: Instant::now(), admitted: AtomicU64::new(0) }
     }
 
-    /// Returns how many entries to draw at a time.
+    /// Returns how many entries a worker takes at a time.
     pub(super) fn batch(&self) -> usize {
         let share = self.pace.per_second.map(|rate| rate.get() / BATCHES_PER_SECOND);
         share.map_or(BATCH, |share| usize::try_from(share).unwrap_or(BATCH).clamp(1, BATCH))
     }
 
-    /// Tells whether only so many entries may go in a second.
+    /// Returns whether the number of entries per second is limited.
     pub(super) fn is_limited(&self) -> bool {
         self.pace.per_second.is_some()
     }
 
-    /// Tells whether work is followed by rest.
+    /// Returns whether workers pause after work.
     pub(super) fn is_gentle(&self) -> bool {
         self.pace.strategy == Strategy::Gentle
     }
 
-    /// Waits until this many entries more may go.
+    /// Waits until the limit allows this many more entries.
     pub(super) fn admit(&self, entries: u64, stop: &AtomicBool) {
         let Some(rate) = self.pace.per_second else { return };
         let before = self.admitted.fetch_add(entries, Ordering::Relaxed);
@@ -52,7 +54,7 @@ impl Throttle {
         self.wait(due.saturating_sub(self.begun.elapsed()), stop);
     }
 
-    /// After work of this length, leaves the machine to others for as long.
+    /// Pauses for as long as the work before took.
     pub(super) fn rest(&self, worked: Duration, stop: &AtomicBool) {
         if self.is_gentle() {
             self.wait(worked, stop);

@@ -1,4 +1,4 @@
-//! When a person is asked, and what: GNU's rules, as pure functions of what was found.
+//! Decides when the user is asked, and about what: GNU's rules, as pure functions of the facts.
 
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
@@ -7,45 +7,45 @@ use super::monitor::PromptReason;
 use super::request::{Ask, EmptyDirectories, Policy, Protection};
 use crate::request::Recursion;
 
-/// What is in a directory, as far as somebody looked.
+/// Content of a directory, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
-    /// Nobody looked.
+    /// The directory was not read.
     Unknown,
-    /// Nothing.
+    /// The directory is empty.
     Empty,
-    /// Something.
+    /// The directory has entries.
     Full,
-    /// It cannot be looked into.
+    /// The directory cannot be read.
     Closed(Errno),
 }
 
-/// A directory is met twice.
+/// Stage of a directory: each directory reaches two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Before it is looked into.
+    /// Before the worker reads its entries.
     Descend,
-    /// When all that was in it is gone.
+    /// After all its entries were removed.
     Remove,
 }
 
-/// What is to happen.
+/// Decision about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consent {
-    /// It may go.
+    /// The entry may be removed.
     Given,
-    /// If a person says so.
+    /// The entry may be removed if the user agrees.
     Ask(PromptReason),
-    /// It cannot go.
+    /// The entry cannot be removed.
     Refused(Errno),
 }
 
-/// Tells whether entries have to be looked at before they go.
+/// Returns whether the state of an entry is necessary before its removal.
 pub(super) fn looks(policy: &Policy) -> bool {
     policy.ask != Ask::Never
 }
 
-/// Tells whether something has to be asked for.
+/// Returns whether the policy requires a question.
 fn asks(policy: &Policy, protection: Protection) -> bool {
     match policy.ask {
         Ask::Never => false,
@@ -54,9 +54,9 @@ fn asks(policy: &Policy, protection: Protection) -> bool {
     }
 }
 
-/// Decides on anything that is no directory.
+/// Decides about an entry that is not a directory.
 pub(super) fn for_entry(policy: &Policy, stat: &Stat, protection: Protection) -> Consent {
-    // Permission bits mean nothing for a symbolic link.
+    // Permission bits have no meaning for a symbolic link.
     let link = stat.kind() == Kind::Symlink && policy.ask != Ask::Always;
     if link || !asks(policy, protection) {
         return Consent::Given;
@@ -64,12 +64,12 @@ pub(super) fn for_entry(policy: &Policy, stat: &Stat, protection: Protection) ->
     Consent::Ask(PromptReason::Remove { kind: stat.kind(), size: stat.size })
 }
 
-/// Tells whether what is in a directory matters for the question.
+/// Returns whether the question depends on the content of a directory.
 pub(super) fn wants_inside(policy: &Policy, stage: Stage, protection: Protection) -> bool {
     asks(policy, protection) && (stage == Stage::Descend || policy.recursion == Recursion::No)
 }
 
-/// Decides on a directory.
+/// Decides about a directory.
 pub(super) fn for_directory(
     policy: &Policy,
     stage: Stage,
@@ -85,7 +85,7 @@ pub(super) fn for_directory(
             let may_be_empty = policy.empty_directories == EmptyDirectories::Remove;
             match stage {
                 _ if !may_be_empty || errno != Errno::ACCESS => Consent::Refused(errno),
-                // It is asked for once, when its turn to be removed has come.
+                // The question comes once, when the directory itself is to be removed.
                 Stage::Descend => Consent::Given,
                 Stage::Remove => Consent::Ask(PromptReason::TryInaccessible),
             }

@@ -1,126 +1,126 @@
-//! What the caller wants gone: plain data, valid in itself, not yet held against the world.
+//! Request for a removal: plain data, valid in itself, not yet checked against the file system.
 
 use std::ffi::CString;
 use std::num::NonZeroU64;
 
 use crate::request::{Borders, Order, Recursion, Resources};
 
-/// What happens with an empty directory where trees are not removed.
+/// Treatment of an empty directory if the removal is not recursive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyDirectories {
-    /// It is refused like any other.
+    /// An empty directory is refused like any other.
     Refuse,
-    /// It goes (`-d`).
+    /// An empty directory is removed (`-d`).
     Remove,
 }
 
-/// Whether somebody else may write to what is removed; only asked where a person is asked.
+/// Whether an entry is write-protected. Checked only if the policy may ask the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// We may write to it, or nobody wanted to know.
+    /// The user may write to the entry, or the check was not necessary.
     None,
-    /// We may not.
+    /// The user may not write to the entry.
     Protected,
 }
 
-/// When a person is asked.
+/// When the user is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Never.
     Never,
-    /// Before what we may not write to.
+    /// Before the removal of a write-protected entry.
     Protected,
-    /// Before everything (`-i`).
+    /// Before every removal (`-i`).
     Always,
 }
 
-/// What a name that is not there means.
+/// Meaning of a name that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// A failure.
     Fail,
-    /// That there is nothing to do (`-f`).
+    /// No failure (`-f`).
     Ignore,
 }
 
-/// Whether a throttle is on.
+/// Whether a guard is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// It stops what it is there for.
+    /// The guard refuses what it protects.
     On,
-    /// A person has taken it off.
+    /// The user has disabled the guard.
     Off,
 }
 
-/// How much the rest of the machine is spared.
+/// Strategy towards other users of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// As fast as it goes.
+    /// The removal runs at full speed.
     Full,
-    /// One worker, resting as long as it works; large files are given up step by step.
+    /// One worker pauses for as long as it works, and frees large files step by step.
     Gentle,
 }
 
-/// How fast.
+/// Pace of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// At most this many entries a second.
+    /// Maximum number of entries per second.
     pub per_second: Option<NonZeroU64>,
-    /// How much others are spared.
+    /// Strategy towards other users of the machine.
     pub strategy: Strategy,
 }
 
-/// Whether it is meant.
+/// Whether the run removes entries or only reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It is.
+    /// Entries are removed.
     Remove,
-    /// Only what would be removed is told.
+    /// The run only reports what it would remove.
     Pretend,
 }
 
 /// Whether each entry is removed only if the monitor approves of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// Everything goes.
+    /// Every entry is removed.
     NotNeeded,
-    /// [`super::Monitor::approves`] is asked immediately before each entry is removed, and before each
-    /// directory is entered. What it refuses stays, is reported as changed, and keeps the directories
-    /// above it.
+    /// The run calls [`super::Monitor::approves`] immediately before it removes an entry, and
+    /// before it enters a directory. A refused entry stays, is reported as changed, and keeps the
+    /// directories above it.
     Each,
 }
 
-/// How everything is to be removed.
+/// Policy of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether directories go with all that is in them.
+    /// Whether directories are removed with their content.
     pub recursion: Recursion,
-    /// Whether empty ones go all the same.
+    /// Treatment of empty directories without recursion.
     pub empty_directories: EmptyDirectories,
-    /// When a person is asked.
+    /// When the user is asked.
     pub ask: Ask,
-    /// What a missing name means.
+    /// Meaning of a name that does not exist.
     pub missing: Missing,
     /// Whether other file systems are entered.
     pub borders: Borders,
-    /// Guards the root directory, by whatever name.
+    /// Guard of the root directory, under any name.
     pub root: Guard,
-    /// Guards operands that are mount points.
+    /// Guard of operands that are mount points.
     pub mount_points: Guard,
-    /// The order.
+    /// Order of the operands and entries.
     pub order: Order,
-    /// How fast.
+    /// Pace of the removal.
     pub pace: Pace,
-    /// Whether it is meant.
+    /// Whether the run removes entries or only reports them.
     pub mode: Mode,
     /// Whether the monitor decides about each entry.
     pub approval: Approval,
-    /// Whether permission bits do not hold us.
+    /// Whether the process may override permission bits.
     pub privileged: bool,
 }
 
 impl Policy {
-    /// What a plain `rm` does where nobody can be asked.
+    /// Policy of a plain `rm` without a terminal.
     pub const PLAIN: Policy = Policy {
         recursion: Recursion::No,
         empty_directories: EmptyDirectories::Refuse,
@@ -137,19 +137,20 @@ impl Policy {
     };
 }
 
-/// A removal that somebody wants.
+/// A request for a removal.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What to remove, as it was given.
+    /// Operands as they were given.
     pub operands: Vec<CString>,
-    /// How.
+    /// Policy of the removal.
     pub policy: Policy,
-    /// How much of the machine to use.
+    /// Resources of the removal.
     pub resources: Resources,
 }
 
 impl Request {
-    /// Asks for the operands to be removed, with all [available](Resources::available) resources.
+    /// Creates a request to remove the operands with all [available](Resources::available)
+    /// resources.
     #[must_use]
     pub fn new(operands: impl IntoIterator<Item = CString>, policy: Policy) -> Request {
         let operands = operands.into_iter().collect();

@@ -1,4 +1,4 @@
-//! A run: what all its workers share.
+//! State that all workers of a removal share.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -16,7 +16,7 @@ use super::request::{Approval, Missing, Policy, Protection};
 use crate::monitor::Control;
 use haul_tree::Identity;
 
-/// What all workers of a run share.
+/// State that all workers of a run share.
 pub(super) struct Run<'r> {
     pub(super) policy: &'r Policy,
     pub(super) monitor: &'r dyn Monitor,
@@ -24,21 +24,22 @@ pub(super) struct Run<'r> {
     pub(super) cache: OpenDirectories,
     pub(super) delete_profiles: DeleteProfiles,
     pub(super) throttle: Throttle,
-    /// The root directory, where it is guarded.
+    /// Identity of the root directory, if it is guarded.
     pub(super) root: Option<Identity>,
-    /// Held while a person is asked.
+    /// Lock that a worker holds while it asks the user.
     pub(super) asking: Mutex<()>,
-    /// Whether entries are told to the monitor.
+    /// Whether the monitor receives entries.
     pub(super) tells_entries: bool,
 }
 
 impl Run<'_> {
-    /// Tells whether the run is to end.
+    /// Returns whether the run has to end.
     pub(super) fn stopped(&self) -> bool {
         self.control.stop.load(Ordering::Relaxed)
     }
 
-    /// Asks the monitor about an entry, where the policy wants that; reports one that has to stay.
+    /// Asks the monitor about an entry, if the policy requires approval. Reports an entry that has
+    /// to stay.
     pub(super) fn approves(
         &self,
         node: &Node,
@@ -56,32 +57,32 @@ impl Run<'_> {
         approved
     }
 
-    /// Tells of an entry that is gone.
+    /// Reports an entry that was removed.
     pub(super) fn tell(&self, node: &Node, name: &CStr, kind: Kind) {
         if self.tells_entries {
             self.monitor.removed(&Removed { kind, path: path_of(node, name) });
         }
     }
 
-    /// Reports something that went wrong with an entry, once, and keeps the directories above.
+    /// Reports a failure that concerns an entry, once, and keeps the directories above it.
     pub(super) fn fail(&self, node: &Node, name: &CStr, what: What, errno: Option<Errno>) {
         keep(node);
         self.report(what, path_of(node, name), errno);
     }
 
-    /// Reports something that went wrong.
+    /// Reports a failure.
     pub(super) fn report(&self, what: What, path: Vec<u8>, errno: Option<Errno>) {
         self.control.failures.fetch_add(1, Ordering::Relaxed);
         self.monitor.failed(&Failure { what, path, errno });
     }
 
-    /// Tells whether an errno says that there is nothing to remove, and that is all right.
+    /// Returns whether an errno means that the entry does not exist and the policy ignores that.
     pub(super) fn is_missing(&self, errno: Errno) -> bool {
         self.policy.missing == Missing::Ignore
             && matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::INVAL | Errno::ILSEQ)
     }
 
-    /// Asks a person, one question at a time. Nobody is asked when the run is to end.
+    /// Asks the user, one question at a time. Asks no question if the run has to end.
     pub(super) fn ask(
         &self,
         node: &Node,

@@ -1,4 +1,5 @@
-//! Removing as an operation on a tree: how the walk enters directories, removes batches and finishes.
+//! Removal as an operation on a tree: how the walk enters directories, removes batches and
+//! finishes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,17 +17,18 @@ use super::run::Run;
 use super::{directory, entry, finish, operand};
 use crate::request::Order;
 
-/// Time for one entry beyond which it must have been a large file: its pages and blocks are freed
-/// outside the directory's lock, so another worker can remove the next one meanwhile. A small file takes
-/// 5 to 20 microseconds; for one that has to be read from a disk another worker helps as well.
+/// Time for one entry that indicates a large file. The kernel frees its pages and blocks outside
+/// the directory's lock, so another worker can remove the next file meanwhile. A small file takes
+/// 5 to 20 microseconds. If the kernel has to read the inode from a disk, another worker helps as
+/// well.
 const LARGE: Duration = Duration::from_micros(100);
 
-/// Bytes of entries that are put in order at a time: some 400,000 entries, so that memory stays bounded
-/// however large the directory is.
+/// Bytes of entries that are sorted at a time: some 400,000 entries. The limit bounds the memory
+/// for directories of any size.
 const SORTED_BYTES: usize = 15 << 20;
 
-/// Subdirectories after which a chunk ends. All of a chunk's subdirectories wait at once, at each
-/// level of the tree.
+/// Number of subdirectories after which a chunk ends. All subdirectories of a chunk wait at once,
+/// at each level of the tree.
 const SUBDIRECTORIES: usize = 2048;
 
 impl<'r> Operation for Run<'r> {
@@ -38,8 +40,8 @@ impl<'r> Operation for Run<'r> {
     const JOINED_END: End = End::Back;
 
     fn local(&self, number: usize) -> Local<'r> {
-        // A control made for fewer workers than the request has: the counters would then be
-        // shared, never wrong.
+        // If the control was made for fewer workers than the request has, workers share counters.
+        // The counts stay correct.
         Local { shard: &self.control.shards[number % self.control.shards.len()] }
     }
 
@@ -126,7 +128,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn read_failed(&self, node: &Node, error: CallError) {
-        // A directory that another process has removed has nothing left to read.
+        // A directory that another process has removed has no more entries.
         if error.errno != Errno::NOENT {
             node::keep(node);
             self.report(What::ReadDirectory, node::path(node), Some(error.errno));
@@ -134,7 +136,7 @@ impl<'r> Operation for Run<'r> {
     }
 }
 
-/// Returns how many workers are useful in a directory; only one draws operands.
+/// Returns how many workers are useful in a directory; only one takes operands.
 pub(super) fn room(node: &Node) -> usize {
     if node.is_root() { 1 } else { node.room() }
 }
