@@ -1,8 +1,8 @@
-//! Leftovers: hidden names that runs which were killed could not take away, found and removed.
+//! Stale temporaries: finds and removes the hidden names that killed runs could not remove.
 //!
-//! A name counts only if it has the exact form of ours, belongs to us and to nobody who lives: a
-//! run that is at work holds a lock on its files, and what cannot be locked (links, FIFOs) has its
-//! hidden name for an instant, so it is left alone until it is old.
+//! A name is stale if it has the exact form of a hidden name, belongs to the user, and no live run
+//! uses it. A live run holds a lock on its files. Links and FIFOs cannot be locked and have their
+//! hidden names only for an instant, so the search leaves them until they are old.
 
 pub(crate) mod moves;
 
@@ -21,50 +21,52 @@ use haul_tree::{
 use self::moves::Quiet;
 use crate::walk::path::join;
 
-/// How old a leftover has to be, usually. A name that is about to be another's is hidden for microseconds.
+/// Minimum age of a stale entry by default. An entry has its hidden name for microseconds before
+/// its final one.
 pub const AGE_SECONDS: i64 = 60;
 
-/// Directories that are kept open.
+/// Number of directories that are kept open.
 const DIRECTORIES: usize = 64;
 
-/// What becomes of what interrupted moves would go on with.
+/// Treatment of the data that a rerun of an interrupted move would reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
-    /// It is told, and stays.
+    /// The data is reported and stays.
     Keep,
-    /// It counts as leftovers.
+    /// The data counts as stale.
     GiveUp,
 }
 
-/// What is done with leftovers.
+/// Whether stale entries are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They are told.
+    /// Stale entries are reported.
     Tell,
-    /// They are removed, and told.
+    /// Stale entries are removed and reported.
     Remove,
 }
 
-/// What became of a name that looks like a leftover, or of a directory.
+/// Result for a directory, or for a name that has the form of a hidden name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is one, and was removed if that was to be done.
+    /// The entry is stale. It was removed if the mode asks for that.
     Leftover,
-    /// A run is at work on it, or was a moment ago.
+    /// A run uses the entry, or did so a moment ago.
     InUse,
-    /// It belongs to somebody else.
+    /// The entry belongs to another user.
     Foreign,
-    /// A directory that an interrupted move has copied in part, or the note on it: the same move goes
-    /// on with it, and its source is whole.
+    /// A directory that an interrupted move has copied in part, or the note for it. A rerun of the
+    /// move resumes it, and its source is complete.
     Unfinished,
-    /// The note that of this source, or of one that cannot be looked for now, only the removal is
-    /// left to do: the same move goes on with that.
+    /// A note which records that only the removal of a source remains. The value is the path of
+    /// the source, or `None` if it cannot be examined now. A rerun of the move resumes the
+    /// removal.
     Unremoved(Option<Vec<u8>>),
-    /// It could not be looked at or removed.
+    /// The entry could not be examined or removed.
     Failed(haul_sys::CallError),
 }
 
-/// A directory that is searched.
+/// A directory that is being searched.
 type Directory = Single<()>;
 
 /// A directory that was found and not searched yet.
@@ -73,22 +75,23 @@ struct Below {
     name: CString,
 }
 
-/// Searching as an operation on a tree.
+/// The search as an operation on a tree.
 struct Search<'a> {
     latest_seconds: i64,
     mode: Mode,
     moves: Moves,
-    /// The file system of the directory that was named.
+    /// Device of the directory that the caller named.
     dev: OnceLock<u64>,
     directories: OpenDirectories<Directory>,
     tell: Mutex<&'a mut Tell<'a>>,
 }
 
-/// Is told each name that looks like a stale temporary, by its path, and what became of it.
+/// Callback that receives the path of each name with the form of a hidden name, and the result.
 pub type Tell<'a> = dyn FnMut(&[u8], Found) + Send + 'a;
 
-/// Looks for stale temporaries in a directory and everything below it on the same file system: what was
-/// changed after `latest_seconds` of the epoch is left alone. Blocks until everything is searched.
+/// Searches a directory and everything below it on the same file system for stale temporaries.
+/// Entries that changed after `latest_seconds` of the epoch stay. Blocks until the search is
+/// complete.
 pub fn clean(root: &CStr, latest_seconds: i64, (mode, moves): (Mode, Moves), tell: &mut Tell<'_>) {
     let directories = OpenDirectories::new(DIRECTORIES);
     let top = Single::root(&directories, ());
@@ -122,12 +125,13 @@ impl Operation for Search<'_> {
     }
 
     fn chunk(&self, _: &Node<Directory>) -> Chunk {
-        // Names are removed while the directory is open, and some file systems then lose their place.
+        // The search removes names while the directory is open, and some file systems then lose
+        // the position in the directory. So it reads all entries at once.
         Chunk { bytes: usize::MAX, ..Chunk::BUFFER }
     }
 
     fn most_entries(_: &Worker<'_, Self>, _: &Node<Directory>) -> usize {
-        // Names of moves are judged together, see `move_names`.
+        // All names of moves are handled in one batch, see `move_names`.
         usize::MAX
     }
 
@@ -181,7 +185,8 @@ impl Operation for Search<'_> {
     }
 }
 
-/// Returns whether an entry is a directory; asks where the directory did not report the kind.
+/// Returns whether an entry is a directory; calls `statat` if the directory did not report the
+/// kind.
 fn is_directory(directory: impl AsFd, name: &CStr, kind: Option<Kind>) -> bool {
     kind.map_or_else(
         || statat(directory, name).is_ok_and(|stat| stat.kind() == Kind::Directory),
@@ -204,7 +209,7 @@ impl Search<'_> {
 
     /// Handles the names in a directory that moves use.
     fn move_names(&self, node: &Node<Directory>, directory: &Handle, names: &[&CStr]) {
-        // Held until all of them are handled, so that no move begins meanwhile.
+        // The lock is held until all names are handled, so that no move starts meanwhile.
         let quiet = Quiet::new(directory);
         for name in names {
             let found = match &quiet {
@@ -215,7 +220,7 @@ impl Search<'_> {
         }
     }
 
-    /// Deals with a name that moves use.
+    /// Handles one name that moves use.
     fn moving(
         &self,
         directory: &Handle,
@@ -249,7 +254,8 @@ impl Search<'_> {
         if stat.ctime.seconds > self.latest_seconds {
             return Ok(Found::InUse);
         }
-        // Held until the name is gone, so that nobody can begin to use it meanwhile.
+        // The lock is held until the name is removed, so that no process starts to use it
+        // meanwhile.
         let _lock = match lock(directory, name, &stat)? {
             Lock::None => None,
             Lock::Ours(fd) => Some(fd),
@@ -263,7 +269,7 @@ impl Search<'_> {
 }
 
 enum Lock {
-    /// It is nothing that could be locked.
+    /// Entries of this kind cannot be locked.
     None,
     Ours(OwnedFd),
     Theirs,

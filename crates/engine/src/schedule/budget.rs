@@ -1,61 +1,63 @@
-//! How many workers, open directories and open files a run may have, from the descriptors it gets.
+//! Budget of a run: the numbers of workers, open directories and open files that the descriptor
+//! limit allows.
 
-/// What a run may use.
+/// Resources that a run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// Workers that keep the processors busy, the caller's thread included.
+    /// Number of workers that keep the processors busy, the caller's thread included.
     pub(crate) workers: usize,
-    /// Workers where they mostly wait for storage.
+    /// Number of workers if they mostly wait for storage.
     pub(crate) waiting_workers: usize,
-    /// Entries that a worker handles at a time; each has up to two descriptors.
+    /// Number of entries that a worker handles at a time; each has up to two descriptors.
     pub(crate) batch: usize,
-    /// Directories that stay open without anybody working in them; each has two descriptors.
+    /// Number of directories that stay open while no worker works in them; each has two
+    /// descriptors.
     pub(crate) directories: usize,
-    /// Finished files that may be held open to be secured together.
+    /// Number of finished files that may stay open for a common flush.
     pub(crate) held: usize,
-    /// Whether each worker may hold a pipe, which has two.
+    /// Whether each worker may have a pipe, which has two descriptors.
     pub(crate) pipes: bool,
 }
 
-/// Descriptors that are not the engine's: the three standard ones, the caller's own (a signal
+/// Number of descriptors outside the engine: the three standard ones, the caller's own (a signal
 /// pipe, a journal, a report), the current and the target directory.
 const RESERVED: usize = 9;
 
-/// Entries of a batch. Handing a batch over costs two locks; 32 make that nothing, and are done in
-/// half a millisecond, so that the last one does not drag.
+/// Number of entries in a batch. Each batch costs two locks, which are negligible for 32 entries.
+/// A worker handles 32 in half a millisecond, so the last batch does not delay the end.
 const BATCH: usize = 32;
 
-/// Directories that stay open where descriptors are plenty: deeper trees than this are rare, and
-/// each open directory pins its inode in the kernel.
+/// Number of directories that stay open if there are enough descriptors: deeper trees than this
+/// are rare, and each open directory pins its inode in the kernel.
 const DIRECTORIES: usize = 1024;
 
-/// Descriptors with which a worker of its own is worth starting.
+/// Number of descriptors that justify one more worker.
 const WORKER_DESCRIPTORS: usize = 24;
 
-/// Entries of a batch where each takes a trip or more: then handing batches over costs nothing, and
-/// a long one keeps work from others.
+/// Number of entries in a batch if each entry takes a round trip or more. Taking a batch then
+/// costs nothing in comparison, and a long batch keeps work from other workers.
 pub(crate) const WAITING_BATCH: usize = 4;
 
 impl Budget {
-    /// Divides what there is. With 20 descriptors: one worker, one file at a time.
+    /// Divides the descriptors. With 20 descriptors: one worker, one file at a time.
     pub(crate) fn new(jobs: usize, waiting_jobs: usize, descriptors: u64) -> Budget {
         let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
         let workers = jobs.clamp(1, (all / WORKER_DESCRIPTORS).max(1));
-        // Half of a worker's share is for files, a batch of which has two each; four descriptors
-        // are for opening directories again and for a large file that is shared.
+        // Half of a worker's share is for files: each file of a batch has two descriptors. Four
+        // descriptors are for opening directories again and for a large file that is shared.
         let share = all / workers;
         let batch = ((share / 2).saturating_sub(4) / 2).clamp(1, BATCH);
         let rest = all.saturating_sub(workers * (2 * batch + 4));
-        // Up to half of what is left then is for workers that wait.
+        // Up to half of the rest is for workers that wait for storage.
         let each = 2 * WAITING_BATCH.min(batch) + 4;
         let more = waiting_jobs.saturating_sub(workers).min(rest / 2 / each);
         let rest = rest - more * each;
-        // Pipes are a convenience: where they would take more than a quarter of it, there are none.
+        // Pipes are optional: if they would take more than a quarter of the rest, there are none.
         let in_pipes = 2 * (workers + more);
         let pipes = in_pipes <= rest / 4;
         let rest = if pipes { rest - in_pipes } else { rest };
         let directories = (rest / 2).clamp(2, DIRECTORIES);
-        // Half of what even that leaves: a file that is held has a descriptor.
+        // Half of the remaining descriptors: each file of a commit group has one.
         let held = (rest.saturating_sub(2 * directories) / 2).max(1);
         Budget { workers, waiting_workers: workers + more, batch, directories, held, pipes }
     }

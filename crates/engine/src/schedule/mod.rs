@@ -1,3 +1,3 @@
-//! What the descriptors allow a run to use.
+//! Resources that the descriptor limit allows a run to use.
 
 pub(crate) mod budget;

@@ -1,8 +1,8 @@
-//! Traversal: the chain of directories a run is in, their descriptors, and their entries.
+//! Walk of a copy: its chain of directories, their descriptors, and their entries.
 //!
-//! Everything is relative to directory descriptors. A directory that waits for its turn is a node,
-//! (parent, name); descriptors are a budgeted cache beside it, so that a run needs a handful of
-//! them however deep and wide the tree is.
+//! All operations are relative to directory descriptors. A directory that waits is a node,
+//! (parent, name). The descriptors are a cache beside the nodes with a budget, so that a run needs
+//! only a few of them for a tree of any depth and width.
 
 pub(crate) mod node;
 pub(crate) mod path;

@@ -1,4 +1,4 @@
-//! A directory that is copied: what the copy keeps for it, and its descriptors on both sides.
+//! A directory that is being copied: the data of the copy, and the descriptors on both sides.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,14 +17,15 @@ pub(crate) const fn identity(stat: &Stat) -> Identity {
     (stat.dev, stat.ino)
 }
 
-/// Whether this run made a target directory, so that it contains nothing that this run did not put there.
+/// Whether this run created a target directory. If so, the directory contains only entries of this
+/// run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Made,
     Found,
 }
 
-/// A directory of the source and its directory of the target, open.
+/// Open descriptors of a source directory and its target directory.
 pub(crate) struct Handles {
     pub(crate) source: OwnedFd,
     pub(crate) target: OwnedFd,
@@ -40,41 +41,42 @@ impl Handles {
     }
 }
 
-/// A directory of the walk of a copy.
+/// A directory in the walk of a copy.
 pub(crate) type Node = haul_tree::Node<CopyDirectory>;
 
-/// The directories of a copy that are open.
+/// Open directories of a copy.
 pub(crate) type OpenDirectories = haul_tree::OpenDirectories<CopyDirectory>;
 
-/// One directory that is being copied into another. The root of a run stands for the list of operands.
+/// One directory that is being copied into another. The root of a run represents the list of
+/// operands.
 pub(crate) struct CopyDirectory {
-    /// The name in the parent's source; for an operand the path as it was given.
+    /// Name in the parent's source; for an operand, the path as it was given.
     pub(crate) source_name: CString,
-    /// The name in the parent's target, where it differs.
+    /// Name in the parent's target, if it differs.
     pub(crate) target_name: Option<CString>,
     pub(crate) source_id: Identity,
     pub(crate) target_id: Identity,
-    /// The device of the operand that this lies below.
+    /// Device of the operand that contains this directory.
     pub(crate) root_dev: u64,
-    /// Whether the source name may be a link that is followed.
+    /// Whether the source name may be a symbolic link that is followed.
     pub(crate) through_link: bool,
-    /// Whether the target name is a link to a directory that was accepted as one.
+    /// Whether the target name is a symbolic link that was accepted as a directory.
     pub(crate) target_through_link: bool,
-    /// Whether the mode of targets made here is changed by an inherited access-control list.
+    /// Whether an inherited access-control list changes the mode of files created here.
     pub(crate) inherits_acl: bool,
     pub(crate) pair: Arc<Pair>,
-    /// Where it is in the tree, as the journal records it; 0 without a journal.
+    /// Position in the tree, as the journal records it; 0 without a journal.
     pub(crate) position: Position,
     /// Whether its entries are operands.
     pub(crate) lists_operands: bool,
-    /// What is applied when the last child is done.
+    /// Attributes that are applied when the last child is finished.
     pub(crate) attributes: DirectoryAttributes,
     pub(crate) origin: Origin,
-    /// Owner and group of files that are made here; unknown in a directory that was there before,
-    /// because setgid bits and mount options matter.
+    /// Owner and group of files that are created here. Unknown in a directory that existed before,
+    /// because setgid bits and mount options can change them.
     pub(crate) new_owner: Option<(u32, u32)>,
-    /// Held while names are made in the target: the kernel lets in one at a time, and waiting here
-    /// costs less than spinning there.
+    /// Lock that a worker holds while it creates names in the target. The kernel admits one at a
+    /// time, and waiting here costs less than spinning there.
     pub(crate) create: Mutex<()>,
 }
 
@@ -92,7 +94,8 @@ impl Directory for CopyDirectory {
     }
 
     fn reopen(&self, parent: &Handles) -> Result<Handles> {
-        // A link is followed only where it was accepted before, and the identity is verified all the same.
+        // A symbolic link is followed only if it was accepted before. The identity is verified in
+        // any case.
         let follow = |through| if through { Follow::Yes } else { Follow::No };
         let source = open_directory(parent.source(), &self.source_name, follow(self.through_link))?;
         let target =

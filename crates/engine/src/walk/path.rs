@@ -1,5 +1,5 @@
-//! Paths: those for people, built from the chain of nodes and only when there is something to say; and
-//! what the paths that people give consist of.
+//! Paths for messages, built from the chain of nodes only when a message needs them; and the
+//! components of paths that the user gives.
 
 use std::ffi::{CStr, CString};
 
@@ -7,14 +7,14 @@ use haul_tree::Operand;
 
 use super::node::Node;
 
-/// Which of the two trees a path is for.
+/// Side of the copy that a path belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Source,
     Target,
 }
 
-/// Returns the path of an entry of a directory, as a person would type it.
+/// Returns the path of an entry of a directory, as the user would type it.
 pub(crate) fn of_entry(node: &Node, name: &CStr, side: Side) -> Vec<u8> {
     let mut names: Vec<&[u8]> = vec![name.to_bytes()];
     let mut at = Some(node);
@@ -29,7 +29,7 @@ pub(crate) fn of_entry(node: &Node, name: &CStr, side: Side) -> Vec<u8> {
     join(&names)
 }
 
-/// Returns the path of a directory itself.
+/// Returns the path of the directory itself.
 pub(crate) fn of_node(node: &Node, side: Side) -> Vec<u8> {
     let own = match side {
         Side::Source => node.source_name.as_c_str(),
@@ -41,7 +41,7 @@ pub(crate) fn of_node(node: &Node, side: Side) -> Vec<u8> {
     }
 }
 
-/// Joins names with one slash between them, whatever slashes they end in; empty ones vanish.
+/// Joins names with exactly one slash between them, and skips empty names.
 pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
     let mut path = Vec::with_capacity(names.iter().map(|name| name.len() + 1).sum());
     for name in names.iter().filter(|name| !name.is_empty()) {
@@ -53,23 +53,23 @@ pub(crate) fn join(names: &[&[u8]]) -> Vec<u8> {
     path
 }
 
-/// Cuts the slashes off a path's end.
+/// Returns a path without its trailing slashes.
 pub(crate) fn trimmed(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
     path.get(..end).unwrap_or(path)
 }
 
-/// Splits a path into its directory and its last component, slashes at its end aside.
+/// Splits a path into its directory and its last component, without trailing slashes.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let path = trimmed(path);
     let name_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     path.split_at_checked(name_at).unwrap_or((b"", path))
 }
 
-/// Returns the directory of a path as the kernel takes it: `.` where the path is a name alone.
+/// Returns the directory of a path for the kernel: `.` if the path is a plain name.
 pub(crate) fn directory_of(path: &[u8]) -> CString {
     let (directory, _) = split(path);
-    // A part of a C string holds no NUL.
+    // A part of a C string contains no NUL.
     CString::new(if directory.is_empty() { b"." } else { directory }).unwrap_or_default()
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn operand_of_path(path: &CStr) -> Operand {
     let rest_start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
     let rest = rest.get(rest_start..).unwrap_or(b"");
     let source = bytes.get(..start + length).unwrap_or(bytes);
-    // Parts of a C string hold no NUL.
+    // Parts of a C string contain no NUL.
     let own = |part: &[u8]| CString::new(part).unwrap_or_default();
     Operand {
         source: own(source),
@@ -92,14 +92,14 @@ pub(crate) fn operand_of_path(path: &CStr) -> Operand {
     }
 }
 
-/// Returns the path of another name beside a path.
+/// Returns the path of another name in the directory of a path.
 pub(crate) fn beside(shown: &[u8], name: &CStr) -> Vec<u8> {
     let (directory, _) = split(shown);
     let (_, base) = split(name.to_bytes());
     [directory, base].concat()
 }
 
-/// Tells whether a path leads to an entry of the current directory by its name alone.
+/// Returns whether a path is a plain name in the current directory.
 pub(crate) fn is_here(path: &[u8]) -> bool {
     !path.strip_prefix(b"./").unwrap_or(path).contains(&b'/')
 }
