@@ -1,10 +1,10 @@
-//! What was in the page cache of a run's files, before and after: measured, added up.
+//! Residency of a run's files in the page cache, before and after the copy: measured and added up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haul_io::Residency;
 
-/// One worker's sums.
+/// Sums of one worker.
 #[derive(Debug, Default)]
 pub struct CachedShard {
     source_before: AtomicU64,
@@ -16,27 +16,28 @@ pub struct CachedShard {
     untold: AtomicU64,
 }
 
-/// The sums of all workers, in bytes of whole pages.
+/// Sums of all workers, in bytes of whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CachedCounts {
-    /// Of the sources, before their first byte was moved.
+    /// Cached bytes of the sources, before their first byte was copied.
     pub source_before: u64,
-    /// Of the targets, before.
+    /// Cached bytes of the targets, before their first byte was copied.
     pub target_before: u64,
-    /// Of the sources, after their last byte was moved.
+    /// Cached bytes of the sources, after their last byte was copied.
     pub source_after: u64,
-    /// Of the targets, after.
+    /// Cached bytes of the targets, after their last byte was copied.
     pub target_after: u64,
-    /// Files of which all four are known, those included that a sample stands for.
+    /// Number of files with all four values known, including those that a sample represents.
     pub measured: u64,
-    /// Those of them that a sample stands for: small ones, from the second thousand on.
+    /// Number of those files that a sample represents: small ones, from the second thousand on.
     pub sampled: u64,
-    /// Files of which the kernel does not tell, for they are somebody else's.
+    /// Number of files whose residency the kernel does not report, because they belong to another
+    /// user.
     pub untold: u64,
 }
 
 impl CachedShard {
-    /// Books one file.
+    /// Adds one file.
     pub(crate) fn add(&self, residency: &Residency) {
         let Residency { before, after, files } = residency;
         let add = |sum: &AtomicU64, bytes: u64| {
@@ -57,7 +58,7 @@ impl CachedShard {
         }
     }
 
-    /// Adds this worker's sums to those of the run.
+    /// Adds the sums of this worker to those of the run.
     pub(crate) fn sum_into(&self, counts: &mut CachedCounts) {
         let read = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
         counts.source_before += read(&self.source_before);

@@ -1,6 +1,7 @@
-//! Counting what a copy has before it, beside the copy itself, so that a bar can tell the time left.
+//! Census of a copy: counts its entries and bytes beside the copy, so that a progress bar can show
+//! the time left.
 //!
-//! Nothing depends on the count, so a directory that cannot be read counts as empty.
+//! Nothing else depends on the counts, so a directory that cannot be read counts as empty.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use haul_tree::{
 
 use crate::request::{Dereference, Recursion, Request};
 
-/// Directories that the census keeps open: it takes few descriptors from the copy.
+/// Number of directories that the census keeps open: it leaves most descriptors to the copy.
 const DIRECTORIES: usize = 16;
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Debug, Default)]
 pub struct Census {
     bytes: AtomicU64,
@@ -27,7 +28,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Returns bytes, entries, and whether that is all.
+    /// Returns bytes, entries, and whether the census is complete.
     #[must_use]
     pub fn so_far(&self) -> (u64, u64, bool) {
         (
@@ -55,7 +56,7 @@ struct Found {
     follow: Follow,
 }
 
-/// Counting as an operation on a tree.
+/// The census as an operation on a tree.
 struct Counting<'r> {
     request: &'r Request,
     census: &'r Census,
@@ -63,7 +64,7 @@ struct Counting<'r> {
     directories: OpenDirectories<Directory>,
 }
 
-/// Counts the sources of a request; returns early when told to stop. Blocks while it reads.
+/// Counts the sources of a request. Returns early when `stop` is set. Blocks while it reads.
 pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
     let directories = OpenDirectories::new(DIRECTORIES);
     let root = Single::root(&directories, ());
@@ -78,7 +79,7 @@ pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
 }
 
 impl Counting<'_> {
-    /// Returns whether a name is followed if it is a link.
+    /// Returns whether a symbolic link is followed.
     fn follow(&self, is_operand: bool) -> Follow {
         match self.request.policy.dereference {
             Dereference::Always => Follow::Yes,
@@ -108,10 +109,10 @@ impl Operation for Counting<'_> {
     fn enter(worker: &mut Worker<'_, Self>, found: Found) -> Option<Arc<Task<Directory>>> {
         let Found { parent, name, follow } = found;
         let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, stat| {
-            // With `-L` a link may lead to a directory that contains it.
+            // With `-L` a symbolic link may lead to a directory that contains it.
             (!Single::is_within(&parent, (stat.dev, stat.ino))).then_some(())
         });
-        // A directory that cannot be read counts as empty: the copy reports it.
+        // A directory that cannot be read counts as empty: the copy reports the error.
         let task = entered.ok().flatten();
         if task.is_none() {
             worker.release_child(parent);

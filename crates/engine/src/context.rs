@@ -1,4 +1,4 @@
-//! What the steps of a copy get: the worker, and the directory that they work in.
+//! Types that the steps of a copy share: the worker, and the directory that it works in.
 
 use std::ffi::CString;
 use std::ops::Deref;
@@ -13,9 +13,10 @@ use crate::monitor::Shard;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
 
-/// The largest number of workers in one directory. Making a name takes about 40 % of the time of a small
-/// file, and only one worker can do that at a time. A third worker makes 100,000 files in one directory
-/// slower by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59 on XFS).
+/// Maximum number of workers in one directory. Creating a name takes about 40 % of the time of a
+/// small file, and only one worker can do that at a time. A third worker makes 100,000 files in
+/// one directory slower by a tenth (0.69 against 0.63 of GNU cp's time on ext4, 0.67 against 0.59
+/// on XFS).
 pub(crate) const DIRECTORY_WORKERS: usize = 2;
 
 /// A directory to enter.
@@ -24,13 +25,13 @@ pub(crate) struct Enter {
     pub(crate) source_name: CString,
     pub(crate) target_name: Option<CString>,
     pub(crate) stat: Stat,
-    /// The mode it was made with, or `None` if it was there.
+    /// Mode that this run created the directory with, or `None` if it existed before.
     pub(crate) made: Option<u32>,
-    /// Whether it may have entries: it was there, or an earlier run made it.
+    /// Whether the directory may have entries: it existed before, or an earlier run created it.
     pub(crate) origin: Origin,
     pub(crate) through_link: bool,
     pub(crate) target_through_link: bool,
-    /// What is left of an operand's path below this directory, if only that is wanted of it.
+    /// Rest of an operand's path below this directory, if only that part is copied.
     pub(crate) rest: Option<CString>,
 }
 
@@ -48,7 +49,7 @@ impl Deref for Task {
     }
 }
 
-/// What each worker of a copy keeps for itself.
+/// State of one worker of a copy.
 pub(crate) struct Local<'r> {
     pub(crate) shard: &'r Shard,
     pub(crate) kit: Kit,
@@ -58,7 +59,7 @@ pub(crate) struct Local<'r> {
 /// A worker of a copy.
 pub(crate) type Worker<'w, 'r> = haul_tree::Worker<'w, Run<'r>>;
 
-/// Returns what a worker is watched by while it moves bytes.
+/// Returns the watch that observes a worker while it copies bytes.
 pub(crate) fn watch<'w>(worker: &Worker<'w, '_>) -> Watch<'w> {
     let run = worker.operation;
     Watch { stop: run.control.stop, bytes: &worker.local.shard.bytes, pace: run.pace.as_ref() }

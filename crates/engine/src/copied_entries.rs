@@ -1,8 +1,8 @@
-//! What a run has copied, by identity and state, so that a move removes nothing else.
+//! Copied entries of a run, by identity and state, so that a move removes no other entry.
 //!
-//! Between the copy and the removal anything may come into the source: a directory that is renamed into
-//! it has entries that look old by every timestamp. So the removal does not ask whether an entry changed
-//! lately, by clocks that may differ, but whether this very inode in this very state was copied.
+//! Between the copy and the removal, new entries can appear in the source: a directory that is
+//! renamed into it has entries with old timestamps. So the removal does not compare timestamps,
+//! which come from clocks that may differ. It checks whether this inode in this state was copied.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
@@ -11,22 +11,22 @@ use std::sync::{Mutex, PoisonError};
 
 use haul_sys::fs::{Kind, Stat};
 
-/// The set is split, so that workers seldom meet.
+/// Number of parts of the set: with several parts, workers rarely wait for the same lock.
 const SHARDS: usize = 16;
 
-/// A set of entries, of which each takes 8 bytes: a keyed hash of its identity and state. Two of
-/// 10,000,000 entries have the same with a probability of 1 in 370,000; that matters only if one of
-/// them was never copied.
+/// A set of entries with 8 bytes for each: a keyed hash of its identity and state. With 10,000,000
+/// entries, the probability that two have the same hash is 1 in 370,000. A collision matters only
+/// if one of the two was never copied.
 #[derive(Debug, Default)]
 pub(crate) struct CopiedEntries {
     shards: [Mutex<HashSet<u64>>; SHARDS],
-    /// Regular files of the target that operands were copied to, by identity.
+    /// Identities of regular target files that operands were copied to.
     targets: Mutex<HashSet<(u64, u64)>>,
     hasher: RandomState,
 }
 
 impl CopiedEntries {
-    /// Adds an entry that is complete in the target, as it was described when its bytes were read.
+    /// Adds an entry that is complete in the target, with its state when its bytes were read.
     pub(crate) fn insert(&self, stat: &Stat) {
         let hash = self.hash(stat);
         if let Some(shard) = self.shards.get(hash as usize % SHARDS) {
@@ -34,7 +34,7 @@ impl CopiedEntries {
         }
     }
 
-    /// Returns whether an entry was copied and is still in the state that it was copied in.
+    /// Returns whether an entry was copied and still is in the copied state.
     pub(crate) fn contains(&self, stat: &Stat) -> bool {
         let hash = self.hash(stat);
         self.shards.get(hash as usize % SHARDS).is_some_and(|shard| {
@@ -48,7 +48,7 @@ impl CopiedEntries {
         targets.insert((target.dev, target.ino));
     }
 
-    /// Returns whether an operand was copied to this very file.
+    /// Returns whether an operand was copied to this file.
     pub(crate) fn has_target(&self, target: &Stat) -> bool {
         let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         targets.contains(&(target.dev, target.ino))
@@ -56,7 +56,7 @@ impl CopiedEntries {
 
     fn hash(&self, stat: &Stat) -> u64 {
         let identity = (stat.dev, stat.ino, stat.mode & 0o170_000);
-        // Removing its entries changes a directory's times and size.
+        // The removal of its entries changes a directory's times and size.
         if stat.kind() == Kind::Directory {
             return self.hasher.hash_one((identity, None::<()>));
         }

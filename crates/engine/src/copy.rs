@@ -1,4 +1,4 @@
-//! Copying: a request in, counts out.
+//! Entry point of a copy: takes a request, returns counts.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -25,8 +25,8 @@ use crate::walk::node::OpenDirectories;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
 use haul_tree::{Reader, Task, walk};
 
-/// Copies what the request asks for, and returns what was done. Blocks until it is done or
-/// stopped; failures reach the monitor as they happen.
+/// Copies the sources of the request and returns the counts. Blocks until the copy is complete or
+/// stopped. The monitor receives each failure when it occurs.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let Some(resume) = &request.resume else {
         return carry_out(request, (Plan::resolve(request), None), monitor, control);
@@ -37,7 +37,7 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
     }
 }
 
-/// Opens the journal, and sees the target as the run did that began it.
+/// Opens the journal, and interprets the target as the run did that started the journal.
 fn take_up(request: &Request, resume: &Resume) -> Result<(Plan, Journal), Failure> {
     let plan = Plan::resolve(request)?;
     let opened = journal::open(request, resume, &plan)?;
@@ -48,8 +48,8 @@ fn take_up(request: &Request, resume: &Resume) -> Result<(Plan, Journal), Failur
     Ok((plan, opened.journal))
 }
 
-/// Copies single entries again, each to its own target, in one run: what were names of one file
-/// are so again. The request says how; its sources, target and form are not looked at.
+/// Copies single entries again, each to its own target, in one run. Names of one file become hard
+/// links again. The request supplies the policy; its sources, target and form are ignored.
 pub fn copy_again(
     request: &Request,
     again: &[Again],
@@ -81,16 +81,16 @@ fn carry_out(
     copy_planned(&policy, request.resources, (plan, records), monitor, control)
 }
 
-/// What is written down of a run while it goes on.
+/// Records that a run writes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Records<'r> {
-    /// What a later run goes on with.
+    /// Journal that a later run resumes from.
     pub(crate) journal: Option<&'r Journal>,
-    /// What was copied, for a removal of the source.
+    /// Copied entries, for the removal of the source.
     pub(crate) copied: Option<&'r CopiedEntries>,
 }
 
-/// Copies operands whose names in the target are settled.
+/// Copies operands whose target names are known.
 pub(crate) fn copy_planned(
     policy: &Policy,
     resources: Resources,
@@ -127,7 +127,7 @@ pub(crate) fn copy_planned(
         tells_moves: monitor.wants_moves(),
     };
     let task = root(&run, plan);
-    // All workers are done by then, so nothing more is held from here on.
+    // All workers have ended by then, so no more files join the commit group.
     walk(&run, run.workers(), task, settle_all);
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
@@ -136,7 +136,7 @@ pub(crate) fn copy_planned(
     control.counts()
 }
 
-/// Removes the journal of a run that has done everything, and says where that of another is.
+/// Removes the journal of a complete run; reports the journal of an incomplete one.
 fn end_journal(run: &Run<'_>) {
     let Some(journal) = run.journal else { return };
     let is_complete = run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped();
@@ -150,16 +150,16 @@ fn end_journal(run: &Run<'_>) {
     }
 }
 
-/// Tells whether a file without a name can get one, for which `/proc` may be needed.
+/// Returns whether a file without a name can get one, which may need `/proc`.
 fn can_name_open(policy: &Policy) -> bool {
     policy.appears_whole() && statat(CWD, c"/proc/self/fd").is_ok()
 }
 
-/// Makes the task whose entries are the operands.
+/// Creates the task whose entries are the operands.
 fn root(run: &Run<'_>, plan: Plan) -> Task<CopyDirectory> {
     let Plan { operands, source, target, target_name, .. } = plan;
-    // A directory that is held open can be described; if not, its zero device makes the first
-    // file look its file systems up.
+    // `fstat` of an open directory works. If it fails nevertheless, the zero device makes the
+    // first file look up its file systems.
     let dev = |fd: std::os::fd::BorrowedFd<'_>| fstat(fd).map_or(0, |stat| stat.dev);
     let pair =
         run.pairs.of((dev(source.as_fd()), source.as_fd()), (dev(target.as_fd()), target.as_fd()));

@@ -1,4 +1,4 @@
-//! Names on stable storage: `fsync` of the directories that contain them.
+//! Makes names durable: `fsync` of the directories that contain them.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::walk::node::Node;
 /// Waits until the names in a target directory are on stable storage.
 pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
     let synced = run.cache.of(node).and_then(|handles| {
-        // The handle may be good for looking up names alone (O_PATH), which cannot be synced.
+        // The handle may be an `O_PATH` descriptor, which `fsync` rejects.
         let readable = open_directory(handles.target(), c".", Follow::No)?;
         fsync_names(&readable)?;
-        // An operand's own name may be in a directory that is no node of ours.
+        // An operand's own name may be in a directory without a node.
         let name = node.target_name.as_ref().unwrap_or(&node.source_name);
         let is_elsewhere = is_path(name);
         if is_elsewhere && node.parent.as_ref().is_some_and(|parent| parent.lists_operands) {
@@ -29,15 +29,15 @@ pub(crate) fn sync_names(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
-/// Does that for a name that was made at once, where the policy waits for names.
+/// Waits for a single name to be on stable storage, if the policy requires that.
 pub(crate) fn secure_place(run: &Run<'_>, entry: &Entry<'_>) {
     if run.policy.syncs_names() {
         sync_place(run, entry);
     }
 }
 
-/// Waits until the name of a file is on stable storage that was given as a path: the directory that
-/// it is in is no node of ours.
+/// Waits until the name of a file that was given as a path is on stable storage. Its directory has
+/// no node.
 pub(crate) fn sync_place(run: &Run<'_>, entry: &Entry<'_>) {
     if !entry.node.lists_operands || !is_path(entry.target) {
         return;

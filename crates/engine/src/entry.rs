@@ -1,4 +1,4 @@
-//! An entry of a copy by its names on both sides, and its paths for messages.
+//! An entry of a copy: its names on both sides, and its paths for messages.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::journal::Place;
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_entry};
 
-/// An entry by its names, for reports.
+/// An entry with its names, for reports.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
     pub(crate) node: &'a Arc<Node>,
     pub(crate) source: &'a CStr,
     pub(crate) target: &'a CStr,
-    /// What is left of an operand's path below this entry, which then is a leading directory.
+    /// Rest of an operand's path below this entry, which then is a leading directory.
     pub(crate) rest: Option<&'a CStr>,
 }
 
@@ -27,17 +27,17 @@ impl Entry<'_> {
         of_entry(self.node, self.target, Side::Target)
     }
 
-    /// Returns how the journal calls this entry.
+    /// Returns the entry's place as the journal records it.
     pub(crate) fn place(&self) -> Place<'_> {
         Place { directory: self.node.position, name: self.target }
     }
 
-    /// Tells whether a person named this entry.
+    /// Returns whether the entry is an operand.
     pub(crate) fn is_operand(&self) -> bool {
         self.node.lists_operands
     }
 
-    /// Returns where this entry comes from.
+    /// Returns the role of the entry: where its name comes from.
     pub(crate) fn role(&self) -> Role {
         match (self.is_operand(), self.rest) {
             (_, Some(_)) => Role::Leading,

@@ -1,6 +1,7 @@
-//! Failures, as data: what was being done, to which paths, and what the kernel said.
+//! Failures as data: the action, the paths, and the errno.
 //!
-//! The command has its own words for them; those of [`Display`](std::fmt::Display) are for other programs.
+//! The command formats its own messages; those of [`Display`](std::fmt::Display) are for other
+//! programs.
 
 mod display;
 
@@ -8,15 +9,15 @@ use haul_sys::Errno;
 
 pub use crate::journal::{Aspect, Differences};
 
-/// What was being done when something failed, or why it was not done.
+/// Action that failed, or reason why an entry was not copied.
 ///
-/// The comment at each says which paths it speaks of.
+/// The comment at each variant says which paths a failure contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum What {
-    /// Looking at the source.
+    /// Examining the source.
     Stat,
-    /// Looking at the target.
+    /// Examining the target.
     StatTarget,
     /// A directory without `-r`; the source.
     OmittedDirectory,
@@ -24,80 +25,82 @@ pub enum What {
     OpenSource,
     /// Reading a directory; the source.
     ReadDirectory,
-    /// The source was replaced between being found and being opened.
+    /// The source was replaced between its lookup and its open.
     Replaced,
-    /// Making a regular file; the target.
+    /// Creating a regular file; the target.
     CreateFile,
-    /// The target is a link that leads nowhere.
+    /// The target is a dangling symbolic link.
     DanglingTarget,
     /// Reading the source's bytes.
     Read,
     /// Writing the target's bytes.
     Write,
-    /// Letting the kernel copy; both.
+    /// Copying within the kernel; both.
     CopyBytes,
     /// Sharing blocks; both.
     Clone,
     /// Setting the target's size.
     Extend,
-    /// The source changed while it was copied.
+    /// The source changed during the copy.
     Changed,
-    /// The source was rewritten while it was copied, and was copied again from its beginning; the source.
+    /// The source was rewritten during the copy, and was copied again from its beginning; the
+    /// source.
     CopiedAgain,
-    /// The source's mode, owner or number of names changed while it was copied, and its bytes did not;
+    /// The source's mode, owner or number of names changed during the copy, and its bytes did not;
     /// the source.
     AttributesChanged,
-    /// The source's ctime changed while it was copied, and nothing shows why. The copy is kept; the source.
+    /// The source's ctime changed during the copy for an unknown reason. The copy is kept; the
+    /// source.
     MayHaveChanged,
-    /// Giving the target's descriptor back.
+    /// Closing the target's descriptor.
     Close,
     /// Waiting until the target is on stable storage.
     Sync,
-    /// Waiting until the target's names are.
+    /// Waiting until the target's names are on stable storage.
     SyncNames,
-    /// The method that was asked for cannot serve, for this reason; both.
+    /// The requested method cannot be used, for this reason; both.
     MethodUnfit(&'static str, &'static str),
-    /// The kernel refused the method that was asked for; both.
+    /// The kernel refused the requested method; both.
     MethodRefused(&'static str),
-    /// The source takes no direct I/O.
+    /// The source does not support direct I/O.
     SourceNotDirect,
-    /// The target takes no direct I/O.
+    /// The target does not support direct I/O.
     TargetNotDirect,
-    /// Both are the same file.
+    /// Source and target are the same file.
     SameFile,
     /// The target is a directory and the source is not.
     OverDirectory,
     /// The source is a directory and the target is not; both.
     OverNonDirectory,
-    /// The target was made by this run from another operand; both.
+    /// This run created the target from another operand; both.
     JustCreated,
-    /// The target is a link that this run made from another operand; both.
+    /// The target is a symbolic link that this run created from another operand; both.
     ThroughJustCreated,
-    /// The target exists and is to stay.
+    /// The target exists and the policy keeps it.
     NotReplacing,
     /// Removing the target.
     Remove,
-    /// Making a directory; the target.
+    /// Creating a directory; the target.
     CreateDirectory,
     /// Opening a directory of the target.
     OpenDirectory,
-    /// Making a symbolic link; the target.
+    /// Creating a symbolic link; the target.
     CreateSymlink,
-    /// Making a symbolic link to the source; both.
+    /// Creating a symbolic link to the source; both.
     LinkToSource,
-    /// Making a hard link; the target and its other name.
+    /// Creating a hard link; the target and its other name.
     CreateHardLink,
-    /// Making a FIFO; the target.
+    /// Creating a FIFO; the target.
     CreateFifo,
-    /// Making a device or socket; the target.
+    /// Creating a device or socket; the target.
     CreateSpecial,
     /// Reading a symbolic link; the source.
     ReadLink,
-    /// The target lies within the source; both.
+    /// The target is inside the source; both.
     IntoItself,
-    /// A directory that contains itself by a link; the source.
+    /// A directory that contains itself through a symbolic link; the source.
     Cycle,
-    /// A kind of file that this kernel reports and we do not know; the source.
+    /// A kind of file that the kernel reports and haul does not know; the source.
     UnknownKind,
     /// Keeping the owner; the target.
     Ownership,
@@ -107,99 +110,98 @@ pub enum What {
     Times,
     /// Keeping an extended attribute; the target.
     Xattr,
-    /// The target directory (`-t`) is none.
+    /// The target directory (`-t`) is not a directory.
     TargetDirectory,
-    /// The last operand is to be a directory and is none.
+    /// The last operand must be a directory and is not one.
     TargetOperand,
-    /// With `--parents` the target has to be a directory.
+    /// With `--parents` the target must be a directory.
     ParentsNeedDirectory,
     /// A file that was given twice; the source.
     GivenTwice,
     /// A directory that was given twice; the source.
     DirectoryGivenTwice,
-    /// A relative symbolic link can only be made in the current directory; the target.
+    /// A relative symbolic link can be created only in the current directory; the target.
     RelativeLink,
-    /// Giving the target its backup's name.
+    /// Renaming the target to its backup name.
     Backup,
-    /// The backup's name is the source's; both.
+    /// The backup name is the name of the source; both.
     BackupDestroysSource,
-    /// Giving a backup its old name again; the target.
+    /// Renaming a backup back to its old name; the target.
     RestoreBackup,
-    /// A leading directory of an operand is no directory; the source.
+    /// A leading directory of an operand is not a directory; the source.
     NotADirectory,
     /// Reading the target again.
     ReadBack,
-    /// The target, read again, is not what was read of the source: how many bytes are in the
-    /// pieces that differ, and where the first begins; both.
+    /// The target, read again, differs from what was read of the source; both.
     Differs {
-        /// Bytes.
+        /// Total bytes of the blocks that differ.
         bytes: u64,
-        /// The first one's place.
+        /// Offset of the first of these blocks.
         offset: u64,
     },
-    /// It was not, and was copied again so often until it was; both.
+    /// The target differed, and was copied again this many times until it was equal; both.
     Repaired(u32),
-    /// There is no storage to read the target from, or no way past the cache.
+    /// The target cannot be read from storage: it has none, or the cache cannot be bypassed.
     ProvedFromCache,
-    /// A target that cannot be read again.
+    /// The target cannot be read again.
     NotProved,
-    /// The file that was replaced belonged to somebody else, and the new one does not; the target.
+    /// The replaced file belonged to another user, and the new one does not; the target.
     NewOwner,
     /// Memory, threads or descriptors ran out.
     Resources,
-    /// Opening or making the journal; its path is the target.
+    /// Opening or creating the journal; its path is the target.
     JournalOpen,
-    /// There is a journal that this run must not use; its path is the target.
+    /// The journal exists and this run must not use it; its path is the target.
     JournalRefused(JournalFlaw),
     /// Writing the journal; its path is the target.
     JournalWrite,
-    /// The journal is left for a run that goes on; its path is the target.
+    /// The journal stays for a run that resumes this one; its path is the target.
     JournalKept,
     /// Removing the journal; its path is the target.
     JournalRemove,
 }
 
-/// Why a journal must not be used.
+/// Reason why a journal must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JournalFlaw {
-    /// It is a link, a directory or a device.
+    /// The path is a symbolic link, a directory or a device.
     NotAFile,
-    /// It belongs to somebody else, or has further names.
+    /// The journal belongs to another user, or has further names.
     NotOurs,
-    /// Others may write to it.
+    /// Other users may write to the journal.
     OthersMayWrite,
-    /// It is something else.
+    /// The file is not a journal.
     NotAJournal,
-    /// It was written by another version.
+    /// Another version wrote the journal.
     OtherVersion,
-    /// It belongs to a run with other operands.
+    /// The journal belongs to a run with other operands.
     AnotherRun,
-    /// It belongs to a run with the same operands and other options.
+    /// The journal belongs to a run with the same operands and other options.
     OtherOptions(Differences),
-    /// A run is at work with it.
+    /// Another run uses the journal.
     InUse,
 }
 
-/// Whether something counts.
+/// Severity of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The run fails.
     Failure,
-    /// It is told, and that is all.
+    /// The failure is only reported.
     Warning,
 }
 
-/// One thing that went wrong. Made only then, so it may own its paths.
+/// A failure. Created only when it occurs, so it may own its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was being done.
+    /// Failed action.
     pub what: What,
-    /// The source's path for people, as they would type it.
+    /// Path of the source for messages, as the user would type it.
     pub source: Vec<u8>,
-    /// The target's path for people.
+    /// Path of the target for messages.
     pub target: Vec<u8>,
-    /// What the kernel said, if it was asked.
+    /// Errno, if a call failed.
     pub errno: Option<Errno>,
-    /// Whether the run fails by it.
+    /// Whether the failure makes the run fail.
     pub severity: Severity,
 }

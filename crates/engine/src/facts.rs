@@ -1,4 +1,4 @@
-//! What is true of a run as a whole, found out once: who we are, which file systems there are.
+//! Facts about a run as a whole, determined once: the user, and the file systems.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::{Device, Pair, quirk};
 use haul_sys::fs::fstatfs;
 
-/// The pairs of file systems that a run has met, and what was learned about each.
+/// Pairs of file systems that a run uses, with what it has learned about each.
 #[derive(Default)]
 pub(crate) struct Pairs {
     known: Mutex<Vec<Arc<Pair>>>,
 }
 
 impl Pairs {
-    /// Returns the pair of these two devices, asking both file systems the first time.
+    /// Returns the pair of two devices. The first call queries both file systems.
     pub(crate) fn of(
         &self,
         (source_dev, source): (u64, BorrowedFd<'_>),
@@ -32,7 +32,7 @@ impl Pairs {
     }
 }
 
-/// A file system that will not say what it is, is treated like one that nobody knows.
+/// Returns the device of a descriptor. If `fstatfs` fails, the file system counts as unknown.
 fn device(dev: u64, fd: BorrowedFd<'_>) -> Device {
     let quirk = fstatfs(fd).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic));
     Device { dev, quirk }

@@ -1,4 +1,5 @@
-//! What a directory gets when everything in it is done: its attributes, and stable storage for its names.
+//! Finishes directories: applies attributes and flushes names when all entries of a directory are
+//! handled.
 
 use crate::durable_names::sync_names;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use crate::run::Run;
 use crate::walk::node::Node;
 use crate::walk::path::{Side, of_node};
 
-/// Finishes a directory of which everything is done.
+/// Finishes a directory whose entries are all handled.
 pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     if run.stopped() {
         return;
@@ -21,7 +22,7 @@ pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     if let Some(parent) = &node.parent
         && (parent.has_more_pending() || parent.attributes.is_due())
     {
-        // Where that fails, the parent is opened by its names when it is needed.
+        // If that fails, the parent is opened by its names when it is needed.
         let _opened = run.cache.climb(node, parent);
     }
 }

@@ -1,8 +1,8 @@
-//! Operations on file trees: copy, remove, move, and talk a copy through.
+//! Operations on file trees: copy, remove, move, and rehearse a copy.
 //!
-//! A caller makes a request as plain data, and gives the operation a monitor, which is told of each failure
-//! when it happens, and a [`Control`](monitor::Control), by which any thread reads the counters and ends the
-//! run. Nothing here prints, reads the environment or ends the process.
+//! A caller creates a request as plain data and passes a monitor to the operation. The monitor
+//! receives each failure when it occurs. Through a [`Control`](monitor::Control), any thread reads
+//! the counters and ends the run. No code here prints, reads the environment or ends the process.
 //!
 //! | operation | request | monitor | control |
 //! | --- | --- | --- | --- |
@@ -11,9 +11,9 @@
 //! | [`relocate::relocate`] | [`relocate::Request`] | [`relocate::Monitor`] | [`relocate::Control`] |
 //! | [`rehearse::rehearse`] | [`request::Request`] | [`rehearse::Audience`] | a stop flag |
 //!
-//! [`census`], [`cached`] and [`preflight`] count what a copy has before it; [`stale`] finds what killed runs
-//! have left. Failures ([`error::Failure`], [`remove::Failure`], [`relocate::Failure`]) are errors with the
-//! errno as their source.
+//! [`census`], [`cached`] and [`preflight`] measure what a copy has to do; [`stale`] finds what
+//! killed runs have left. Failures ([`error::Failure`], [`remove::Failure`],
+//! [`relocate::Failure`]) are errors with the errno as their source.
 //!
 //! # Copying a tree, with progress
 //!
@@ -57,7 +57,7 @@
 //!         let counts = control.counts();
 //!         println!("{} files, {} bytes", counts.files, counts.bytes);
 //!         if counts.failures > 100 {
-//!             // Every worker ends within one request; what is complete stays.
+//! Every worker ends within one request; complete files stay.
 //!             stop.store(true, Ordering::Relaxed);
 //!         }
 //!         std::thread::sleep(Duration::from_millis(10));

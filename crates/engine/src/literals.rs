@@ -1,18 +1,17 @@
-//! Values for tests that decide by literals, spelled out once.
+//! Values for tests that use literals, defined once.
 
 use haul_sys::fs::{Stat, Time};
 
-/// A regular file's mode.
+/// Mode of a regular file.
 pub(crate) const FILE: u32 = 0o100_644;
-/// A directory's mode.
+/// Mode of a directory.
 pub(crate) const DIRECTORY: u32 = 0o040_755;
-/// A symbolic link's mode.
+/// Mode of a symbolic link.
 pub(crate) const LINK: u32 = 0o120_777;
-/// A FIFO's mode.
+/// Mode of a FIFO.
 pub(crate) const FIFO: u32 = 0o010_600;
 
-/// Returns the description of an empty file with one name, on device 1; all its times are
-/// [`TIME`].
+/// Returns the state of an empty file with one name, on device 1; all its times are [`TIME`].
 pub(crate) const fn stat(ino: u64, mode: u32) -> Stat {
     Stat {
         dev: 1,
@@ -31,5 +30,5 @@ pub(crate) const fn stat(ino: u64, mode: u32) -> Stat {
     }
 }
 
-/// A moment that no file system's clock shows any more, and not a whole second.
+/// A time in the past of every file system's clock, and not a whole second.
 pub(crate) const TIME: Time = Time { seconds: 100, nanoseconds: 5 };

@@ -1,4 +1,4 @@
-//! The seam outwards: what the engine reports while it runs, and how it is told to stop.
+//! Interface to the caller: the reports of the engine while it runs, and the stop flag.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -8,148 +8,149 @@ use haul_sys::fs::Kind;
 use crate::cached::{CachedCounts, CachedShard};
 use crate::error::Failure;
 
-/// What became of an entry.
+/// Result for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is being made from the source.
+    /// The entry is being created from the source.
     Copied,
-    /// It is a leading directory of an operand, and was made for its sake.
+    /// The entry is a leading directory of an operand, and was created for that operand.
     Parent,
-    /// It is made as another name of a file that was copied before.
+    /// The entry is being created as a hard link to a file copied before.
     Linked,
-    /// It was removed to make room.
+    /// The entry was removed because a new one replaces it.
     Removed,
-    /// It was left as it is.
+    /// The entry was left unchanged.
     Skipped,
 }
 
-/// Something that happened to one entry.
+/// A report about one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What became of it.
+    /// Result.
     pub outcome: Outcome,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// The source's path for people.
+    /// Path of the source for messages.
     pub source: Vec<u8>,
-    /// The target's path for people.
+    /// Path of the target for messages.
     pub target: Vec<u8>,
-    /// The path that what was there before has now.
+    /// Path of the backup of the replaced target.
     pub backup: Option<Vec<u8>>,
 }
 
-/// A file whose bytes were moved.
+/// A file whose bytes were copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedFile {
-    /// The source's path for people.
+    /// Path of the source for messages.
     pub source: Vec<u8>,
-    /// The target's path for people.
+    /// Path of the target for messages.
     pub target: Vec<u8>,
-    /// How.
+    /// Methods and amounts.
     pub moved: haul_io::Moved,
 }
 
-/// A file that is complete, and its digest.
+/// A complete file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashedFile {
-    /// The target's path for people.
+    /// Path of the target for messages.
     pub target: Vec<u8>,
-    /// The digest of its bytes.
+    /// Digest of the file's bytes.
     pub digest: Vec<u8>,
 }
 
-/// A question for a person.
+/// A question for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The target that would be overwritten.
     pub target: Vec<u8>,
-    /// Its permission bits, where it could not be written to as it is.
+    /// Permission bits of the target, if the user may not write to it.
     pub unwritable_mode: Option<u32>,
 }
 
-/// Hears what happens. Called by any worker; must not block for long, and need not hear entries.
+/// Receiver of the reports of a run. Any worker may call it. It must not block for long, and may
+/// ignore entries.
 pub trait Monitor: Sync {
-    /// Hears of a failure. Called once for each.
+    /// Receives a failure. Called once for each.
     fn failed(&self, failure: &Failure);
 
-    /// Tells whether [`Monitor::entry`] wants to be called, for building paths costs time.
+    /// Returns whether the run should call [`Monitor::entry`]; building paths takes time.
     fn wants_entries(&self) -> bool {
         false
     }
 
-    /// Hears of an entry.
+    /// Receives a report about an entry.
     fn entry(&self, _event: &Event) {}
 
-    /// Tells whether [`Monitor::moved`] wants to be called.
+    /// Returns whether the run should call [`Monitor::moved`].
     fn wants_moves(&self) -> bool {
         false
     }
 
-    /// Hears how the bytes of a file were moved, once they are.
+    /// Receives the copy method of a file, after its bytes are copied.
     fn moved(&self, _moved: &MovedFile) {}
 
-    /// Hears the digest of a file, once it has its name.
+    /// Receives the digest of a file, after the file has its name.
     fn hashed(&self, _hashed: &HashedFile) {}
 
-    /// Asks a person; `true` is yes. Blocks until there is an answer.
+    /// Asks the user; `true` means yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {
         false
     }
 }
 
-/// What one worker has done so far. Padded, so that workers do not share a cache line.
+/// Counters of one worker. Padded, so that workers do not share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Shard {
-    /// Regular files made or overwritten.
+    /// Regular files created or overwritten.
     pub files: AtomicU64,
-    /// Directories made or merged.
+    /// Directories created or merged.
     pub directories: AtomicU64,
-    /// Symbolic links made.
+    /// Symbolic links created.
     pub symlinks: AtomicU64,
-    /// Further names made of files that were copied.
+    /// Hard links created to files that were copied.
     pub hard_links: AtomicU64,
-    /// FIFOs, sockets and devices made.
+    /// FIFOs, sockets and devices created.
     pub specials: AtomicU64,
-    /// Entries left as they are.
+    /// Entries left unchanged.
     pub skipped: AtomicU64,
-    /// Bytes that arrived.
+    /// Bytes copied.
     pub bytes: AtomicU64,
-    /// What was cached of the files, where that was asked for.
+    /// Residency of the files in the page cache, if requested.
     pub cached: CachedShard,
-    /// Regular files by the method that moved them.
+    /// Regular files by copy method.
     pub methods: [AtomicU64; MethodId::COUNT],
 }
 
 impl Shard {
-    /// Adds one to a counter. Only its worker writes a shard, so there is no contention.
+    /// Adds one to a counter. Only one worker writes to a shard, so there is no contention.
     pub(crate) fn one(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Counters of a run: one for each worker that a run starts by default where storage is remote. Where there
-/// are more workers, two add to the same counters, which costs them a cache line.
+/// Number of counter shards of a run: one for each worker that a run starts by default if storage
+/// is remote. With more workers, two share a shard, which costs them contention for a cache line.
 const SHARDS: usize = 32;
 
-/// The sum of all shards at one moment.
+/// Sum of all shards at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Regular files made or overwritten.
+    /// Regular files created or overwritten.
     pub files: u64,
-    /// Directories made or merged.
+    /// Directories created or merged.
     pub directories: u64,
-    /// Symbolic links made.
+    /// Symbolic links created.
     pub symlinks: u64,
-    /// Further names made of files that were copied.
+    /// Hard links created to files that were copied.
     pub hard_links: u64,
-    /// FIFOs, sockets and devices made.
+    /// FIFOs, sockets and devices created.
     pub specials: u64,
-    /// Entries left as they are.
+    /// Entries left unchanged.
     pub skipped: u64,
-    /// Bytes that arrived.
+    /// Bytes copied.
     pub bytes: u64,
-    /// What was cached of the files, where that was asked for.
+    /// Residency of the files in the page cache, if requested.
     pub cached: CachedCounts,
     /// Failures.
     pub failures: u64,
@@ -157,23 +158,23 @@ pub struct Counts {
     pub warnings: u64,
     /// Workers that were started, the caller's thread included.
     pub workers: u64,
-    /// Regular files by the method that moved them.
+    /// Regular files by copy method.
     pub methods: [u64; MethodId::COUNT],
 }
 
 impl Counts {
-    /// Returns the number of entries that were made.
+    /// Returns the number of entries that were created.
     #[must_use]
     pub const fn entries(&self) -> u64 {
         self.files + self.directories + self.symlinks + self.hard_links + self.specials
     }
 }
 
-/// Counters and stop flag of a run, for the caller to read and set while the run goes on.
+/// Counters and stop flag of a run, for the caller to read and set during the run.
 #[derive(Debug)]
 pub struct Control<'a> {
-    /// Set it to end the run; heard within one request. Borrowed, for what sets it may be a signal
-    /// handler, which can only reach a static.
+    /// Stop flag: the caller sets it to end the run. Every worker obeys within one request. The
+    /// flag is borrowed because a signal handler, which can reach only a static, may set it.
     pub stop: &'a AtomicBool,
     pub(crate) shards: Vec<Shard>,
     pub(crate) failures: AtomicU64,
@@ -182,7 +183,7 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for one run. Set `stop` to end it.
+    /// Creates the control of one run. Set `stop` to end the run.
     #[must_use]
     pub fn new(stop: &'a AtomicBool) -> Control<'a> {
         Control {
@@ -194,7 +195,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Sums up the counters; at any time, from any thread.
+    /// Returns the sums of the counters. Any thread may call it at any time.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts {

@@ -1,8 +1,8 @@
-//! A request held against the world once, before anything is written.
+//! Plan of a copy: checks a request against the file system once, before any write.
 //!
-//! Finds out what the target operand is, and gives each source its name in it. Every refusal that
-//! concerns the command line as a whole comes from here; what concerns one entry is decided when
-//! the entry is met, for only then is it true.
+//! Determines what the target operand is, and gives each source its name in it. Every refusal that
+//! concerns the command line as a whole comes from here. The walk decides about single entries
+//! when it reaches them, because their state can change until then.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -18,27 +18,29 @@ use crate::walk::path::operand_of_path;
 use crate::walk::path::split;
 use haul_tree::Operand;
 
-/// A request that makes sense.
+/// A request whose operands are valid.
 pub(crate) struct Plan {
     pub(crate) operands: Vec<Operand>,
-    /// The current directory, in which the sources' paths begin.
+    /// Current directory, which the sources' paths are relative to.
     pub(crate) source: OwnedFd,
-    /// The directory in which the operands' target names are made.
+    /// Directory in which the operands' target names are created.
     pub(crate) target: OwnedFd,
-    /// The target directory as it was given, or nothing if the target is the new name.
+    /// Target directory as it was given; empty if the target is the new name.
     pub(crate) target_name: CString,
-    /// The target as it was given, for messages.
+    /// Target as it was given, for messages.
     pub(crate) shown: CString,
-    /// The order to keep, which may be stricter than the policy's.
+    /// Order of the entries, which may be stricter than the policy's.
     pub(crate) order: Order,
-    /// Whether the one operand is copied to its own backup, so that no further backup is made.
+    /// Whether the single operand is copied to its own backup, so that the copy makes no further
+    /// backup.
     pub(crate) backs_itself_up: bool,
 }
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
 impl Plan {
-    /// Looks at the target and names what is to be made. A handful of calls; writes nothing.
+    /// Examines the target and names the entries to create. Makes a handful of calls and writes
+    /// nothing.
     pub(crate) fn resolve(request: &Request) -> Result<Plan, Failure> {
         let fail = |what, error: Option<Errno>| Failure {
             what,
@@ -60,7 +62,7 @@ impl Plan {
                     Err(error) if request.form != TargetForm::Guess => {
                         return Err(fail(not_a_directory(request.form), Some(error.errno)));
                     }
-                    // What is wrong with it is found out by the call that makes it.
+                    // The call that creates the target reports what is wrong with it.
                     Err(_) => false,
                 }
             }
@@ -80,7 +82,7 @@ impl Plan {
         Ok(Plan::into_directory(request, here, target))
     }
 
-    /// Names what a list of pairs makes: each source gets the target's path that stands beside it.
+    /// Plans a list of pairs: each source gets the target path of its pair.
     pub(crate) fn of_pairs(request: &Request, again: &[Again]) -> Result<Plan, Failure> {
         let fail = |what, errno| Failure {
             what,
@@ -138,8 +140,8 @@ impl Plan {
                 operand
             })
             .collect();
-        // Two operands of one name go into the same place, where the second must find what the
-        // first has left.
+        // Two operands with the same name go to the same place, where the second must find the
+        // result of the first.
         let recursive =
             request.policy.recursion == Recursion::Yes || request.policy.parents == Parents::Keep;
         let order = if twice && recursive { Order::Listed } else { request.policy.order };
@@ -155,8 +157,8 @@ impl Plan {
     }
 }
 
-/// Opens the current directory, in which relative paths begin. One that may not be searched does
-/// not matter where every path is absolute.
+/// Opens the current directory, which relative paths start from. Missing search permission is no
+/// error if every path is absolute.
 fn open_here(request: &Request) -> Result<OwnedFd, Errno> {
     let is_absolute = |path: &CString| path.to_bytes().starts_with(b"/");
     match openat(CWD, c".", DIRECTORY) {
@@ -175,8 +177,8 @@ const fn not_a_directory(form: TargetForm) -> What {
     }
 }
 
-/// With `-f` and a backup, a regular file that is copied to itself is copied to its backup: the one
-/// self-copy that is allowed.
+/// Returns the backup path if the single operand would be copied to itself. With `-f` and a
+/// backup, a regular file is copied to its own backup, the only self-copy that is allowed.
 fn own_backup(request: &Request, here: &OwnedFd) -> Option<CString> {
     let policy = &request.policy;
     let backup = policy.backup.as_ref()?;
@@ -191,8 +193,8 @@ fn own_backup(request: &Request, here: &OwnedFd) -> Option<CString> {
     backup::name_for(here.as_fd(), &request.target, backup).ok().map(|(name, _)| name)
 }
 
-/// Returns the last component of a path; `.` where that would lead out of the target directory,
-/// as `..` and `/` do: their contents go into the target itself.
+/// Returns the last component of a path. Returns `.` for `..` and `/`, which would lead out of the
+/// target directory: their content goes into the target itself.
 fn last_component(path: &CStr) -> CString {
     match split(path.to_bytes()).1 {
         b"" | b"." | b".." => c".".to_owned(),

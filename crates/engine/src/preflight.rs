@@ -1,6 +1,7 @@
-//! What a copy needs, held against what the target has, before the first byte is written.
+//! Preflight of a copy: compares its needs with what the target has, before the first write.
 //!
-//! The sums come from a rehearsal. What is decided here is pure: needs and room in, shortages out.
+//! The sums come from a rehearsal. The decision is pure: it takes needs and room, and returns
+//! shortages.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -16,30 +17,30 @@ use crate::request::{Appearance, Keep, Make, Policy};
 use crate::walk::node::Identity;
 use crate::walk::path::directory_of;
 
-/// What a copy would need, added up.
+/// Total needs of a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Entries that would be made: each takes an inode.
+    /// Number of entries that would be created: each takes an inode.
     pub inodes: u64,
-    /// Bytes of the contents.
+    /// Bytes of content.
     pub bytes: u64,
     /// Bytes that would have to be allocated.
     pub allocated: u64,
-    /// Bytes whose blocks could be shared with the source, if the file system agrees.
+    /// Bytes that could share blocks with the source, if the file system agrees.
     pub shareable: u64,
-    /// By how much holes that are filled make it larger.
+    /// Bytes that the copy needs in addition because holes are filled.
     pub from_holes: u64,
-    /// By how much hard links that become files of their own make it larger.
+    /// Bytes that the copy needs in addition because hard links become separate files.
     pub from_links: u64,
-    /// The largest file.
+    /// Size of the largest file.
     pub largest: u64,
-    /// The longest name, in bytes.
+    /// Length of the longest name, in bytes.
     pub longest_name: usize,
-    /// Symbolic links, FIFOs, sockets and devices.
+    /// Number of symbolic links, FIFOs, sockets and devices.
     pub unusual: u64,
-    /// Entries that would fail.
+    /// Number of entries that would fail.
     pub failures: u64,
-    /// What the target has.
+    /// Room in the target.
     room: Option<Room>,
     split: HashSet<Identity>,
 }
@@ -52,27 +53,27 @@ struct Room {
     keeps_holes: bool,
 }
 
-/// Something that the target lacks.
+/// A shortage of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
     /// Bytes: needed and free.
     Space(u64, u64),
     /// Inodes: needed and free.
     Inodes(u64, u64),
-    /// The largest file is larger than files can be: its size and the limit.
+    /// The largest file exceeds the file size limit: its size and the limit.
     FileSize(u64, u64),
-    /// The longest name is longer than names can be: its length and the limit.
+    /// The longest name exceeds the name length limit: its length and the limit.
     NameLength(usize, usize),
-    /// Extended attributes are to be kept and cannot be.
+    /// Extended attributes must be kept and the target cannot store them.
     Xattrs,
-    /// Owners and permissions are to be kept and cannot be.
+    /// Owners and permissions must be kept and the target cannot store them.
     Owners,
-    /// Links and special files, of which there are so many, cannot be made.
+    /// The target cannot create links and special files. The value is their number.
     Specials(u64),
 }
 
 impl Needs {
-    /// Asks the file system that the target is on, or would be made on.
+    /// Queries the file system that contains the target, or would contain it.
     pub(crate) fn measure_target(&mut self, base: BorrowedFd<'_>, target: &CStr) {
         let parent = directory_of(target.to_bytes());
         let opened = open_directory(base, target, Follow::Yes)
@@ -89,14 +90,14 @@ impl Needs {
         self.longest_name = self.longest_name.max(bytes);
     }
 
-    /// Sees a name of a file with several that becomes a file of its own.
+    /// Adds a name of a file with several names that becomes a separate file.
     pub(crate) fn see_split(&mut self, id: Identity, stat: &Stat) {
         if !self.split.insert(id) {
             self.from_links += stat.size.min(stat.blocks * 512);
         }
     }
 
-    /// Adds an entry that would be made, or whose place would be taken.
+    /// Adds an entry that would be created, or that would replace an existing one.
     pub(crate) fn add(&mut self, stat: &Stat, intent: Intent, old: Option<&Stat>, policy: &Policy) {
         if !matches!(intent, Intent::Overwrite | Intent::Merge) {
             self.inodes += 1;
@@ -131,7 +132,7 @@ impl Needs {
             self.shareable += needed;
             return;
         }
-        // With --atomic the old file stays until the new one is there.
+        // With --atomic the old file stays until the new one is complete.
         let freed = match old {
             Some(old) if policy.appearance == Appearance::Gradual => old.blocks * 512,
             _ => 0,
@@ -139,13 +140,13 @@ impl Needs {
         self.allocated += needed.saturating_sub(freed);
     }
 
-    /// Returns bytes and inodes that are free in the target, where it could be asked.
+    /// Returns the free bytes and inodes of the target's file system, if it could be queried.
     #[must_use]
     pub fn free(&self) -> Option<(u64, u64)> {
         self.room.map(|room| (room.system.available_bytes, room.system.free_inodes))
     }
 
-    /// Lists what the target lacks.
+    /// Lists the shortages of the target.
     #[must_use]
     pub fn shortages(&self, policy: &Policy) -> Vec<Shortage> {
         let Some(room) = &self.room else { return Vec::new() };
@@ -154,7 +155,7 @@ impl Needs {
         if self.allocated > system.available_bytes {
             list.push(Shortage::Space(self.allocated, system.available_bytes));
         }
-        // A file system that makes inodes as needed has none, and none free.
+        // A file system that creates inodes as needed reports none, and none free.
         if system.inodes > 0 && self.inodes > system.free_inodes {
             list.push(Shortage::Inodes(self.inodes, system.free_inodes));
         }
