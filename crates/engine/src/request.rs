@@ -1,54 +1,57 @@
-//! What the caller wants: plain data, valid in itself, not yet held against the world.
+//! Request for a copy: plain data, valid in itself, not yet checked against the file system.
 
 use std::ffi::CString;
 
 use haul_io::DataPolicy;
 use haul_io::digest::Algorithm;
 
-/// Which symbolic links of the source are followed.
+/// Symbolic links of the source that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dereference {
-    /// None: links are copied (`-P`).
+    /// No link is followed: links are copied (`-P`).
     Never,
-    /// Those that are operands (`-H`).
+    /// Links that are operands are followed (`-H`).
     Operands,
-    /// All (`-L`).
+    /// All links are followed (`-L`).
     Always,
 }
 
-/// How hard an attribute is kept.
+/// Effort to keep an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keep {
-    /// Not at all.
+    /// The attribute is not kept.
     No,
-    /// If the target can have it; that it cannot is not reported. Any other failure counts.
+    /// The attribute is kept if the target supports it; a lack of support is not reported. Any
+    /// other failure counts.
     Try,
-    /// If the target can have it; that it cannot is a warning. Any other failure counts.
+    /// The attribute is kept if the target supports it; a lack of support is a warning. Any other
+    /// failure counts.
     Warn,
     /// Every failure is reported and makes the run fail.
     Must,
 }
 
 impl Keep {
-    /// Tells whether anything is to be done.
+    /// Returns whether the attribute is to be kept at all.
     #[must_use]
     pub const fn wanted(self) -> bool {
         !matches!(self, Keep::No)
     }
 }
 
-/// What happens with the permission bits.
+/// Treatment of the permission bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModePolicy {
-    /// New files get the source's, less the umask.
+    /// New files get the source's bits, less the umask.
     Usual,
-    /// All of the source's, with its access-control list.
+    /// Files get all bits of the source, with its access-control list.
     Keep,
-    /// New files get what a program would give them: read and write (and search), less the umask.
+    /// New files get the bits that a program would give them: read and write (and search), less
+    /// the umask.
     Default,
 }
 
-/// Which attributes follow the data.
+/// Attributes that are copied with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preserve {
     /// Permission bits and access-control list.
@@ -57,16 +60,16 @@ pub struct Preserve {
     pub ownership: Keep,
     /// Access and modification times.
     pub times: Keep,
-    /// Hard links among what is copied.
+    /// Hard links among the copied files.
     pub links: Links,
-    /// Extended attributes, file capabilities among them.
+    /// Extended attributes, including file capabilities.
     pub xattr: Keep,
     /// The security context.
     pub context: Keep,
 }
 
 impl Preserve {
-    /// Nothing but the data.
+    /// Preserves no attribute, only the data.
     pub const NOTHING: Preserve = Preserve {
         mode: ModePolicy::Usual,
         ownership: Keep::No,
@@ -77,239 +80,243 @@ impl Preserve {
     };
 }
 
-/// What becomes of several names of one file.
+/// Treatment of files with several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// Each name becomes a file of its own.
+    /// Each name becomes a separate file.
     Split,
-    /// They stay names of one file.
+    /// The names stay hard links of one file.
     Keep,
 }
 
-/// Which existing targets are replaced (`--update`).
+/// Existing targets that are replaced (`--update`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// All.
+    /// All targets are replaced.
     Overwrite,
-    /// None; they stay without a word.
+    /// No target is replaced; existing ones stay without a message.
     Keep,
-    /// None, and each is a failure.
+    /// No target is replaced, and each existing one is a failure.
     KeepAndFail,
-    /// Those that are older than the source.
+    /// Targets that are older than the source are replaced.
     Older,
 }
 
-/// What happens before an existing target is replaced that may be.
+/// Consent to the replacement of an existing target that the policy allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Nothing.
+    /// No consent is necessary.
     NotNeeded,
-    /// A person is asked (`-i`).
+    /// The user is asked (`-i`).
     Ask,
-    /// It is taken for denied, without a word (`-n`).
+    /// Consent counts as denied, without a message (`-n`).
     Denied,
 }
 
-/// Which name an existing target gets before it is replaced.
+/// Name that an existing target gets before it is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackupKind {
     /// The name with the suffix.
     Simple,
-    /// A numbered name if it has numbered backups already, else the name with the suffix.
+    /// A numbered name if the target has numbered backups already, otherwise the name with the
+    /// suffix.
     Existing,
     /// `name.~N~`, with the next number.
     Numbered,
 }
 
-/// How backups of existing targets are made.
+/// Backups of existing targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
-    /// Which name they get.
+    /// Kind of the backup name.
     pub kind: BackupKind,
-    /// The suffix of simple backups, without any slash.
+    /// Suffix of simple backups, without any slash.
     pub suffix: Vec<u8>,
 }
 
-/// Whether an operand's leading directories are made in the target as well.
+/// Whether an operand's leading directories are created in the target as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parents {
-    /// Only its last component counts.
+    /// Only the last component is created.
     Cut,
-    /// All of them (`--parents`).
+    /// All directories are created (`--parents`).
     Keep,
 }
 
-/// When an existing target is removed instead of being written to.
+/// When an existing target is removed before a new file is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     /// Never.
     No,
-    /// When it cannot be opened (`-f`).
+    /// If the target cannot be opened (`-f`).
     IfUnopenable,
-    /// Before anything else (`--remove-destination`).
+    /// Before any attempt to open the target (`--remove-destination`).
     First,
 }
 
-/// What is made for each file of the source.
+/// Kind of entry that is created for each file of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
     /// A copy.
     Copy,
-    /// Another name of the source (`-l`).
+    /// A hard link to the source (`-l`).
     HardLink,
     /// A symbolic link to the source (`-s`).
     SymbolicLink,
-    /// Nothing but the attributes (`--attributes-only`).
+    /// No new content, only the attributes (`--attributes-only`).
     Attributes,
 }
 
-/// What happens with FIFOs and devices.
+/// Treatment of FIFOs and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specials {
-    /// They are made anew.
+    /// They are created again.
     Recreate,
     /// They are read like files, which may block and may never end.
     Read,
 }
 
-/// What happens at the border of a file system.
+/// Treatment of mount points inside the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Borders {
-    /// It is crossed.
+    /// Other file systems are entered.
     Cross,
-    /// What is mounted inside is left out (`-x`).
+    /// Other file systems that are mounted inside are omitted (`-x`).
     Stay,
 }
 
-/// What happens with directories.
+/// Treatment of directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recursion {
-    /// They are left out, which is a failure.
+    /// Directories are omitted, which is a failure.
     No,
-    /// They are copied with all that is in them.
+    /// Directories are copied with their content.
     Yes,
 }
 
-/// The order in which entries are handled.
+/// Order in which entries are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whatever is fastest.
+    /// The fastest order.
     Any,
-    /// One after another, depth first, for somebody watches.
+    /// One entry at a time, depth first, because a user watches the output.
     Listed,
 }
 
-/// What a symbolic link in the target's place means.
+/// Meaning of a symbolic link in the target's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetLinks {
-    /// A link to a directory is no directory; nothing is written through a dangling one.
+    /// A link to a directory does not count as a directory; no data is written through a dangling
+    /// link.
     Strict,
-    /// A link to a directory is as good as one (`--keep-directory-symlink`).
+    /// A link to a directory counts as a directory (`--keep-directory-symlink`).
     KeepDirectory,
-    /// Files are made where a dangling link points (POSIXLY_CORRECT).
+    /// Files are created where a dangling link points (POSIXLY_CORRECT).
     WriteDangling,
 }
 
-/// Whether the run waits until what it wrote is on stable storage.
+/// Whether the run waits until its writes are on stable storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// It leaves that to the kernel.
+    /// The run does not wait; the kernel writes later.
     No,
-    /// It waits for each file, and for each directory when all its names are made (`--fsync`).
+    /// The run waits for each file, and for each directory when all its names are created
+    /// (`--fsync`).
     Files,
 }
 
-/// How a regular file's new contents appear under its name.
+/// How the new content of a regular file appears under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appearance {
-    /// Byte by byte: the name is there from the first one on.
+    /// Byte by byte: the name exists from the first one on.
     Gradual,
-    /// At once, when everything is there; until then the old file stays (`--atomic`).
+    /// Atomically, when the content is complete; until then the old file stays (`--atomic`).
     Whole,
-    /// The same, once it is on stable storage (`--durable`).
+    /// Atomically, when the content is on stable storage (`--durable`).
     Durable,
 }
 
-/// What is done about a target that is read again.
+/// Verification: whether the run reads a target again, and what it does about differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// It is not read again.
+    /// The target is not read again.
     No,
-    /// If it is not what was read of the source, that is a failure (`--verify`).
+    /// A difference from the data read of the source is a failure (`--verify`).
     Compare,
-    /// What differs is copied again, a few times (`--repair`).
+    /// Blocks that differ are copied again, a few times (`--repair`).
     Repair,
 }
 
-/// Whether somebody wants a digest of each file.
+/// Whether a digest of each whole file is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WholeDigest {
-    /// Nobody does.
+    /// No digest is computed.
     No,
-    /// It is told to the monitor (`--sum-file`).
+    /// The monitor receives the digest (`--sum-file`).
     Tell,
 }
 
-/// What is remembered of the bytes, and what for.
+/// Digests of the bytes, and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hashing {
-    /// The algorithm.
+    /// Digest algorithm.
     pub algorithm: &'static Algorithm,
-    /// Whether targets are read again.
+    /// Verification of targets.
     pub verify: Verify,
-    /// Whether digests are told.
+    /// Digests of whole files.
     pub whole: WholeDigest,
 }
 
-/// How everything is to be copied.
+/// Policy of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether directories are copied.
+    /// Treatment of directories.
     pub recursion: Recursion,
-    /// Which links are followed.
+    /// Symbolic links that are followed.
     pub dereference: Dereference,
-    /// What is made for each file.
+    /// Kind of entry that is created for each file.
     pub make: Make,
-    /// What happens with FIFOs and devices.
+    /// Treatment of FIFOs and devices.
     pub specials: Specials,
-    /// Which attributes follow.
+    /// Attributes that are copied.
     pub preserve: Preserve,
-    /// Which existing targets are replaced.
+    /// Existing targets that are replaced.
     pub existing: Existing,
-    /// Whether a person has to agree.
+    /// Consent to their replacement.
     pub consent: Consent,
-    /// Whether they are kept under another name.
+    /// Backup of replaced targets.
     pub backup: Option<Backup>,
-    /// Whether leading directories of operands are made.
+    /// Whether leading directories of operands are created.
     pub parents: Parents,
-    /// When it is removed.
+    /// When an existing target is removed before a new file is created.
     pub force: Force,
-    /// What a link in the target's place means.
+    /// Meaning of a symbolic link in the target's place.
     pub target_links: TargetLinks,
-    /// Whether mounts are entered.
+    /// Treatment of mount points.
     pub borders: Borders,
-    /// The bytes.
+    /// Copy of the bytes.
     pub data: DataPolicy,
-    /// What is remembered of them.
+    /// Digests of the bytes.
     pub hashing: Option<Hashing>,
-    /// How often a file is copied again that changed meanwhile.
+    /// Number of times a file is copied again that changed during the copy.
     pub changed_retries: u32,
-    /// How they appear under their names.
+    /// How the content of files appears under their names.
     pub appearance: Appearance,
-    /// Whether they are on stable storage before the run ends.
+    /// Whether the run waits until its writes are on stable storage.
     pub sync: Sync,
-    /// The rate that all workers together keep to.
+    /// Rate limit for all workers together.
     pub bytes_per_second: Option<u64>,
-    /// The order.
+    /// Order of the entries.
     pub order: Order,
-    /// The process's umask.
+    /// Umask of the process.
     pub umask: u32,
-    /// Whether a failure to keep the owner is to be expected, for want of privilege.
+    /// Whether the process has the privilege to set owners. Without it, a failure to keep the
+    /// owner is expected.
     pub privileged: bool,
 }
 
 impl Policy {
-    /// What a plain `cp` does.
+    /// Returns the policy of a plain `cp`.
     #[must_use]
     pub const fn plain(umask: u32) -> Policy {
         Policy {
@@ -337,83 +344,83 @@ impl Policy {
         }
     }
 
-    /// Tells whether a regular file gets its name only when it is complete.
+    /// Returns whether a regular file gets its name only when it is complete.
     #[must_use]
     pub fn appears_whole(&self) -> bool {
         self.appearance != Appearance::Gradual && self.make == Make::Copy
     }
 
-    /// Tells what is done about targets once they are written.
+    /// Returns the verification of targets.
     #[must_use]
     pub fn verify(&self) -> Verify {
         self.hashing.map_or(Verify::No, |hashing| hashing.verify)
     }
 
-    /// Tells whether each name is on stable storage before the run ends.
+    /// Returns whether the run waits until each name is on stable storage.
     #[must_use]
     pub fn syncs_names(&self) -> bool {
         self.sync == Sync::Files || self.appearance == Appearance::Durable
     }
 
-    /// Tells whether FIFOs and devices are read as if they were files: without recursion always,
-    /// for then each was named by a person.
+    /// Returns whether FIFOs and devices are read like files. Without recursion they always are,
+    /// because the user named each of them.
     #[must_use]
     pub fn reads_specials(&self) -> bool {
         self.recursion == Recursion::No || self.specials == Specials::Read
     }
 }
 
-/// How the target operand is meant.
+/// Interpretation of the target operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetForm {
-    /// A directory if it is one, else the new name.
+    /// A directory if it is one, otherwise the new name.
     Guess,
-    /// A directory, said so (`-t`).
+    /// A directory, by option (`-t`).
     Directory,
-    /// A directory, for there are several sources.
+    /// A directory, because there are several sources.
     LastDirectory,
     /// The new name, even if it is a directory (`-T`).
     Name,
 }
 
-/// How much of an entry is copied again.
+/// Extent of an entry that is copied again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, with what is in it.
+    /// The entry with its content.
     All,
-    /// The directory alone, with its attributes and without what is in it.
+    /// The directory with its attributes, without its content.
     Alone,
 }
 
-/// One entry that is copied again, whatever it lies in.
+/// One entry that is copied again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Again {
-    /// What to copy.
+    /// Source path.
     pub source: CString,
-    /// The name that it gets; the directory that this lies in has to be there.
+    /// Target path; its directory must exist.
     pub target: CString,
-    /// How much of it.
+    /// Extent of the copy.
     pub extent: Extent,
 }
 
-/// How much of the machine to use.
+/// Resources of the machine that a run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// The most workers that run at once while they keep processors busy, at least 1.
+    /// Maximum number of workers that run at once while they keep processors busy, at least 1.
     pub jobs: usize,
-    /// The most workers where they mostly wait for storage that is far away; no more than `jobs`
-    /// if it is less.
+    /// Maximum number of workers where they mostly wait for remote storage; no more than `jobs` if
+    /// it is less.
     pub waiting_jobs: usize,
-    /// Descriptors that the process may have open, those it has included.
+    /// Maximum number of open descriptors of the process, including those that are open now.
     pub descriptors: u64,
 }
 
-/// Workers of a run whose storage is remote: each waits for the server most of the time.
+/// Number of workers of a run whose storage is remote: each waits for the server most of the time.
 const WAITING_JOBS: usize = 32;
 
 impl Resources {
-    /// All that the process may have: a worker for each processor, more of them where they wait for remote
-    /// storage, and the descriptors of its soft limit.
+    /// Returns all resources that the process may use: a worker for each processor, more of them
+    /// where they wait for remote storage, and the descriptors of its soft limit.
     #[must_use]
     pub fn available() -> Resources {
         let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -425,35 +432,36 @@ impl Resources {
     }
 }
 
-/// How a run goes on that ended before everything was done (`--resume`).
+/// Parameters for a run that resumes an interrupted one (`--resume`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
-    /// Where the journal is, if not beside the target.
+    /// Path of the journal, if it is not beside the target.
     pub journal: Option<CString>,
-    /// The path of the current directory, by which relative operands are told from others.
+    /// Path of the current directory, because equal relative operands mean other files elsewhere.
     pub here: Vec<u8>,
 }
 
-/// A copy that somebody wants.
+/// A request for a copy.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What to copy, as it was given.
+    /// Sources as they were given.
     pub sources: Vec<CString>,
-    /// Where to, as it was given.
+    /// Target as it was given.
     pub target: CString,
-    /// How the target is meant.
+    /// Interpretation of the target.
     pub form: TargetForm,
-    /// How everything is to be copied.
+    /// Policy of the copy.
     pub policy: Policy,
-    /// How much of the machine to use.
+    /// Resources of the copy.
     pub resources: Resources,
-    /// Whether a journal is kept, by which a later run goes on.
+    /// Whether the run keeps a journal, so that a later run can resume.
     pub resume: Option<Resume>,
 }
 
 impl Request {
-    /// Asks for a copy of the sources: into the target if that is a directory, else to that name. No
-    /// journal is kept, and all [available](Resources::available) resources are used.
+    /// Creates a request to copy the sources: into the target if that is a directory, otherwise to
+    /// that name. The run keeps no journal and uses all [available](Resources::available)
+    /// resources.
     #[must_use]
     pub fn new(
         sources: impl IntoIterator<Item = CString>,

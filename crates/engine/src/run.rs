@@ -1,4 +1,4 @@
-//! A run: what all its workers share.
+//! State that all workers of a copy share.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
@@ -24,70 +24,71 @@ use crate::walk::node::OpenDirectories;
 use crate::walk::node::{Identity, Node, identity};
 use crate::walk::path::{Side, of_entry, of_node};
 
-/// What operands were copied to.
+/// Targets that operands were copied to.
 #[derive(Default)]
 pub(crate) struct OperandTargets {
-    /// Target names, and the file or link that each is.
+    /// Target names, and the identity of the file or link under each.
     names: HashSet<(CString, Identity)>,
-    /// Regular files that have an operand's bytes, and that operand.
+    /// Regular files that contain an operand's bytes, and that operand.
     files: HashMap<Identity, Identity>,
 }
 
-/// What all workers of a run share.
+/// State that all workers of a run share.
 pub(crate) struct Run<'r> {
     pub(crate) policy: &'r Policy,
-    /// The target as it was given.
+    /// Target as it was given.
     pub(crate) target: &'r CStr,
     pub(crate) monitor: &'r dyn Monitor,
     pub(crate) control: &'r Control<'r>,
     pub(crate) budget: Budget,
     pub(crate) cache: OpenDirectories,
     pub(crate) pairs: Pairs,
-    /// The rate that all workers share.
+    /// Rate limit that all workers share.
     pub(crate) pace: Option<haul_io::Pace>,
     pub(crate) links: LinkMap,
     /// Directories of the target that operands were copied to: none of them is copied again.
     pub(crate) made_roots: Mutex<Vec<Identity>>,
-    /// What operands were copied to, so that no second operand overwrites one of them.
+    /// Targets that operands were copied to, so that no second operand overwrites one of them.
     pub(crate) operand_targets: Mutex<OperandTargets>,
-    /// What operands stood for, so that none is copied twice.
+    /// Identities of the operands, so that none is copied twice.
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
-    /// Whether there are several operands, without which the above is not needed.
+    /// Whether there are several operands. With one operand, the records above are not needed.
     pub(crate) several_operands: bool,
-    /// Held while a file is overwritten that can be reached by another name, too.
+    /// Lock that a worker holds while it overwrites a file with several names.
     pub(crate) several_names: Mutex<()>,
-    /// Files that are held until they are secured together.
+    /// Files that wait for a common flush.
     pub(crate) group: CommitGroup,
-    /// Whether files without names can be made, as far as anybody knows.
+    /// Whether files without names can be created; true until an attempt fails.
     pub(crate) unnamed_files: AtomicBool,
-    /// Whether it was told already that a comparison was with the page cache.
+    /// Whether a warning was already printed that a comparison used the page cache.
     pub(crate) told_of_cache: AtomicBool,
-    /// What a later run goes on with, if that is wanted.
+    /// Journal that a later run resumes from, if requested.
     pub(crate) journal: Option<&'r Journal>,
-    /// Where each entry that is complete is noted, if a removal of the source follows.
+    /// Record of the complete entries, if a removal of the source follows.
     pub(crate) copied: Option<&'r CopiedEntries>,
-    /// Our own user and group.
+    /// User and group of the process.
     pub(crate) me: (u32, u32),
-    /// Whether entries are told to the monitor.
+    /// Whether the monitor receives entries.
     pub(crate) tells_entries: bool,
-    /// Whether it is told how bytes were moved.
+    /// Whether the monitor receives copy methods.
     pub(crate) tells_moves: bool,
 }
 
 impl Run<'_> {
-    /// Tells whether the run is to end.
+    /// Returns whether the run has to end.
     pub(crate) fn stopped(&self) -> bool {
         self.control.stop.load(Ordering::Relaxed)
     }
 
-    /// Notes that an entry of the source is complete in the target.
+    /// Records that an entry of the source is complete in the target.
     pub(crate) fn note_copied(&self, stat: &Stat) {
         if let Some(copied) = self.copied {
             copied.insert(stat);
         }
     }
 
-    /// Notes the file that an operand, or a file with several names, is complete in.
+    /// Records the target file of an operand, or of a file with several names, when it is
+    /// complete.
     pub(crate) fn note_target(&self, entry: &Entry<'_>, source: &Stat, target: BorrowedFd<'_>) {
         if let Some(copied) = self.copied
             && (entry.is_operand() || source.nlink > 1)
@@ -97,8 +98,8 @@ impl Run<'_> {
         }
     }
 
-    /// Makes a call that needs a descriptor; where there is none left, closes the directories that
-    /// wait and makes it once more.
+    /// Makes a call that needs a descriptor. If none is free, closes the waiting directories and
+    /// makes the call once more.
     pub(crate) fn with_descriptors<T>(
         &self,
         call: impl FnMut() -> haul_sys::Result<T>,
@@ -106,28 +107,29 @@ impl Run<'_> {
         self.cache.with_descriptors(call)
     }
 
-    /// Remembers what a target name is, a link itself, that an operand has got.
+    /// Records the file or link that an operand has created under a target name; a link itself.
     pub(crate) fn note_operand_name(&self, name: &CStr, described: haul_sys::Result<Stat>) {
-        // What was just made can be described; if not, nothing is protected that the exclusive
-        // creation did not protect.
+        // `statat` of a new entry works. If it fails nevertheless, the exclusive creation remains
+        // the only protection.
         if let (true, Ok(stat)) = (self.several_operands, described) {
             self.operand_targets().names.insert((name.to_owned(), identity(&stat)));
         }
     }
 
-    /// Remembers a regular file that an operand's bytes go to, by whatever name it was reached.
+    /// Records a regular file that an operand's bytes are written to, under any name.
     pub(crate) fn note_operand_bytes(&self, target: &Stat, source: &Stat) {
         if self.several_operands && target.kind() == Kind::Regular {
             self.operand_targets().files.insert(identity(target), identity(source));
         }
     }
 
-    /// Tells whether an operand has got this name, and it is still the same file or link.
+    /// Returns whether an operand was copied to this name and the name still belongs to the same
+    /// file or link.
     pub(crate) fn is_operand_name(&self, name: &CStr, id: Identity) -> bool {
         self.several_operands && self.operand_targets().names.contains(&(name.to_owned(), id))
     }
 
-    /// Tells whether the bytes of an operand other than this one went to a file.
+    /// Returns whether the bytes of another operand were written to a file.
     pub(crate) fn has_bytes_of_another(&self, target: &Stat, source: &Stat) -> bool {
         self.several_operands
             && self
@@ -141,7 +143,7 @@ impl Run<'_> {
         self.operand_targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers what an operand stands for; `true` if another stood for the same before.
+    /// Records the identity of an operand. Returns `true` if an earlier operand has the same one.
     pub(crate) fn is_given_twice(&self, name: &CStr, id: Identity) -> bool {
         if !self.several_operands {
             return false;
@@ -150,7 +152,7 @@ impl Run<'_> {
         !seen.insert((name.to_owned(), id))
     }
 
-    /// Tells whether the permission bits let us write, as far as they alone can tell.
+    /// Returns whether the permission bits allow the user to write, as far as they alone decide.
     pub(crate) fn may_write(&self, stat: &Stat) -> bool {
         if self.policy.privileged || stat.kind() == Kind::Symlink {
             return true;
@@ -165,9 +167,9 @@ impl Run<'_> {
         stat.mode & bit != 0
     }
 
-    /// Reports something that went wrong, once.
+    /// Reports a failure, once.
     pub(crate) fn report(&self, severity: Severity, failure: &Failure) {
-        // The signal that stops a run also breaks calls off; that is no failure of theirs.
+        // The signal that stops a run also interrupts calls; that is not a failure.
         if failure.errno == Some(Errno::INTR) && self.stopped() {
             return;
         }
@@ -179,7 +181,8 @@ impl Run<'_> {
         self.monitor.failed(failure);
     }
 
-    /// Writes what was noted to the journal; where that fails, says so once, and goes on without.
+    /// Writes the pending records to the journal. If that fails, warns once and continues without
+    /// a journal.
     pub(crate) fn write_journal(&self, secure: Secure) {
         let Some(journal) = self.journal else { return };
         if let Err(error) = journal.write_out(secure) {
@@ -187,24 +190,24 @@ impl Run<'_> {
         }
     }
 
-    /// Warns of something that concerns the journal.
+    /// Reports a warning about the journal.
     pub(crate) fn tell_of_journal(&self, journal: &Journal, what: What, errno: Option<Errno>) {
         let (source, target) = (Vec::new(), journal.shown().to_vec());
         let severity = Severity::Warning;
         self.report(severity, &Failure { what, source, target, errno, severity });
     }
 
-    /// Returns where a directory of this name is in the tree.
+    /// Returns the position of a directory with this name in the tree.
     pub(crate) fn position_below(&self, parent: &Node, name: &CStr) -> Position {
         self.journal.map_or(0, |journal| journal.below(parent.position, name))
     }
 
-    /// Tells whether targets are read again once they are written.
+    /// Returns whether targets are read again after they are written.
     pub(crate) fn reads_targets(&self) -> bool {
         self.policy.verify() != Verify::No
     }
 
-    /// Makes who remembers a file's bytes, if the policy wants that.
+    /// Creates the block digests of a file, if the policy requires them.
     pub(crate) fn digests(&self) -> Option<Arc<BlockDigests>> {
         let hashing = self.policy.hashing.filter(|_| self.policy.make == Make::Copy)?;
         let remember =
@@ -219,7 +222,7 @@ impl Run<'_> {
         self.report(severity, &Failure { what, source: Vec::new(), target, errno, severity });
     }
 
-    /// Reports a failure at a directory itself.
+    /// Reports a failure that concerns a directory itself.
     pub(crate) fn fail_node(&self, node: &Node, what: What, errno: Option<Errno>) {
         self.report(
             Severity::Failure,
@@ -268,7 +271,7 @@ impl Entry<'_> {
         self.tell_backed_up(run, outcome, kind, None);
     }
 
-    /// Tells of an entry that takes the place of something that got another name.
+    /// Reports an entry that replaces one that was renamed to a backup.
     pub(crate) fn tell_backed_up(
         &self,
         run: &Run<'_>,
@@ -287,7 +290,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Reports that this entry could not be made another name of one that was copied before.
+    /// Reports that this entry could not become a hard link to one that was copied before.
     pub(crate) fn fail_link(&self, run: &Run<'_>, errno: Errno, first: &Name) {
         run.report(
             Severity::Failure,

@@ -1,29 +1,29 @@
-//! The precision of timestamps: whether a file was changed before something began, and which of two files
-//! is older, as far as their times can tell.
+//! Precision of timestamps: whether a file changed before a given moment, and which of two files
+//! is older, as far as their times show it.
 //!
-//! Who asks is about to believe in a file, or to remove it, unseen. So where the clocks of file systems
-//! are too coarse to tell, the answer is no.
+//! The caller is about to trust a file, or to remove it, without reading it. So if the clocks of
+//! file systems are too coarse, the answer is no.
 
 use std::os::fd::AsFd;
 
 use haul_io::quirk::{Inode, of_magic};
 use haul_sys::fs::{Stat, Time, file_clock, fstatfs};
 
-/// Returns the moment that it is, to be compared with times of files.
+/// Returns the present time, for comparison with times of files.
 pub(crate) fn now() -> Time {
     file_clock()
 }
 
-/// Tells whether a file that has this time certainly got it before a moment.
+/// Returns whether a file that has this time certainly got it before a moment.
 pub(crate) const fn precedes(time: Time, moment: Time) -> bool {
     nanoseconds(time) + cut_ns(time.nanoseconds) < nanoseconds(moment)
 }
 
-/// Returns by how much a time may have been later than it says, for a file system cuts off what it does
-/// not keep: all behind a decimal place, as far as that can be seen.
+/// Returns the maximum difference between the real time and a stored one, in nanoseconds. A file
+/// system truncates times to a decimal place; the zeros at the end of the fraction show which.
 const fn cut_ns(fraction: u32) -> i128 {
     if fraction == 0 {
-        // Whole seconds, on FAT every other one.
+        // Whole seconds; FAT stores even seconds only.
         return 2_000_000_000;
     }
     let mut place = 1;
@@ -33,11 +33,11 @@ const fn cut_ns(fraction: u32) -> i128 {
     place as i128 - 1
 }
 
-/// Returns the step in which a file system keeps times, in nanoseconds, as far as one file's times show it:
-/// the smallest power of ten that divides the fractions of all three. A time that was set by a program
-/// may end in zeros anywhere, but the kernel sets the ctime, so all three seldom do by chance; and then
-/// the step seems too large by a factor of ten. The file system is asked only where no time has a
-/// fraction.
+/// Returns the precision of a file system's timestamps, in nanoseconds, as far as one file's times
+/// show it: the smallest power of ten that divides the fractions of all three times. A time that a
+/// program has set may end in any number of zeros. But the kernel sets the ctime, so all three
+/// rarely end in zeros by chance; the result then is too large by a factor of ten. The file system
+/// is queried only if no time has a fraction.
 pub(crate) fn step_ns(stat: &Stat, directory: impl AsFd) -> i128 {
     let step = shown_step_ns(stat);
     let is_fat = || fstatfs(directory).is_ok_and(|told| of_magic(told.magic).inode == Inode::Fat);
@@ -57,14 +57,15 @@ const fn shown_step_ns(stat: &Stat) -> i128 {
     step as i128
 }
 
-/// Returns whether a target is older than its source, after the source's time was cut to the step in which
-/// the target's file system keeps times: what it could not hold does not make it older.
+/// Returns whether a target is older than its source. The source's time is truncated to the
+/// precision of the target's file system first, because the lost fraction does not make the target
+/// older.
 pub(crate) const fn is_older(target: Time, source: Time, step_ns: i128) -> bool {
     let source = nanoseconds(source);
     nanoseconds(target) < source - source.rem_euclid(step_ns)
 }
 
-/// Returns whether a target has its source's time, as far as its file system can hold that.
+/// Returns whether a target has its source's time, within the precision of its file system.
 pub(crate) const fn is_same(target: Time, source: Time, step_ns: i128) -> bool {
     let source = nanoseconds(source);
     nanoseconds(target) == source - source.rem_euclid(step_ns)
@@ -90,11 +91,11 @@ mod tests {
             (at(1_700_000_000, 15_000_049), true),
             (at(1_700_000_000, 15_000_050), false),
             (at(1_700_000_001, 1), false),
-            // FAT writes the second before last for what happens now.
+            // FAT may store an even second before the present one.
             (at(1_700_000_000, 0), false),
             (at(1_699_999_999, 0), false),
             (at(1_699_999_998, 0), true),
-            // exFAT keeps hundredths, NTFS tenths of microseconds.
+            // exFAT stores hundredths of seconds, NTFS tenths of microseconds.
             (at(1_700_000_000, 10_000_000), false),
             (at(1_699_999_999, 990_000_000), true),
             (at(1_700_000_000, 15_000_000), false),
@@ -104,7 +105,7 @@ mod tests {
         ] {
             assert_eq!(precedes(time, moment), expected, "{time:?}");
         }
-        // Before all times nothing was.
+        // No time precedes the earliest one.
         assert!(!precedes(at(0, 0), Time::default()));
     }
 
@@ -112,11 +113,12 @@ mod tests {
     fn a_target_is_older_by_what_its_file_system_can_hold() {
         // Target, source, step, whether the target is older.
         for (target, source, step, expected) in [
-            // A time that happens to be a whole second, on a file system that keeps nanoseconds.
+            // The target's time is a whole second by chance, on a file system that stores
+            // nanoseconds.
             (at(100, 0), at(100, 1), 1, true),
             (at(100, 5), at(100, 5), 1, false),
             (at(100, 6), at(100, 5), 1, false),
-            // Whole seconds: the fraction was cut off.
+            // Whole seconds: the fraction was truncated.
             (at(100, 0), at(100, 999_999_999), 1_000_000_000, false),
             (at(100, 0), at(101, 0), 1_000_000_000, true),
             // FAT: even seconds.
@@ -125,7 +127,7 @@ mod tests {
             // NTFS: tenths of microseconds.
             (at(100, 100), at(100, 199), 100, false),
             (at(100, 100), at(100, 200), 100, true),
-            // Before 1970 times are cut downwards as well.
+            // Times before 1970 are truncated downwards as well.
             (at(-2, 0), at(-2, 5), 1_000_000_000, false),
         ] {
             assert_eq!(is_older(target, source, step), expected, "{target:?} {source:?} {step}");

@@ -1,4 +1,5 @@
-//! Copying as an operation on a tree: how the walk enters directories, copies batches and finishes.
+//! The copy as an operation on a tree: how the walk enters directories, copies batches and
+//! finishes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,13 +19,14 @@ use crate::run::Run;
 use crate::schedule::budget::WAITING_BATCH;
 use crate::walk::node::{CopyDirectory, Node, OpenDirectories};
 
-/// The same where they mostly wait. A new file then takes about six requests, of which making the name
-/// takes two that no other worker of this directory can make meanwhile, so that three would do; another
-/// one has to find the next files.
+/// Maximum number of workers in one directory where they mostly wait. A new file takes about six
+/// requests. The creation of the name takes two of them, which no other worker of this directory
+/// can make meanwhile. So three workers would be enough, but another one has to find the next
+/// files.
 const DIRECTORY_WAITING_WORKERS: usize = 6;
 
 impl Run<'_> {
-    /// Returns how many workers the copy may have.
+    /// Returns the limits on the number of workers of the copy.
     pub(crate) fn workers(&self) -> Workers {
         Workers { busy: self.budget.workers, waiting: self.budget.waiting_workers }
     }
@@ -39,8 +41,8 @@ impl<'r> Operation for Run<'r> {
     const ALONE_ENTRIES: u64 = 24;
 
     fn local(&self, number: usize) -> Local<'r> {
-        // There is a shard for every worker that the budget allows; a missing one could only be
-        // shared, never wrong.
+        // The control has a shard for every worker that the budget allows. If one were missing,
+        // two workers would share a shard and the counts would stay correct.
         let shard = &self.control.shards[number % self.control.shards.len()];
         let kit = if self.budget.pipes { Kit::new() } else { Kit::short_of_descriptors() };
         Local { shard, kit, batch: Batch::default() }
@@ -63,7 +65,7 @@ impl<'r> Operation for Run<'r> {
 
     fn most_entries(worker: &Worker<'_, 'r>, _: &Node) -> usize {
         let batch = worker.operation.budget.batch;
-        // Workers that were started because others wait have fewer descriptors.
+        // A worker that was started because others wait has fewer descriptors.
         if worker.is_extra() { batch.min(WAITING_BATCH) } else { batch }
     }
 
