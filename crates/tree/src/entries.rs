@@ -1,19 +1,19 @@
-//! Entries of a directory in memory: names end to end in one arena, and 16 bytes for each entry.
+//! Entries of a directory in memory: names in one contiguous arena, and 16 bytes for each entry.
 //!
-//! Names are the bulk of what a walk keeps, so they share one allocation that is reused for every
-//! batch. Listed operands use the same form, with a name of their own for the other side.
+//! Names take most of the memory of a walk, so they share one allocation that every batch reuses.
+//! Listed operands use the same form, with a separate name for the other side.
 
 use std::ffi::{CStr, CString};
 
 use haul_sys::fs::Kind;
 
-/// Approximate number of bytes, besides its name, that an entry takes in the kernel's `linux_dirent64`.
+/// Approximate number of bytes of an entry in the kernel's `linux_dirent64`, without its name.
 const KERNEL_ENTRY_BYTES: usize = 24;
 
-/// What follows an entry's name in the arena.
+/// Strings after an entry's name in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Nothing: the entry has the same name on both sides.
+    /// No string: the entry has the same name on both sides.
     Plain,
     /// The name on the other side.
     Renamed,
@@ -21,7 +21,7 @@ enum Form {
     Leading,
 }
 
-/// One entry, as a position in the arena of its [`Entries`] and what the directory reported of it.
+/// One entry: a position in the arena of its [`Entries`] and the data that the directory reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     ino: u64,
@@ -31,19 +31,19 @@ pub struct Slot {
     pub kind: Option<Kind>,
 }
 
-/// An entry that the caller names instead of a directory.
+/// An entry that the caller names, instead of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// The path as it was given.
+    /// Path as it was given.
     pub source: CString,
-    /// The name on the other side; the same as `source` where there is no other side.
+    /// Name on the other side; the same as `source` if there is no other side.
     pub target: CString,
-    /// The components of the path that are left below `source`, if only they are wanted.
+    /// Rest of the path below `source`, if only that part is wanted.
     pub rest: Option<CString>,
 }
 
 impl Operand {
-    /// Makes an operand of a path that is wanted as a whole.
+    /// Creates an operand that is wanted as a whole.
     #[must_use]
     pub const fn whole(source: CString, target: CString) -> Operand {
         Operand { source, target, rest: None }
@@ -80,7 +80,7 @@ impl Entries {
         }
     }
 
-    /// Returns the components of an operand's path that are left below the entry.
+    /// Returns the rest of an operand's path below the entry.
     #[must_use]
     pub fn rest(&self, slot: &Slot) -> Option<&CStr> {
         (slot.form == Form::Leading).then(|| self.part(slot, 2))
@@ -138,9 +138,9 @@ impl Entries {
         self.slots.sort_unstable_by_key(|slot| (slot.ino, slot.start));
     }
 
-    /// Appends a string with its NUL, and returns where it starts.
+    /// Appends a string with its NUL. Returns its position.
     fn store(&mut self, name: &CStr) -> u32 {
-        // A reader stops long before 4 GiB, and the kernel bounds the operands of a command.
+        // A reader stops long before 4 GiB, and the kernel limits the operands of a command.
         let start = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
         self.bytes.extend_from_slice(name.to_bytes_with_nul());
         start

@@ -1,16 +1,16 @@
-//! The descriptor of a directory with one side, which may be the current directory.
+//! Descriptor of a directory with one side, which may be the current directory.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_sys::fs::CWD;
 
-/// The descriptor of an open directory, or `AT_FDCWD`.
+/// Descriptor of an open directory, or `AT_FDCWD`.
 #[derive(Debug)]
 pub struct Handle(Option<OwnedFd>);
 
 impl Handle {
-    /// The current directory, which is not opened: a user who may neither read nor
-    /// search it can still name absolute operands.
+    /// The current directory, which is not opened: a user without read and search permission for
+    /// it can still name absolute operands.
     pub const CURRENT: Handle = Handle(None);
 }
 

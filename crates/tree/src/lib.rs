@@ -1,10 +1,10 @@
 //! A parallel walk over directory trees.
 //!
-//! The walk works relative to descriptors, never by path, within a budget of descriptors; it reads
-//! directories in large buffers and hands their entries to an [`Operation`] in batches. Several workers
-//! share a tree by giving away subtrees, and a flat directory by joining each other. A directory is
-//! finished by the worker that handles the last thing in it: there are no phases. The crate knows
-//! nothing of copying or removing.
+//! The walk works relative to descriptors, never by path, within a budget of descriptors. It reads
+//! directories in large buffers and passes their entries to an [`Operation`] in batches. Workers
+//! share a tree by donating subtrees, and a flat directory by working in it together. The worker
+//! that handles the last entry of a directory finishes the directory: there are no phases. The
+//! crate contains no code for copying or removing.
 //!
 //! | to | see |
 //! | --- | --- |

@@ -1,23 +1,25 @@
-//! Tells a worker that waits for storage from one that works.
+//! Distinguishes a worker that waits for storage from one that works.
 //!
-//! Where each step is a trip to somewhere else, the processors are idle and more workers keep more
-//! latency going; where they are busy, more workers only get into each other's way. A clock cannot tell
-//! the two apart, but the thread's own processor time against the clock can, together with how often
-//! it gave its processor up: one that was pushed aside by others also takes long, but did not wait.
+//! If each step is a round trip to a server, the processors are idle, and more workers overlap
+//! more latency. If the processors are busy, more workers obstruct each other. Wall-clock time
+//! alone cannot distinguish the two cases. The meter compares it with the thread's processor time,
+//! and counts voluntary context switches: a thread that was preempted also takes long, but did not
+//! wait.
 
 use std::time::{Duration, Instant};
 
 use haul_sys::process::{ThreadUsage, thread_usage};
 
-/// How long a worker is watched before it is judged: a few latency of a near server, and so short that
-/// a pool which has to grow from 3 to 32 has done so after a fiftieth of a second.
+/// Time for which a worker is measured before a decision: several times the latency of a near
+/// server. It is so short that a pool which has to grow from 3 to 32 workers has done so within a
+/// fiftieth of a second.
 const WINDOW: Duration = Duration::from_millis(4);
 
-/// A worker waits if it used no more than one part in this many of the time: then as many workers do
-/// not even fill one processor.
+/// A worker waits if it used at most one part in this many of the time: that many workers do not
+/// fill even one processor.
 const WAITING_PARTS: u32 = 4;
 
-/// Watches one worker.
+/// Measurement of one worker.
 #[derive(Debug)]
 pub(crate) struct Meter {
     since: Instant,
@@ -26,13 +28,13 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins to watch the calling thread.
+    /// Starts to measure the calling thread.
     pub(crate) fn begin() -> Meter {
         Meter { since: Instant::now(), before: thread_usage(), steps: 0 }
     }
 
-    /// Tells whether the thread has mostly waited for the last steps; not before some time is over.
-    /// No call but once in a window.
+    /// Returns whether the thread has mostly waited during the last steps. Returns false until the
+    /// window has passed, and makes a system call only once per window.
     pub(crate) fn is_waiting(&mut self, steps: u64) -> bool {
         self.steps += steps;
         let time = self.since.elapsed();

@@ -1,4 +1,4 @@
-//! The names in one directory, for code that needs no walk.
+//! Names in one directory, for code that needs no walk.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -9,11 +9,12 @@ use haul_sys::fs::{DirectoryBuffer, Follow, Kind, for_each_entry, open_directory
 
 use crate::reader::BUFFER_BYTES;
 
-/// Bytes that are enough for one entry with any name.
+/// Number of bytes that hold one entry with any name.
 const ONE_ENTRY_BYTES: usize = 1 << 10;
 
-/// Calls a function for each entry of an open directory except `.` and `..`, until it breaks off.
-/// Blocks while it reads. Entries that are added or removed meanwhile may be seen or not.
+/// Calls a function for each entry of an open directory except `.` and `..`, until the function
+/// breaks. Blocks while it reads. The result may or may not include entries that are added or
+/// removed meanwhile.
 pub fn for_each_name(
     directory: impl AsFd,
     mut see: impl FnMut(&CStr, Option<Kind>) -> ControlFlow<()>,

@@ -1,7 +1,7 @@
-//! A directory of a walk: its place in the tree, and what it still waits for.
+//! A directory of a walk: its place in the tree, and the work that it waits for.
 //!
-//! Nodes form a chain from a directory to the root of the walk. A node counts its unfinished children
-//! and the workers in it; the worker that brings the count to zero finishes the directory.
+//! Nodes form a chain from a directory to the root of the walk. A node counts its unfinished
+//! children and the workers in it; the worker that brings the count to zero finishes the directory.
 
 use std::ops::Deref;
 use std::os::fd::BorrowedFd;
@@ -12,32 +12,34 @@ use haul_sys::Result;
 
 use crate::open::Open;
 
-/// What an operation keeps for each directory, and how the directory is opened again.
+/// Data that an operation keeps for each directory, and how to open the directory again.
 pub trait Directory: Send + Sync + Sized {
-    /// The open descriptors: one, or one on each side of a copy.
+    /// Open descriptors: one, or one on each side of a copy.
     type Handle: Send + Sync;
 
-    /// Returns the descriptor from which entries are read. Listed operands need none that can be read.
+    /// Returns the descriptor from which entries are read. The list of operands needs no readable
+    /// one.
     fn entries(handle: &Self::Handle) -> BorrowedFd<'_>;
 
     /// Opens the directory again from its parent.
     ///
-    /// Fails with `ESTALE` unless it is the same directory as before, by device and inode number: the
-    /// name may have been moved or replaced meanwhile.
+    /// Fails with `ESTALE` unless it is the same directory as before, by device and inode number:
+    /// another process may have moved or replaced the name meanwhile.
     fn reopen(&self, parent: &Self::Handle) -> Result<Self::Handle>;
 
-    /// Opens the directory again from one of its children, by `..`. Fails likewise.
+    /// Opens the directory again from one of its children, by `..`. Fails as
+    /// [`reopen`](Directory::reopen) does.
     fn reopen_from(&self, child: &Self::Handle) -> Result<Self::Handle>;
 
-    /// Returns whether each call is a request to another machine or another program.
+    /// Returns whether each call is a request to another machine or another process.
     fn is_remote(&self) -> bool;
 }
 
-/// One directory of a walk. The first one stands for the list of operands.
+/// One directory of a walk. The first one represents the list of operands.
 pub struct Node<D: Directory> {
-    /// The directory that it lies in; `None` for the list of operands.
+    /// Directory that contains this one; `None` for the list of operands.
     pub parent: Option<Arc<Node<D>>>,
-    /// Children, workers and shared files that are not finished.
+    /// Number of children, workers and shared files that are not finished.
     pending: AtomicUsize,
     open: Mutex<Option<Arc<Open<D::Handle>>>>,
     directory: D,
@@ -52,7 +54,7 @@ impl<D: Directory> Deref for Node<D> {
 }
 
 impl<D: Directory> Node<D> {
-    /// Makes a node that waits for one worker.
+    /// Creates a node that waits for one worker.
     #[must_use]
     pub fn new(parent: Option<Arc<Node<D>>>, directory: D) -> Node<D> {
         Node { parent, pending: AtomicUsize::new(1), open: Mutex::new(None), directory }
@@ -64,12 +66,13 @@ impl<D: Directory> Node<D> {
         self.parent.is_none()
     }
 
-    /// Adds something that the directory waits for. Only allowed while it waits for something.
+    /// Adds one unit of work that the directory waits for. Allowed only while the directory waits
+    /// for another one.
     pub fn owe(&self) {
         self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns whether the directory waits for more than the caller.
+    /// Returns whether the directory waits for more work than the caller's.
     #[must_use]
     pub fn has_more_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed) > 1
@@ -85,18 +88,19 @@ impl<D: Directory> Node<D> {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = handle;
     }
 
-    /// Settles one thing that the directory waited for; returns whether that was the last.
+    /// Removes one unit of work that the directory waits for. Returns whether it was the last.
     pub(crate) fn settle_one(&self) -> bool {
         self.pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Lets a finished directory wait for one worker again.
+    /// Makes a finished directory wait for one worker again.
     pub(crate) fn start_over(&self) {
         self.pending.store(1, Ordering::Relaxed);
     }
 }
 
-/// A chain of a hundred thousand parents must not be dropped by recursion.
+/// Drops ancestors in a loop, because a recursive drop of a hundred thousand parents would
+/// overflow the stack.
 impl<D: Directory> Drop for Node<D> {
     fn drop(&mut self) {
         let mut next = self.parent.take();

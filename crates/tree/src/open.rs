@@ -1,4 +1,4 @@
-//! The descriptors of one open directory, counted as long as any worker has them.
+//! Descriptors of one open directory, counted as long as any worker uses them.
 
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,7 +14,7 @@ pub struct Open<H> {
 }
 
 impl<H> Open<H> {
-    /// Takes in descriptors; `live` counts them until they are closed.
+    /// Wraps descriptors; `live` counts them until they are closed.
     pub(crate) fn new(handle: H, generation: u64, live: Arc<AtomicUsize>) -> Open<H> {
         live.fetch_add(1, Ordering::Relaxed);
         Open { handle, generation, live }

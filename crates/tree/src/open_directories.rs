@@ -1,8 +1,8 @@
 //! Open directories: a cache beside the chain of nodes, within the descriptor budget.
 //!
-//! Beyond the budget the cache closes the directory that was opened first, which in a depth-first walk
-//! is needed last. A directory that is needed again is opened from a child by `..`, or from the nearest
-//! open ancestor by its names, and has to be the directory that it was, by device and inode number.
+//! Beyond the budget the cache closes the directory that was opened first, which a depth-first
+//! walk needs last. The cache opens a directory again from a child by `..`, or from the nearest
+//! open ancestor by its names. It must be the same directory, by device and inode number.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use haul_sys::{Call, CallError, Errno, Result};
 use crate::node::{Directory, Node};
 use crate::open::Open;
 
-/// The directories of a walk that are open.
+/// Open directories of a walk.
 pub struct OpenDirectories<D: Directory> {
     most: usize,
-    /// In the order in which they were opened.
+    /// Nodes in the order in which they were opened.
     nodes: Mutex<VecDeque<Weak<Node<D>>>>,
     generation: AtomicU64,
     /// Number of directories that are open, including those that a worker is using.
@@ -24,7 +24,7 @@ pub struct OpenDirectories<D: Directory> {
 }
 
 impl<D: Directory> OpenDirectories<D> {
-    /// Makes a cache that keeps up to `most` directories open that no worker is using.
+    /// Creates a cache that keeps up to `most` directories open that no worker is using.
     #[must_use]
     pub fn new(most: usize) -> OpenDirectories<D> {
         OpenDirectories {
@@ -35,23 +35,23 @@ impl<D: Directory> OpenDirectories<D> {
         }
     }
 
-    /// Takes in descriptors that were just opened.
+    /// Wraps descriptors that were just opened.
     pub fn adopt(&self, handle: D::Handle) -> Arc<Open<D::Handle>> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         Arc::new(Open::new(handle, generation, Arc::clone(&self.live)))
     }
 
-    /// Returns whether so many directories are open that one that waits should be closed.
+    /// Returns whether so many directories are open that a waiting one should be closed.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         self.live.load(Ordering::Relaxed) > self.most
     }
 
-    /// Keeps a node's handle, and closes the oldest ones beyond the budget.
+    /// Keeps a node's handle, and closes the oldest handles beyond the budget.
     pub fn keep(&self, node: &Arc<Node<D>>, handle: &Arc<Open<D::Handle>>) {
         node.set_open(Some(Arc::clone(handle)));
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        // In a depth-first walk those that are finished are the newest.
+        // In a depth-first walk the finished directories are the newest.
         while nodes.back().is_some_and(|node| node.strong_count() == 0) {
             nodes.pop_back();
         }
@@ -68,13 +68,13 @@ impl<D: Directory> OpenDirectories<D> {
         }
     }
 
-    /// Closes a directory that is finished.
+    /// Closes a finished directory.
     pub fn forget(&self, node: &Node<D>) {
         close(node);
     }
 
-    /// Makes a call that needs a descriptor. If there is none left (`EMFILE`, `ENFILE`), closes every
-    /// directory that no worker is using, and makes the call once more.
+    /// Makes a call that needs a descriptor. If there is none left (`EMFILE`, `ENFILE`), closes
+    /// every directory that no worker is using, and makes the call once more.
     pub fn with_descriptors<T>(&self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
         match call() {
             Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
@@ -89,7 +89,8 @@ impl<D: Directory> OpenDirectories<D> {
 
     /// Returns a node's handle, and opens the directory again if it was closed.
     ///
-    /// Fails with the error of the open, or with `ESTALE` if another directory has the name.
+    /// Fails with the error of the open, or with `ESTALE` if the name belongs to another
+    /// directory.
     pub fn of(&self, node: &Arc<Node<D>>) -> Result<Arc<Open<D::Handle>>> {
         if let Some(handle) = node.cached() {
             return Ok(handle);
@@ -112,8 +113,8 @@ impl<D: Directory> OpenDirectories<D> {
         Ok(handle)
     }
 
-    /// Opens a node's parent that was closed by `..` of the node, which costs the same however deep it
-    /// is. Returns `None` where the node is closed as well, or `..` does not lead to its parent.
+    /// Opens a node's closed parent by `..` of the node, at the same cost for any depth. Returns
+    /// `None` if the node is closed as well, or `..` does not lead to its parent.
     pub fn climb(&self, node: &Node<D>, parent: &Arc<Node<D>>) -> Option<Arc<Open<D::Handle>>> {
         if parent.is_root() || parent.cached().is_some() {
             return None;
@@ -133,7 +134,7 @@ impl<D: Directory> OpenDirectories<D> {
     }
 }
 
-/// Closes a directory, unless it is the root: that could not be opened again.
+/// Closes a directory, unless it is the root, which could not be opened again.
 fn close<D: Directory>(node: &Node<D>) {
     if !node.is_root() {
         node.set_open(None);

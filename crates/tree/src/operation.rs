@@ -1,4 +1,4 @@
-//! What is done with a tree: the seam between the walk and copying, removing, counting and the rest.
+//! Operation on a tree: the interface between the walk and copying, removing, counting and others.
 
 mod worker;
 
@@ -16,66 +16,67 @@ use crate::task::Task;
 
 pub use worker::{Worker, Workers, walk};
 
-/// Entries of a batch: handing a batch over costs two locks, which 32 make nothing.
+/// Number of entries in a batch: each batch costs two locks, which are negligible for 32 entries.
 const BATCH_ENTRIES: usize = 32;
 
-/// In which order the entries of a tree are handled.
+/// Order in which the entries of a tree are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// In any order, by any number of workers.
     Any,
-    /// One by one, each directory right after its name, as serial tools do it.
+    /// One by one, each directory right after its name, as serial tools do.
     Listed,
 }
 
-/// What happens to a directory whose entries and descendants are handled.
+/// Result of finishing a directory whose entries and descendants are handled.
 #[derive(Debug)]
 pub enum Finish {
-    /// It is done.
+    /// The directory is finished.
     Done,
-    /// Its entries are read again from here; it is finished once more after that.
+    /// The walk continues to read the directory with this reader, and then finishes it again.
     Again(Reader),
 }
 
 /// A batch of entries of one directory.
 pub struct Batch<'a, D: Directory> {
-    /// The directory with the workers in it.
+    /// Directory with its workers.
     pub task: &'a Arc<Task<D>>,
-    /// Its descriptors.
+    /// Descriptors of the directory.
     pub handle: &'a Arc<Open<D::Handle>>,
-    /// The entries.
+    /// Entries of the batch.
     pub entries: &'a Entries,
 }
 
 /// An operation on a tree.
 ///
-/// The methods without a receiver get the operation as [`Worker::operation`]. They run on any of the
-/// workers, at the same time for different entries. A method reports its own failures; the walk never
-/// ends because of one.
+/// The methods without a receiver get the operation as [`Worker::operation`]. They run on any
+/// worker, at the same time for different entries. A method reports its own failures; a failure
+/// never ends the walk.
 pub trait Operation: Sync + Sized {
-    /// What the operation keeps for each directory.
+    /// Data that the operation keeps for each directory.
     type Directory: Directory;
     /// A directory that was found and not entered yet.
     type Found: Send;
-    /// Work on one file that several workers can do together; [`Nothing`](crate::Nothing) if there is none.
+    /// Work on one file that several workers can do together; [`Nothing`](crate::Nothing) if there
+    /// is none.
     type Shared: Share;
-    /// What each worker keeps for itself.
+    /// State of one worker.
     type Local;
 
-    /// Entries that a worker handles before it asks for help: starting a thread costs as much as
-    /// handling a few entries.
+    /// Number of entries that a worker handles before it asks for help: the start of a thread
+    /// costs as much as handling a few entries.
     const ALONE_ENTRIES: u64 = 64;
 
-    /// The end of a chunk from which a worker that joins a directory takes its batches.
+    /// End of a chunk from which a worker that joins a directory takes its batches.
     const JOINED_END: End = End::Front;
 
-    /// Makes the local state of a worker; 0 is the caller's thread.
+    /// Creates the local state of a worker; 0 is the caller's thread.
     fn local(&self, number: usize) -> Self::Local;
 
     /// Returns the cache of open directories.
     fn directories(&self) -> &OpenDirectories<Self::Directory>;
 
-    /// Returns whether the walk is to end. Entries in progress are completed.
+    /// Returns whether the walk has to end. Entries in progress are completed.
     fn is_stopped(&self) -> bool;
 
     /// Returns the order of the walk.
@@ -103,31 +104,32 @@ pub trait Operation: Sync + Sized {
         1
     }
 
-    /// Is called when a thread was started.
+    /// Called when a thread was started.
     fn started(&self) {}
 
-    /// Opens a directory that was found and returns its task. A directory that is not entered is
-    /// settled by [`Worker::release_child`] of its parent, and `None` returned.
+    /// Opens a directory that was found and returns its task. For a directory that is not entered,
+    /// calls [`Worker::release_child`] with the parent and returns `None`.
     fn enter(
         worker: &mut Worker<'_, Self>,
         found: Self::Found,
     ) -> Option<Arc<Task<Self::Directory>>>;
 
-    /// Handles a batch of entries. Directories among them go to [`Worker::push`], after
-    /// [`Node::owe`] of their parent.
+    /// Handles a batch of entries. For each directory among them, calls [`Node::owe`] on the
+    /// parent and then [`Worker::push`].
     fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Self::Directory>);
 
-    /// Is called when everything in a directory and below it is handled, for the list of operands last.
+    /// Called when everything in a directory and below it is handled; for the list of operands
+    /// last.
     fn finish(_worker: &mut Worker<'_, Self>, _node: &Arc<Node<Self::Directory>>) -> Finish {
         Finish::Done
     }
 
-    /// Works on a shared file until there is nothing left to take of it.
+    /// Works on a shared file until no part of it is left to take.
     fn work(_worker: &mut Worker<'_, Self>, _shared: &Arc<Self::Shared>) {}
 
-    /// Is told that a directory could not be opened again, so that its remaining entries are lost.
+    /// Called if a directory could not be opened again, so that its remaining entries are lost.
     fn reopen_failed(&self, node: &Node<Self::Directory>, error: CallError);
 
-    /// Is told that a directory could not be read to its end.
+    /// Called if a directory could not be read to its end.
     fn read_failed(&self, node: &Node<Self::Directory>, error: CallError);
 }

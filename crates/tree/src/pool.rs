@@ -1,39 +1,40 @@
 //! The worker pool. It starts with the caller's thread alone, and grows only while there is work.
 //!
-//! Each worker has a stack of its own and takes the newest job first, which bounds what waits to
-//! the branches of one path. Only when somebody is idle does a worker give away the oldest half of
-//! its stack, the largest subtrees; so a busy pool takes no lock at all. Work that cannot be split
-//! into jobs, a flat directory or a large file, is *offered*: whoever is idle joins its owner and
-//! draws from the same source.
+//! Each worker has its own stack and takes the newest job first, which limits the waiting jobs to
+//! the branches of one path. Only if another worker is idle does a worker donate the oldest half
+//! of its stack, the largest subtrees; so a busy pool takes no lock at all. Work that cannot be
+//! split into jobs, a flat directory or a large file, is *offered*: an idle worker joins its owner
+//! and draws from the same source.
 //!
-//! It starts with as many workers as keep the processors busy. Where workers find that they mostly
-//! wait for storage (see `meter`), it may [grow](Pool::grow) beyond that, in steps and up to a bound.
+//! The pool starts with as many workers as keep the processors busy. If workers find that they
+//! mostly wait for storage (see `meter`), the pool may [grow](Pool::grow) beyond that number, in
+//! steps and up to a limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Something that an idle worker can join.
+/// Work that an idle worker can join.
 pub(crate) trait Joint: Clone {
-    /// Tells whether both are the same work.
+    /// Returns whether both are the same work.
     fn is(&self, other: &Self) -> bool;
 
-    /// Tells whether another worker would only be in the way.
+    /// Returns whether another worker would only obstruct the others.
     fn is_full(&self) -> bool;
 
-    /// Signs in, so that the work does not end while the new worker is on its way.
+    /// Registers a worker, so that the work does not end before the worker arrives.
     fn join(&self);
 }
 
 /// Work on one file that several workers can do together.
 pub trait Share: Send + Sync {
-    /// Returns whether another worker would only be in the way.
+    /// Returns whether another worker would only obstruct the others.
     fn is_full(&self) -> bool;
 
-    /// Counts a worker in, so that the work does not end while the worker is on its way.
+    /// Registers a worker, so that the work does not end before the worker arrives.
     fn join(&self);
 }
 
-/// The type of shared work of an operation that has none.
+/// Type of shared work of an operation that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {}
 
@@ -47,11 +48,11 @@ impl Share for Nothing {
     }
 }
 
-/// What a worker gets when it asks for work.
+/// Answer to a worker that asks for work.
 pub(crate) enum Work<J, O> {
     Job(J),
     Join(O),
-    /// Everything is done.
+    /// All work is done.
     Nothing,
 }
 
@@ -65,29 +66,29 @@ struct State<J, O> {
     is_refused: bool,
 }
 
-/// How many times as many workers there may be after a step of growth: two steps lead from two or
-/// three to the bound, and one that was too many costs no more than idle threads do.
+/// Factor by which a step of growth multiplies the number of workers: two steps lead from two or
+/// three to the limit, and a superfluous step costs no more than idle threads do.
 const GROWTH: usize = 4;
 
 pub(crate) struct Pool<J, O> {
-    /// Workers that may be started now, and ever.
+    /// Maximum number of workers at present (`most`), and the limit of its growth (`bound`).
     most: AtomicUsize,
     bound: usize,
     state: Mutex<State<J, O>>,
     wake: Condvar,
-    /// Workers that could be had at once: idle ones, and those not started yet.
+    /// Number of workers that are available at once: idle ones, and those not started yet.
     idle: AtomicUsize,
     unstarted: AtomicUsize,
 }
 
-/// What a busy worker learns when it asks whether others want work.
+/// Demand of other workers, as a busy worker sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// All are busy.
+    /// All workers are busy.
     None,
-    /// Somebody is idle.
+    /// A worker is idle.
     Idle,
-    /// Nobody is idle, but a worker could be started.
+    /// No worker is idle, but one could be started.
     Unstarted,
 }
 
@@ -114,7 +115,7 @@ impl<J, O: Joint> Pool<J, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whether anybody wants work. Two relaxed loads.
+    /// Returns the demand for work. Costs two relaxed loads.
     pub(crate) fn demand(&self) -> Demand {
         if self.idle.load(Ordering::Relaxed) > 0 {
             Demand::Idle
@@ -138,7 +139,7 @@ impl<J, O: Joint> Pool<J, O> {
         Some(number)
     }
 
-    /// Gives a place back whose thread could not be started, and asks for no more of them.
+    /// Returns the place of a worker whose thread could not be started, and stops further starts.
     pub(crate) fn cancel(&self) {
         let mut state = self.lock();
         state.workers -= 1;
@@ -149,12 +150,12 @@ impl<J, O: Joint> Pool<J, O> {
         self.wake.notify_all();
     }
 
-    /// Tells whether more workers could be allowed than are.
+    /// Returns whether the limit allows more workers than at present.
     pub(crate) fn can_grow(&self) -> bool {
         self.most.load(Ordering::Relaxed) < self.bound
     }
 
-    /// Allows for more workers, once those that are allowed have all started.
+    /// Raises the maximum number of workers, once all workers up to it have started.
     pub(crate) fn grow(&self) {
         let state = self.lock();
         let most = self.most.load(Ordering::Relaxed);
@@ -166,7 +167,7 @@ impl<J, O: Joint> Pool<J, O> {
         self.unstarted.store(more - state.workers, Ordering::Relaxed);
     }
 
-    /// Gives away the oldest half of a stack.
+    /// Donates the oldest half of a stack.
     pub(crate) fn donate(&self, stack: &mut Vec<J>) {
         let half = stack.len() / 2;
         if half == 0 {
@@ -176,7 +177,7 @@ impl<J, O: Joint> Pool<J, O> {
         self.wake.notify_one();
     }
 
-    /// Joints work to be joined, once.
+    /// Offers work to idle workers, once.
     pub(crate) fn offer(&self, offer: &O) {
         let mut state = self.lock();
         if !state.offers.iter().any(|other| other.is(offer)) {
@@ -186,8 +187,8 @@ impl<J, O: Joint> Pool<J, O> {
         self.wake.notify_one();
     }
 
-    /// Joints work to somebody who has none; `false` where nobody is free for it. `started` workers
-    /// were started for it, and are on their way.
+    /// Assigns work to an idle worker. Returns `false` if no worker is free for it. `started`
+    /// workers were started for it and have not arrived yet.
     pub(crate) fn assign(&self, offer: &O, started: usize) -> bool {
         let mut state = self.lock();
         let waiting = state.jobs.len() + state.offers.iter().filter(|it| !it.is_full()).count();
@@ -200,26 +201,26 @@ impl<J, O: Joint> Pool<J, O> {
         true
     }
 
-    /// Returns a guard that ends the pool if the worker that holds it panics: the others then do not
-    /// wait for it.
+    /// Returns a guard that ends the pool if the worker that owns it panics, so that the other
+    /// workers do not wait for that worker.
     pub(crate) const fn guard(&self) -> Guard<'_, J, O> {
         Guard { pool: self }
     }
 
-    /// Takes an offer back, for there is nothing left to draw from it.
+    /// Withdraws an offer, because no work is left to draw from it.
     pub(crate) fn withdraw(&self, offer: &O) {
         self.lock().offers.retain(|other| !other.is(offer));
     }
 
-    /// Returns work for a worker that has none. Blocks until there is some, or none will come.
+    /// Returns work for an idle worker. Blocks until there is work, or until none can follow.
     pub(crate) fn take(&self) -> Work<J, O> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop() {
                 return Work::Job(job);
             }
-            // Workers join under the lock, so that never one too many does. Where there is room
-            // again, those who work there offer it again.
+            // Workers join under the lock, so that there is never one too many. If there is room
+            // again, the workers in the directory or file offer it again.
             state.offers.retain(|offer| !offer.is_full());
             if let Some(offer) = state.offers.last() {
                 offer.join();
@@ -275,7 +276,7 @@ mod tests {
         fn join(&self) {}
     }
 
-    /// Work that nobody can join.
+    /// Work that no worker can join.
     const FULL: u32 = u32::MAX;
 
     #[test]
@@ -365,7 +366,7 @@ mod tests {
         assert_eq!(done.load(Ordering::Relaxed), 100 * 11);
     }
 
-    /// A job of n leaves n jobs of 0 behind.
+    /// Replaces a job of n by n jobs of 0.
     fn worker(pool: &Pool<u32, u32>, done: &AtomicUsize, mut stack: Vec<u32>) {
         loop {
             let job = match stack.pop() {

@@ -1,7 +1,8 @@
-//! Reads one directory, or a list of operands, and returns the entries in batches to the workers in it.
+//! Reads one directory, or a list of operands, and returns the entries in batches to its workers.
 //!
-//! The reader reads a chunk of entries, sorts it if the operation wants that, and returns batches from
-//! either end: two workers in one directory of ext4 then never need the same block of the inode table.
+//! The reader reads a chunk of entries, sorts it if the operation requires that, and returns
+//! batches from either end: two workers in one directory of ext4 then never need the same block of
+//! the inode table.
 
 use std::ops::{ControlFlow, Range};
 use std::os::fd::BorrowedFd;
@@ -11,39 +12,42 @@ use haul_sys::{CallError, Result};
 
 use crate::entries::{Entries, Operand};
 
-/// Bytes of one `getdents64` call: about two thousand entries. A larger buffer saves nothing that can
-/// be measured, and the subdirectories of one chunk are what waits at each level of a tree.
+/// Bytes of one `getdents64` call: about two thousand entries. A larger buffer has no measurable
+/// advantage. All subdirectories of one chunk wait at each level of a tree, so a smaller chunk
+/// saves memory.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 
-/// In which order the entries of a chunk are handled.
+/// Order in which the entries of a chunk are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequence {
     /// As the directory returns them.
     AsRead,
-    /// By inode number: a cold disk is then read forwards, and ext4's inode tables as well.
+    /// By inode number: a disk with a cold cache is then read forwards, and ext4's inode tables as
+    /// well.
     ByInode,
 }
 
-/// How much of a directory is read at a time.
+/// Amount of a directory that is read at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The order of its entries.
+    /// Order of the entries.
     pub sequence: Sequence,
-    /// Bytes, counted as `getdents64` returns them, after which reading pauses.
+    /// Number of bytes, counted as `getdents64` returns them, after which reading pauses.
     pub bytes: usize,
-    /// Subdirectories after which reading pauses, since all of them wait at once at each level of the
-    /// tree.
+    /// Number of subdirectories after which reading pauses, because all of them wait at once at
+    /// each level of the tree.
     pub subdirectories: usize,
 }
 
 impl Chunk {
-    /// One buffer, in the order of inodes. A buffer that is not even half full holds the whole
-    /// directory: the next call says so, and the directory need not stay open while others come first.
+    /// One buffer, in the order of inodes. A buffer that is less than half full holds the whole
+    /// directory: the next call confirms that, and the directory need not stay open while others
+    /// come first.
     pub const BUFFER: Chunk =
         Chunk { sequence: Sequence::ByInode, bytes: BUFFER_BYTES / 2, subdirectories: usize::MAX };
 }
 
-/// From which end of a chunk a batch is taken.
+/// End of a chunk from which a batch is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The first entries.
@@ -52,43 +56,43 @@ pub enum End {
     Back,
 }
 
-/// What follows a batch.
+/// Content after a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// More entries that are in memory.
+    /// More entries in memory.
     Entries,
-    /// Entries that take a call; a good moment to handle something else first.
+    /// More entries that need a call; a good moment to handle other work first.
     Chunk,
-    /// Nothing: that was the last batch.
+    /// No more entries: this was the last batch.
     End,
 }
 
 /// Whether a directory may be closed before the reader reaches its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// It stays open, so the kernel keeps the position.
+    /// The directory stays open, so the kernel keeps the position.
     Open,
-    /// It may be closed, so the reader asks for the position after each chunk.
+    /// The directory may be closed, so the reader asks for the position after each chunk.
     MayClose,
 }
 
-/// A descriptor of the directory.
+/// Descriptor of the directory.
 #[derive(Clone, Copy)]
 pub(crate) struct Stream<'a> {
     pub(crate) fd: BorrowedFd<'a>,
-    /// A number that differs between any two opens.
+    /// Number that differs between any two opens.
     pub(crate) generation: u64,
     pub(crate) hold: Hold,
 }
 
-/// A generation that no open has, so that the reader seeks to its position first.
+/// Generation that no open has, so that the reader seeks to its position first.
 const ANY_OTHER: u64 = u64::MAX;
 
 /// Memory that a worker lends to the readers of the directories that it works on.
 #[derive(Default)]
 pub(crate) struct Memory {
     buffer: Option<DirectoryBuffer>,
-    /// The arena of a chunk that has been returned completely.
+    /// Arena of a chunk that has been returned completely.
     spare: Entries,
 }
 
@@ -99,25 +103,25 @@ pub struct Reader {
     /// Entries of the chunk that were not yet returned.
     left: Range<usize>,
     ended: bool,
-    /// The open to which the kernel's position belongs; 0 before the first read.
+    /// Open that the kernel's position belongs to; 0 before the first read.
     generation: u64,
     position: u64,
 }
 
 impl Reader {
-    /// Makes a reader that starts at the beginning of a directory.
+    /// Creates a reader that starts at the beginning of a directory.
     #[must_use]
     pub fn new() -> Reader {
         Reader::default()
     }
 
-    /// Makes a reader that starts at the beginning of a directory that was read before.
+    /// Creates a reader that starts at the beginning of a directory that was read before.
     #[must_use]
     pub fn again() -> Reader {
         Reader { generation: ANY_OTHER, ..Reader::default() }
     }
 
-    /// Makes a reader that returns operands instead of the entries of a directory.
+    /// Creates a reader that returns operands instead of the entries of a directory.
     #[must_use]
     pub fn of_operands(operands: &[Operand]) -> Reader {
         let mut chunk = Entries::default();
@@ -158,7 +162,8 @@ impl Reader {
         if !self.left.is_empty() {
             return (Next::Entries, error);
         }
-        // A directory may wait long for its next turn; its memory goes to the worker's next one.
+        // A directory may wait long for its next turn, so its memory goes to the next directory of
+        // the worker.
         memory.spare = std::mem::take(&mut self.chunk);
         self.left = 0..0;
         (if self.ended { Next::End } else { Next::Chunk }, error)
@@ -200,7 +205,7 @@ impl Reader {
         self.generation = from.generation;
         let mut subdirectories = 0;
         let chunk = &mut self.chunk;
-        // Most directories are small: asking until the end is known saves them another turn.
+        // Most directories are small: reading until the end is known saves them another turn.
         let answer = loop {
             let answer = for_each_entry(from.fd, buffer, |entry| {
                 subdirectories += usize::from(entry.kind == Some(Kind::Directory));

@@ -1,4 +1,4 @@
-//! A directory with one side: one descriptor, a name, and what an operation wants to keep with it.
+//! A directory with one side: one descriptor, a name, and the data of an operation.
 
 use std::ffi::{CStr, CString};
 use std::ops::Deref;
@@ -41,7 +41,7 @@ impl<T: Send + Sync> Single<T> {
         &self.name
     }
 
-    /// Makes the node that stands for a list of operands whose paths are relative to the current
+    /// Creates the node that represents a list of operands whose paths are relative to the current
     /// directory.
     pub fn root(directories: &OpenDirectories<Single<T>>, data: T) -> Arc<Node<Single<T>>> {
         let name = CString::default();
@@ -50,10 +50,10 @@ impl<T: Send + Sync> Single<T> {
         node
     }
 
-    /// Opens a directory below another and makes its task. `data` gets its description and returns
-    /// what is kept with it, or `None` if the directory is not to be entered.
+    /// Opens a directory below another one and creates its task. `data` gets its state and returns
+    /// the data of the operation, or `None` if the walk must not enter the directory.
     ///
-    /// Fails if it cannot be opened or described.
+    /// Fails if `open` or `fstat` fails.
     pub fn enter<O: Operation<Directory = Single<T>>>(
         operation: &O,
         parent: &Arc<Node<Single<T>>>,
@@ -85,7 +85,7 @@ impl<T: Send + Sync> Single<T> {
         false
     }
 
-    /// Returns the names from the operand down to a directory, for a message.
+    /// Returns the names from the operand down to a directory, for messages.
     #[must_use]
     pub fn path(node: &Node<Single<T>>) -> Vec<&[u8]> {
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! A directory that one worker or several are working on.
+//! A directory that one or several workers work on.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,27 +10,27 @@ use crate::reader::Reader;
 /// Whether the children of a directory may be handled at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
-    /// Several at once.
+    /// Several children at once.
     Together,
-    /// Each one, with all that is below it, before the next. Only for the list of operands.
+    /// Each child with everything below it, before the next. Only for the list of operands.
     OneByOne,
 }
 
-/// A directory, the position in it, and the workers that are in it.
+/// A directory, the position in it, and its workers.
 pub struct Task<D: Directory> {
     /// The directory.
     pub node: Arc<Node<D>>,
-    /// Its handle, for an operation that needs the directory open as long as it works there.
+    /// Handle of the directory, for an operation that needs it open as long as it works there.
     pub(crate) held: Option<Arc<Open<D::Handle>>>,
     pub(crate) reader: Mutex<Reader>,
     pub(crate) children: Children,
     workers: AtomicUsize,
-    /// The largest useful number of workers.
+    /// Maximum useful number of workers.
     room: AtomicUsize,
 }
 
 impl<D: Directory> Task<D> {
-    /// Makes a task for one worker, who opens the directory for each batch if it was closed.
+    /// Creates a task for one worker, which opens the directory for each batch if it was closed.
     #[must_use]
     pub fn new(node: Arc<Node<D>>, reader: Reader, room: usize) -> Task<D> {
         Task {
@@ -43,14 +43,15 @@ impl<D: Directory> Task<D> {
         }
     }
 
-    /// Keeps the directory open until the task ends or waits for the children while descriptors are
-    /// few. Its position then needs no `lseek`, which not every FUSE server can restore.
+    /// Keeps the directory open until the task ends, or until it waits for its children while
+    /// descriptors are few. The position then needs no `lseek`, which not every FUSE server can
+    /// restore.
     #[must_use]
     pub fn holding(self, handle: Arc<Open<D::Handle>>) -> Task<D> {
         Task { held: Some(handle), ..self }
     }
 
-    /// Sets how children follow one another.
+    /// Sets whether children may be handled at the same time.
     #[must_use]
     pub fn with_children(self, children: Children) -> Task<D> {
         Task { children, ..self }
@@ -61,7 +62,7 @@ impl<D: Directory> Task<D> {
         self.room.store(workers, Ordering::Relaxed);
     }
 
-    /// Returns whether there are as many workers as are useful.
+    /// Returns whether the number of workers has reached the useful maximum.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.workers.load(Ordering::Relaxed) >= self.room.load(Ordering::Relaxed)
@@ -93,7 +94,7 @@ pub(crate) struct Parked<D: Directory> {
 }
 
 impl<D: Directory> Task<D> {
-    /// Returns what is needed to continue later without the descriptors.
+    /// Returns the data that is needed to continue later without the descriptors.
     pub(crate) fn parked(&self, reader: Reader) -> Parked<D> {
         let room = self.room.load(Ordering::Relaxed);
         Parked { node: Arc::clone(&self.node), reader, room }

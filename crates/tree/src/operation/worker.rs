@@ -1,4 +1,5 @@
-//! A worker: takes directories, draws batches of their entries, and shares what others can join.
+//! A worker: takes directories, draws batches of their entries, and shares work that others can
+//! join.
 
 use std::sync::{Arc, PoisonError};
 use std::thread::Scope;
@@ -13,21 +14,21 @@ use crate::pool::{Demand, Joint, Pool, Share as _, Work};
 use crate::reader::{End, Hold, Memory, Next, Stream};
 use crate::task::{Children, Parked, Task};
 
-/// The stack of a worker. Nothing here recurses and no frame holds a buffer, so an eighth of the usual
-/// size leaves room to spare; it is what a run with little memory has to find.
+/// Stack size of a worker. No function recurses and no frame contains a buffer, so an eighth of
+/// the usual size is ample. A small stack matters to a run with little memory.
 const STACK_BYTES: usize = 256 << 10;
 
-/// A batch is done in this time, or the next is smaller: long enough for 32 small files on a local
-/// disk, and a few requests to another machine.
+/// Maximum time for a batch; after a longer one, the next batch is smaller. The time is long
+/// enough for 32 small files on a local disk, and for a few requests to another machine.
 const BATCH_TIME: Duration = Duration::from_millis(2);
 
-/// What waits on a worker's stack.
+/// Job on a worker's stack.
 pub(crate) enum Job<O: Operation> {
     /// A directory to enter.
     Enter(O::Found),
-    /// A directory of which some entries are handled.
+    /// A directory with some entries handled.
     Continue(Arc<Task<O::Directory>>),
-    /// The same, read to its end and closed because descriptors are few.
+    /// A directory like `Continue`, read to its end and closed because descriptors are few.
     Parked(Box<Parked<O::Directory>>),
 }
 
@@ -70,12 +71,12 @@ impl<O: Operation> Joint for Joinable<O> {
     }
 }
 
-/// How many workers a walk may have.
+/// Maximum numbers of workers of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// Workers that keep the processors busy, the caller's thread included; at least 1.
+    /// Number of workers that keep the processors busy, the caller's thread included; at least 1.
     pub busy: usize,
-    /// Workers where they mostly wait for storage; at least as many.
+    /// Number of workers where they mostly wait for storage; at least as many.
     pub waiting: usize,
 }
 
@@ -84,12 +85,12 @@ impl Workers {
     pub const ONE: Workers = Workers { busy: 1, waiting: 1 };
 }
 
-/// What all workers of a walk share.
+/// State that all workers of a walk share.
 pub(crate) struct Crew<'r, O: Operation> {
     operation: &'r O,
     pool: Pool<Job<O>, Joinable<O>>,
     workers: Workers,
-    /// The list of operands, if they are handled one by one.
+    /// List of operands, if they are handled one by one.
     list: Option<Arc<Task<O::Directory>>>,
 }
 
@@ -108,9 +109,9 @@ impl<'scope, O: Operation> Threads<'scope, O> for Scope<'scope, '_> {
 
 /// One worker of a walk.
 pub struct Worker<'w, O: Operation> {
-    /// The operation.
+    /// Operation of the walk.
     pub operation: &'w O,
-    /// What the operation keeps for this worker.
+    /// State that the operation keeps for this worker.
     pub local: O::Local,
     crew: &'w Crew<'w, O>,
     threads: &'w dyn Threads<'w, O>,
@@ -118,22 +119,23 @@ pub struct Worker<'w, O: Operation> {
     names: Entries,
     stack: Vec<Job<O>>,
     handled: u64,
-    /// Entries of the next batch where each entry is a request to another machine.
+    /// Number of entries in the next batch if each entry is a request to another machine.
     batch_entries: usize,
     meter: Option<Meter>,
     /// Whether this worker was started because others waited.
     is_extra: bool,
-    /// Whether it mostly waited when it was measured last.
+    /// Whether this worker mostly waited in its last measurement.
     is_waiting: bool,
 }
 
-/// Walks a tree from a list of operands, and returns when everything is handled, or what was in
-/// progress when the operation was stopped. Blocks meanwhile; `end` runs on the caller's thread after
-/// all workers are done.
+/// Walks a tree from a list of operands. Returns when all entries are handled, or after a stop
+/// when the entries in progress are handled. Blocks until then; `end` runs on the caller's thread
+/// after all workers have ended.
 ///
 /// # Panics
 ///
-/// If the operation panicked in any worker; the others complete what they had begun first.
+/// Panics if the operation panicked in any worker; the other workers first complete what they had
+/// started.
 pub fn walk<O: Operation, R>(
     operation: &O,
     workers: Workers,
@@ -177,13 +179,13 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.is_extra
     }
 
-    /// Returns how many workers a walk may have.
+    /// Returns the maximum numbers of workers of the walk.
     #[must_use]
     pub const fn workers(&self) -> Workers {
         self.crew.workers
     }
 
-    /// Puts a directory that was found on the stack; the last one is entered first.
+    /// Pushes a directory that was found onto the stack; the last one is entered first.
     pub fn push(&mut self, found: O::Found) {
         self.stack.push(Job::Enter(found));
     }
@@ -199,7 +201,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.stack.get_mut(length..).unwrap_or_default().reverse();
     }
 
-    /// Works until nothing is left anywhere.
+    /// Works until no work is left in the whole walk.
     fn work(&mut self) {
         let _guard = self.crew.pool.guard();
         loop {
@@ -231,7 +233,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Handles the entries of a directory, until there are none or others should come first.
+    /// Handles the entries of a directory, until there are none or other work should come first.
     fn run_task(&mut self, task: &Arc<Task<O::Directory>>, end: End) {
         // A worker works on one directory at a time, so one arena serves them all.
         let mut names = std::mem::take(&mut self.names);
@@ -244,8 +246,8 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Returns whether this worker is done with the directory; otherwise it is on the stack, below its
-    /// children, or continues when an operand is finished.
+    /// Returns whether this worker is done with the directory. If not, the directory is on the
+    /// stack, below its children, or continues when an operand is finished.
     fn draw_batches(
         &mut self,
         task: &Arc<Task<O::Directory>>,
@@ -270,8 +272,8 @@ impl<'w, O: Operation> Worker<'w, O> {
             if self.operation.is_stopped() || next == Next::End {
                 return true;
             }
-            // In a listed walk a directory comes right after its name; otherwise the children of one
-            // chunk come before the next chunk, so that only they wait.
+            // In a listed walk a directory comes right after its name. Otherwise the children of
+            // one chunk come before the next chunk, so that only they wait.
             if self.stack.len() > first_child {
                 if task.children == Children::OneByOne {
                     return false;
@@ -289,7 +291,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Returns the descriptors of a directory for one batch, or reports that it could not be opened.
+    /// Returns the descriptors of a directory for one batch, or reports that the open failed.
     fn handle_of(&self, task: &Task<O::Directory>) -> Option<Arc<Open<Handle<O>>>> {
         if let Some(held) = &task.held {
             return Some(Arc::clone(held));
@@ -324,8 +326,8 @@ impl<'w, O: Operation> Worker<'w, O> {
         next
     }
 
-    /// Puts a directory aside until its children are done; without its descriptors, where they are few
-    /// and no other worker is in it.
+    /// Suspends a directory until its children are done. Closes its descriptors if descriptors are
+    /// few and no other worker is in the directory.
     fn wait(&mut self, task: &Arc<Task<O::Directory>>) -> Job<O> {
         let Some(handle) = &task.held else { return Job::Continue(Arc::clone(task)) };
         if !self.operation.directories().is_tight() || task.is_shared() || task.node.is_root() {
@@ -333,7 +335,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
         self.crew.pool.withdraw(&Joinable::Directory(Arc::clone(task)));
         let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another worker may have joined since the look above; then it stays as it is.
+        // Another worker may have joined since the check above; then the directory stays as it is.
         if task.is_shared() {
             return Job::Continue(Arc::clone(task));
         }
@@ -358,13 +360,14 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Settles an entry of a directory that was pushed and is not entered after all.
+    /// Releases a directory that was pushed and is not entered.
     pub fn release_child(&mut self, parent: Arc<Node<O::Directory>>) {
         self.continue_list(&parent);
         self.release(parent);
     }
 
-    /// Settles one thing that a directory waited for, and finishes every directory that this completes.
+    /// Releases one unit of work that a directory waits for, and finishes every directory that
+    /// this completes.
     pub fn release(&mut self, node: Arc<Node<O::Directory>>) {
         let mut node = node;
         while node.settle_one() {
@@ -383,7 +386,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Where operands are handled one by one, the end of one is the start of the next.
+    /// If operands are handled one by one, continues with the next operand when one is finished.
     fn continue_list(&mut self, parent: &Node<O::Directory>) {
         if parent.is_root()
             && let Some(list) = &self.crew.list
@@ -392,7 +395,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Gives work away where it is wanted. Returns how many jobs left the stack.
+    /// Shares work if there is demand. Returns how many jobs left the stack.
     fn share(&mut self, task: Option<&Arc<Task<O::Directory>>>) -> usize {
         let is_small = self.handled < O::ALONE_ENTRIES && !self.is_waiting;
         if is_small || self.operation.order() == Order::Listed {
@@ -421,8 +424,8 @@ impl<'w, O: Operation> Worker<'w, O> {
         before - self.stack.len()
     }
 
-    /// Starts a worker for each of so many jobs where workers wait, otherwise one, as far as the pool
-    /// allows.
+    /// Starts a worker for each of this many jobs if workers wait, otherwise one worker, as far as
+    /// the pool allows.
     fn start_for(&self, jobs: usize) {
         for _ in 0..if self.is_waiting { jobs.max(1) } else { 1 } {
             if self.crew.pool.demand() == Demand::Unstarted {
@@ -431,7 +434,8 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Starts another worker and returns whether it did; continues without where threads are refused.
+    /// Starts another worker and returns whether it did. If the kernel refuses a thread, continues
+    /// without it.
     pub fn start(&self) -> bool {
         let Some(number) = self.crew.pool.enlist() else { return false };
         let is_started = self.threads.start(self.crew, number).is_ok();
@@ -443,7 +447,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         is_started
     }
 
-    /// Returns whether other workers want work.
+    /// Returns whether there is demand for work.
     #[must_use]
     pub fn demand(&self) -> Demand {
         self.crew.pool.demand()
@@ -454,19 +458,19 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.crew.pool.offer(&Joinable::Shared(Arc::clone(shared)));
     }
 
-    /// Gives shared work to one worker that is idle or was just started for it; returns `false` if
-    /// there is none.
+    /// Assigns shared work to one worker that is idle or was just started for it. Returns `false`
+    /// if there is none.
     #[must_use]
     pub fn assign(&self, shared: &Arc<O::Shared>, started: usize) -> bool {
         self.crew.pool.assign(&Joinable::Shared(Arc::clone(shared)), started)
     }
 
-    /// Takes an offer back, because nothing is left to take of it.
+    /// Withdraws an offer, because no part of the work is left.
     pub fn withdraw(&self, shared: &Arc<O::Shared>) {
         self.crew.pool.withdraw(&Joinable::Shared(Arc::clone(shared)));
     }
 
-    /// Starts to measure whether this worker waits, where more workers could make a difference.
+    /// Starts to measure whether this worker waits, if more workers could make a difference.
     pub fn watch_for_waiting(&mut self, is_remote: bool) {
         let could_grow = self.crew.pool.can_grow() && self.operation.may_grow();
         self.meter = (is_remote && could_grow).then(Meter::begin);
@@ -483,16 +487,18 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
     }
 
-    /// Starts more workers after a range of a large file, which stands offered, if this one waits.
+    /// Starts more workers after a range of a large file that is on offer, if this worker waits.
     pub fn start_for_ranges(&mut self) {
         self.grow_if_waiting(1);
-        // One more after each range: by then it is known that there is more than one to move.
+        // One more after each range: at that point it is certain that there is more than one
+        // range.
         if self.crew.pool.demand() == Demand::Unstarted {
             self.start_for(self.crew.workers.waiting);
         }
     }
 
-    /// Learns from a batch how long the next may be, and whether more workers are wanted.
+    /// Adjusts the size of the next batch and starts more workers if necessary, from the time of a
+    /// batch.
     fn learn(&mut self, time: Duration, entries: usize, node: &Node<O::Directory>) {
         if time > BATCH_TIME {
             self.batch_entries = (self.batch_entries / 2).max(1);
@@ -503,7 +509,7 @@ impl<'w, O: Operation> Worker<'w, O> {
     }
 }
 
-/// The handle of an operation's directories.
+/// Handle of an operation's directories.
 type Handle<O> = <<O as Operation>::Directory as crate::node::Directory>::Handle;
 
 fn stream<'a, O: Operation>(task: &Task<O::Directory>, handle: &'a Open<Handle<O>>) -> Stream<'a> {
