@@ -138,8 +138,8 @@ fn inherit_attributes(
     Ok(())
 }
 
-/// Removes the list that a directory with a default list gave the new file: it names users whom the
-/// old file gave nothing.
+/// Removes the list that a directory with a default list gave the new file: it names users that the
+/// old file gave no permission.
 fn drop_list(fd: BorrowedFd<'_>) -> Result<()> {
     match fremovexattr(fd, LIST) {
         Err(error) if matches!(error.errno, Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),

@@ -222,7 +222,7 @@ impl Reader {
         self.drop_behind(BEHIND_BYTES);
     }
 
-    /// Tells whether the rest can be poured ([`Reader::direct_splice`]) when nothing is on its way any more.
+    /// Returns whether the rest can go by [`Reader::direct_splice`] once no request is in flight.
     #[must_use]
     pub fn can_pour(&self) -> bool {
         // A position that others see moves on with each block, and not when all is over.

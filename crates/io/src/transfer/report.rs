@@ -40,7 +40,7 @@ impl Transfer {
         }
     }
 
-    /// Says why direct I/O was not possible, to whom it was promised, once for two file systems.
+    /// Returns why direct I/O was not possible although the policy promises it, once for two file systems.
     fn not_direct(&self, job: &FileJob<'_>, method: MethodId) -> Option<NotDirect> {
         if job.policy.cache != Cache::Direct || method == MethodId::Reflink || job.bytes() == 0 {
             return None;

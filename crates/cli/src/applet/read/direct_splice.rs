@@ -1,4 +1,4 @@
-//! Pouring: where the reader of the pipe is slower than the storage, no byte is copied on the way.
+//! Direct splice: where the reader of the pipe is slower than the storage, haul copies no byte on the way.
 
 use haul_io::stream::{Side, Watch};
 
