@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use haul_sys::fs::try_lock;
+use haul_sys::fs::{try_lock, unlock};
 
 use super::helper::helper;
 use super::pinned::Pinned;
@@ -37,7 +37,7 @@ pub(super) struct Stale {
     pinned: Pinned,
     names: Vec<CString>,
     /// Locked, so that no other run takes the directory at the same time.
-    _marker: File,
+    _marker: Marker,
 }
 
 /// Examines a directory. A marker or directory that other users can have written is rejected.
@@ -59,7 +59,18 @@ pub(super) fn examine(pinned: Pinned) -> Result<Found> {
     if is_locked || owner.is_alive() {
         return Ok(Found::Busy { pid: owner.pid });
     }
-    Ok(Found::Stale(Stale { pinned, names, _marker: marker }))
+    Ok(Found::Stale(Stale { pinned, names, _marker: Marker(marker) }))
+}
+
+/// A marker, locked.
+#[derive(Debug)]
+struct Marker(File);
+
+impl Drop for Marker {
+    /// A directory that stays because of a file in it can be examined again at once.
+    fn drop(&mut self) {
+        _ = unlock(&self.0);
+    }
 }
 
 impl Stale {

@@ -20,6 +20,12 @@ pub fn try_lock_shared(fd: impl AsFd) -> Result<bool> {
     try_flock(fd, FlockOperation::NonBlockingLockShared)
 }
 
+/// Releases a lock now. Closing the descriptor releases it only when no copy of it is left, and a
+/// process that another thread has just forked has one until it calls `execve` (flock(2)).
+pub fn unlock(fd: impl AsFd) -> Result<()> {
+    rustix::fs::flock(fd, FlockOperation::Unlock).named(Call::Flock)
+}
+
 fn try_flock(fd: impl AsFd, operation: FlockOperation) -> Result<bool> {
     match rustix::fs::flock(fd, operation) {
         Err(Errno::WOULDBLOCK) => Ok(false),

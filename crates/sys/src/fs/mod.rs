@@ -46,7 +46,7 @@ pub use clock::file_clock;
 pub use close::close;
 pub use dioalign::{DirectAlign, direct_align};
 pub use duplicate::duplicate;
-pub use flock::{try_lock, try_lock_shared};
+pub use flock::{try_lock, try_lock_shared, unlock};
 pub use getdents::{DirectoryBuffer, RawEntry, for_each_entry};
 pub use lease::is_open_here_alone;
 pub use linkat::{Follow, linkat};
