@@ -57,7 +57,7 @@
 //!         let counts = control.counts();
 //!         println!("{} files, {} bytes", counts.files, counts.bytes);
 //!         if counts.failures > 100 {
-//! Every worker ends within one request; complete files stay.
+//!             // Every worker ends within one request; complete files stay.
 //!             stop.store(true, Ordering::Relaxed);
 //!         }
 //!         std::thread::sleep(Duration::from_millis(10));
