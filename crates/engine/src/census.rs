@@ -4,17 +4,19 @@
 //! Nothing else depends on the counts, so a directory that cannot be read counts as empty.
 
 use std::ffi::{CStr, CString};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_sys::CallError;
-use haul_sys::fs::{CWD, Follow, Kind, statat, statat_follow};
+use haul_sys::fs::{Follow, Kind, statat, statat_follow};
 use haul_tree::{
     Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Worker,
-    Workers, walk,
+    Workers, identity, walk,
 };
 
-use crate::request::{Dereference, Recursion, Request};
+use crate::decide::{Role, follows};
+use crate::request::{Recursion, Request};
 
 /// Number of directories that the census keeps open: it leaves most descriptors to the copy.
 const DIRECTORIES: usize = 16;
@@ -78,18 +80,6 @@ pub fn count(request: &Request, census: &Census, stop: &AtomicBool) {
     }
 }
 
-impl Counting<'_> {
-    /// Returns whether a symbolic link is followed.
-    fn follow(&self, is_operand: bool) -> Follow {
-        match self.request.policy.dereference {
-            Dereference::Always => Follow::Yes,
-            Dereference::Never => Follow::No,
-            Dereference::Operands if is_operand => Follow::Yes,
-            Dereference::Operands => Follow::No,
-        }
-    }
-}
-
 impl Operation for Counting<'_> {
     type Directory = Directory;
     type Found = Found;
@@ -110,7 +100,7 @@ impl Operation for Counting<'_> {
         let Found { parent, name, follow } = found;
         let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, stat| {
             // With `-L` a symbolic link may lead to a directory that contains it.
-            (!Single::is_within(&parent, (stat.dev, stat.ino))).then_some(())
+            (!Single::is_within(&parent, identity(stat))).then_some(())
         });
         // A directory that cannot be read counts as empty: the copy reports the error.
         let task = entered.ok().flatten();
@@ -123,14 +113,15 @@ impl Operation for Counting<'_> {
     fn handle(worker: &mut Worker<'_, Self>, batch: Batch<'_, Directory>) {
         let counting = worker.operation;
         let node = &batch.task.node;
-        let follow = counting.follow(node.is_root());
+        let role = if node.is_root() { Role::Operand } else { Role::Inside };
+        let follow = follows(role, &counting.request.policy);
         let is_recursive = counting.request.policy.recursion == Recursion::Yes;
         for slot in &batch.entries.slots {
             if counting.is_stopped() {
                 return;
             }
             let name = batch.entries.name(slot);
-            let Some((kind, bytes)) = describe(node, batch.handle, name, follow) else { continue };
+            let Some((kind, bytes)) = describe(&**batch.handle, name, follow) else { continue };
             counting.census.add(kind, bytes);
             if kind == Kind::Directory && is_recursive {
                 node.owe();
@@ -146,13 +137,7 @@ impl Operation for Counting<'_> {
 }
 
 /// Returns the kind and the size of an entry.
-fn describe(
-    node: &Node<Directory>,
-    directory: impl std::os::fd::AsFd,
-    name: &CStr,
-    follow: Follow,
-) -> Option<(Kind, u64)> {
-    let directory = if node.is_root() { CWD } else { directory.as_fd() };
+fn describe(directory: impl AsFd, name: &CStr, follow: Follow) -> Option<(Kind, u64)> {
     let stat = match follow {
         Follow::Yes => statat_follow(directory, name),
         Follow::No => statat(directory, name),

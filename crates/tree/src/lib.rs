@@ -114,6 +114,7 @@
 
 mod entries;
 mod handle;
+mod identity;
 mod meter;
 mod names;
 mod node;
@@ -127,6 +128,7 @@ mod task;
 
 pub use entries::{Entries, Operand, Slot};
 pub use handle::Handle;
+pub use identity::{Identity, identity, verified};
 pub use names::{for_each_name, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;
@@ -134,5 +136,5 @@ pub use open_directories::OpenDirectories;
 pub use operation::{Batch, Finish, Operation, Order, Worker, Workers, walk};
 pub use pool::{Demand, Nothing, Share};
 pub use reader::{Chunk, End, Reader, Sequence};
-pub use single::{Identity, Single};
+pub use single::Single;
 pub use task::{Children, Task};

@@ -347,7 +347,7 @@ mod tests {
     fn work_is_handed_over_only_to_those_who_are_free() {
         let pool: Pool<u32, u32> = Pool::new(2, 2);
         assert!(!pool.assign(&7, 0), "all are busy");
-        assert!(pool.assign(&7, 1), "somebody was started for it");
+        assert!(pool.assign(&7, 1), "a worker was started for it");
         assert!(!pool.assign(&8, 1), "and has that to do");
         assert!(matches!(pool.take(), Work::Join(7)));
     }

@@ -5,18 +5,16 @@ use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_sys::Result;
 use haul_sys::fs::{Follow, Stat, fstat, open_directory};
-use haul_sys::{Call, CallError, Errno, Result};
 
 use crate::handle::Handle;
+use crate::identity::{Identity, identity, verified};
 use crate::node::{Directory, Node};
 use crate::open_directories::OpenDirectories;
 use crate::operation::Operation;
 use crate::reader::Reader;
 use crate::task::Task;
-
-/// Device and inode number of a file.
-pub type Identity = (u64, u64);
 
 /// A directory with one side.
 #[derive(Debug)]
@@ -65,7 +63,7 @@ impl<T: Send + Sync> Single<T> {
         let fd = directories.with_descriptors(|| open_directory(&**above, name, follow))?;
         let stat = fstat(&fd)?;
         let Some(data) = data(&fd, &stat) else { return Ok(None) };
-        let directory = Single { name: name.to_owned(), id: (stat.dev, stat.ino), follow, data };
+        let directory = Single { name: name.to_owned(), id: identity(&stat), follow, data };
         let node = Arc::new(Node::new(Some(Arc::clone(parent)), directory));
         let handle = directories.adopt(Handle::from(fd));
         directories.keep(&node, &handle);
@@ -97,15 +95,6 @@ impl<T: Send + Sync> Single<T> {
         names.reverse();
         names
     }
-
-    fn verified(&self, fd: OwnedFd) -> Result<Handle> {
-        let stat = fstat(&fd)?;
-        if (stat.dev, stat.ino) == self.id {
-            Ok(Handle::from(fd))
-        } else {
-            Err(CallError::new(Call::Openat, Errno::STALE))
-        }
-    }
 }
 
 impl<T: Send + Sync> Directory for Single<T> {
@@ -116,11 +105,11 @@ impl<T: Send + Sync> Directory for Single<T> {
     }
 
     fn reopen(&self, parent: &Handle) -> Result<Handle> {
-        self.verified(open_directory(parent, &self.name, self.follow)?)
+        verified(open_directory(parent, &self.name, self.follow)?, self.id).map(Handle::from)
     }
 
     fn reopen_from(&self, child: &Handle) -> Result<Handle> {
-        self.verified(open_directory(child, c"..", Follow::No)?)
+        verified(open_directory(child, c"..", Follow::No)?, self.id).map(Handle::from)
     }
 
     fn is_remote(&self) -> bool {

@@ -84,6 +84,12 @@ impl<D: Directory> Task<D> {
     pub(crate) fn leave(&self) {
         self.workers.fetch_sub(1, Ordering::Relaxed);
     }
+
+    /// Returns the data that is needed to continue later without the descriptors.
+    pub(crate) fn parked(&self, reader: Reader) -> Parked<D> {
+        let room = self.room.load(Ordering::Relaxed);
+        Parked { node: Arc::clone(&self.node), reader, room }
+    }
 }
 
 /// A directory whose remaining names are in memory and whose descriptors are closed.
@@ -91,12 +97,4 @@ pub(crate) struct Parked<D: Directory> {
     pub(crate) node: Arc<Node<D>>,
     pub(crate) reader: Reader,
     pub(crate) room: usize,
-}
-
-impl<D: Directory> Task<D> {
-    /// Returns the data that is needed to continue later without the descriptors.
-    pub(crate) fn parked(&self, reader: Reader) -> Parked<D> {
-        let room = self.room.load(Ordering::Relaxed);
-        Parked { node: Arc::clone(&self.node), reader, room }
-    }
 }

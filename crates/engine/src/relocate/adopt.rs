@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_sys::fs::{
     CWD, Follow, Kind, OpenHow, Stat, fchmod, fstat, open_directory, openat, statat, unlinkat,
 };
-use haul_sys::{Call, CallError, Errno, Result};
+use haul_sys::{CallError, Result};
 use haul_tree::{
     Batch, Chunk, Identity, Node, Nothing, OpenDirectories, Operation, Reader, Task, Worker,
-    Workers, walk,
+    Workers, verified, walk,
 };
 
 use super::approval::{COMPARED_BYTES, same_bytes};
@@ -55,12 +55,8 @@ impl Directory {
     }
 
     fn verified(&self, handle: Handle) -> Result<Handle> {
-        let now = Directory::of(&self.name, &handle)?;
-        if (now.source, now.copy) == (self.source, self.copy) {
-            Ok(handle)
-        } else {
-            Err(CallError::new(Call::Openat, Errno::STALE))
-        }
+        let source = verified(handle.source, self.source)?;
+        Ok(Handle { source, copy: verified(handle.copy, self.copy)? })
     }
 }
 

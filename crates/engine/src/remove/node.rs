@@ -1,16 +1,15 @@
 //! A directory that is being removed: the data of the removal, and the descriptor.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use haul_io::quirk::Latency;
-use haul_sys::fs::{Follow, fstat, open_directory};
-use haul_sys::{Call, CallError, Errno, Result};
-use haul_tree::{Directory, Handle, Identity};
+use haul_sys::Result;
+use haul_sys::fs::{Follow, open_directory};
+use haul_tree::{Directory, Handle, Identity, verified};
 
 use super::delete_profile::DeleteProfile;
-use crate::walk::node::identity;
 
 /// Location of a directory: its device and, if requested, its mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +82,6 @@ impl RemoveDirectory {
             self.delete_profile.removal.workers
         }
     }
-
-    fn verified(&self, fd: OwnedFd) -> Result<Handle> {
-        if identity(&fstat(&fd)?) == self.id {
-            Ok(Handle::from(fd))
-        } else {
-            Err(CallError::new(Call::Openat, Errno::STALE))
-        }
-    }
 }
 
 impl Directory for RemoveDirectory {
@@ -102,11 +93,11 @@ impl Directory for RemoveDirectory {
 
     fn reopen(&self, parent: &Handle) -> Result<Handle> {
         // An operand may be reached through symbolic links, as at the first open.
-        self.verified(open_directory(parent, &self.name, Follow::No)?)
+        verified(open_directory(parent, &self.name, Follow::No)?, self.id).map(Handle::from)
     }
 
     fn reopen_from(&self, child: &Handle) -> Result<Handle> {
-        self.verified(open_directory(child, c"..", Follow::No)?)
+        verified(open_directory(child, c"..", Follow::No)?, self.id).map(Handle::from)
     }
 
     fn is_remote(&self) -> bool {

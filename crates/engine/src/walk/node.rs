@@ -5,17 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
 use haul_io::Pair;
-use haul_sys::fs::{Follow, Stat, fstat, open_directory};
-use haul_sys::{Call, CallError, Errno, Result};
-use haul_tree::Directory;
-pub(crate) use haul_tree::Identity;
+use haul_sys::Result;
+use haul_sys::fs::{Follow, open_directory};
+use haul_tree::{Directory, verified};
+pub(crate) use haul_tree::{Identity, identity};
 
 use crate::journal::Position;
 use crate::metadata::DirectoryAttributes;
-
-pub(crate) const fn identity(stat: &Stat) -> Identity {
-    (stat.dev, stat.ino)
-}
 
 /// Whether this run created a target directory. If so, the directory contains only entries of this
 /// run.
@@ -116,12 +112,8 @@ impl Directory for CopyDirectory {
 
 impl CopyDirectory {
     fn verified(&self, source: OwnedFd, target: OwnedFd) -> Result<Handles> {
-        for (fd, expected) in [(&source, self.source_id), (&target, self.target_id)] {
-            if identity(&fstat(fd)?) != expected {
-                return Err(CallError::new(Call::Openat, Errno::STALE));
-            }
-        }
-        Ok(Handles { source, target })
+        let source = verified(source, self.source_id)?;
+        Ok(Handles { source, target: verified(target, self.target_id)? })
     }
 }
 

@@ -179,12 +179,6 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.is_extra
     }
 
-    /// Returns the maximum numbers of workers of the walk.
-    #[must_use]
-    pub const fn workers(&self) -> Workers {
-        self.crew.workers
-    }
-
     /// Pushes a directory that was found onto the stack; the last one is entered first.
     pub fn push(&mut self, found: O::Found) {
         self.stack.push(Job::Enter(found));
