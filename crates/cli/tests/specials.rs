@@ -73,6 +73,44 @@ fn contents_of_special_files_are_read_in_trees_when_asked() -> Outcome {
     Ok(())
 }
 
+/// A file with several names, which another worker may reach too, is filled after the names of its
+/// batch are made: a source that keeps its reader waiting does not keep the directory.
+#[test]
+fn a_source_that_waits_does_not_keep_its_neighbours_from_their_names() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["s", "t", "t/s"] {
+        fs::create_dir(scratch.at(name))?;
+    }
+    fifo(&scratch.at("s/0"))?;
+    scratch.write("t/s/0", "an old file with two names")?;
+    fs::hard_link(scratch.at("t/s/0"), scratch.at("t/second"))?;
+    let names: Vec<String> = (1..20).map(|n| format!("{n}")).collect();
+    for name in &names {
+        scratch.write(&format!("s/{name}"), name)?;
+    }
+    // Open on both ends, so that the copy can open the FIFO and then waits for its bytes.
+    let mut pipe = fs::File::options().read(true).write(true).open(scratch.at("s/0"))?;
+    let call = cp(["-rL", "--copy-contents", "--jobs=1", "s", "t"]).in_dir(scratch.path());
+    let running = call.start()?;
+    let are_made = || names.iter().all(|name| scratch.at(format!("t/s/{name}")).exists());
+    // Not a time that the test depends on, but its end if the names are never made.
+    let mut left = 15_000;
+    while !are_made() && left > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        left -= 1;
+    }
+    pipe.write_all(b"streamed")?;
+    drop(pipe);
+    let done = running.wait()?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
+    assert!(left > 0, "the copy waited for the FIFO before it made the other names");
+    assert_eq!(fs::read(scratch.at("t/second"))?, b"streamed");
+    for name in &names {
+        assert_eq!(fs::read_to_string(scratch.at(format!("t/s/{name}")))?, *name);
+    }
+    Ok(())
+}
+
 /// Every kind of source, and every worker, can write to something that has no offsets.
 #[test]
 fn pipes_and_devices_are_written_to() -> Outcome {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use haul_sys::fs::{CWD, fstat, statat};
 
-use crate::apply::commit_group::{secure_names, settle_all};
+use crate::apply::commit_group::secure_names;
 use crate::apply::group::CommitGroup;
 use crate::apply::links::LinkMap;
 use crate::context::DIRECTORY_WORKERS;
@@ -116,7 +116,7 @@ pub(crate) fn copy_planned(
         operand_targets: Mutex::default(),
         operand_sources: Mutex::default(),
         several_operands: plan.operands.len() > 1,
-        several_names: Mutex::new(()),
+        other_names: Mutex::new(()),
         group: CommitGroup::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
         told_of_cache: AtomicBool::new(false),
@@ -128,7 +128,7 @@ pub(crate) fn copy_planned(
     };
     let task = root(&run, plan);
     // All workers have ended by then, so no more files join the commit group.
-    walk(&run, run.workers(), task, settle_all);
+    walk(&run, run.workers(), task, crate::apply::commit_remaining);
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }

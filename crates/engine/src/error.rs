@@ -9,9 +9,21 @@ use haul_sys::Errno;
 
 pub use crate::journal::{Aspect, Differences};
 
-/// Action that failed, or reason why an entry was not copied.
+/// Operation that a failure belongs to. A move copies and removes, so it reports failures of all
+/// three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A copy.
+    Copy,
+    /// A move of an operand as a whole.
+    Move,
+    /// A removal. Its failures have one path, which is the source.
+    Remove,
+}
+
+/// Action that failed, or reason why an entry was not copied, moved or removed.
 ///
-/// The comment at each variant says which paths a failure contains.
+/// The comment at each variant says which paths a failure of a copy contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum What {
@@ -41,7 +53,8 @@ pub enum What {
     Clone,
     /// Setting the target's size.
     Extend,
-    /// The source changed during the copy.
+    /// The source changed during the copy, or after it; or the entry is not the one that was to be
+    /// removed. A removal keeps it.
     Changed,
     /// The source was rewritten during the copy, and was copied again from its beginning; the
     /// source.
@@ -78,7 +91,7 @@ pub enum What {
     ThroughJustCreated,
     /// The target exists and the policy keeps it.
     NotReplacing,
-    /// Removing the target.
+    /// Removing the target of a copy, or an entry.
     Remove,
     /// Creating a directory; the target.
     CreateDirectory,
@@ -96,7 +109,7 @@ pub enum What {
     CreateSpecial,
     /// Reading a symbolic link; the source.
     ReadLink,
-    /// The target is inside the source; both.
+    /// The target is inside the source directory; both.
     IntoItself,
     /// A directory that contains itself through a symbolic link; the source.
     Cycle,
@@ -159,6 +172,32 @@ pub enum What {
     JournalKept,
     /// Removing the journal; its path is the target.
     JournalRemove,
+    /// The operand of a removal ends in `.` or `..`.
+    Dots,
+    /// The operand of a removal is the root directory.
+    Root,
+    /// The entry is on another file system than the operand of a removal.
+    OtherDevice,
+    /// The operand of a removal is on another file system than its parent.
+    MountPoint,
+    /// Examining the parent directory of an operand.
+    StatParent,
+    /// Exchanging source and target.
+    Exchange,
+    /// Renaming over an existing target.
+    Overwrite,
+    /// Renaming the source.
+    Move,
+    /// Replacing an existing target by a copy from another file system.
+    RemoveTarget,
+    /// Removing an unfinished copy; the target is the copy.
+    Leftover,
+    /// Another run is active with the same source and target.
+    InUse,
+    /// Recording that a copy is complete; the target is the note.
+    Note,
+    /// A signal ended the run while an operand was copied; the target is the unfinished copy.
+    Interrupted,
 }
 
 /// Reason why a journal must not be used.
@@ -194,6 +233,8 @@ pub enum Severity {
 /// A failure. Created only when it occurs, so it may own its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
+    /// Operation that failed.
+    pub operation: Operation,
     /// Failed action.
     pub what: What,
     /// Path of the source for messages, as the user would type it.

@@ -44,15 +44,13 @@ fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
         }
     };
     for lost in node.attributes.apply(handles.target(), run.policy) {
-        run.report(
-            lost.severity,
-            &crate::error::Failure {
-                what: lost.what,
-                source: of_node(node, Side::Source),
-                target: of_node(node, Side::Target),
-                errno: Some(lost.errno),
-                severity: lost.severity,
-            },
-        );
+        run.report(&crate::error::Failure {
+            operation: crate::error::Operation::Copy,
+            what: lost.what,
+            source: of_node(node, Side::Source),
+            target: of_node(node, Side::Target),
+            errno: Some(lost.errno),
+            severity: lost.severity,
+        });
     }
 }

@@ -7,13 +7,13 @@
 //! | operation | request | monitor | control |
 //! | --- | --- | --- | --- |
 //! | [`copy()`], [`copy_again`] | [`request::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
-//! | [`remove::remove`] | [`remove::Request`] | [`remove::Monitor`] | [`monitor::Control`] |
-//! | [`relocate::relocate`] | [`relocate::Request`] | [`relocate::Monitor`] | [`relocate::Control`] |
+//! | [`remove::remove`] | [`remove::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
+//! | [`relocate::relocate`] | [`relocate::Request`] | [`monitor::Monitor`] | [`relocate::Control`] |
 //! | [`rehearse::rehearse`] | [`request::Request`] | [`rehearse::Audience`] | a stop flag |
 //!
 //! [`census`], [`cached`] and [`preflight`] measure what a copy has to do; [`stale`] finds what
-//! killed runs have left. Failures ([`error::Failure`], [`remove::Failure`],
-//! [`relocate::Failure`]) are errors with the errno as their source.
+//! killed runs have left. A failure ([`error::Failure`]) is an error with
+//! the errno as its source.
 //!
 //! # Copying a tree, with progress
 //!
@@ -75,8 +75,9 @@
 //! use std::ffi::CString;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use haul_engine::monitor::Control;
-//! use haul_engine::remove::{Failure, Monitor, Policy, Request, remove};
+//! use haul_engine::error::Failure;
+//! use haul_engine::monitor::{Control, Monitor};
+//! use haul_engine::remove::{Policy, Request, remove};
 //! use haul_engine::request::Recursion;
 //!
 //! struct Told;

@@ -1,9 +1,11 @@
 //! Interface to the caller: the reports of the engine while it runs, and the stop flag.
 
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use haul_io::MethodId;
-use haul_sys::fs::Kind;
+use haul_sys::fs::{Kind, Stat};
 
 use crate::cached::{CachedCounts, CachedShard};
 use crate::error::Failure;
@@ -17,10 +19,15 @@ pub enum Outcome {
     Parent,
     /// The entry is being created as a hard link to a file copied before.
     Linked,
-    /// The entry was removed because a new one replaces it.
+    /// The entry was removed: by a removal, after it was moved, or because a new one replaces it.
+    /// A removal that only pretends reports it, too.
     Removed,
     /// The entry was left unchanged.
     Skipped,
+    /// The operand was renamed.
+    Renamed,
+    /// The operand and its target were exchanged.
+    Exchanged,
 }
 
 /// A report about one entry.
@@ -28,11 +35,11 @@ pub enum Outcome {
 pub struct Event {
     /// Result.
     pub outcome: Outcome,
-    /// Kind of the entry.
+    /// Kind of the entry; [`Kind::Unknown`] if the operation did not need it.
     pub kind: Kind,
     /// Path of the source for messages.
     pub source: Vec<u8>,
-    /// Path of the target for messages.
+    /// Path of the target for messages; empty for a removal.
     pub target: Vec<u8>,
     /// Path of the backup of the replaced target.
     pub backup: Option<Vec<u8>>,
@@ -58,17 +65,62 @@ pub struct HashedFile {
     pub digest: Vec<u8>,
 }
 
+/// Whether an entry is write-protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// The user may write to the entry, or it does not matter.
+    None,
+    /// The user may not write to the entry.
+    Protected,
+}
+
+/// Subject of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptReason {
+    /// Overwriting a target.
+    Overwrite {
+        /// Permission bits of the target, if the user may not write to it.
+        unwritable_mode: Option<u32>,
+    },
+    /// Removing the entries of a directory that is not empty.
+    Descend(Protection),
+    /// Removing a directory that cannot be read.
+    TryInaccessible,
+    /// Removing an entry of this kind and size.
+    Remove {
+        /// Kind of the entry.
+        kind: Kind,
+        /// Size in bytes.
+        size: u64,
+        /// Whether the entry is write-protected.
+        protection: Protection,
+    },
+}
+
 /// A question for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The target that would be overwritten.
-    pub target: Vec<u8>,
-    /// Permission bits of the target, if the user may not write to it.
-    pub unwritable_mode: Option<u32>,
+    /// Path for messages: the target that would be overwritten, or the entry.
+    pub path: Vec<u8>,
+    /// Subject of the question.
+    pub reason: PromptReason,
 }
 
-/// Receiver of the reports of a run. Any worker may call it. It must not block for long, and may
-/// ignore entries.
+/// An entry that is about to be removed.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The directory that contains the entry.
+    pub directory: BorrowedFd<'a>,
+    /// Name of the entry in that directory.
+    pub name: &'a CStr,
+    /// Present state of the entry itself; a symbolic link is not followed.
+    pub stat: &'a Stat,
+    /// Function that builds the path, as the user would type it.
+    pub path: &'a dyn Fn() -> Vec<u8>,
+}
+
+/// Receiver of the reports of an operation. Any worker may call it; questions come one at a time.
+/// It must not block for long, and may ignore entries.
 pub trait Monitor: Sync {
     /// Receives a failure. Called once for each.
     fn failed(&self, failure: &Failure);
@@ -91,6 +143,16 @@ pub trait Monitor: Sync {
 
     /// Receives the digest of a file, after the file has its name.
     fn hashed(&self, _hashed: &HashedFile) {}
+
+    /// Decides whether an entry is removed. Called only if the policy of a removal requires
+    /// approval.
+    fn approves(&self, _candidate: &Candidate<'_>) -> bool {
+        true
+    }
+
+    /// Receives the states of a file with several names before and after the removal of one name.
+    /// Called only if the policy of a removal requires approval.
+    fn unlinked(&self, _before: &Stat, _after: &Stat) {}
 
     /// Asks the user; `true` means yes. Blocks until there is an answer.
     fn ask(&self, _question: &Question) -> bool {

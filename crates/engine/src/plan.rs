@@ -12,7 +12,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
 use crate::apply::backup;
-use crate::error::{Failure, Severity, What};
+use crate::error::{Failure, Operation, Severity, What};
 use crate::request::{Again, Extent, Force, Order, Parents, Recursion, Request, TargetForm};
 use crate::walk::path::operand_of_path;
 use crate::walk::path::split;
@@ -43,6 +43,7 @@ impl Plan {
     /// nothing.
     pub(crate) fn resolve(request: &Request) -> Result<Plan, Failure> {
         let fail = |what, error: Option<Errno>| Failure {
+            operation: Operation::Copy,
             what,
             source: request
                 .sources
@@ -85,6 +86,7 @@ impl Plan {
     /// Plans a list of pairs: each source gets the target path of its pair.
     pub(crate) fn of_pairs(request: &Request, again: &[Again]) -> Result<Plan, Failure> {
         let fail = |what, errno| Failure {
+            operation: Operation::Copy,
             what,
             source: Vec::new(),
             target: Vec::new(),

@@ -14,7 +14,7 @@ use crate::apply::group::CommitGroup;
 use crate::apply::links::{LinkMap, Name};
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;
-use crate::error::{Failure, Severity, What};
+use crate::error::{Failure, Operation, Severity, What};
 use crate::facts::Pairs;
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
@@ -54,8 +54,9 @@ pub(crate) struct Run<'r> {
     pub(crate) operand_sources: Mutex<HashSet<(CString, Identity)>>,
     /// Whether there are several operands. With one operand, the records above are not needed.
     pub(crate) several_operands: bool,
-    /// Lock that a worker holds while it overwrites a file with several names.
-    pub(crate) several_names: Mutex<()>,
+    /// Lock that a worker holds while it fills an existing file that another worker may reach by
+    /// another name.
+    pub(crate) other_names: Mutex<()>,
     /// Files that wait for a common flush.
     pub(crate) group: CommitGroup,
     /// Whether files without names can be created; true until an attempt fails.
@@ -168,12 +169,12 @@ impl Run<'_> {
     }
 
     /// Reports a failure, once.
-    pub(crate) fn report(&self, severity: Severity, failure: &Failure) {
+    pub(crate) fn report(&self, failure: &Failure) {
         // The signal that stops a run also interrupts calls; that is not a failure.
         if failure.errno == Some(Errno::INTR) && self.stopped() {
             return;
         }
-        let count = match severity {
+        let count = match failure.severity {
             Severity::Failure => &self.control.failures,
             Severity::Warning => &self.control.warnings,
         };
@@ -194,7 +195,7 @@ impl Run<'_> {
     pub(crate) fn tell_of_journal(&self, journal: &Journal, what: What, errno: Option<Errno>) {
         let (source, target) = (Vec::new(), journal.shown().to_vec());
         let severity = Severity::Warning;
-        self.report(severity, &Failure { what, source, target, errno, severity });
+        self.report(&Failure { operation: Operation::Copy, what, source, target, errno, severity });
     }
 
     /// Returns the position of a directory with this name in the tree.
@@ -219,21 +220,26 @@ impl Run<'_> {
     pub(crate) fn fail_root(&self, what: What, errno: Errno) {
         let (errno, severity) = (Some(errno), Severity::Failure);
         let target = self.target.to_bytes().to_vec();
-        self.report(severity, &Failure { what, source: Vec::new(), target, errno, severity });
+        self.report(&Failure {
+            operation: Operation::Copy,
+            what,
+            source: Vec::new(),
+            target,
+            errno,
+            severity,
+        });
     }
 
     /// Reports a failure that concerns a directory itself.
     pub(crate) fn fail_node(&self, node: &Node, what: What, errno: Option<Errno>) {
-        self.report(
-            Severity::Failure,
-            &Failure {
-                what,
-                source: of_node(node, Side::Source),
-                target: of_node(node, Side::Target),
-                errno,
-                severity: Severity::Failure,
-            },
-        );
+        self.report(&Failure {
+            operation: Operation::Copy,
+            what,
+            source: of_node(node, Side::Source),
+            target: of_node(node, Side::Target),
+            errno,
+            severity: Severity::Failure,
+        });
     }
 }
 
@@ -249,16 +255,14 @@ impl Entry<'_> {
         errno: Option<Errno>,
         severity: Severity,
     ) {
-        run.report(
+        run.report(&Failure {
+            operation: Operation::Copy,
+            what,
+            source: self.source_path(),
+            target: self.target_path(),
+            errno,
             severity,
-            &Failure {
-                what,
-                source: self.source_path(),
-                target: self.target_path(),
-                errno,
-                severity,
-            },
-        );
+        });
     }
 
     pub(crate) fn lost(&self, run: &Run<'_>, lost: Vec<crate::metadata::Lost>) {
@@ -292,15 +296,13 @@ impl Entry<'_> {
 
     /// Reports that this entry could not become a hard link to one that was copied before.
     pub(crate) fn fail_link(&self, run: &Run<'_>, errno: Errno, first: &Name) {
-        run.report(
-            Severity::Failure,
-            &Failure {
-                what: What::CreateHardLink,
-                source: of_entry(&first.node, &first.name, Side::Target),
-                target: self.target_path(),
-                errno: Some(errno),
-                severity: Severity::Failure,
-            },
-        );
+        run.report(&Failure {
+            operation: Operation::Copy,
+            what: What::CreateHardLink,
+            source: of_entry(&first.node, &first.name, Side::Target),
+            target: self.target_path(),
+            errno: Some(errno),
+            severity: Severity::Failure,
+        });
     }
 }

@@ -10,7 +10,7 @@ use haul_tree::{Finish, Operation, Share, Workers};
 
 use crate::apply;
 use crate::apply::item::Batch;
-use crate::apply::shared::SharedFile;
+use crate::apply::shared_file::SharedFile;
 use crate::context::{Enter, Local, Task, Worker};
 use crate::error::What;
 use crate::finish;
@@ -102,7 +102,7 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn work(worker: &mut Worker<'_, 'r>, file: &Arc<SharedFile>) {
-        apply::shared::work(worker, file);
+        apply::draw(worker, file);
     }
 
     fn reopen_failed(&self, node: &Node, error: CallError) {

@@ -1,9 +1,9 @@
 //! Prints what the engine reports, through the reporter of the chosen format.
 
-use haul_engine::monitor::{self, MovedFile};
+use haul_engine::error::{Failure, Operation};
+use haul_engine::monitor::{Event, Monitor, MovedFile, Question};
 use haul_engine::rehearse::{Audience, Step};
-use haul_engine::remove::{Mode, Removed};
-use haul_engine::{error, relocate, remove};
+use haul_engine::remove::Mode;
 
 use super::fact::{Entry, Failed};
 use super::how::How;
@@ -18,6 +18,7 @@ pub(super) struct Console<'a> {
     how: &'a How,
     reporter: &'static dyn Reporter,
     progress: &'a Progress<'a>,
+    operation: Operation,
     /// Whether a removal only pretends.
     mode: Mode,
 }
@@ -27,37 +28,10 @@ impl<'a> Console<'a> {
         output: &'a Output,
         how: &'a How,
         progress: &'a Progress<'a>,
+        operation: Operation,
         mode: Mode,
     ) -> Console<'a> {
-        Console { output, how, reporter: format::reporter(how.format), progress, mode }
-    }
-
-    fn print_failure(&self, failed: &Failed<'_>) {
-        self.progress.aside(|| print_failure(self.output, self.reporter, failed));
-    }
-
-    fn print_entry(&self, entry: &Entry<'_>) {
-        if let Some(line) = self.reporter.entry(entry, self.how) {
-            self.progress.aside(|| self.output.line(&line));
-        }
-    }
-
-    fn print_moved(&self, moved: &MovedFile) {
-        let line = self.reporter.moved(moved, self.how);
-        self.progress.aside(|| self.output.line(&line));
-    }
-
-    fn wants_entries(&self) -> bool {
-        self.how.verbose || self.mode == Mode::Pretend || self.reporter.is_complete()
-    }
-
-    fn wants_moves(&self) -> bool {
-        self.how.debug || self.how.explain || self.reporter.is_complete()
-    }
-
-    fn ask_to_overwrite(&self, question: &monitor::Question) -> bool {
-        let text = question::of_overwriting(question, self.how);
-        self.progress.aside(|| question::ask(self.output, &text))
+        Console { output, how, reporter: format::reporter(how.format), progress, operation, mode }
     }
 }
 
@@ -72,73 +46,34 @@ fn print_failure(output: &Output, reporter: &dyn Reporter, failed: &Failed<'_>) 
     }
 }
 
-impl monitor::Monitor for Console<'_> {
-    fn failed(&self, failure: &error::Failure) {
-        self.print_failure(&failure.into());
+impl Monitor for Console<'_> {
+    fn failed(&self, failure: &Failure) {
+        let failed = Failed::of(failure, self.operation);
+        self.progress.aside(|| print_failure(self.output, self.reporter, &failed));
     }
 
     fn wants_entries(&self) -> bool {
-        self.wants_entries()
+        self.how.verbose || self.mode == Mode::Pretend || self.reporter.is_complete()
     }
 
-    fn entry(&self, event: &monitor::Event) {
-        self.print_entry(&event.into());
+    fn entry(&self, event: &Event) {
+        let entry = Entry::of(event, self.operation, self.mode);
+        if let Some(line) = self.reporter.entry(&entry, self.how) {
+            self.progress.aside(|| self.output.line(&line));
+        }
     }
 
     fn wants_moves(&self) -> bool {
-        self.wants_moves()
+        self.how.debug || self.how.explain || self.reporter.is_complete()
     }
 
     fn moved(&self, moved: &MovedFile) {
-        self.print_moved(moved);
+        let line = self.reporter.moved(moved, self.how);
+        self.progress.aside(|| self.output.line(&line));
     }
 
-    fn ask(&self, question: &monitor::Question) -> bool {
-        self.ask_to_overwrite(question)
-    }
-}
-
-impl relocate::Monitor for Console<'_> {
-    fn failed(&self, failure: &relocate::Failure) {
-        self.print_failure(&failure.into());
-    }
-
-    fn wants_entries(&self) -> bool {
-        self.wants_entries()
-    }
-
-    fn entry(&self, event: &relocate::Event) {
-        self.print_entry(&event.into());
-    }
-
-    fn wants_moves(&self) -> bool {
-        self.wants_moves()
-    }
-
-    fn moved(&self, moved: &MovedFile) {
-        self.print_moved(moved);
-    }
-
-    fn ask(&self, question: &monitor::Question) -> bool {
-        self.ask_to_overwrite(question)
-    }
-}
-
-impl remove::Monitor for Console<'_> {
-    fn failed(&self, failure: &remove::Failure) {
-        self.print_failure(&failure.into());
-    }
-
-    fn wants_entries(&self) -> bool {
-        self.wants_entries()
-    }
-
-    fn removed(&self, removed: &Removed) {
-        self.print_entry(&Entry::removed(removed, self.mode));
-    }
-
-    fn ask(&self, question: &remove::Question) -> bool {
-        let text = question::of_removal(question);
+    fn ask(&self, question: &Question) -> bool {
+        let text = question::text(question, self.how);
         self.progress.aside(|| question::ask(self.output, &text))
     }
 }
@@ -164,7 +99,7 @@ impl Audience for Rehearsal<'_> {
         }
     }
 
-    fn failed(&mut self, failure: &error::Failure) {
-        print_failure(self.output, self.reporter, &failure.into());
+    fn failed(&mut self, failure: &Failure) {
+        print_failure(self.output, self.reporter, &Failed::of(failure, Operation::Copy));
     }
 }

@@ -1,21 +1,13 @@
 //! What the engine reports, in one form for all operations and all output formats.
 
-use haul_engine::error::{self, Severity};
-use haul_engine::monitor::{self, Counts};
+use haul_engine::error::{Failure, Operation, Severity};
+use haul_engine::monitor::{self, Counts, Event};
 use haul_engine::relocate;
-use haul_engine::remove::{self, Mode, Removed};
+use haul_engine::remove::Mode;
 use haul_sys::Errno;
 use haul_sys::fs::Kind;
 
 use super::message;
-
-/// What is done to the entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
-    Copy,
-    Move,
-    Remove,
-}
 
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,56 +43,26 @@ pub(super) struct Entry<'a> {
     pub(super) backup: Option<&'a [u8]>,
 }
 
-impl<'a> From<&'a monitor::Event> for Entry<'a> {
-    fn from(event: &'a monitor::Event) -> Entry<'a> {
-        Entry {
-            operation: Operation::Copy,
-            outcome: match event.outcome {
-                monitor::Outcome::Copied => Outcome::Copied,
-                monitor::Outcome::Linked => Outcome::Linked,
-                monitor::Outcome::Parent => Outcome::Parent,
-                monitor::Outcome::Removed => Outcome::Removed,
-                monitor::Outcome::Skipped => Outcome::Skipped,
-            },
-            kind: Some(event.kind),
-            paths: Paths::Pair(&event.source, Some(&event.target)),
-            backup: event.backup.as_deref(),
-        }
-    }
-}
-
-impl<'a> From<&'a relocate::Event> for Entry<'a> {
-    fn from(event: &'a relocate::Event) -> Entry<'a> {
-        let outcome = match event.outcome {
-            relocate::Outcome::Renamed => Outcome::Renamed,
-            relocate::Outcome::Exchanged => Outcome::Exchanged,
-            relocate::Outcome::Copied => Outcome::Copied,
-            relocate::Outcome::Linked => Outcome::Linked,
-            relocate::Outcome::Skipped => Outcome::Skipped,
-            relocate::Outcome::Removed => Outcome::Removed,
-        };
-        let target = (outcome != Outcome::Removed).then_some(event.target.as_slice());
-        Entry {
-            operation: Operation::Move,
-            outcome,
-            kind: event.kind.filter(|kind| *kind != Kind::Unknown),
-            paths: Paths::Pair(&event.source, target),
-            backup: event.backup.as_deref(),
-        }
-    }
-}
-
 impl<'a> Entry<'a> {
-    /// Describes an entry that a removal has removed, or would remove.
-    pub(super) fn removed(removed: &'a Removed, mode: Mode) -> Entry<'a> {
-        let is_pretended = mode == Mode::Pretend;
-        Entry {
-            operation: Operation::Remove,
-            outcome: if is_pretended { Outcome::WouldRemove } else { Outcome::Removed },
-            kind: Some(removed.kind).filter(|kind| *kind != Kind::Unknown),
-            paths: Paths::One(&removed.path),
-            backup: None,
-        }
+    /// Describes what an operation reports. In a removal that only pretends, the entry stays.
+    pub(super) fn of(event: &'a Event, operation: Operation, mode: Mode) -> Entry<'a> {
+        let outcome = match event.outcome {
+            monitor::Outcome::Removed if mode == Mode::Pretend => Outcome::WouldRemove,
+            monitor::Outcome::Copied => Outcome::Copied,
+            monitor::Outcome::Exchanged => Outcome::Exchanged,
+            monitor::Outcome::Linked => Outcome::Linked,
+            monitor::Outcome::Parent => Outcome::Parent,
+            monitor::Outcome::Removed => Outcome::Removed,
+            monitor::Outcome::Renamed => Outcome::Renamed,
+            monitor::Outcome::Skipped => Outcome::Skipped,
+        };
+        let paths = match (operation, outcome) {
+            (Operation::Remove, _) => Paths::One(&event.source),
+            (Operation::Move, Outcome::Removed) => Paths::Pair(&event.source, None),
+            _ => Paths::Pair(&event.source, Some(&event.target)),
+        };
+        let kind = Some(event.kind).filter(|kind| *kind != Kind::Unknown);
+        Entry { operation, outcome, kind, paths, backup: event.backup.as_deref() }
     }
 }
 
@@ -116,44 +78,20 @@ pub(super) struct Failed<'a> {
     pub(super) message: Vec<String>,
 }
 
-impl<'a> From<&'a error::Failure> for Failed<'a> {
-    fn from(failure: &'a error::Failure) -> Failed<'a> {
+impl<'a> Failed<'a> {
+    /// Describes a failure that an operation reports.
+    pub(super) fn of(failure: &'a Failure, operation: Operation) -> Failed<'a> {
+        let paths = match (operation, failure.operation) {
+            (Operation::Remove, _) => Paths::One(&failure.source),
+            (_, Operation::Remove) => Paths::Pair(&failure.source, None),
+            _ => Paths::Pair(&failure.source, Some(&failure.target)),
+        };
         Failed {
             severity: failure.severity,
             what: format!("{:?}", failure.what),
             errno: failure.errno,
-            paths: Paths::Pair(&failure.source, Some(&failure.target)),
-            message: vec![message::of_copy(failure)],
-        }
-    }
-}
-
-impl<'a> From<&'a remove::Failure> for Failed<'a> {
-    fn from(failure: &'a remove::Failure) -> Failed<'a> {
-        Failed {
-            severity: Severity::Failure,
-            what: format!("{:?}", failure.what),
-            errno: failure.errno,
-            paths: Paths::One(&failure.path),
-            message: message::of_removal(failure),
-        }
-    }
-}
-
-impl<'a> From<&'a relocate::Failure> for Failed<'a> {
-    fn from(failure: &'a relocate::Failure) -> Failed<'a> {
-        match failure {
-            relocate::Failure::Copy(failure) => Failed::from(failure),
-            relocate::Failure::Remove(failure) => {
-                Failed { paths: Paths::Pair(&failure.path, None), ..Failed::from(failure) }
-            }
-            relocate::Failure::Move(failure) => Failed {
-                severity: failure.severity,
-                what: format!("{:?}", failure.what),
-                errno: failure.errno,
-                paths: Paths::Pair(&failure.source, Some(&failure.target)),
-                message: vec![message::of_move(failure)],
-            },
+            paths,
+            message: message::of(failure),
         }
     }
 }

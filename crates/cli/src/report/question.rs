@@ -1,7 +1,6 @@
 //! Questions before an entry is overwritten or removed, in the words of GNU's cp, mv and rm.
 
-use haul_engine::remove::{PromptReason, Protection};
-use haul_engine::{monitor, remove};
+use haul_engine::monitor::{PromptReason, Protection, Question};
 use haul_sys::fs::Kind;
 
 use super::how::How;
@@ -15,35 +14,33 @@ pub(crate) fn ask(output: &Output, text: &str) -> bool {
     crate::answer::is_yes()
 }
 
-/// Returns the question whether a target may be overwritten.
-pub(super) fn of_overwriting(question: &monitor::Question, how: &How) -> String {
-    let target = quote(&question.target);
-    match question.unwritable_mode {
-        None => format!("overwrite {target}? "),
-        Some(mode) if how.overrides => {
-            format!("replace {target}, overriding mode {mode:04o} ({})? ", permissions(mode))
+/// Returns the text of a question.
+pub(super) fn text(question: &Question, how: &How) -> String {
+    let path = quote(&question.path);
+    match question.reason {
+        PromptReason::Overwrite { unwritable_mode: None } => format!("overwrite {path}? "),
+        PromptReason::Overwrite { unwritable_mode: Some(mode) } if how.overrides => {
+            format!("replace {path}, overriding mode {mode:04o} ({})? ", permissions(mode))
         }
-        Some(mode) => {
-            format!("unwritable {target} (mode {mode:04o}, {}); try anyway? ", permissions(mode))
+        PromptReason::Overwrite { unwritable_mode: Some(mode) } => {
+            format!("unwritable {path} (mode {mode:04o}, {}); try anyway? ", permissions(mode))
+        }
+        PromptReason::Descend(protection) => {
+            format!("descend into {}directory {path}? ", words_of(protection))
+        }
+        PromptReason::TryInaccessible => {
+            format!("attempt removal of inaccessible directory {path}? ")
+        }
+        PromptReason::Remove { kind, size, protection } => {
+            format!("remove {}{} {path}? ", words_of(protection), kind_words(kind, size))
         }
     }
 }
 
-/// Returns the question whether an entry may be removed.
-pub(super) fn of_removal(question: &remove::Question) -> String {
-    let path = quote(&question.path);
-    let protected = match question.protection {
+const fn words_of(protection: Protection) -> &'static str {
+    match protection {
         Protection::None => "",
         Protection::Protected => "write-protected ",
-    };
-    match question.reason {
-        PromptReason::Descend => format!("descend into {protected}directory {path}? "),
-        PromptReason::TryInaccessible => {
-            format!("attempt removal of inaccessible directory {path}? ")
-        }
-        PromptReason::Remove { kind, size } => {
-            format!("remove {protected}{} {path}? ", kind_words(kind, size))
-        }
     }
 }
 
@@ -96,17 +93,15 @@ mod tests {
 
     #[test]
     fn questions_are_gnus() {
-        let text = |reason, protection| {
-            of_removal(&remove::Question { path: b"x".to_vec(), reason, protection })
-        };
-        let remove = |kind, size| PromptReason::Remove { kind, size };
+        let ask = |reason| text(&Question { path: b"x".to_vec(), reason }, &How::QUIET);
+        let remove = |kind, size, protection| PromptReason::Remove { kind, size, protection };
         assert_eq!(
-            text(remove(Kind::Regular, 0), Protection::Protected),
+            ask(remove(Kind::Regular, 0, Protection::Protected)),
             "remove write-protected regular empty file 'x'? "
         );
-        assert_eq!(text(remove(Kind::Directory, 9), Protection::None), "remove directory 'x'? ");
+        assert_eq!(ask(remove(Kind::Directory, 9, Protection::None)), "remove directory 'x'? ");
         assert_eq!(
-            text(PromptReason::Descend, Protection::Protected),
+            ask(PromptReason::Descend(Protection::Protected)),
             "descend into write-protected directory 'x'? "
         );
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use haul_engine::error::Operation;
 use haul_engine::monitor::{Control, Counts, Monitor};
 use haul_engine::relocate;
 use haul_engine::remove::{self, Mode};
@@ -37,7 +38,8 @@ pub(crate) fn run_copy_with(
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
         progress.start(scope, &control, request, of_copy(request), || 0);
-        let counts = copy(&Console::new(output, how, &progress, Mode::Remove), &control);
+        let counts =
+            copy(&Console::new(output, how, &progress, Operation::Copy, Mode::Remove), &control);
         progress.end();
         counts
     });
@@ -58,7 +60,7 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
             counts.renamed + counts.exchanged
         };
         progress.start(scope, control.copying(), &counted, WaitsFor::Storage, renamed);
-        let console = Console::new(output, how, &progress, Mode::Remove);
+        let console = Console::new(output, how, &progress, Operation::Move, Mode::Remove);
         let counts = relocate::relocate(request, &console, &control);
         progress.end();
         counts
@@ -76,7 +78,7 @@ pub(crate) fn run_removal(output: &Output, how: &How, request: &remove::Request)
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
         progress.start_line(scope, || removed_line(&control.counts(), started.elapsed()));
-        let console = Console::new(output, how, &progress, mode);
+        let console = Console::new(output, how, &progress, Operation::Remove, mode);
         let counts = remove::remove(request, &console, &control);
         progress.end();
         counts

@@ -1,43 +1,42 @@
 //! Moves the bytes of a file with one worker.
 
-use super::complete;
-use super::finished::{Finished, job, pair_of};
-use super::item::Target;
-use crate::context::{Task, Worker, watch};
-use crate::entry::Entry;
-use crate::request::Make;
 use haul_io::transfer::move_file;
 use haul_io::{DataError, Moved};
-use haul_sys::fs::Stat;
-use std::os::fd::OwnedFd;
 
-/// Fills a target with this worker alone.
-pub(super) fn fill(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    source: OwnedFd,
-    stat: &Stat,
-    target: Target,
-) {
+use super::finished::{job, pair_of};
+use super::item::Target;
+use super::next::{Filling, Next};
+use super::regular::truncate;
+use super::unfinished::Leftover;
+use crate::context::{Worker, watch};
+use crate::error::What;
+use crate::request::Make;
+use crate::run::Run;
+
+/// Moves the bytes of a file with this worker alone.
+pub(super) fn fill<'a>(worker: &mut Worker<'_, '_>, filling: Filling<'a>) -> Next<'a> {
     let run = worker.operation;
-    let moved = if run.policy.make == Make::Attributes {
-        Ok(Moved::default())
-    } else {
-        let pair = pair_of(run, task, stat, &source, &target);
-        let watch = watch(worker);
-        let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
-        begun.map_err(DataError::from).and_then(|()| {
-            move_file(&job(&source, &target, stat, &pair, run), &mut worker.local.kit, watch)
-        })
-    };
-    let file = Finished {
-        entry,
-        source,
-        stat,
-        target,
-        inherits: task.inherits_acl,
-        new_owner: task.new_owner,
-    };
-    complete::complete(worker, file, moved);
+    if let Err(error) = clear(run, &filling.target) {
+        let Filling { entry, stat, target, .. } = &filling;
+        entry.fail(run, What::CreateFile, Some(error.errno));
+        return Leftover::of(entry, stat, target).take_away(run, None);
+    }
+    if run.policy.make == Make::Attributes {
+        return Next::Complete(filling.finished(), Ok(Moved::default()));
+    }
+    let Filling { task, source, stat, target, .. } = &filling;
+    let pair = pair_of(run, task, stat, source, target);
+    let watch = watch(worker);
+    let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
+    let moved = begun.map_err(DataError::from).and_then(|()| {
+        move_file(&job(source, target, stat, &pair, run), &mut worker.local.kit, watch)
+    });
+    Next::Complete(filling.finished(), moved)
+}
+
+/// Removes the old bytes of a file that has other names: another worker may have filled it since
+/// this worker opened it.
+fn clear(run: &Run<'_>, target: &Target) -> haul_sys::Result<()> {
+    let before = target.before.as_ref().filter(|_| target.other_names);
+    before.map_or(Ok(()), |before| truncate(run, before, &target.fd))
 }

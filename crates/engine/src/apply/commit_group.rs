@@ -14,6 +14,7 @@ use haul_sys::fs::{Follow, close, duplicate, fstat, fsync, fsync_names, open_dir
 use haul_sys::{CallError, Errno};
 
 use super::group::Held;
+use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
 use super::unfinished::{Fate, Leftover};
@@ -22,7 +23,7 @@ use crate::context::Worker;
 use crate::durable_names::sync_names;
 use crate::entry::Entry;
 use crate::error::What;
-use crate::journal::{Names as KnownNames, Secure};
+use crate::journal::Names as KnownNames;
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
 use crate::run::Run;
@@ -43,64 +44,51 @@ const FEW_FILES: usize = 4;
 /// Maximum number of directories that the run syncs one by one, for the same reason.
 const FEW_DIRECTORIES: usize = 4;
 
-/// Adds a complete file to the group, and commits the group if it is full.
-pub(super) fn hold(worker: &mut Worker<'_, '_>, held: Held) {
-    let run = worker.operation;
+/// Adds a complete file to the group. If the group is full, takes and returns its files, which the
+/// caller has to commit.
+pub(super) fn hold(run: &Run<'_>, held: Held) -> Vec<Held> {
     held.node.owe();
     // Where the run may have to copy parts again, the group holds the source descriptor as well.
     let each = if held.source.is_some() { 2 } else { 1 };
     let most = HELD_FILES.min(run.budget.held / each).max(1);
-    let due = {
-        let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.bytes += held.moved.bytes;
-        waiting.files.push(held);
-        let full = waiting.files.len() >= most || waiting.bytes >= HELD_BYTES;
-        if full { std::mem::take(&mut *waiting).files } else { Vec::new() }
-    };
-    settle(worker, due);
+    let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    waiting.bytes += held.moved.bytes;
+    waiting.files.push(held);
+    let full = waiting.files.len() >= most || waiting.bytes >= HELD_BYTES;
+    if full { std::mem::take(&mut *waiting).files } else { Vec::new() }
 }
 
-/// Commits the remaining files when no more files follow.
-pub(crate) fn settle_all(worker: &mut Worker<'_, '_>) {
-    let run = worker.operation;
-    let due = {
-        let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *waiting).files
-    };
-    settle(worker, due);
+/// Takes and returns all files that wait, when no more files follow.
+pub(super) fn remaining(run: &Run<'_>) -> Vec<Held> {
+    let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *waiting).files
 }
 
-/// Syncs files, and publishes them under their names.
-fn settle(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
-    if files.is_empty() {
-        return;
-    }
+/// Verifies a file whose bytes were synced, if the policy requires it. A file that is not proved,
+/// or that could not be synced, does not get its name.
+pub(super) fn prove<'n>(
+    worker: &mut Worker<'_, '_>,
+    mut held: Held,
+    synced: haul_sys::Result<()>,
+) -> Next<'n> {
     let run = worker.operation;
-    let (secured, by_group) = secure(run, &files);
-    for (mut held, secured) in files.into_iter().zip(secured) {
-        let node = Arc::clone(&held.node);
-        match secured {
-            _ if run.stopped() => abandon(worker, &held),
-            Ok(()) if run.reads_targets() && !verified::is_proved(worker, &mut held) => {
-                abandon(worker, &held);
-            }
-            Ok(()) => land(worker, held),
-            Err(error) => {
-                held.entry().fail(run, What::Sync, Some(error.errno));
-                abandon(worker, &held);
-            }
-        }
-        worker.release(node);
+    if run.stopped() {
+        return abandon(run, &held);
     }
-    // Where a flush of the whole file system secured this group, the next such flush also covers
-    // the journal, so the journal needs no sync of its own.
-    run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
+    if let Err(error) = synced {
+        held.entry().fail(run, What::Sync, Some(error.errno));
+        return abandon(run, &held);
+    }
+    if run.reads_targets() && !verified::is_proved(worker, &mut held) {
+        return abandon(run, &held);
+    }
+    Next::Publish(Box::new(held))
 }
 
 /// Writes the bytes of files to stable storage, with one flush where that gives the same guarantee
 /// as one sync per file. A failure is final for its file: after it the kernel treats the pages as
 /// clean. Also returns whether one flush covered any of the files.
-fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
+pub(super) fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
     // The loop flushes each file system once: a second call would return 0 after a failure.
     let mut asked: Vec<(u64, bool)> = Vec::new();
     if files.len() > FEW_FILES {
@@ -121,7 +109,7 @@ fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
 }
 
 /// Publishes a complete file under its name, closes it and counts it.
-pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
+pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: Held) -> Next<'n> {
     let run = worker.operation;
     if held.digest.is_none() {
         held.digest = whole_digest(run, &held.target, &held.stat);
@@ -130,21 +118,18 @@ pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
         Ok(Published::Yes) => {}
         Ok(Published::Left) => {
             Shard::one(&worker.local.shard.skipped);
-            abandon(worker, &held);
-            return;
+            return abandon(run, &held);
         }
         Ok(Published::Refused) => {
             let taken_by_ours = run.policy.existing == Existing::KeepAndFail;
             let what = if taken_by_ours { What::NotReplacing } else { What::CreateFile };
             let errno = (!taken_by_ours).then_some(Errno::EXIST);
             held.entry().fail(run, what, errno);
-            abandon(worker, &held);
-            return;
+            return abandon(run, &held);
         }
         Err((what, error)) => {
             held.entry().fail(run, what, Some(error.errno));
-            abandon(worker, &held);
-            return;
+            return abandon(run, &held);
         }
     }
     let Held { node, source_name, target_name, stat, target, moved, digest, .. } = held;
@@ -158,7 +143,7 @@ pub(super) fn land(worker: &mut Worker<'_, '_>, mut held: Held) {
     if let Err(error) = close(target.fd) {
         entry.fail(run, What::Close, Some(error.errno));
     }
-    finish(worker, &entry, &stat, Complete { moved, leads_links, digest });
+    finish(worker, &entry, &stat, Complete { moved, leads_links, digest })
 }
 
 fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
@@ -185,12 +170,11 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
 }
 
 /// Abandons a file that does not have its name yet.
-pub(super) fn abandon(worker: &mut Worker<'_, '_>, held: &Held) {
-    let run = worker.operation;
+fn abandon<'n>(run: &Run<'_>, held: &Held) -> Next<'n> {
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(worker, None);
+    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None)
 }
 
 /// Records that a directory has got names that have to be on stable storage at the end of the run.

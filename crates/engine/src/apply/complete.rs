@@ -3,9 +3,10 @@
 use super::finished::{Finished, pair_at_last};
 use super::group::Held;
 use super::item::Target;
+use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::unfinished::{Fate, Leftover};
-use super::{changed, commit_group, inherited, resumable};
+use super::{changed, inherited, resumable};
 use crate::context::Worker;
 use crate::durable_names::sync_place;
 use crate::entry::Entry;
@@ -22,11 +23,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Applies the attributes and closes the target, or removes an incomplete target.
-pub(super) fn complete(
+pub(super) fn complete<'n>(
     worker: &mut Worker<'_, '_>,
     file: Finished<'_>,
     moved: Result<Moved, DataError>,
-) {
+) -> Next<'n> {
     let run = worker.operation;
     let mut stat = *file.stat;
     let moved = changed::settle(worker, &file, &mut stat, moved);
@@ -42,16 +43,14 @@ pub(super) fn complete(
             let ours = fstat(&file.target.fd).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
-            Leftover::of(file.entry, file.stat, &file.target)
+            return Leftover::of(file.entry, file.stat, &file.target)
                 .meeting(fate)
-                .take_away(worker, ours.as_ref());
-            return;
+                .take_away(run, ours.as_ref());
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        take_away(worker, &file, None);
-        return;
+        return Leftover::of(file.entry, file.stat, &file.target).take_away(run, None);
     }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
@@ -59,7 +58,7 @@ pub(super) fn complete(
     let Finished { entry, source, stat, target, .. } = file;
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
     if target.temporary.is_some() {
-        let held = Held {
+        let held = Box::new(Held {
             pair,
             source,
             digest: None,
@@ -69,25 +68,21 @@ pub(super) fn complete(
             stat: *stat,
             target,
             moved,
-        };
-        if run.policy.appearance == Appearance::Durable || run.reads_targets() {
-            commit_group::hold(worker, held);
-        } else {
-            commit_group::land(worker, held);
-        }
-        return;
+        });
+        let waits = run.policy.appearance == Appearance::Durable || run.reads_targets();
+        return if waits { Next::Hold(held) } else { Next::Publish(held) };
     }
-    close_named(worker, entry, stat, target, moved);
+    close_named(worker, entry, stat, target, moved)
 }
 
 /// Syncs and closes a file that has had its name from the start.
-fn close_named(
-    worker: &mut Worker<'_, '_>,
+fn close_named<'n>(
+    worker: &Worker<'_, '_>,
     entry: &Entry<'_>,
     stat: &Stat,
     target: Target,
     moved: Moved,
-) {
+) -> Next<'n> {
     let run = worker.operation;
     if run.reads_targets() && run.policy.make == Make::Copy {
         entry.report(run, What::NotProved, None, Severity::Warning);
@@ -116,13 +111,12 @@ fn close_named(
             temporary: None,
             fate: Fate::Gone,
         };
-        lost.take_away(worker, None);
-        return;
+        return lost.take_away(run, None);
     }
     if run.policy.sync == Sync::Files {
         sync_place(run, entry);
     }
-    finish(worker, entry, stat, Complete { moved, leads_links, digest });
+    finish(worker, entry, stat, Complete { moved, leads_links, digest })
 }
 
 /// Returns whether the target is a stream: FIFOs and terminals cannot be synced (`EINVAL`), and
@@ -179,10 +173,6 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
     let lost =
         metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
     file.entry.lost(run, lost);
-}
-
-fn take_away(worker: &mut Worker<'_, '_>, file: &Finished<'_>, ours: Option<&Stat>) {
-    Leftover::of(file.entry, file.stat, &file.target).take_away(worker, ours);
 }
 
 /// Converts an error of the data path to the engine's error kinds.

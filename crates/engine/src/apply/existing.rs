@@ -19,7 +19,7 @@ use crate::decide::{
 };
 use crate::entry::Entry;
 use crate::error::What;
-use crate::monitor::{Outcome, Question, Shard};
+use crate::monitor::{Outcome, PromptReason, Question, Shard};
 use crate::request::{Force, Make, Policy};
 use crate::run::Run;
 use crate::timestamp_precision;
@@ -359,9 +359,10 @@ pub(crate) fn referent(at: At<'_>, link: &Stat) -> Option<Stat> {
 fn agreed(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, taken: &Taken) -> bool {
     let reached = taken.reached().unwrap_or(taken.link);
     let unwritable = !worker.operation.may_write(&reached);
+    let unwritable_mode = unwritable.then_some(reached.permissions());
     worker.operation.monitor.ask(&Question {
-        target: entry.target_path(),
-        unwritable_mode: unwritable.then_some(reached.permissions()),
+        path: entry.target_path(),
+        reason: PromptReason::Overwrite { unwritable_mode },
     })
 }
 

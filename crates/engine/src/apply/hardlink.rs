@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, linkat, statat, unlinkat};
+use haul_sys::fs::{Follow, Kind, linkat, statat};
 
 use super::existing::TargetState;
 use super::item::Item;
@@ -18,8 +18,6 @@ use crate::entry::Entry;
 use crate::error::What;
 use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
-use crate::run::Run;
-use crate::walk::node::Node;
 
 /// Links a waiting entry to its file, which has its name now.
 pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: Waiting) {
@@ -165,16 +163,5 @@ pub(super) fn to_source(
                 existing::restore(run, target, entry, &backup);
             }
         }
-    }
-}
-
-/// Removes a name that this run made and that must not stay.
-pub(crate) fn unmake(run: &Run<'_>, node: &Arc<Node>, name: &CStr) {
-    let removed = run.cache.of(node).and_then(|handles| unlinkat(handles.target(), name));
-    if let Err(error) = removed
-        && error.errno != Errno::NOENT
-    {
-        let entry = Entry { node, source: name, target: name, rest: None };
-        entry.fail(run, What::Remove, Some(error.errno));
     }
 }

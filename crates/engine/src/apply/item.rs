@@ -47,6 +47,9 @@ pub(crate) struct Target {
     pub(crate) mode: Option<u32>,
     /// Description of the file before the run opened it, if the file existed.
     pub(crate) before: Option<Stat>,
+    /// Whether another worker may reach the file by another name: only one worker at a time
+    /// truncates and fills such a file.
+    pub(crate) other_names: bool,
     /// Whether other names of the source wait for this one.
     pub(crate) leads_links: bool,
     /// Backup name of the file that had the target name, which the run restores if the copy fails.
@@ -66,6 +69,7 @@ impl Target {
             fd,
             mode: None,
             before: None,
+            other_names: false,
             leads_links: false,
             backup: None,
             digests,

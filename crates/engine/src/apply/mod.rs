@@ -5,6 +5,8 @@
 //! the directory allows no more. *Fill* moves bytes and applies attributes, again with any number
 //! of workers. A flat directory is therefore a pipeline of its workers, and a single worker does
 //! the same three steps.
+//!
+//! A step returns what comes next for its entry ([`next::Next`]); only [`compose`] calls steps.
 
 mod alone;
 mod already_done;
@@ -12,6 +14,7 @@ pub(crate) mod backup;
 mod changed;
 pub(crate) mod commit_group;
 mod complete;
+mod compose;
 mod created;
 pub(crate) mod directory;
 pub(crate) mod existing;
@@ -24,10 +27,12 @@ mod inherited;
 pub(crate) mod item;
 pub(crate) mod links;
 mod make;
+mod next;
 mod published;
 mod regular;
 pub(crate) mod resumable;
-pub(crate) mod shared;
+mod shared;
+pub(crate) mod shared_file;
 mod sibling;
 mod special;
 mod swap;
@@ -36,45 +41,4 @@ pub(crate) mod temporary;
 mod unfinished;
 mod verified;
 
-use std::sync::PoisonError;
-
-use self::item::{Batch, Content, Follow};
-use crate::context::{Task, Worker};
-use crate::entry::Entry;
-use haul_tree::{Entries, Slot};
-
-/// Runs the three steps on the entries of a batch.
-pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
-    let entry = |slot: &Slot| Entry {
-        node: &task.node,
-        source: names.name(slot),
-        target: names.target(slot),
-        rest: names.rest(slot),
-    };
-    batch.items.clear();
-    for slot in &names.slots {
-        if worker.operation.stopped() {
-            break;
-        }
-        batch.items.extend(find::find(worker, task, &entry(slot), slot));
-    }
-    {
-        let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
-        for item in &mut batch.items {
-            if worker.operation.stopped() {
-                break;
-            }
-            make::make(worker, task, &entry(&item.slot), item);
-        }
-    }
-    let last_large = batch.items.iter().rposition(|item| {
-        item.target.is_some() && item.stat.size >= haul_io::transfer::WORTH_BYTES
-    });
-    for (index, item) in batch.items.drain(..).enumerate() {
-        let slot = item.slot;
-        let follow = if last_large > Some(index) { Follow::Large } else { Follow::Small };
-        if let (Some(target), Content::Data(Some(source))) = (item.target, item.content) {
-            fill::fill(worker, task, &entry(&slot), (source, &item.stat), (target, follow));
-        }
-    }
-}
+pub(crate) use self::compose::{commit_remaining, draw, run};

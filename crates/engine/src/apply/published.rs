@@ -1,7 +1,8 @@
-//! Steps after a file is complete and has its name: counts the file, and makes its other names.
+//! A file that is complete and has its name: counts the file, and returns the entries that wait for
+//! its name.
 
-use super::hardlink;
 use super::item::Target;
+use super::next::Next;
 use crate::context::Worker;
 use crate::entry::Entry;
 use crate::monitor::{HashedFile, MovedFile, Shard};
@@ -29,13 +30,13 @@ pub(super) struct Complete {
     pub(super) digest: Option<Vec<u8>>,
 }
 
-/// Counts a file that is complete and has its name, and makes the links that wait for it.
-pub(super) fn finish(
-    worker: &mut Worker<'_, '_>,
+/// Counts a file that is complete and has its name.
+pub(super) fn finish<'n>(
+    worker: &Worker<'_, '_>,
     entry: &Entry<'_>,
     stat: &Stat,
     complete: Complete,
-) {
+) -> Next<'n> {
     let run = worker.operation;
     let Complete { moved, leads_links, digest } = complete;
     if let Some(digest) = digest {
@@ -50,9 +51,6 @@ pub(super) fn finish(
         let (source, target) = (entry.source_path(), entry.target_path());
         run.monitor.moved(&MovedFile { source, target, moved });
     }
-    if leads_links && let Some((first, waiting)) = run.links.completed(identity(stat)) {
-        for waiting in waiting {
-            hardlink::link_waiting(worker, &first, waiting);
-        }
-    }
+    let waiting = leads_links.then(|| run.links.completed(identity(stat))).flatten();
+    waiting.map_or(Next::Done, |(first, waiting)| Next::Link(first, waiting))
 }

@@ -1,6 +1,7 @@
 //! Regular files: makes a new file, or opens the existing file.
 
-use std::sync::{Arc, PoisonError};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Access, Create, Follow, Kind, OpenHow, Stat, Wait, fstat, openat};
@@ -9,7 +10,7 @@ use haul_sys::{CallError, Errno};
 use super::created::Created;
 use super::existing::{Inherits, TargetState};
 use super::item::{Content, Item, Onto, Resumable, Target, Temporary};
-use super::{alone, existing, find};
+use super::{existing, find};
 use crate::context::{Task, Worker};
 use crate::decide::{Seen, Taken};
 use crate::entry::Entry;
@@ -150,6 +151,7 @@ fn create_unseen(
         fd: made.fd,
         mode: made.mode,
         before: None,
+        other_names: false,
         leads_links: false,
         backup: item.backup.take(),
         digests: made.partial.as_ref().map_or_else(|| run.digests(), Resumable::prover),
@@ -200,8 +202,9 @@ fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> 
     Created::No
 }
 
-/// Opens the existing file and truncates it, after the function has verified that the descriptor
-/// refers to the file described before and not to the source.
+/// Opens the existing file, after the function has verified that the descriptor refers to the file
+/// described before and not to the source. Truncates the file, unless another worker may be
+/// writing to it by another name.
 fn overwrite(
     worker: &mut Worker<'_, '_>,
     task: &Task,
@@ -223,14 +226,10 @@ fn overwrite(
         wait: if entry.is_operand() { Wait::Yes } else { Wait::No },
         extra: OpenHow::WRITE.extra,
     };
-    // Two workers may reach a file with several names through different names; the lock makes them
-    // take turns.
-    let several = is_link || reached.nlink > 1;
-    let turn = several.then(|| run.several_names.lock().unwrap_or_else(PoisonError::into_inner));
+    let other_names = is_link || reached.nlink > 1;
     let fd = match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
         Ok(fd) => fd,
         Err(_) if run.policy.force == Force::IfUnopenable => {
-            drop(turn);
             return match existing::remove(worker, task, entry) {
                 TargetState::Settled(done) => Created::settled(done),
                 _ => create_or_fail(worker, task, entry, item),
@@ -250,10 +249,9 @@ fn overwrite(
         entry.fail(run, What::CreateFile, Some(Errno::STALE));
         return Created::No;
     }
-    if before.kind() == Kind::Regular
+    if !other_names
         && before.size > 0
-        && run.policy.make == Make::Copy
-        && let Err(error) = ftruncate(&fd, 0)
+        && let Err(error) = truncate(run, &before, &fd)
     {
         return refused(worker, entry, error);
     }
@@ -261,18 +259,17 @@ fn overwrite(
         run.note_operand_bytes(&before, &item.stat);
         run.note_operand_name(entry.target, Ok(taken.link));
     }
-    let target = Target { before: Some(before), ..Target::open(fd, run.digests()) };
-    if several {
-        if let Content::Data(source) = &mut item.content
-            && let Some(source) = source.take()
-        {
-            alone::fill(worker, task, entry, source, &item.stat, target);
-        }
-    } else {
-        item.target = Some(target);
-    }
-    drop(turn);
+    let target = Target::open(fd, run.digests());
+    item.target = Some(Target { before: Some(before), other_names, ..target });
     Created::Yes
+}
+
+/// Removes the bytes of an existing file that are to be replaced.
+pub(super) fn truncate(run: &Run<'_>, before: &Stat, fd: impl AsFd) -> haul_sys::Result<()> {
+    if before.kind() == Kind::Regular && run.policy.make == Make::Copy {
+        ftruncate(fd, 0)?;
+    }
+    Ok(())
 }
 
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).

@@ -1,13 +1,18 @@
 //! Incomplete targets: what the run removes of them, and what stays for a later run.
 
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Stat, statat, unlinkat};
+
+use super::existing;
 use super::item::{Target, Temporary};
-use super::{existing, hardlink};
-use crate::context::Worker;
+use super::next::Next;
 use crate::entry::Entry;
 use crate::error::What;
-use crate::walk::node::identity;
-use haul_sys::fs::{Stat, statat, unlinkat};
-use std::ffi::CStr;
+use crate::run::Run;
+use crate::walk::node::{Node, identity};
 
 /// Target whose bytes are incomplete.
 pub(super) struct Leftover<'a> {
@@ -49,16 +54,15 @@ impl<'a> Leftover<'a> {
     }
 
     /// Removes an incomplete file that this run made, and every hard link that the run made to it.
+    /// Returns the entries that wait for the file.
     /// If the caller passes a description, the function removes the name only if it still belongs
     /// to that file, because another process may have replaced it.
-    pub(super) fn take_away(&self, worker: &mut Worker<'_, '_>, ours: Option<&Stat>) {
-        let (run, entry) = (worker.operation, self.entry);
+    pub(super) fn take_away<'n>(&self, run: &Run<'_>, ours: Option<&Stat>) -> Next<'n> {
+        let mut next = Next::Done;
         if self.leads_links {
-            for waiting in run.links.abandoned(identity(self.stat)) {
-                hardlink::give_up(worker, waiting);
-            }
+            next = Next::GiveUp(run.links.abandoned(identity(self.stat)));
             for other in run.links.failed(identity(self.stat)) {
-                hardlink::unmake(run, &other.node, &other.name);
+                unmake(run, &other.node, &other.name);
                 let other = Entry {
                     node: &other.node,
                     source: &other.source,
@@ -68,9 +72,14 @@ impl<'a> Leftover<'a> {
                 other.fail(run, What::CreateHardLink, None);
             }
         }
-        if !self.made && self.temporary.is_none() {
-            return;
+        if self.made || self.temporary.is_some() {
+            self.remove(run, ours);
         }
+        next
+    }
+
+    fn remove(&self, run: &Run<'_>, ours: Option<&Stat>) {
+        let entry = self.entry;
         let removed = run.cache.of(entry.node).and_then(|handles| {
             if let Some(temporary) = self.temporary {
                 if let Some(backup) = self.backup {
@@ -91,9 +100,20 @@ impl<'a> Leftover<'a> {
             Ok(())
         });
         if let Err(error) = removed
-            && error.errno != haul_sys::Errno::NOENT
+            && error.errno != Errno::NOENT
         {
             entry.fail(run, What::Remove, Some(error.errno));
         }
+    }
+}
+
+/// Removes a name that this run made and that must not stay.
+fn unmake(run: &Run<'_>, node: &Arc<Node>, name: &CStr) {
+    let removed = run.cache.of(node).and_then(|handles| unlinkat(handles.target(), name));
+    if let Err(error) = removed
+        && error.errno != Errno::NOENT
+    {
+        let entry = Entry { node, source: name, target: name, rest: None };
+        entry.fail(run, What::Remove, Some(error.errno));
     }
 }

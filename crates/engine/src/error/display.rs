@@ -31,7 +31,7 @@ impl What {
             What::StatTarget => "cannot look at the target",
             What::OmittedDirectory => "the source is a directory, and directories are left out",
             What::OpenSource => "cannot open the source",
-            What::ReadDirectory => "cannot read the source directory",
+            What::ReadDirectory => "cannot read the directory",
             What::Replaced => "the source was replaced while it was copied",
             What::CreateFile => "cannot make the target file",
             What::DanglingTarget => "the target is a symbolic link that leads nowhere",
@@ -40,7 +40,7 @@ impl What {
             What::CopyBytes => "cannot copy the bytes",
             What::Clone => "cannot share the source's blocks",
             What::Extend => "cannot set the target's size",
-            What::Changed => "the source changed while it was copied",
+            What::Changed => "the source changed meanwhile",
             What::CopiedAgain => "the source changed, and was copied again",
             What::AttributesChanged => "the source's attributes changed while it was copied",
             What::MayHaveChanged => "the source may have changed while it was copied",
@@ -52,10 +52,10 @@ impl What {
             What::SameFile => "source and target are the same file",
             What::OverDirectory => "a directory is not replaced with a file",
             What::OverNonDirectory => "a file is not replaced with a directory",
-            What::JustCreated => "another source was just copied to the target",
+            What::JustCreated => "another source was just put in the target's place",
             What::ThroughJustCreated => "the target is a link that was just copied there",
             What::NotReplacing => "the target exists and is not replaced",
-            What::Remove => "cannot remove the target",
+            What::Remove => "cannot remove it",
             What::CreateDirectory => "cannot make the target directory",
             What::OpenDirectory => "cannot open the target directory",
             What::CreateSymlink => "cannot make the symbolic link",
@@ -64,7 +64,7 @@ impl What {
             What::CreateFifo => "cannot make the FIFO",
             What::CreateSpecial => "cannot make the special file",
             What::ReadLink => "cannot read the symbolic link",
-            What::IntoItself => "a directory is not copied into itself",
+            What::IntoItself => "a directory is not put into itself",
             What::Cycle => "the directory contains itself by a symbolic link",
             What::UnknownKind => "the source is of an unknown kind",
             What::Ownership => "cannot preserve the owner",
@@ -81,19 +81,30 @@ impl What {
             What::RestoreBackup => "cannot give the backup its old name",
             What::NotADirectory => "a leading component of the source is not a directory",
             What::ReadBack => "cannot read the target again",
-            What::Differs { .. } => "the target differs from the source",
-            What::Repaired(_) => "the target differed, and was copied again",
             What::ProvedFromCache => "the target could be compared from the page cache only",
             What::NotProved => "the target cannot be read again",
             What::NewOwner => "the target's owner is not that of the file it replaces",
             What::Resources => "memory, threads or descriptors ran out",
-            What::MethodUnfit(..) => "the method does not fit",
-            What::MethodRefused(_) => "the kernel refuses the method",
             What::JournalOpen => "cannot open the journal",
-            What::JournalRefused(_) => "the journal cannot be used",
             What::JournalWrite => "cannot write the journal",
             What::JournalKept => "the journal is kept for a later run",
             What::JournalRemove => "cannot remove the journal",
+            What::Differs { .. } | What::Repaired(_) => "the target differs from the source",
+            What::MethodUnfit(..) | What::MethodRefused(_) => "the method cannot be used",
+            What::JournalRefused(_) => "the journal cannot be used",
+            What::Dots => "an operand that ends in '.' or '..' is not removed",
+            What::Root => "the root directory is not removed",
+            What::OtherDevice => "it is on another file system",
+            What::MountPoint => "it is a mount point",
+            What::StatParent => "cannot look at its parent directory",
+            What::Exchange => "the two cannot change places",
+            What::Overwrite => "cannot replace the target",
+            What::Move => "cannot rename the source",
+            What::RemoveTarget => "cannot put the copy in the target's place",
+            What::Leftover => "cannot remove the unfinished copy",
+            What::InUse => "another run moves the same source to the same target",
+            What::Note => "cannot note that the copy is complete",
+            What::Interrupted => "a signal ended the move while the source was copied",
         }
     }
 }
@@ -140,12 +151,13 @@ fn lossy(path: &[u8]) -> std::borrow::Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Severity;
+    use crate::error::{Operation, Severity};
     use haul_sys::Errno;
 
     #[test]
     fn a_failure_says_what_to_which_paths_and_why() {
         let failure = Failure {
+            operation: Operation::Copy,
             what: What::Differs { bytes: 3, offset: 4096 },
             source: b"a".to_vec(),
             target: b"b\xff".to_vec(),

@@ -21,7 +21,7 @@ use super::others;
 use super::scan::scan;
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
-use crate::error::{Failure, JournalFlaw, Severity, What};
+use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
 use crate::timestamp_precision;
@@ -124,7 +124,14 @@ fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
         OpenError::Flaw(flaw) => (What::JournalRefused(*flaw), None),
         OpenError::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
     };
-    Failure { what, source: Vec::new(), target: shown.to_vec(), errno, severity: Severity::Failure }
+    Failure {
+        operation: Operation::Copy,
+        what,
+        source: Vec::new(),
+        target: shown.to_vec(),
+        errno,
+        severity: Severity::Failure,
+    }
 }
 
 fn at_path(plan: &Plan, path: &CStr) -> Place {

@@ -18,7 +18,7 @@ use haul_tree::Operand;
 
 /// Entry whose calls the rehearsal predicts.
 pub(super) struct Foreseen<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: Place<'a>,
     pub(super) operand: &'a Operand,
     pub(super) source: &'a Source<'a>,
     pub(super) action: Action,
@@ -108,7 +108,7 @@ impl Foreseen<'_> {
 
     /// Returns the failure to make or remove a name in the target's directory, if there is one.
     fn may_make_name(&self, call: What) -> Result<(), (What, Errno)> {
-        let Some(target) = &self.place.target else { return Ok(()) };
+        let Some(target) = &self.place.handles.target else { return Ok(()) };
         if !self.place.lists_operands {
             return self.place.may_make_names().map_err(|errno| (call, errno));
         }

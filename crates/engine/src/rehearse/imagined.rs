@@ -128,7 +128,7 @@ impl Imagined {
     /// Describes the file that would have an entry's target name by now.
     pub(super) fn taken(
         &self,
-        place: &Place,
+        place: Place<'_>,
         operand: &Operand,
         source: &Source<'_>,
         policy: &Policy,
@@ -158,7 +158,7 @@ impl Imagined {
 
     fn occupant(
         &self,
-        place: &Place,
+        place: Place<'_>,
         operand: &Operand,
         (source, taken): (&Source<'_>, &Taken),
     ) -> Occupant {
@@ -183,7 +183,7 @@ impl Imagined {
     /// Records an entry that the copy would make, or whose target name would stay as it is.
     pub(super) fn note(
         &mut self,
-        (place, operand): (&Place, &Operand),
+        (place, operand): (Place<'_>, &Operand),
         source: &Source<'_>,
         (action, taken): (Action, Option<&Taken>),
         policy: &Policy,
@@ -236,7 +236,7 @@ impl Imagined {
 
     fn note_directory(
         &mut self,
-        (place, operand): (&Place, &Operand),
+        (place, operand): (Place<'_>, &Operand),
         source: &Source<'_>,
         (action, taken): (Action, Option<&Taken>),
     ) {
@@ -263,7 +263,7 @@ impl Imagined {
     /// the entry.
     fn made(
         &mut self,
-        (place, operand): (&Place, &Operand),
+        (place, operand): (Place<'_>, &Operand),
         source: &Source<'_>,
         (action, taken): (Action, Option<&Taken>),
         policy: &Policy,
@@ -320,18 +320,18 @@ fn rewritten(made: Made, mtime: Time) -> Made {
 }
 
 /// Returns the referent that a copied link would have at its new place, if that can be determined.
-fn copied_referent(place: &Place, operand: &Operand) -> Option<Stat> {
-    let text = readlinkat(&place.source, &operand.source).ok()?;
+fn copied_referent(place: Place<'_>, operand: &Operand) -> Option<Stat> {
+    let text = readlinkat(&place.handles.source, &operand.source).ok()?;
     let is_absolute = text.to_bytes().starts_with(b"/");
-    let target = place.target.as_ref()?;
+    let target = place.handles.target.as_ref()?;
     (is_absolute || is_here(operand.target.to_bytes()))
         .then(|| statat_follow(target, &text).ok())
         .flatten()
 }
 
 /// Returns the directory in which the copy would make an operand's name.
-fn parent_of(place: &Place, operand: &Operand) -> Option<Identity> {
-    let target = place.target.as_ref()?;
+fn parent_of(place: Place<'_>, operand: &Operand) -> Option<Identity> {
+    let target = place.handles.target.as_ref()?;
     let parent = directory_of(operand.target.to_bytes());
     let opened = open_directory(target.as_fd(), &parent, Follow::Yes).ok()?;
     fstat(&opened).ok().map(|stat| identity(&stat))

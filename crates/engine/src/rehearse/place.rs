@@ -1,50 +1,107 @@
-//! Directories of a rehearsal: the open source, and the target if it already exists.
+//! Directories of a rehearsal: the source, and the target if it already exists.
 
-use std::cell::OnceCell;
-use std::os::fd::{AsFd, OwnedFd};
-use std::rc::Rc;
+use std::ffi::{CStr, CString};
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
 
 use haul_sys::fs::{Follow, fstat, may_write_at, open_directory};
-use haul_sys::{CallError, Errno};
+use haul_sys::{CallError, Errno, Result};
+use haul_tree::{Directory, Operand, verified};
 
 use crate::apply::existing::{At, Sides};
 use crate::decide::Role;
 use crate::error::What;
 use crate::walk::node::{Identity, identity};
-use crate::walk::path::join;
-use haul_tree::Operand;
+use crate::walk::path::{Side, join};
 
 /// Directory on both sides.
-pub(super) struct Place {
-    pub(super) parent: Option<Rc<Place>>,
-    pub(super) source: OwnedFd,
-    /// Open target directory; `None` if the copy would have to make it.
-    pub(super) target: Option<OwnedFd>,
+pub(super) struct RehearsedDirectory {
+    /// Name in the parent's source; for an operand, the path as it was given.
+    pub(super) source_name: CString,
+    /// Name in the parent's target; for the list of operands, the path of the target.
+    pub(super) target_name: CString,
     pub(super) source_id: Identity,
-    pub(super) source_path: Vec<u8>,
-    pub(super) target_path: Vec<u8>,
+    /// Identity of the target directory; `None` if the copy would have to make it.
+    pub(super) target_id: Option<Identity>,
+    /// Whether the name of the source may be a link.
+    pub(super) follow: Follow,
     pub(super) lists_operands: bool,
     /// Device of the operand.
     pub(super) root_dev: u64,
     /// Device of the target, or of the directory that the copy would make it in.
     pub(super) target_dev: u64,
     /// Whether the target allows new names; set on the first query.
-    pub(super) writable: OnceCell<Result<(), Errno>>,
+    pub(super) writable: OnceLock<std::result::Result<(), Errno>>,
 }
 
-impl Place {
-    /// Returns whether the directory itself or one of its ancestors is this source directory.
-    pub(super) fn is_below(&self, id: Identity) -> bool {
-        let mut at = Some(self);
-        while let Some(place) = at {
-            if place.parent.is_some() && place.source_id == id {
-                return true;
-            }
-            at = place.parent.as_deref();
-        }
-        false
+/// Open source directory, and its target directory if that exists.
+pub(super) struct Handles {
+    pub(super) source: OwnedFd,
+    pub(super) target: Option<OwnedFd>,
+}
+
+/// A directory in the walk of a rehearsal.
+pub(super) type Node = haul_tree::Node<RehearsedDirectory>;
+
+impl Directory for RehearsedDirectory {
+    type Handle = Handles;
+
+    fn entries(handle: &Handles) -> BorrowedFd<'_> {
+        handle.source.as_fd()
     }
 
+    fn reopen(&self, parent: &Handles) -> Result<Handles> {
+        let source = open_directory(&parent.source, &self.source_name, self.follow)?;
+        let open = |above: &OwnedFd| open_directory(above, &self.target_name, Follow::Yes);
+        self.verified(source, parent.target.as_ref(), open)
+    }
+
+    fn reopen_from(&self, child: &Handles) -> Result<Handles> {
+        let open = |below: &OwnedFd| open_directory(below, c"..", Follow::No);
+        self.verified(open(&child.source)?, child.target.as_ref(), open)
+    }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
+}
+
+impl RehearsedDirectory {
+    /// Returns the handles of a directory that was opened again, after a check of both sides.
+    fn verified(
+        &self,
+        source: OwnedFd,
+        beside: Option<&OwnedFd>,
+        open: impl FnOnce(&OwnedFd) -> Result<OwnedFd>,
+    ) -> Result<Handles> {
+        let source = verified(source, self.source_id)?;
+        let target = match (self.target_id, beside) {
+            (Some(id), Some(beside)) => Some(verified(open(beside)?, id)?),
+            // The target of a child exists only below one that exists.
+            (Some(_), None) => return Err(CallError::new(haul_sys::Call::Openat, Errno::STALE)),
+            (None, _) => None,
+        };
+        Ok(Handles { source, target })
+    }
+}
+
+/// Directory that the rehearsal works in, and its descriptors.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) node: &'a Arc<Node>,
+    pub(super) handles: &'a Handles,
+}
+
+impl Deref for Place<'_> {
+    type Target = RehearsedDirectory;
+
+    fn deref(&self) -> &RehearsedDirectory {
+        self.node
+    }
+}
+
+impl<'a> Place<'a> {
     pub(super) fn role(&self, operand: &Operand) -> Role {
         match (&operand.rest, self.lists_operands) {
             (Some(_), _) => Role::Leading,
@@ -54,65 +111,85 @@ impl Place {
     }
 
     /// Returns the two names of an entry, if the directory exists on both sides.
-    pub(super) fn sides<'a>(&'a self, operand: &'a Operand) -> Option<Sides<'a>> {
-        let target = self.target.as_ref()?;
+    pub(super) fn sides(&self, operand: &'a Operand) -> Option<Sides<'a>> {
+        let target = self.handles.target.as_ref()?;
         Some(Sides {
             source: self.source_of(operand),
             target: At { directory: target.as_fd(), name: &operand.target },
         })
     }
 
-    pub(super) fn source_of<'a>(&'a self, operand: &'a Operand) -> At<'a> {
-        At { directory: self.source.as_fd(), name: &operand.source }
+    pub(super) fn source_of(&self, operand: &'a Operand) -> At<'a> {
+        At { directory: self.handles.source.as_fd(), name: &operand.source }
     }
 
     pub(super) fn path_of_source(&self, operand: &Operand) -> Vec<u8> {
-        join(&[&self.source_path, operand.source.to_bytes()])
+        path_of(self.node, Some(&operand.source), Side::Source)
     }
 
     pub(super) fn path_of_target(&self, operand: &Operand) -> Vec<u8> {
-        join(&[&self.target_path, operand.target.to_bytes()])
+        path_of(self.node, Some(&operand.target), Side::Target)
     }
 
     /// Returns the errno with which making a name in the target would fail.
-    pub(super) fn may_make_names(&self) -> Result<(), Errno> {
-        *self.writable.get_or_init(|| match &self.target {
+    pub(super) fn may_make_names(&self) -> std::result::Result<(), Errno> {
+        *self.writable.get_or_init(|| match &self.handles.target {
             Some(target) => may_write_at(target, c".").map_err(|error| error.errno),
             None => Ok(()),
         })
     }
 }
 
-/// Drops the parents in a loop: recursion over a long chain would overflow the stack.
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut next = self.parent.take();
-        while let Some(place) = next {
-            next = Rc::into_inner(place).and_then(|mut place| place.parent.take());
-        }
+/// Returns the path of a directory, or of an entry in it, as the user would type it.
+pub(super) fn path_of(node: &Node, name: Option<&CStr>, side: Side) -> Vec<u8> {
+    let mut names: Vec<&[u8]> = name.map(CStr::to_bytes).into_iter().collect();
+    let mut at = Some(node);
+    while let Some(node) = at {
+        names.push(match side {
+            Side::Source => node.source_name.to_bytes(),
+            Side::Target => node.target_name.to_bytes(),
+        });
+        at = node.parent.as_deref();
     }
+    names.reverse();
+    join(&names)
+}
+
+/// Returns whether the directory itself or one of its ancestors is this source directory.
+pub(super) fn is_below(node: &Arc<Node>, id: Identity) -> bool {
+    let mut at = Some(node);
+    while let Some(node) = at {
+        if !node.is_root() && node.source_id == id {
+            return true;
+        }
+        at = node.parent.as_ref();
+    }
+    false
 }
 
 /// Directory that the rehearsal has not read yet.
-pub(super) struct Waiting {
-    pub(super) parent: Rc<Place>,
+pub(super) struct Found {
+    pub(super) parent: Arc<Node>,
     pub(super) operand: Operand,
     pub(super) id: Identity,
     /// Device of the directory.
     pub(super) dev: u64,
     /// Whether the name of the directory may be a link.
-    pub(super) follows: Follow,
+    pub(super) follow: Follow,
     pub(super) root_dev: u64,
     /// Whether the copy would merge the directory with an existing directory in the target.
     pub(super) merges: bool,
 }
 
-impl Waiting {
+impl Found {
     /// Opens the directory, and the directory in the target if it exists.
-    pub(super) fn open(&self) -> Result<Place, (What, Errno)> {
-        let Waiting { parent, operand, .. } = self;
+    pub(super) fn open(
+        &self,
+        parent: &Handles,
+    ) -> std::result::Result<(RehearsedDirectory, Handles), (What, Errno)> {
+        let operand = &self.operand;
         let fail = |what| move |error: CallError| (what, error.errno);
-        let source = open_directory(&parent.source, &operand.source, self.follows)
+        let source = open_directory(&parent.source, &operand.source, self.follow)
             .map_err(fail(What::ReadDirectory))?;
         let now = fstat(&source).map_err(fail(What::Stat))?;
         if identity(&now) != self.id {
@@ -125,18 +202,18 @@ impl Waiting {
             ),
             _ => None,
         };
-        let target_dev = target.as_ref().and_then(|target| fstat(target).ok()).map(|stat| stat.dev);
-        Ok(Place {
-            parent: Some(Rc::clone(parent)),
-            source,
-            target,
-            target_dev: target_dev.unwrap_or(parent.target_dev),
+        let described = target.as_ref().map(fstat).transpose().map_err(fail(What::StatTarget))?;
+        let directory = RehearsedDirectory {
+            source_name: operand.source.clone(),
+            target_name: operand.target.clone(),
             source_id: self.id,
-            source_path: parent.path_of_source(operand),
-            target_path: parent.path_of_target(operand),
+            target_id: described.as_ref().map(identity),
+            follow: self.follow,
             lists_operands: operand.rest.is_some(),
             root_dev: self.root_dev,
-            writable: OnceCell::new(),
-        })
+            target_dev: described.map_or(self.parent.target_dev, |stat| stat.dev),
+            writable: OnceLock::new(),
+        };
+        Ok((directory, Handles { source, target }))
     }
 }

@@ -3,64 +3,58 @@
 //! The order is that of a copy with one worker, because the order determines which name of a file
 //! the copy writes and which names it links, and which of two operands overwrites the other.
 
-use std::cell::OnceCell;
-use std::ops::ControlFlow;
+use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use haul_sys::Errno;
-use haul_sys::fs::{DirectoryBuffer, Follow, Kind, for_each_entry, fstat, statat, statat_follow};
+use haul_sys::fs::{Follow, Kind, fstat, statat, statat_follow};
+use haul_sys::{CallError, Errno};
+use haul_tree::{Batch, Nothing, OpenDirectories, Operand, Operation, Reader, Task, Workers, walk};
 
 use super::foresee::Foreseen;
 use super::imagined::Imagined;
-use super::place::{Place, Waiting};
+use super::place::{Found, Handles, Node, Place, RehearsedDirectory, is_below, path_of};
 use super::told::{Audience, Intent, Step};
 use crate::apply::existing::referent;
 use crate::decide::{
     Action, Decision, Facts, LinkText, Nesting, Role, Seen, Source, Taken, TargetName, classify,
     creation_call, errno_of_refusal, follows, is_entered, is_tracked,
 };
-use crate::error::{Failure, Severity, What};
+use crate::error::{self, Failure, Severity, What};
 use crate::plan::Plan;
 use crate::preflight::Needs;
 use crate::request::{Dereference, Make, Order, Policy, Request};
 use crate::walk::node::identity;
-use crate::walk::path::{is_here, operand_of_path};
-use haul_tree::Operand;
+use crate::walk::path::{Side, is_here, operand_of_path};
 
-/// Buffer size in bytes for one call that reads a directory.
-const BUFFER_BYTES: usize = 64 << 10;
+/// Number of directories that stay open while the rehearsal is in others. Each has two descriptors.
+const DIRECTORIES: usize = 64;
 
-/// Directory, or list of operands, of which the rehearsal has processed some entries.
-struct Level {
-    place: Rc<Place>,
-    /// Remaining entries, in reverse order.
-    left: Vec<Operand>,
-}
-
-/// Work on the stack.
-enum Job {
-    /// Directory that the rehearsal has not read yet.
-    Enter(Waiting),
-    /// Directory of which the rehearsal has processed some entries.
-    Continue(Level),
-}
-
-struct Rehearsal<'r> {
+/// What the rehearsal has reported and recorded.
+struct State<'r> {
     policy: &'r Policy,
-    audience: &'r mut dyn Audience,
+    audience: &'r mut (dyn Audience + Send),
     needs: Needs,
-    stack: Vec<Job>,
-    order: Order,
     imagined: Imagined,
 }
+
+/// The rehearsal as an operation on a tree.
+struct Rehearsal<'r> {
+    policy: &'r Policy,
+    order: Order,
+    stop: &'r AtomicBool,
+    directories: OpenDirectories<RehearsedDirectory>,
+    state: Mutex<State<'r>>,
+}
+
+type Worker<'w, 'r> = haul_tree::Worker<'w, Rehearsal<'r>>;
 
 /// Rehearses a copy, and returns the resources that it would need. Writes nothing. Blocks until the
 /// rehearsal is complete or `stop` is set.
 pub fn rehearse(
     request: &Request,
-    audience: &mut dyn Audience,
+    audience: &mut (dyn Audience + Send),
     stop: &AtomicBool,
 ) -> Result<Needs, Failure> {
     let plan = Plan::resolve(request)?;
@@ -72,148 +66,179 @@ pub fn rehearse(
     }
     let mut needs = Needs::default();
     needs.measure_target(target.as_fd(), &request.target);
-    let mut rehearsal =
-        Rehearsal { policy: &policy, audience, needs, stack: Vec::new(), order, imagined };
-    let target_dev = fstat(&target).map_or(0, |stat| stat.dev);
-    let top = Rc::new(Place {
-        parent: None,
-        source,
-        target_dev,
-        target: Some(target),
+    let root = RehearsedDirectory {
+        source_name: CString::default(),
+        target_name,
         source_id: (0, 0),
-        source_path: Vec::new(),
-        target_path: target_name.to_bytes().to_vec(),
+        target_id: Some((0, 0)),
+        follow: Follow::No,
         lists_operands: true,
         root_dev: 0,
-        writable: OnceCell::new(),
-    });
-    let left = operands.into_iter().rev().collect();
-    rehearsal.stack.push(Job::Continue(Level { place: top, left }));
-    rehearsal.walk(stop);
-    Ok(rehearsal.needs)
+        target_dev: fstat(&target).map_or(0, |stat| stat.dev),
+        writable: OnceLock::new(),
+    };
+    let rehearsal = Rehearsal {
+        policy: &policy,
+        order,
+        stop,
+        directories: OpenDirectories::new(DIRECTORIES),
+        state: Mutex::new(State { policy: &policy, audience, needs, imagined }),
+    };
+    let handles = Handles { source, target: Some(target) };
+    let task = rehearsal.task(Node::new(None, root), Reader::of_operands(&operands), handles);
+    walk(&rehearsal, Workers::ONE, task, |_| ());
+    Ok(rehearsal.state.into_inner().unwrap_or_else(PoisonError::into_inner).needs)
 }
 
-impl Rehearsal<'_> {
-    fn walk(&mut self, stop: &AtomicBool) {
-        while let Some(job) = self.stack.pop() {
-            let level = match job {
-                Job::Enter(waiting) => self.enter(&waiting),
-                Job::Continue(level) => Some(level),
+impl<'r> Operation for Rehearsal<'r> {
+    type Directory = RehearsedDirectory;
+    type Found = Found;
+    type Shared = Nothing;
+    type Local = ();
+
+    fn local(&self, _: usize) {}
+
+    fn directories(&self) -> &OpenDirectories<RehearsedDirectory> {
+        &self.directories
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn order(&self) -> haul_tree::Order {
+        match self.order {
+            Order::Any => haul_tree::Order::Any,
+            Order::Listed => haul_tree::Order::Listed,
+        }
+    }
+
+    fn enter(worker: &mut Worker<'_, 'r>, found: Found) -> Option<Arc<Task<RehearsedDirectory>>> {
+        let entered = worker.operation.enter(&found);
+        if entered.is_none() {
+            worker.release_child(found.parent);
+        }
+        entered.map(Arc::new)
+    }
+
+    fn handle(worker: &mut Worker<'_, 'r>, batch: Batch<'_, RehearsedDirectory>) {
+        let place = Place { node: &batch.task.node, handles: batch.handle };
+        for slot in &batch.entries.slots {
+            if worker.operation.is_stopped() {
+                return;
+            }
+            let operand = Operand {
+                source: batch.entries.name(slot).to_owned(),
+                target: batch.entries.target(slot).to_owned(),
+                rest: batch.entries.rest(slot).map(std::ffi::CStr::to_owned),
             };
-            if let Some(level) = level {
-                self.entries(level, stop);
-            }
-            if stop.load(Ordering::Relaxed) {
-                return;
+            if let Some(found) = worker.operation.state().entry(place, &operand) {
+                place.node.owe();
+                worker.push(found);
             }
         }
     }
 
-    /// Rehearses the entries of a directory. If the copy lists its actions, the entries of a
-    /// directory follow its name immediately; otherwise the entries of all its subdirectories
-    /// follow, the last subdirectory first.
-    fn entries(&mut self, mut level: Level, stop: &AtomicBool) {
-        let first_child = self.stack.len();
-        let place = Rc::clone(&level.place);
-        while let Some(operand) = level.left.pop()
-            && !stop.load(Ordering::Relaxed)
-        {
-            self.entry(&place, operand);
-            if self.order == Order::Listed && self.stack.len() > first_child {
-                self.stack.insert(first_child, Job::Continue(level));
-                return;
-            }
-        }
+    fn reopen_failed(&self, node: &Node, error: CallError) {
+        self.state().fail_node(node, What::OpenDirectory, error.errno);
     }
 
-    /// Reads a directory, and returns its entries.
-    fn enter(&mut self, waiting: &Waiting) -> Option<Level> {
-        let place = match waiting.open() {
-            Ok(place) => place,
+    fn read_failed(&self, node: &Node, error: CallError) {
+        self.state().fail_node(node, What::ReadDirectory, error.errno);
+    }
+}
+
+impl<'r> Rehearsal<'r> {
+    fn state(&self) -> MutexGuard<'_, State<'r>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn task(&self, node: Node, reader: Reader, handles: Handles) -> Task<RehearsedDirectory> {
+        let node = Arc::new(node);
+        let handles = self.directories.adopt(handles);
+        self.directories.keep(&node, &handles);
+        Task::new(node, reader, 1).holding(handles)
+    }
+
+    /// Opens a directory, and returns its task if the copy would read it.
+    fn enter(&self, found: &Found) -> Option<Task<RehearsedDirectory>> {
+        let opened = self
+            .directories
+            .of(&found.parent)
+            .map_err(|error| (What::OpenDirectory, error.errno))
+            .and_then(|parent| found.open(&parent));
+        let (directory, handles) = match opened {
+            Ok(opened) => opened,
             Err((what, errno)) => {
-                self.fail(&waiting.parent, &waiting.operand, what, Some(errno));
+                self.state().fail(&found.parent, &found.operand, what, Some(errno));
                 return None;
             }
         };
-        let left = match &waiting.operand.rest {
+        let reader = match &found.operand.rest {
             // No other entry of a leading directory is wanted.
             Some(rest) if rest.is_empty() => return None,
-            Some(rest) => vec![operand_of_path(rest)],
-            None if !is_entered(waiting.dev, waiting.root_dev, self.policy) => return None,
-            None => self.read(&place),
+            Some(rest) => Reader::of_operands(&[operand_of_path(rest)]),
+            None if !is_entered(found.dev, found.root_dev, self.policy) => return None,
+            None => Reader::new(),
         };
-        if waiting.operand.rest.is_none() {
-            for _ in 0..self.imagined.roots_in(place.source_id) {
-                self.fail_operand(&place, What::IntoItself);
+        let node = Node::new(Some(Arc::clone(&found.parent)), directory);
+        if found.operand.rest.is_none() {
+            let mut state = self.state();
+            for _ in 0..state.imagined.roots_in(node.source_id) {
+                state.fail_operand(&node, What::IntoItself);
             }
         }
-        Some(Level { place: Rc::new(place), left })
+        Some(self.task(node, reader, handles))
     }
+}
 
-    /// Reads a directory, in the reverse order of the copy: by inode, and names of one file in
-    /// directory order.
-    fn read(&mut self, place: &Place) -> Vec<Operand> {
-        let mut names = Vec::new();
-        let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
-        loop {
-            let answer = for_each_entry(&place.source, &mut buffer, |entry| {
-                names.push((entry.ino, entry.name.to_owned()));
-                ControlFlow::Continue(())
-            });
-            match answer {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    self.fail_place(place, What::ReadDirectory, error.errno);
-                    break;
-                }
+impl State<'_> {
+    /// Reports what the copy would do with an entry. Returns a directory that the copy would enter.
+    fn entry(&mut self, place: Place<'_>, operand: &Operand) -> Option<Found> {
+        match self.rehearse(place, operand) {
+            Ok(found) => found,
+            Err((what, errno)) => {
+                self.fail(place.node, operand, what, errno);
+                None
             }
         }
-        names.sort_by_key(|(ino, _)| *ino);
-        names.into_iter().rev().map(|(_, name)| Operand::whole(name.clone(), name)).collect()
     }
 
-    /// Reports what the copy would do with an entry, and queues a directory that the copy would
-    /// enter.
-    fn entry(&mut self, place: &Rc<Place>, operand: Operand) {
-        let role = place.role(&operand);
-        let link = match statat(&place.source, &operand.source) {
-            Ok(link) => link,
-            Err(error) => return self.fail(place, &operand, What::Stat, Some(error.errno)),
-        };
+    fn rehearse(
+        &mut self,
+        place: Place<'_>,
+        operand: &Operand,
+    ) -> Result<Option<Found>, (What, Option<Errno>)> {
+        let refused = |what| move |error: CallError| (what, Some(error.errno));
+        let role = place.role(operand);
+        let directory = &place.handles.source;
+        let link = statat(directory, &operand.source).map_err(refused(What::Stat))?;
         let stat = if link.kind() == Kind::Symlink && follows(role, self.policy) == Follow::Yes {
-            match statat_follow(&place.source, &operand.source) {
-                Ok(stat) => stat,
-                Err(error) => return self.fail(place, &operand, What::Stat, Some(error.errno)),
-            }
+            statat_follow(directory, &operand.source).map_err(refused(What::Stat))?
         } else {
             link
         };
         self.needs.see_name(operand.target.to_bytes().len());
         let mut source = Source::new((&stat, &link), role, place.root_dev);
-        self.relate(place, &operand, &mut source);
+        self.relate(place, operand, &mut source);
         let wanted = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
         if wanted.action != Action::Look {
             return self.conclude(place, operand, &source, (wanted, None));
         }
         source.seen = self.imagined.seen(&source, self.policy);
-        source.followed = referent(place.source_of(&operand), &link);
+        source.followed = referent(place.source_of(operand), &link);
         if stat.nlink > 1 && stat.kind() == Kind::Regular && !is_tracked(role, &stat, self.policy) {
             self.needs.see_split(identity(&stat), &stat);
         }
-        let taken = match self.imagined.taken(place, &operand, &source, self.policy) {
-            Ok(taken) => taken,
-            Err(error) => {
-                return self.fail(place, &operand, What::StatTarget, Some(error.errno));
-            }
-        };
+        let taken = self.imagined.taken(place, operand, &source, self.policy);
+        let taken = taken.map_err(refused(What::StatTarget))?;
         let target = taken.as_ref().map_or(TargetName::Free, TargetName::Taken);
         let decision = classify(&Facts { source, target }, self.policy);
-        self.conclude(place, operand, &source, (decision, taken.as_ref()));
+        self.conclude(place, operand, &source, (decision, taken.as_ref()))
     }
 
     /// Determines the relation of an entry to what the copy would have made by now.
-    fn relate(&mut self, place: &Place, operand: &Operand, source: &mut Source<'_>) {
+    fn relate(&mut self, place: Place<'_>, operand: &Operand, source: &mut Source<'_>) {
         if source.role == Role::Operand
             && self.imagined.is_given_twice(&operand.target, source.stat)
         {
@@ -229,7 +254,7 @@ impl Rehearsal<'_> {
             }
         } else if !place.lists_operands && self.imagined.is_root(id) {
             source.nesting = Nesting::OperandTarget;
-        } else if self.policy.dereference == Dereference::Always && place.is_below(id) {
+        } else if self.policy.dereference == Dereference::Always && is_below(place.node, id) {
             // A tree contains itself only through links.
             source.nesting = Nesting::OwnAncestor;
         }
@@ -239,20 +264,21 @@ impl Rehearsal<'_> {
     /// decision.
     fn conclude(
         &mut self,
-        place: &Rc<Place>,
-        operand: Operand,
+        place: Place<'_>,
+        operand: &Operand,
         source: &Source<'_>,
         (decision, taken): (Decision, Option<&Taken>),
-    ) {
+    ) -> Result<Option<Found>, (What, Option<Errno>)> {
         let Decision { action, ask } = decision;
         let intent = match action {
-            Action::Refuse(What::IntoItself) => return self.fail_operand(place, What::IntoItself),
-            Action::Refuse(what) => {
-                return self.fail(place, &operand, what, errno_of_refusal(what));
+            Action::Refuse(What::IntoItself) => {
+                self.fail_operand(place.node, What::IntoItself);
+                return Ok(None);
             }
+            Action::Refuse(what) => return Err((what, errno_of_refusal(what))),
             Action::Collide => {
                 let what = creation_call(source.stat.kind(), source.seen, self.policy);
-                return self.fail(place, &operand, what, Some(Errno::EXIST));
+                return Err((what, Some(Errno::EXIST)));
             }
             Action::Skip(reason) => Intent::Skip(reason),
             _ if ask => Intent::Ask,
@@ -263,29 +289,27 @@ impl Rehearsal<'_> {
             Action::BackUp => Intent::BackUp,
             Action::Create | Action::Look => Intent::Create,
         };
-        let foreseen = Foreseen { place, operand: &operand, source, action, taken };
-        if let Err((what, errno)) = foreseen.check(intent, self.policy) {
-            return self.fail(place, &operand, what, Some(errno));
-        }
-        self.imagined.note((place, &operand), source, (action, taken), self.policy);
-        self.announce(place, operand, source, (intent, taken));
+        let foreseen = Foreseen { place, operand, source, action, taken };
+        foreseen.check(intent, self.policy).map_err(|(what, errno)| (what, Some(errno)))?;
+        self.imagined.note((place, operand), source, (action, taken), self.policy);
+        Ok(self.announce(place, operand, source, (intent, taken)))
     }
 
     fn announce(
         &mut self,
-        place: &Rc<Place>,
-        operand: Operand,
+        place: Place<'_>,
+        operand: &Operand,
         source: &Source<'_>,
         (intent, taken): (Intent, Option<&Taken>),
-    ) {
+    ) -> Option<Found> {
         let stat = source.stat;
         if operand.rest.is_none() || intent == Intent::Create {
             self.audience.step(&Step {
                 intent,
                 kind: stat.kind(),
                 bytes: if stat.kind() == Kind::Regular { stat.size } else { 0 },
-                source: place.path_of_source(&operand),
-                target: place.path_of_target(&operand),
+                source: place.path_of_source(operand),
+                target: place.path_of_target(operand),
             });
         }
         if !matches!(intent, Intent::Skip(_) | Intent::Link) {
@@ -293,44 +317,43 @@ impl Rehearsal<'_> {
             self.needs.add(stat, intent, old.as_ref(), self.policy);
         }
         let is_entered = matches!(intent, Intent::Create | Intent::Merge);
-        if source.is_directory() && is_entered {
-            self.stack.push(Job::Enter(Waiting {
-                parent: Rc::clone(place),
-                id: identity(stat),
-                dev: stat.dev,
-                follows: follows(source.role, self.policy),
-                root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
-                merges: intent == Intent::Merge && !taken.is_some_and(Imagined::is_imagined),
-                operand,
-            }));
-        }
+        (source.is_directory() && is_entered).then(|| Found {
+            parent: Arc::clone(place.node),
+            operand: operand.clone(),
+            id: identity(stat),
+            dev: stat.dev,
+            follow: follows(source.role, self.policy),
+            root_dev: if place.lists_operands { stat.dev } else { place.root_dev },
+            merges: intent == Intent::Merge && !taken.is_some_and(Imagined::is_imagined),
+        })
     }
 
-    fn fail(&mut self, place: &Place, operand: &Operand, what: What, errno: Option<Errno>) {
-        let (source, target) = (place.path_of_source(operand), place.path_of_target(operand));
-        self.report(&Failure { what, source, target, errno, severity: Severity::Failure });
+    fn fail(&mut self, node: &Node, operand: &Operand, what: What, errno: Option<Errno>) {
+        let source = path_of(node, Some(&operand.source), Side::Source);
+        let target = path_of(node, Some(&operand.target), Side::Target);
+        self.report(what, (source, target), errno);
     }
 
     /// Reports a failure of the directory itself.
-    fn fail_place(&mut self, place: &Place, what: What, errno: Errno) {
-        let (source, target) = (place.source_path.clone(), place.target_path.clone());
-        let severity = Severity::Failure;
-        self.report(&Failure { what, source, target, errno: Some(errno), severity });
+    fn fail_node(&mut self, node: &Node, what: What, errno: Errno) {
+        let paths = (path_of(node, None, Side::Source), path_of(node, None, Side::Target));
+        self.report(what, paths, Some(errno));
     }
 
     /// Reports a failure of the operand that a directory is below.
-    fn fail_operand(&mut self, place: &Place, what: What) {
-        let mut at = place;
+    fn fail_operand(&mut self, node: &Node, what: What) {
+        let mut at = node;
         while let Some(parent) = at.parent.as_deref().filter(|parent| !parent.lists_operands) {
             at = parent;
         }
-        let (source, target) = (at.source_path.clone(), at.target_path.clone());
-        let severity = Severity::Failure;
-        self.report(&Failure { what, source, target, errno: None, severity });
+        let paths = (path_of(at, None, Side::Source), path_of(at, None, Side::Target));
+        self.report(what, paths, None);
     }
 
-    fn report(&mut self, failure: &Failure) {
+    fn report(&mut self, what: What, paths: (Vec<u8>, Vec<u8>), errno: Option<Errno>) {
+        let ((source, target), severity) = (paths, Severity::Failure);
+        let operation = error::Operation::Copy;
         self.needs.failures += 1;
-        self.audience.failed(failure);
+        self.audience.failed(&Failure { operation, what, source, target, errno, severity });
     }
 }

@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use haul_sys::fs::Stat;
 
 use super::approval::Approval;
-use super::monitor::{Control, Event, Failure, Monitor, Outcome};
-use crate::error::{self, Severity};
+use super::control::Control;
+use crate::error::{Failure, Severity, What};
 use crate::metadata::cannot_have;
-use crate::monitor::{self, MovedFile, Question};
-use crate::remove;
+use crate::monitor::{Candidate, Event, Monitor, MovedFile, Outcome, Question};
 use crate::walk::path::split;
 
 /// State of an operand that is being copied, as its messages need it.
@@ -72,12 +71,12 @@ impl<'a> CopyAdapter<'a> {
 /// Returns whether a failure concerns an attribute that the target cannot store. GNU mv reports
 /// such a failure and continues: a user who moves files to a simpler file system has accepted the
 /// loss. If any other attribute cannot be kept, the source stays.
-fn is_tolerated(failure: &error::Failure) -> bool {
+fn is_tolerated(failure: &Failure) -> bool {
     failure.errno.is_some_and(|errno| cannot_have(failure.what, errno))
 }
 
-impl monitor::Monitor for CopyAdapter<'_> {
-    fn failed(&self, failure: &error::Failure) {
+impl Monitor for CopyAdapter<'_> {
+    fn failed(&self, failure: &Failure) {
         let mut told = failure.clone();
         if is_tolerated(failure) {
             told.severity = Severity::Warning;
@@ -98,35 +97,26 @@ impl monitor::Monitor for CopyAdapter<'_> {
         }
         told.target = self.shown(&failure.target);
         // The source of a hard link that failed is a name in the target.
-        if failure.what == error::What::CreateHardLink {
+        if failure.what == What::CreateHardLink {
             told.source = self.shown(&failure.source);
         }
-        self.monitor.failed(&Failure::Copy(told));
+        self.monitor.failed(&told);
     }
 
     fn wants_entries(&self) -> bool {
         self.monitor.wants_entries()
     }
 
-    fn entry(&self, event: &monitor::Event) {
-        let outcome = match event.outcome {
-            monitor::Outcome::Copied => Outcome::Copied,
-            monitor::Outcome::Linked => Outcome::Linked,
-            // The entries that the copy removes are stale entries of an interrupted run.
-            monitor::Outcome::Removed | monitor::Outcome::Parent | monitor::Outcome::Skipped => {
-                return;
-            }
-        };
+    fn entry(&self, event: &Event) {
+        // The entries that the copy removes are stale entries of an interrupted run.
+        if !matches!(event.outcome, Outcome::Copied | Outcome::Linked) {
+            return;
+        }
         let found = self.find(&event.target);
         let backup =
             found.and_then(|(voice, rest)| voice.backup.clone().filter(|_| rest.is_empty()));
-        self.monitor.entry(&Event {
-            outcome,
-            kind: Some(event.kind),
-            source: event.source.clone(),
-            target: self.shown(&event.target),
-            backup,
-        });
+        let target = self.shown(&event.target);
+        self.monitor.entry(&Event { target, backup, ..event.clone() });
     }
 
     fn wants_moves(&self) -> bool {
@@ -150,17 +140,17 @@ pub(super) struct RemoveAdapter<'a> {
     pub(super) approval: Approval<'a>,
 }
 
-impl remove::Monitor for RemoveAdapter<'_> {
-    fn failed(&self, failure: &remove::Failure) {
+impl Monitor for RemoveAdapter<'_> {
+    fn failed(&self, failure: &Failure) {
         Control::one(&self.control.failures);
-        self.monitor.failed(&Failure::Remove(failure.clone()));
+        self.monitor.failed(failure);
     }
 
     fn wants_entries(&self) -> bool {
         self.monitor.wants_entries()
     }
 
-    fn approves(&self, candidate: &remove::Candidate<'_>) -> bool {
+    fn approves(&self, candidate: &Candidate<'_>) -> bool {
         self.approval.approves(candidate)
     }
 
@@ -168,14 +158,8 @@ impl remove::Monitor for RemoveAdapter<'_> {
         self.approval.unlinked(before, after);
     }
 
-    fn removed(&self, removed: &remove::Removed) {
-        self.monitor.entry(&Event {
-            outcome: Outcome::Removed,
-            kind: Some(removed.kind),
-            source: removed.path.clone(),
-            target: Vec::new(),
-            backup: None,
-        });
+    fn entry(&self, event: &Event) {
+        self.monitor.entry(event);
     }
 }
 
@@ -185,9 +169,9 @@ pub(super) struct QuietAdapter<'a> {
     pub(super) control: &'a Control<'a>,
 }
 
-impl remove::Monitor for QuietAdapter<'_> {
-    fn failed(&self, failure: &remove::Failure) {
+impl Monitor for QuietAdapter<'_> {
+    fn failed(&self, failure: &Failure) {
         Control::one(&self.control.failures);
-        self.monitor.failed(&Failure::Remove(failure.clone()));
+        self.monitor.failed(failure);
     }
 }

@@ -16,7 +16,7 @@ use haul_sys::{Call, CallError, Errno};
 
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
-use crate::remove::Candidate;
+use crate::monitor::Candidate;
 use crate::timestamp_precision;
 use crate::walk::path::{split, trimmed};
 

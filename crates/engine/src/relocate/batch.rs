@@ -19,7 +19,6 @@ use super::adapter::{CopyAdapter, OperandState};
 use super::approval::Copied;
 use super::claim::{CLAIMED_DIRECTORIES, Claimed, claim};
 use super::durable::{Anchor, Trust};
-use super::monitor::{Event, Outcome, What};
 use super::nesting::Nesting;
 use super::run::Run;
 use super::target::Place;
@@ -27,6 +26,8 @@ use super::{adopt, note, stage};
 use crate::apply::backup;
 use crate::copied_entries::CopiedEntries;
 use crate::copy::{Records, copy_planned};
+use crate::error::What;
+use crate::monitor::{Event, Outcome};
 use crate::plan::Plan;
 use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
@@ -427,7 +428,7 @@ impl<'r> Batch<'r> {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
                 outcome: Outcome::Copied,
-                kind: Some(Kind::Directory),
+                kind: Kind::Directory,
                 source: moving.source.to_bytes().to_vec(),
                 target: moving.shown.clone(),
                 backup: self.backup_of(ground, moving),

@@ -3,8 +3,8 @@
 
 use haul_sys::fs::{Kind, Stat};
 
-use super::monitor::What;
 use super::request::{Mode, Policy};
+use crate::error::What;
 use crate::request::{BackupKind, Existing};
 use crate::timestamp_precision;
 

@@ -11,14 +11,15 @@ use haul_sys::fs::{
 };
 
 use super::batch::{Batch, Newcomer};
+use super::control::Control;
 use super::decide::{Action, Pair, before_asking, decide};
-use super::monitor::{Control, Event, Outcome, What};
 use super::request::{Across, Mode, Unasked};
 use super::run::Run;
 use super::target::{Place, Renamed, rename_new};
 use crate::apply::backup;
 use crate::apply::existing::{DIRECTORY, is_one_entry};
-use crate::monitor::Question;
+use crate::error::What;
+use crate::monitor::{Event, Outcome, PromptReason, Question};
 use crate::request::Existing;
 use crate::timestamp_precision;
 use crate::walk::node::Identity;
@@ -152,9 +153,10 @@ impl Mover<'_> {
             && may_write_at(place.directory, &place.name).is_err();
         let asks = policy.unasked == Unasked::Nothing || protected;
         if asks {
+            let unwritable_mode = protected.then_some(there.permissions());
             let agreed = self.run.monitor.ask(&Question {
-                target: place.shown.clone(),
-                unwritable_mode: protected.then_some(there.permissions()),
+                path: place.shown.clone(),
+                reason: PromptReason::Overwrite { unwritable_mode },
             });
             if !agreed {
                 // GNU mv exits with 1 and prints no message.
@@ -292,7 +294,7 @@ impl Mover<'_> {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
                 outcome,
-                kind: None,
+                kind: Kind::Unknown,
                 source: source.to_bytes().to_vec(),
                 target: place.shown.clone(),
                 backup,

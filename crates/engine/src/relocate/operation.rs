@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 
 use super::batch::Batch;
-use super::monitor::{Control, Counts, Monitor};
+use super::control::{Control, Counts};
 use super::operand::Mover;
 use super::request::Request;
 use super::run::Run;
 use super::target::Target;
+use crate::monitor::Monitor;
 use crate::request::TargetForm;
 
 /// Moves the operands of the request and returns the counts. Blocks until the move is complete or

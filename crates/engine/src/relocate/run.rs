@@ -2,9 +2,10 @@
 
 use haul_sys::Errno;
 
-use super::monitor::{Control, Failure, Monitor, MoveFailure, What};
+use super::control::Control;
 use super::request::Request;
-use crate::error::Severity;
+use crate::error::{Failure, Operation, Severity, What};
+use crate::monitor::Monitor;
 
 /// State that all operands of a run share.
 pub(super) struct Run<'r> {
@@ -32,12 +33,13 @@ impl Run<'_> {
         (source, target): (&[u8], &[u8]),
         (errno, severity): (Option<Errno>, Severity),
     ) {
-        self.monitor.failed(&Failure::Move(MoveFailure {
+        self.monitor.failed(&Failure {
+            operation: Operation::Move,
             what,
             source: source.to_vec(),
             target: target.to_vec(),
             errno,
             severity,
-        }));
+        });
     }
 }

@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use haul_sys::Errno;
 use haul_sys::fs::{CWD, RenameMode, Stat, is_refusal_of_mode, openat, renameat, statat};
 
-use super::monitor::What;
 use super::note;
 use super::request::{Mode, Request};
 use crate::apply::existing::DIRECTORY;
+use crate::error::What;
 use crate::request::TargetForm;
 use crate::walk::path::{directory_of, join, split};
 

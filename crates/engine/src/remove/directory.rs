@@ -10,11 +10,11 @@ use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
 
 use super::context::{Enter, Task, Worker};
 use super::inside::inside;
-use super::monitor::What;
 use super::node::{Node, Place, RemoveDirectory, keep};
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
 use super::{entry, guards};
+use crate::error::What;
 use crate::monitor::Shard;
 use crate::walk::node::identity;
 use haul_tree::Handle;
@@ -50,7 +50,7 @@ pub(super) fn may(
     };
     let consent = prompt::for_directory(policy, stage, within, protection);
     let asked = matches!(consent, prompt::Consent::Ask(_));
-    match entry::consent(worker, parent, name, consent, protection)? {
+    match entry::consent(worker, parent, name, consent)? {
         true if asked => Ok(Leave::Asked(within)),
         true => Ok(Leave::Given),
         false => Ok(Leave::Declined),

@@ -10,12 +10,12 @@ use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, sta
 
 use super::context::{Enter, Worker};
 use super::gentle;
-use super::monitor::What;
 use super::node::Node;
 use super::prompt::{self, Consent};
-use super::request::{Approval, Ask, Mode, Policy, Protection};
+use super::request::{Approval, Ask, Mode, Policy};
 use super::run::Run;
-use crate::monitor::Shard;
+use crate::error::What;
+use crate::monitor::{Protection, Shard};
 use haul_tree::Entries;
 use haul_tree::Handle;
 use haul_tree::Identity;
@@ -88,13 +88,9 @@ pub(super) fn excise(
         && prompt::looks(run.policy)
     {
         let consent = match protection(run.policy, directory, (name, stat)) {
-            Ok(protection) => consent(
-                worker,
-                node,
-                name,
-                prompt::for_entry(run.policy, stat, protection),
-                protection,
-            ),
+            Ok(protection) => {
+                consent(worker, node, name, prompt::for_entry(run.policy, stat, protection))
+            }
             Err(errno) => Err(errno),
         };
         match consent {
@@ -163,14 +159,13 @@ pub(super) fn consent(
     node: &Node,
     name: &CStr,
     consent: Consent,
-    protection: Protection,
 ) -> Result<bool, Errno> {
     match consent {
         Consent::Given => Ok(true),
         Consent::Refused(errno) => Err(errno),
         // With `Pretend`, no question is asked.
         Consent::Ask(_) if worker.operation.policy.mode == Mode::Pretend => Ok(true),
-        Consent::Ask(reason) => Ok(worker.operation.ask(node, name, reason, protection)),
+        Consent::Ask(reason) => Ok(worker.operation.ask(node, name, reason)),
     }
 }
 

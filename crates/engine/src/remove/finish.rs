@@ -12,10 +12,10 @@ use haul_tree::{Finish, Reader};
 use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
-use super::monitor::What;
 use super::node::Node;
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
+use crate::error::What;
 use crate::monitor::Shard;
 use crate::walk::node::identity;
 

@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 
 use haul_sys::fs::{CWD, mount_id, statat};
 
-use super::monitor::What;
 use super::node::Place;
 use super::request::{Guard, Policy};
+use crate::error::What;
 use crate::request::{Borders, Recursion};
 use crate::walk::node::identity;
 use crate::walk::path::split;

@@ -7,13 +7,11 @@
 mod context;
 mod delete_profile;
 mod directory;
-mod display;
 mod entry;
 mod finish;
 mod gentle;
 mod guards;
 mod inside;
-mod monitor;
 mod node;
 mod operand;
 mod operation;
@@ -23,9 +21,7 @@ mod request;
 mod run;
 mod worker;
 
-pub use monitor::{Candidate, Failure, Monitor, PromptReason, Question, Removed, What};
 pub use operation::remove;
 pub use request::{
-    Approval, Ask, EmptyDirectories, Guard, Missing, Mode, Pace, Policy, Protection, Request,
-    Strategy,
+    Approval, Ask, EmptyDirectories, Guard, Missing, Mode, Pace, Policy, Request, Strategy,
 };

@@ -8,11 +8,11 @@ use haul_sys::fs::{CWD, Kind, Stat, rmdirat, statat};
 
 use super::context::Worker;
 use super::inside::inside;
-use super::monitor::What;
 use super::node::Node;
 use super::prompt::{Inside, Stage};
 use super::request::{EmptyDirectories, Mode};
 use super::{directory, entry, guards};
+use crate::error::What;
 use crate::monitor::Shard;
 use crate::request::Recursion;
 use crate::walk::node::identity;

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use super::delete_profile::DeleteProfiles;
 use super::guards;
-use super::monitor::{Monitor, What};
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
 use super::pace::Throttle;
 use super::request::{Missing, Request, Strategy};
 use super::run::Run;
+use crate::error::What;
+use crate::monitor::Monitor;
 use crate::monitor::{Control, Counts};
 use crate::request::{Order, Resources};
 use haul_tree::Handle;

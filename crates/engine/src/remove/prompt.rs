@@ -3,8 +3,8 @@
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
-use super::monitor::PromptReason;
-use super::request::{Ask, EmptyDirectories, Policy, Protection};
+use super::request::{Ask, EmptyDirectories, Policy};
+use crate::monitor::{PromptReason, Protection};
 use crate::request::Recursion;
 
 /// Content of a directory, as far as it is known.
@@ -61,7 +61,7 @@ pub(super) fn for_entry(policy: &Policy, stat: &Stat, protection: Protection) ->
     if link || !asks(policy, protection) {
         return Consent::Given;
     }
-    Consent::Ask(PromptReason::Remove { kind: stat.kind(), size: stat.size })
+    Consent::Ask(PromptReason::Remove { kind: stat.kind(), size: stat.size, protection })
 }
 
 /// Returns whether the question depends on the content of a directory.
@@ -80,7 +80,7 @@ pub(super) fn for_directory(
         return Consent::Given;
     }
     match (inside, stage) {
-        (Inside::Full, Stage::Descend) => Consent::Ask(PromptReason::Descend),
+        (Inside::Full, Stage::Descend) => Consent::Ask(PromptReason::Descend(protection)),
         (Inside::Closed(errno), _) => {
             let may_be_empty = policy.empty_directories == EmptyDirectories::Remove;
             match stage {
@@ -91,7 +91,7 @@ pub(super) fn for_directory(
             }
         }
         (Inside::Unknown | Inside::Empty | Inside::Full, _) => {
-            Consent::Ask(PromptReason::Remove { kind: Kind::Directory, size: 0 })
+            Consent::Ask(PromptReason::Remove { kind: Kind::Directory, size: 0, protection })
         }
     }
 }
@@ -104,12 +104,17 @@ mod tests {
     const SOMETIMES: Policy = Policy { ask: Ask::Protected, ..ALWAYS };
     const EMPTY: Policy =
         Policy { recursion: Recursion::No, empty_directories: EmptyDirectories::Remove, ..ALWAYS };
-    const REMOVE: Consent = Consent::Ask(PromptReason::Remove { kind: Kind::Directory, size: 0 });
+    const REMOVE: Consent = Consent::Ask(PromptReason::Remove {
+        kind: Kind::Directory,
+        size: 0,
+        protection: Protection::None,
+    });
 
     #[test]
     fn a_full_directory_is_asked_for_twice() {
         let ask = |stage, inside| for_directory(&ALWAYS, stage, inside, Protection::None);
-        assert_eq!(ask(Stage::Descend, Inside::Full), Consent::Ask(PromptReason::Descend));
+        let descend = Consent::Ask(PromptReason::Descend(Protection::None));
+        assert_eq!(ask(Stage::Descend, Inside::Full), descend);
         assert_eq!(ask(Stage::Descend, Inside::Empty), REMOVE);
         assert_eq!(ask(Stage::Remove, Inside::Unknown), REMOVE);
     }
@@ -118,7 +123,8 @@ mod tests {
     fn what_can_be_written_to_needs_no_question_by_default() {
         let ask = |protection| for_directory(&SOMETIMES, Stage::Descend, Inside::Full, protection);
         assert_eq!(ask(Protection::None), Consent::Given);
-        assert_eq!(ask(Protection::Protected), Consent::Ask(PromptReason::Descend));
+        let descend = Consent::Ask(PromptReason::Descend(Protection::Protected));
+        assert_eq!(ask(Protection::Protected), descend);
     }
 
     #[test]

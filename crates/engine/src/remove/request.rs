@@ -14,15 +14,6 @@ pub enum EmptyDirectories {
     Remove,
 }
 
-/// Whether an entry is write-protected. Checked only if the policy may ask the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// The user may write to the entry, or the check was not necessary.
-    None,
-    /// The user may not write to the entry.
-    Protected,
-}
-
 /// When the user is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {

@@ -9,11 +9,11 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use super::delete_profile::DeleteProfiles;
-use super::monitor::{Candidate, Failure, Monitor, PromptReason, Question, Removed, What};
 use super::node::{Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
-use super::request::{Approval, Missing, Policy, Protection};
-use crate::monitor::Control;
+use super::request::{Approval, Missing, Policy};
+use crate::error::{Failure, Operation, Severity, What};
+use crate::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
 use haul_tree::Identity;
 
 /// State that all workers of a run share.
@@ -60,7 +60,13 @@ impl Run<'_> {
     /// Reports an entry that was removed.
     pub(super) fn tell(&self, node: &Node, name: &CStr, kind: Kind) {
         if self.tells_entries {
-            self.monitor.removed(&Removed { kind, path: path_of(node, name) });
+            self.monitor.entry(&Event {
+                outcome: Outcome::Removed,
+                kind,
+                source: path_of(node, name),
+                target: Vec::new(),
+                backup: None,
+            });
         }
     }
 
@@ -73,7 +79,14 @@ impl Run<'_> {
     /// Reports a failure.
     pub(super) fn report(&self, what: What, path: Vec<u8>, errno: Option<Errno>) {
         self.control.failures.fetch_add(1, Ordering::Relaxed);
-        self.monitor.failed(&Failure { what, path, errno });
+        self.monitor.failed(&Failure {
+            operation: Operation::Remove,
+            what,
+            source: path,
+            target: Vec::new(),
+            errno,
+            severity: Severity::Failure,
+        });
     }
 
     /// Returns whether an errno means that the entry does not exist and the policy ignores that.
@@ -83,15 +96,9 @@ impl Run<'_> {
     }
 
     /// Asks the user, one question at a time. Asks no question if the run has to end.
-    pub(super) fn ask(
-        &self,
-        node: &Node,
-        name: &CStr,
-        reason: PromptReason,
-        protection: Protection,
-    ) -> bool {
+    pub(super) fn ask(&self, node: &Node, name: &CStr, reason: PromptReason) -> bool {
         let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let question = Question { path: path_of(node, name), reason, protection };
+        let question = Question { path: path_of(node, name), reason };
         !self.stopped() && self.monitor.ask(&question) && !self.stopped()
     }
 }

@@ -11,10 +11,10 @@ use haul_tree::{Batch, Chunk, End, Finish, Nothing, Operation, Sequence};
 
 use super::context::{Enter, Local, Task, Worker};
 use super::delete_profile;
-use super::monitor::What;
 use super::node::{self, Node, OpenDirectories, RemoveDirectory};
 use super::run::Run;
 use super::{directory, entry, finish, operand};
+use crate::error::What;
 use crate::request::Order;
 
 /// Time for one entry that indicates a large file. The kernel frees its pages and blocks outside

@@ -13,6 +13,8 @@ use haul_sys::fs::{
 };
 
 use super::Found;
+use crate::error::Failure;
+use crate::monitor::Monitor;
 use crate::relocate::{note, stage};
 use crate::remove;
 use crate::request::{Recursion, Resources};
@@ -75,8 +77,8 @@ pub(crate) fn remove(directory: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> hau
 #[derive(Default)]
 struct First(std::sync::OnceLock<haul_sys::Errno>);
 
-impl remove::Monitor for First {
-    fn failed(&self, failure: &remove::Failure) {
+impl Monitor for First {
+    fn failed(&self, failure: &Failure) {
         let errno = failure.errno.unwrap_or(haul_sys::Errno::BUSY);
         // Later failures concern the same tree, which stays.
         let _later = self.0.set(errno);

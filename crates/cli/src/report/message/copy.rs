@@ -8,7 +8,7 @@ use super::journal::of_flaw;
 use crate::escape::{quote, quote_if_needed};
 
 /// Returns the message for a failure of a copy.
-pub(in crate::report) fn of_copy(failure: &Failure) -> String {
+pub(super) fn of_copy(failure: &Failure) -> String {
     let action = action(failure.what, (&failure.source, &failure.target));
     match failure.errno {
         Some(errno) => format!("{action}: {}", cause(&failure.what, errno)),

@@ -7,7 +7,15 @@ mod relocate;
 mod remove;
 mod shortage;
 
-pub(super) use copy::of_copy;
-pub(super) use relocate::of_move;
-pub(super) use remove::of_removal;
+use haul_engine::error::{Failure, Operation};
+
 pub(super) use shortage::of_shortage;
+
+/// Returns the lines for a failure, without the program's name.
+pub(super) fn of(failure: &Failure) -> Vec<String> {
+    match failure.operation {
+        Operation::Copy => vec![copy::of_copy(failure)],
+        Operation::Move => vec![relocate::of_move(failure)],
+        Operation::Remove => remove::of_removal(failure),
+    }
+}

@@ -1,42 +1,20 @@
 //! Messages for failures of a move, in GNU mv's words.
 
-use haul_engine::error;
-use haul_engine::relocate::{MoveFailure, What};
+use haul_engine::error::{Failure, What};
 
 use super::copy;
 use crate::escape::quote;
 
 /// Returns the message for a failure of a move.
-pub(in crate::report) fn of_move(failure: &MoveFailure) -> String {
-    let action = match as_copy(failure.what) {
-        Some(what) => copy::action(what, (&failure.source, &failure.target)),
-        None => own_action(failure),
-    };
+pub(super) fn of_move(failure: &Failure) -> String {
+    let action = action(failure);
     match failure.errno {
         Some(errno) => format!("{action}: {}", haul_sys::errno_text(errno)),
         None => action,
     }
 }
 
-/// Returns the action of a copy that has the same message.
-const fn as_copy(what: What) -> Option<error::What> {
-    Some(match what {
-        What::Stat => error::What::Stat,
-        What::StatTarget => error::What::StatTarget,
-        What::TargetDirectory => error::What::TargetDirectory,
-        What::TargetOperand => error::What::TargetOperand,
-        What::SameFile => error::What::SameFile,
-        What::OverDirectory => error::What::OverDirectory,
-        What::OverNonDirectory => error::What::OverNonDirectory,
-        What::JustCreated => error::What::JustCreated,
-        What::NotReplacing => error::What::NotReplacing,
-        What::Backup => error::What::Backup,
-        What::CreateFile => error::What::CreateFile,
-        _ => return None,
-    })
-}
-
-fn own_action(failure: &MoveFailure) -> String {
+fn action(failure: &Failure) -> String {
     let (source, target) = (quote(&failure.source), quote(&failure.target));
     match failure.what {
         What::BackupDestroysSource => {
@@ -46,6 +24,7 @@ fn own_action(failure: &MoveFailure) -> String {
             format!("cannot move {source} to a subdirectory of itself, {target}")
         }
         What::GivenTwice => format!("warning: source directory {source} specified more than once"),
+        What::Move => format!("cannot move {source} to {target}"),
         What::Exchange => format!("cannot exchange {source} and {target}"),
         What::Overwrite => format!("cannot overwrite {target}"),
         What::RemoveTarget => {
@@ -68,6 +47,7 @@ fn own_action(failure: &MoveFailure) -> String {
             "interrupted: run the same command again to resume; {target} has what was copied of \
              {source}"
         ),
-        _ => format!("cannot move {source} to {target}"),
+        // The others read as they do for a copy.
+        what => copy::action(what, (&failure.source, &failure.target)),
     }
 }

@@ -1,12 +1,12 @@
 //! Messages for failures of a removal, in GNU rm's words.
 
-use haul_engine::remove::{Failure, What};
+use haul_engine::error::{Failure, What};
 
 use crate::escape::{quote, quote_if_needed};
 
 /// Returns the lines for a failure, without the program's name.
-pub(in crate::report) fn of_removal(failure: &Failure) -> Vec<String> {
-    let path = quote(&failure.path);
+pub(super) fn of_removal(failure: &Failure) -> Vec<String> {
+    let path = quote(&failure.source);
     let reason = failure.errno.map(haul_sys::errno_text);
     let with_reason = |text: String| match &reason {
         Some(reason) => format!("{text}: {reason}"),
@@ -14,13 +14,13 @@ pub(in crate::report) fn of_removal(failure: &Failure) -> Vec<String> {
     };
     match failure.what {
         What::ReadDirectory => {
-            vec![with_reason(format!("traversal failed: {}", quote_if_needed(&failure.path)))]
+            vec![with_reason(format!("traversal failed: {}", quote_if_needed(&failure.source)))]
         }
         What::Dots => {
             vec![format!("refusing to remove '.' or '..' directory: skipping {path}")]
         }
         What::Root => {
-            let same = if failure.path == b"/" { "" } else { " (same as '/')" };
+            let same = if failure.source == b"/" { "" } else { " (same as '/')" };
             vec![
                 format!("it is dangerous to operate recursively on {path}{same}"),
                 "use --no-preserve-root to override this failsafe".to_owned(),
@@ -32,7 +32,7 @@ pub(in crate::report) fn of_removal(failure: &Failure) -> Vec<String> {
             "and --preserve-root=all is in effect".to_owned(),
         ],
         What::StatParent => {
-            let mut parent = failure.path.clone();
+            let mut parent = failure.source.clone();
             parent.extend_from_slice(b"/..");
             vec![format!("failed to stat {}: skipping {path}", quote(&parent))]
         }

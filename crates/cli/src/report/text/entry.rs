@@ -1,8 +1,9 @@
 //! The line that `--verbose` prints for an entry, in the words of GNU's cp, mv and rm.
 
+use haul_engine::error::Operation;
 use haul_sys::fs::Kind;
 
-use super::super::fact::{Entry, Operation, Outcome, Paths};
+use super::super::fact::{Entry, Outcome, Paths};
 use super::super::how::How;
 use crate::escape::quote;
 

@@ -1,0 +1,121 @@
+//! The composer of a copy: calls the steps in their order. Nothing else does.
+
+use std::sync::{Arc, PoisonError};
+
+use haul_tree::{Entries, Slot};
+
+use super::group::Held;
+use super::item::{Batch, Content, Follow};
+use super::next::{Filling, Next};
+use super::shared_file::SharedFile;
+use super::{alone, commit_group, complete, fill, find, hardlink, make, shared};
+use crate::context::{Task, Worker};
+use crate::entry::Entry;
+use crate::journal::Secure;
+
+/// Runs the steps on the entries of a batch.
+pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
+    let entry = |slot: &Slot| Entry {
+        node: &task.node,
+        source: names.name(slot),
+        target: names.target(slot),
+        rest: names.rest(slot),
+    };
+    batch.items.clear();
+    for slot in &names.slots {
+        if worker.operation.stopped() {
+            break;
+        }
+        batch.items.extend(find::find(worker, task, &entry(slot), slot));
+    }
+    {
+        let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
+        for item in &mut batch.items {
+            if worker.operation.stopped() {
+                break;
+            }
+            make::make(worker, task, &entry(&item.slot), item);
+        }
+    }
+    let last_large = batch.items.iter().rposition(|item| {
+        item.target.is_some() && item.stat.size >= haul_io::transfer::WORTH_BYTES
+    });
+    for (index, item) in batch.items.drain(..).enumerate() {
+        let follow = if last_large > Some(index) { Follow::Large } else { Follow::Small };
+        if let (Some(target), Content::Data(Some(source))) = (item.target, item.content) {
+            let entry = entry(&item.slot);
+            let filling = Filling { task, entry: &entry, source, stat: &item.stat, target };
+            let next = fill::fill(worker.operation, filling, follow);
+            go_on(worker, next);
+        }
+    }
+}
+
+/// Runs the steps that remain for an entry.
+fn go_on(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
+    let run = worker.operation;
+    let mut turn = None;
+    loop {
+        next = match next {
+            Next::FillAlone(filling) => {
+                if filling.target.other_names {
+                    // Held until the file is complete, so that its bytes are those of one source.
+                    turn = Some(run.other_names.lock().unwrap_or_else(PoisonError::into_inner));
+                }
+                alone::fill(worker, filling)
+            }
+            Next::Share(large) => shared::begin(worker, large),
+            Next::Draw(file) => return draw(worker, &file),
+            Next::Complete(file, moved) => complete::complete(worker, file, moved),
+            Next::Hold(held) => return commit(worker, commit_group::hold(run, *held)),
+            Next::Publish(held) => commit_group::publish(worker, *held),
+            Next::Link(first, waiting) => {
+                drop(turn.take());
+                waiting.into_iter().for_each(|entry| hardlink::link_waiting(worker, &first, entry));
+                Next::Done
+            }
+            Next::GiveUp(waiting) => {
+                waiting.into_iter().for_each(|entry| hardlink::give_up(worker, entry));
+                Next::Done
+            }
+            Next::Done => return,
+        }
+    }
+}
+
+/// Draws ranges of a large file; the last worker completes it.
+pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
+    let Some((rest, moved)) = shared::draw(worker, file) else { return };
+    let entry = Entry {
+        node: &file.node,
+        source: &file.source_name,
+        target: &file.target_name,
+        rest: None,
+    };
+    go_on(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
+    worker.release(Arc::clone(&file.node));
+}
+
+/// Commits the files that still wait for a flush when no more files follow.
+pub(crate) fn commit_remaining(worker: &mut Worker<'_, '_>) {
+    let files = commit_group::remaining(worker.operation);
+    commit(worker, files);
+}
+
+/// Syncs files, and gives them their names.
+fn commit(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
+    if files.is_empty() {
+        return;
+    }
+    let run = worker.operation;
+    let (synced, by_group) = commit_group::secure(run, &files);
+    for (held, synced) in files.into_iter().zip(synced) {
+        let node = Arc::clone(&held.node);
+        let next = commit_group::prove(worker, held, synced);
+        go_on(worker, next);
+        worker.release(node);
+    }
+    // Where a flush of the whole file system secured this group, the next such flush also covers
+    // the journal, so the journal needs no sync of its own.
+    run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
+}
