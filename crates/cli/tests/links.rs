@@ -160,3 +160,32 @@ fn attributes_that_the_target_cannot_hold_are_told_as_the_option_says() -> Outco
     }
     Ok(())
 }
+
+/// A file that stays because it exists is not the copy: no other name of the source becomes a name
+/// of it, whichever name comes first.
+#[test]
+fn a_protected_file_does_not_get_the_other_names_of_a_source() -> Outcome {
+    for options in [["-a", "-n"], ["-a", "--update=none"], ["-au", "-n"], ["-an", "-u"]] {
+        for kept in ["a", "b"] {
+            let scratch = Scratch::new()?;
+            for name in ["s", "t"] {
+                fs::create_dir(scratch.at(name))?;
+            }
+            let first = scratch.write("s/a", "source")?;
+            fs::hard_link(first, scratch.at("s/b"))?;
+            scratch.write(&format!("t/{kept}"), "another file")?;
+            File::options()
+                .write(true)
+                .open(scratch.at("s/a"))?
+                .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))?;
+            let call = cp(options).words(["s/.", "t"]).in_dir(scratch.path());
+            assert_eq!(call.run()?.code(), Some(0), "{options:?}");
+            let made = if kept == "a" { "t/b" } else { "t/a" };
+            assert_eq!(fs::read_to_string(scratch.at(made))?, "source", "{options:?} {kept}");
+            let stayed = scratch.at(format!("t/{kept}"));
+            assert_eq!(fs::metadata(&stayed)?.nlink(), 1, "{options:?} {kept}");
+            assert_eq!(fs::read_to_string(stayed)?, "another file", "{options:?} {kept}");
+        }
+    }
+    Ok(())
+}

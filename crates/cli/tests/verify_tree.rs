@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
+use rustix::fs::{Mode, OFlags};
+
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::{Outcome, has};
@@ -193,5 +195,31 @@ fn a_tree_serves_instead_of_sums() -> Outcome {
     assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(0));
     scratch.write("u/more", "more")?;
     assert_eq!(verify(&scratch, &["t", "--against", "u"])?.code(), Some(1));
+    Ok(())
+}
+
+/// A tree deeper than a path may be long is listed and read.
+#[test]
+fn a_tree_deeper_than_a_path_is_verified() -> Outcome {
+    let scratch = Scratch::new()?;
+    let name = "d".repeat(200);
+    fs::create_dir(scratch.at("t"))?;
+    let mut parent = rustix::fs::open(scratch.at("t"), OFlags::PATH, Mode::empty())?;
+    let mut listed = String::new();
+    for _ in 0..30 {
+        rustix::fs::mkdirat(&parent, &*name, Mode::RWXU)?;
+        parent = rustix::fs::openat(&parent, &*name, OFlags::PATH, Mode::empty())?;
+        listed = format!("{listed}{name}/");
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE;
+    let file = rustix::fs::openat(&parent, "f", flags, Mode::RUSR | Mode::WUSR)?;
+    rustix::io::write(&file, b"deep")?;
+    drop(file);
+    let digest = "c63c4346e2ee8f1fb77b5b52df4b9c42eb8eb9d3a4a9ecb0f9eee6ab0a8e6c0c";
+    scratch.write("wrong.sha256", format!("{digest}  {listed}f\n"))?;
+    let done = verify(&scratch, &["t", "--jobs=2", "--against=wrong.sha256"])?;
+    assert_eq!(done.code(), Some(1), "{done:?}");
+    assert!(done.text().starts_with("differs: 'ddd"), "{done:?}");
+    assert!(done.text().contains("1 files, "), "{done:?}");
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! The command formats its own messages; those of [`Display`](std::fmt::Display) are for other
 //! programs.
 
+mod codes;
 mod display;
 
 use haul_sys::Errno;

@@ -70,8 +70,8 @@ impl<'a> Entry<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Failed<'a> {
     pub(super) severity: Severity,
-    /// The engine's name for the action.
-    pub(super) what: String,
+    /// The engine's word for the action.
+    pub(super) what: &'static str,
     pub(super) errno: Option<Errno>,
     pub(super) paths: Paths<'a>,
     /// The lines of the message, without the program's name.
@@ -88,7 +88,7 @@ impl<'a> Failed<'a> {
         };
         Failed {
             severity: failure.severity,
-            what: format!("{:?}", failure.what),
+            what: failure.what.code(),
             errno: failure.errno,
             paths,
             message: message::of(failure),

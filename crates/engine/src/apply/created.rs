@@ -14,7 +14,7 @@ use crate::run::Run;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Created {
     Yes,
-    /// The name existed before the run, and the policy accepts it.
+    /// The name existed before the run, and stands for the copy.
     Before,
     No,
 }
@@ -22,8 +22,8 @@ pub(super) enum Created {
 impl Created {
     pub(super) const fn settled(done: Done) -> Created {
         match done {
-            Done::Skipped => Created::Before,
-            Done::Failed => Created::No,
+            Done::UpToDate => Created::Before,
+            Done::Skipped | Done::Failed => Created::No,
         }
     }
 }

@@ -55,7 +55,9 @@ pub(super) enum Inherits {
 /// Reason for which an entry needs no further work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
-    /// The existing file is equivalent to the entry.
+    /// The existing file stands for the copy.
+    UpToDate,
+    /// The existing file stays, and has nothing to do with the entry.
     Skipped,
     /// The run could not copy the entry, or the policy forbids the copy.
     Failed,
@@ -168,10 +170,11 @@ fn act(
             None => back_up(worker, task, entry, item),
         },
         Action::BackUp => back_up(worker, task, entry, item),
-        Action::Skip(_) => {
+        Action::Skip(reason) => {
             Shard::one(&worker.local.shard.skipped);
             entry.tell(run, Outcome::Skipped, item.stat.kind());
-            TargetState::Settled(Done::Skipped)
+            let stands_for_it = reason.keeps_the_copy();
+            TargetState::Settled(if stands_for_it { Done::UpToDate } else { Done::Skipped })
         }
         Action::Refuse(what) => {
             if what == What::DanglingTarget {

@@ -12,7 +12,7 @@ use super::facts::{
 use super::kinds::follows;
 use super::taken;
 use crate::error::What;
-use crate::request::{Borders, Dereference, Existing, Make, Policy, Recursion};
+use crate::request::{Borders, Dereference, Make, Policy, Recursion};
 
 /// Returns the decision for an entry.
 #[must_use]
@@ -118,7 +118,7 @@ fn as_link(source: &Source<'_>, taken: &Taken, policy: &Policy) -> Decision {
     }
     let decision = on_taken(source, taken, policy);
     match decision.action {
-        Action::Skip(_) if policy.existing == Existing::Older => {
+        Action::Skip(reason) if reason.keeps_the_copy() => {
             Decision { action: Action::Replace, ..decision }
         }
         _ => decision,

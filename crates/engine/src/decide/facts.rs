@@ -168,6 +168,15 @@ pub enum Reason {
     GivenTwice,
 }
 
+impl Reason {
+    /// Returns whether the existing file stands for the copy, so that the other names of the source
+    /// become names of that file: with `-u`, as in GNU cp. A file that the policy protects has
+    /// nothing to do with the source.
+    pub(crate) const fn keeps_the_copy(self) -> bool {
+        matches!(self, Reason::NotOlder)
+    }
+}
+
 /// Action that the run takes for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {

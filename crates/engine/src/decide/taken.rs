@@ -27,6 +27,10 @@ pub(super) fn decide(found: &Source<'_>, taken: &Taken, policy: &Policy) -> Deci
         return Decision::plain(onto_directory(&target, taken, policy));
     }
     match policy.existing {
+        // `-n` wins over `-u`, as in GNU cp.
+        Existing::Older if policy.consent == Consent::Denied => {
+            return Decision::plain(Action::Skip(Reason::Exists));
+        }
         Existing::Keep => return Decision::plain(Action::Skip(Reason::Exists)),
         Existing::KeepAndFail => return Decision::plain(Action::Refuse(What::NotReplacing)),
         Existing::Older if !is_older(target.mtime, found.stat.mtime, taken.step_ns) => {

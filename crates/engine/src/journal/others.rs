@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::ops::ControlFlow;
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{DirectoryBuffer, Kind, OpenHow, for_each_entry, openat, statat, try_lock};
+use haul_sys::fs::{Kind, OpenHow, openat, statat, try_lock};
 
 use super::beginning::{OTHERS_WRITE, read_header};
 use super::header::{self, Relation};
@@ -14,28 +14,18 @@ use super::write::Spot;
 use crate::error::Differences;
 use crate::walk::path::{join, split};
 
-/// Buffer size in bytes for reading names.
-const BUFFER_BYTES: usize = 64 << 10;
-
 /// Finds a journal of the same operands in a directory; returns its path, and the differences.
 ///
 /// Skips a file that cannot be read, because the run could not resume from it.
 pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
     let mut hidden = Vec::new();
-    let mut buffer = DirectoryBuffer::new(BUFFER_BYTES);
-    let mut note = |name: &std::ffi::CStr| {
+    // What was read until an error is enough: the search only improves a message.
+    let _read = haul_tree::for_each_name(&spot.directory, |name, _| {
         if is_hidden_name(name.to_bytes()) && name != spot.name.as_c_str() {
             hidden.push(name.to_owned());
         }
-    };
-    let mut more = true;
-    while more {
-        more = for_each_entry(&spot.directory, &mut buffer, |entry| {
-            note(entry.name);
-            ControlFlow::Continue(())
-        })
-        .unwrap_or(false);
-    }
+        ControlFlow::Continue(())
+    });
     hidden.into_iter().find_map(|name| {
         let differences = compare(spot, &name, run)?;
         let (parent, _) = split(&spot.shown);

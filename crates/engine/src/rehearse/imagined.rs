@@ -203,7 +203,7 @@ impl Imagined {
         }
         if source.seen == Seen::AsLink {
             self.join(id);
-        } else if is_tracked(source.role, source.stat, policy) {
+        } else if is_tracked(source.role, source.stat, policy) && leads_links(action) {
             // Where the copy follows links, another name may always occur.
             let follows = policy.dereference != Dereference::Never;
             let left = if follows { u64::MAX } else { source.stat.nlink.saturating_sub(1) };
@@ -316,6 +316,14 @@ fn rewritten(made: Made, mtime: Time) -> Made {
             Made { link, followed: Some(Stat { mtime, ..file }) }
         }
         Made { link, followed: None } => Made { link: Stat { mtime, ..link }, followed: None },
+    }
+}
+
+/// Returns whether other names of the source become names of the target.
+const fn leads_links(action: Action) -> bool {
+    match action {
+        Action::Skip(reason) => reason.keeps_the_copy(),
+        _ => true,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
+use haul_engine::error::What;
 use haul_engine::request::{
     Again, Dereference, Extent, Force, Make, Parents, Policy, Recursion, Request,
 };
@@ -29,15 +30,20 @@ pub(super) struct Retry {
 }
 
 /// Failures of the command line as a whole: there is no entry to copy again.
-const NOT_BEGUN: [&str; 3] = ["TargetDirectory", "TargetOperand", "ParentsNeedDirectory"];
+const NOT_BEGUN: [What; 3] =
+    [What::TargetDirectory, What::TargetOperand, What::ParentsNeedDirectory];
 
 /// Failures that leave an entry with its contents and without some attribute.
-const ATTRIBUTES: [&str; 4] = ["Ownership", "Permissions", "Times", "Xattr"];
+const ATTRIBUTES: [What; 4] = [What::Ownership, What::Permissions, What::Times, What::Xattr];
+
+fn is_one_of(failure: &Listed, actions: &[What]) -> bool {
+    actions.iter().any(|action| action.code() == failure.what)
+}
 
 /// Reads a list.
 pub(super) fn list(file: &OsStr) -> Result<Reading, String> {
     let reading = read(file, "cp")?;
-    if reading.failures.iter().any(|failure| NOT_BEGUN.contains(&failure.what.as_str())) {
+    if reading.failures.iter().any(|failure| is_one_of(failure, &NOT_BEGUN)) {
         return Err(format!(
             "{} is of a run that did not begin; give the whole command again",
             quote(file.as_bytes())
@@ -75,7 +81,7 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         if !seen.insert((again.source.clone(), again.target.clone(), again.extent == Extent::All)) {
             continue;
         }
-        let is_link = failure.what == "CreateHardLink" && failure.has_errno;
+        let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
         if is_link && policy.make == Make::Copy { &mut retry.links } else { &mut retry.copies }
             .push(again);
     }
@@ -114,7 +120,7 @@ fn parents(reading: &Reading) -> Vec<Again> {
 }
 
 fn extent(failure: &Listed, policy: &Policy) -> Extent {
-    let is_attribute = ATTRIBUTES.contains(&failure.what.as_str());
+    let is_attribute = is_one_of(failure, &ATTRIBUTES);
     let is_directory = || {
         let name = CString::new(failure.source.as_slice()).unwrap_or_default();
         let stat = match policy.dereference {

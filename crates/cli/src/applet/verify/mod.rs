@@ -4,6 +4,7 @@ mod files;
 mod options;
 mod run;
 mod sums;
+mod walk;
 
 use super::entry::{Applet, Run};
 

@@ -3,21 +3,24 @@
 //! It lists missing, extra and differing files one by one; the exit status says whether all files
 //! match, something differs, or an error prevented the check.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use haul_io::digest::Algorithm;
-use haul_manifest::{EntryId, Kind, Manifest, ScanOptions};
+use haul_sys::CallError;
+use haul_sys::fs::{CWD, Kind, statat_follow};
 use serde_json::json;
 
-use super::files::{Files, READ_BYTES, digest};
+use super::files::{File, Files, READ_BYTES, digest};
 use super::options::{Id, OPTIONS, algorithms, help};
-use super::sums::{Prefix, algorithm, normal};
+use super::sums::{Prefix, algorithm, files_path};
+use super::walk::{Visited, Visitor, visit};
 use crate::applet::compare;
 use crate::ending;
 use crate::escape::{quote, quote_word};
@@ -202,10 +205,12 @@ fn check(
     for line in &sums.wrong {
         check.error(&format!("{shown}, line {line}: no checksum"));
     }
-    let mut files = files(tree, &check)?;
+    let operand = CString::new(tree.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    let mut files = files(&operand, &check)?;
     let prefix = Prefix::find(tree, &files, &sums.lines);
-    let untagged = settings.algorithm.or_else(|| algorithm(against, &files, &prefix, &sums.lines));
-    let mut wanted = Vec::new();
+    let untagged =
+        settings.algorithm.or_else(|| algorithm(tree, against, &files, &prefix, &sums.lines));
+    let mut wanted: HashMap<Vec<u8>, Vec<Wanted>> = HashMap::new();
     for line in sums.lines {
         let algorithm = line.algorithm.or(untagged).ok_or_else(|| {
             format!(
@@ -215,21 +220,30 @@ fn check(
                 algorithms()
             )
         })?;
-        match files.get_mut(&prefix.below(&line.name)) {
+        let name = prefix.below(&line.name);
+        match files.get_mut(&name) {
             None => check.find(Finding::Missing, &line.name),
-            Some((Kind::Regular, path, seen)) => {
-                *seen = true;
-                wanted.push((line, algorithm, path.clone()));
+            Some(file) if file.kind == Kind::Regular => {
+                file.is_listed = true;
+                wanted.entry(name).or_default().push(Wanted {
+                    line,
+                    algorithm,
+                    is_read: AtomicBool::new(false),
+                });
             }
             Some(_) => check.find(Finding::NoFile, &line.name),
         }
     }
-    read_all(&check, &wanted);
+    read_all(&check, &operand, &wanted);
     // Sums that come through a pipe are no file of the tree.
     let sums_file = std::fs::canonicalize(against).ok();
-    for (name, (kind, path, seen)) in &files {
-        let is_file = *kind == Kind::Regular && !seen && !settings.ignores_extra;
-        if is_file && (sums_file.is_none() || std::fs::canonicalize(path).ok() != sums_file) {
+    let is_sums_file = |name: &[u8]| {
+        let path = files_path(tree, name);
+        sums_file.is_some() && std::fs::canonicalize(OsStr::from_bytes(&path)).ok() == sums_file
+    };
+    for (name, file) in &files {
+        let is_extra = file.kind == Kind::Regular && !file.is_listed && !settings.ignores_extra;
+        if is_extra && !is_sums_file(name) {
             check.find(Finding::Extra, name);
         }
     }
@@ -260,65 +274,95 @@ fn summarise(check: &Check<'_>) {
     }
 }
 
-/// Lists the files of the tree. Only these are ever opened, whatever names the sums have.
-fn files(tree: &Path, check: &Check<'_>) -> Result<Files, String> {
-    let options = ScanOptions { skip_xattrs: true, ..ScanOptions::default() };
-    let manifest = Manifest::scan(tree, &options);
-    for failure in &manifest.failures {
-        check.error(&failure.to_string());
-    }
-    let Some(root) = manifest.entries.first() else {
-        return Err(format!("cannot read {}", quote(tree.as_os_str().as_bytes())));
-    };
-    if root.kind != Kind::Directory {
-        let name = tree.file_name().unwrap_or_default().as_bytes().to_vec();
-        return Ok([(name, (root.kind, tree.to_owned(), false))].into());
-    }
-    let entries = manifest.entries.iter().enumerate().skip(1);
-    Ok(entries
-        .filter(|(_, entry)| entry.kind != Kind::Directory)
-        .map(|(index, entry)| {
-            let name = manifest.path_of(EntryId(index)).0;
-            let path = tree.join(OsString::from_vec(name.clone()));
-            (normal(&name), (entry.kind, path, false))
-        })
-        .collect())
+/// A line of the sums, and the algorithm of its digest.
+struct Wanted {
+    line: Line,
+    algorithm: &'static Algorithm,
+    is_read: AtomicBool,
 }
 
-/// Reads files with several workers; each takes the next file.
-fn read_all(check: &Check<'_>, wanted: &[(Line, &'static Algorithm, PathBuf)]) {
-    let next = AtomicUsize::new(0);
-    let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs).min(wanted.len());
-    let differing = Mutex::new(Vec::new());
-    let work = || {
-        let mut buffer = vec![0; READ_BYTES];
-        while let Some((line, algorithm, path)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match digest(path, algorithm, line.digest.len(), &mut buffer) {
+/// Lists the files of a tree.
+struct Listing<'a> {
+    check: &'a Check<'a>,
+    files: Mutex<Files>,
+}
+
+impl Visitor for Listing<'_> {
+    fn visit(&self, visited: &Visited<'_>) {
+        let file = File { kind: visited.kind, is_listed: false };
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(visited.name.clone(), file);
+    }
+
+    fn failed(&self, path: &[u8], error: CallError) {
+        let why = haul_sys::errno_text(error.errno);
+        self.check.error(&format!("cannot read {}: {why}", quote(path)));
+    }
+}
+
+/// Lists the files of the tree. Only these are ever opened, whatever names the sums have.
+fn files(tree: &CString, check: &Check<'_>) -> Result<Files, String> {
+    statat_follow(CWD, tree).map_err(|error| {
+        let why = haul_sys::errno_text(error.errno);
+        format!("cannot read {}: {why}", quote(tree.to_bytes()))
+    })?;
+    let listing = Listing { check, files: Mutex::default() };
+    visit(tree, 1, &listing);
+    Ok(listing.files.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Reads the files that the sums name, relative to their directories.
+struct Reading<'a> {
+    check: &'a Check<'a>,
+    wanted: &'a HashMap<Vec<u8>, Vec<Wanted>>,
+    differing: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Visitor for Reading<'_> {
+    fn visit(&self, visited: &Visited<'_>) {
+        let verdict = &self.check.verdict;
+        for Wanted { line, algorithm, is_read } in
+            self.wanted.get(&visited.name).into_iter().flatten()
+        {
+            is_read.store(true, Ordering::Relaxed);
+            let mut buffer = vec![0; READ_BYTES];
+            let (directory, bytes) = (visited.directory, line.digest.len());
+            match digest(directory, visited.entry, algorithm, bytes, &mut buffer) {
                 Ok((digest, bytes)) => {
-                    check.verdict.checked.fetch_add(1, Ordering::Relaxed);
-                    check.verdict.bytes.fetch_add(bytes, Ordering::Relaxed);
+                    verdict.checked.fetch_add(1, Ordering::Relaxed);
+                    verdict.bytes.fetch_add(bytes, Ordering::Relaxed);
                     if digest != line.digest {
-                        let mut list = differing.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut list =
+                            self.differing.lock().unwrap_or_else(PoisonError::into_inner);
                         list.push(line.name.clone());
                     }
                 }
                 Err(why) => {
-                    let path = quote(path.as_os_str().as_bytes());
-                    check.error(&format!("cannot read {path}: {why}"));
+                    self.check.error(&format!("cannot read {}: {why}", quote(&line.name)));
                 }
             }
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..jobs {
-            // Where threads are refused, this one does it all.
-            let _refused = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let mut differing = differing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// What cannot be reached now counts as missing.
+    fn failed(&self, _: &[u8], _: CallError) {}
+}
+
+/// Reads files with several workers.
+fn read_all(check: &Check<'_>, tree: &CString, wanted: &HashMap<Vec<u8>, Vec<Wanted>>) {
+    let jobs = check.settings.jobs.unwrap_or_else(value::default_jobs);
+    let reading = Reading { check, wanted, differing: Mutex::default() };
+    visit(tree, jobs, &reading);
+    let mut differing = reading.differing.into_inner().unwrap_or_else(PoisonError::into_inner);
     differing.sort_unstable();
     for name in differing {
         check.find(Finding::Differs, &name);
+    }
+    // Removed, or no longer to be reached, since the tree was listed.
+    let unread = |wanted: &&Wanted| !wanted.is_read.load(Ordering::Relaxed);
+    let mut missing: Vec<&Wanted> = wanted.values().flatten().filter(unread).collect();
+    missing.sort_unstable_by_key(|wanted| &wanted.line.name);
+    for wanted in missing {
+        check.find(Finding::Missing, &wanted.line.name);
     }
 }

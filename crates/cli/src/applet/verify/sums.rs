@@ -5,11 +5,12 @@
 //! inside the tree (`cd tree && sha256sum *`) or above it (`haul cp -r source tree --sum-file`). And
 //! 64 digits are those of several algorithms. Both are found out from the tree itself.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
 use haul_io::digest::{Algorithm, TABLE};
+use haul_sys::fs::{CWD, Kind, statat};
 
 use super::files::{Files, READ_BYTES, digest};
 use crate::sum_file::{self, Line};
@@ -74,6 +75,7 @@ impl Prefix {
 
 /// Finds the algorithm of digests that are not marked with it; `None` if that is unknown.
 pub(super) fn algorithm(
+    tree: &Path,
     against: &OsStr,
     files: &Files,
     prefix: &Prefix,
@@ -87,20 +89,34 @@ pub(super) fn algorithm(
     if let Some(known) = sum_file::guess(against.as_bytes(), bytes) {
         return Some(known);
     }
-    let mut there: Vec<(u64, &Path, &Line)> = untold()
+    let path_of = |line: &Line| {
+        let name = prefix.below(&line.name);
+        files.get(&name).filter(|file| file.kind == Kind::Regular)?;
+        CString::new(files_path(tree, &name)).ok()
+    };
+    let mut there: Vec<(u64, CString, &Line)> = untold()
         .filter_map(|line| {
-            let (_, path, _) = files.get(&prefix.below(&line.name))?;
-            let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-            Some((found.len(), path.as_path(), line))
+            let path = path_of(line)?;
+            Some((statat(CWD, &path).ok()?.size, path, line))
         })
         .collect();
     there.sort_by_key(|(size, ..)| *size);
     let mut buffer = vec![0; READ_BYTES];
     there.into_iter().take(TRIALS).find_map(|(_, path, line)| {
         TABLE.iter().find(|algorithm| {
-            digest(path, algorithm, bytes, &mut buffer).is_ok_and(|(found, _)| found == line.digest)
+            let answer = digest(CWD, &path, algorithm, bytes, &mut buffer);
+            answer.is_ok_and(|(found, _)| found == line.digest)
         })
     })
+}
+
+/// Returns the path of a file of the tree, as the user would type it.
+pub(super) fn files_path(tree: &Path, name: &[u8]) -> Vec<u8> {
+    if tree.is_dir() {
+        tree.join(OsStr::from_bytes(name)).into_os_string().into_vec()
+    } else {
+        tree.as_os_str().as_bytes().to_vec()
+    }
 }
 
 #[cfg(test)]

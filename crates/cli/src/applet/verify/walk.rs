@@ -1,0 +1,168 @@
+//! Visits the files of a tree: with any number of workers, relative to open directories.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+
+use haul_sys::CallError;
+use haul_sys::fs::{Follow, Kind, statat, statat_follow};
+use haul_tree::{
+    Batch, Node, Nothing, OpenDirectories, Operand, Operation, Reader, Single, Task, Workers, walk,
+};
+
+/// Number of directories that stay open while the workers are in others.
+const DIRECTORIES: usize = 64;
+
+/// Number of files that a worker takes at a time: few, because one of them may be large.
+const BATCH: usize = 4;
+
+/// An entry that is not a directory.
+pub(super) struct Visited<'a> {
+    /// Path below the tree; the last component if the tree is a file itself.
+    pub(super) name: Vec<u8>,
+    pub(super) kind: Kind,
+    /// Directory that contains the entry, and the name there.
+    pub(super) directory: BorrowedFd<'a>,
+    pub(super) entry: &'a CStr,
+}
+
+/// Receives the entries of a tree. Any worker calls it.
+pub(super) trait Visitor: Sync {
+    /// Receives an entry that is not a directory.
+    fn visit(&self, visited: &Visited<'_>);
+
+    /// Receives the path of what could not be read, and the reason.
+    fn failed(&self, path: &[u8], error: CallError);
+}
+
+type Directory = Single<()>;
+
+/// A directory that was found and not entered yet.
+struct Found {
+    parent: Arc<Node<Directory>>,
+    name: CString,
+    follow: Follow,
+}
+
+struct Visit<'a> {
+    visitor: &'a dyn Visitor,
+    jobs: usize,
+    directories: OpenDirectories<Directory>,
+}
+
+type Worker<'w, 'a> = haul_tree::Worker<'w, Visit<'a>>;
+
+/// Visits a tree, or one file. Follows no symbolic link but the operand itself. Blocks until all
+/// entries were visited.
+pub(super) fn visit(tree: &CStr, jobs: usize, visitor: &dyn Visitor) {
+    let directories = OpenDirectories::new(DIRECTORIES);
+    let root = Single::root(&directories, ());
+    let operands = [Operand::whole(tree.to_owned(), tree.to_owned())];
+    let task = Task::new(root, Reader::of_operands(&operands), 1);
+    let workers = Workers { busy: jobs, waiting: jobs };
+    walk(&Visit { visitor, jobs, directories }, workers, task, |_| ());
+}
+
+impl<'a> Operation for Visit<'a> {
+    type Directory = Directory;
+    type Found = Found;
+    type Shared = Nothing;
+    type Local = ();
+
+    const ALONE_ENTRIES: u64 = 2;
+
+    fn local(&self, _: usize) {}
+
+    fn directories(&self) -> &OpenDirectories<Directory> {
+        &self.directories
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    fn most_entries(_: &Worker<'_, 'a>, _: &Node<Directory>) -> usize {
+        BATCH
+    }
+
+    fn enter(worker: &mut Worker<'_, 'a>, found: Found) -> Option<Arc<Task<Directory>>> {
+        let Found { parent, name, follow } = found;
+        let entered = Single::enter(worker.operation, &parent, (&name, follow), |_, _| Some(()));
+        let task = entered.unwrap_or_else(|error| {
+            worker.operation.visitor.failed(&path(&parent, &name), error);
+            None
+        });
+        match task {
+            Some(task) => {
+                task.set_room(worker.operation.jobs);
+                Some(Arc::new(task))
+            }
+            None => {
+                worker.release_child(parent);
+                None
+            }
+        }
+    }
+
+    fn handle(worker: &mut Worker<'_, 'a>, batch: Batch<'_, Directory>) {
+        let node = &batch.task.node;
+        let follow = if node.is_root() { Follow::Yes } else { Follow::No };
+        for slot in &batch.entries.slots {
+            let name = batch.entries.name(slot);
+            let directory = batch.handle.as_fd();
+            let kind = slot.kind.map_or_else(|| kind(directory, name, follow), Ok);
+            match kind {
+                Ok(Kind::Directory) => {
+                    node.owe();
+                    let parent = Arc::clone(node);
+                    worker.push(Found { parent, name: name.to_owned(), follow });
+                }
+                Ok(kind) => worker.operation.visitor.visit(&Visited {
+                    name: below(node, name),
+                    kind,
+                    directory,
+                    entry: name,
+                }),
+                Err(error) => worker.operation.visitor.failed(&path(node, name), error),
+            }
+        }
+    }
+
+    fn reopen_failed(&self, node: &Node<Directory>, error: CallError) {
+        self.visitor.failed(&Single::path(node).join(&b'/'), error);
+    }
+
+    fn read_failed(&self, node: &Node<Directory>, error: CallError) {
+        self.visitor.failed(&Single::path(node).join(&b'/'), error);
+    }
+}
+
+fn kind(directory: BorrowedFd<'_>, name: &CStr, follow: Follow) -> haul_sys::Result<Kind> {
+    let stat = match follow {
+        Follow::Yes => statat_follow(directory, name),
+        Follow::No => statat(directory, name),
+    };
+    stat.map(|stat| stat.kind())
+}
+
+/// Returns the path of an entry, as the user would type it.
+fn path(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
+    let mut names = Single::path(node);
+    names.push(name.to_bytes());
+    names.retain(|name| !name.is_empty());
+    names.join(&b'/')
+}
+
+/// Returns the path of an entry below the tree.
+fn below(node: &Node<Directory>, name: &CStr) -> Vec<u8> {
+    if node.is_root() {
+        // The tree is a file itself.
+        let path = name.to_bytes();
+        let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        return path.get(start..).unwrap_or(path).to_vec();
+    }
+    let mut names = Single::path(node);
+    names.push(name.to_bytes());
+    // The first is that of the list of operands, the second is the tree.
+    names.get(2..).unwrap_or(&[]).join(&b'/')
+}
