@@ -6,7 +6,7 @@ use haul_io::Residency;
 
 /// Sums of one worker.
 #[derive(Debug, Default)]
-pub struct CachedShard {
+pub(crate) struct CachedShard {
     source_before: AtomicU64,
     target_before: AtomicU64,
     source_after: AtomicU64,

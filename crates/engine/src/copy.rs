@@ -13,10 +13,10 @@ use crate::apply::links::LinkMap;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, What};
-use crate::facts::Pairs;
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
+use crate::pairs::Pairs;
 use crate::plan::Plan;
 use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources, Resume};
 use crate::run::Run;
@@ -119,7 +119,7 @@ pub(crate) fn copy_planned(
         other_names: Mutex::new(()),
         group: CommitGroup::default(),
         unnamed_files: AtomicBool::new(can_name_open(policy)),
-        told_of_cache: AtomicBool::new(false),
+        warned_of_cache: AtomicBool::new(false),
         journal: records.journal,
         copied: records.copied,
         me: (me.uid, me.gid),

@@ -111,13 +111,13 @@ mod decide;
 mod durable_names;
 mod entry;
 pub mod error;
-mod facts;
 mod finish;
 mod journal;
 #[cfg(test)]
 mod literals;
 mod metadata;
 pub mod monitor;
+mod pairs;
 mod plan;
 pub mod preflight;
 pub mod rehearse;

@@ -163,25 +163,25 @@ pub trait Monitor: Sync {
 /// Counters of one worker. Padded, so that workers do not share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Shard {
+pub(crate) struct Shard {
     /// Regular files created or overwritten.
-    pub files: AtomicU64,
+    pub(crate) files: AtomicU64,
     /// Directories created or merged.
-    pub directories: AtomicU64,
+    pub(crate) directories: AtomicU64,
     /// Symbolic links created.
-    pub symlinks: AtomicU64,
+    pub(crate) symlinks: AtomicU64,
     /// Hard links created to files that were copied.
-    pub hard_links: AtomicU64,
+    pub(crate) hard_links: AtomicU64,
     /// FIFOs, sockets and devices created.
-    pub specials: AtomicU64,
+    pub(crate) specials: AtomicU64,
     /// Entries left unchanged.
-    pub skipped: AtomicU64,
+    pub(crate) skipped: AtomicU64,
     /// Bytes copied.
-    pub bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
     /// Residency of the files in the page cache, if requested.
-    pub cached: CachedShard,
+    pub(crate) cached: CachedShard,
     /// Regular files by copy method.
-    pub methods: [AtomicU64; MethodId::COUNT],
+    pub(crate) methods: [AtomicU64; MethodId::COUNT],
 }
 
 impl Shard {

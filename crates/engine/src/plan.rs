@@ -13,7 +13,7 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
 use crate::apply::backup;
 use crate::error::{Failure, Operation, Severity, What};
-use crate::request::{Again, Extent, Force, Order, Parents, Recursion, Request, TargetForm};
+use crate::request::{Again, Force, Order, Parents, Recursion, Request, Scope, TargetForm};
 use crate::walk::path::operand_of_path;
 use crate::walk::path::split;
 use haul_tree::Operand;
@@ -98,7 +98,7 @@ impl Plan {
         let operand = |again: &Again| Operand {
             source: again.source.clone(),
             target: again.target.clone(),
-            rest: (again.extent == Extent::Alone).then(CString::default),
+            rest: (again.scope == Scope::Alone).then(CString::default),
         };
         Ok(Plan {
             operands: again.iter().map(operand).collect(),

@@ -15,9 +15,9 @@ use crate::apply::links::{LinkMap, Name};
 use crate::copied_entries::CopiedEntries;
 use crate::entry::Entry;
 use crate::error::{Failure, Operation, Severity, What};
-use crate::facts::Pairs;
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
+use crate::pairs::Pairs;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
@@ -62,7 +62,7 @@ pub(crate) struct Run<'r> {
     /// Whether files without names can be created; true until an attempt fails.
     pub(crate) unnamed_files: AtomicBool,
     /// Whether a warning was already printed that a comparison used the page cache.
-    pub(crate) told_of_cache: AtomicBool,
+    pub(crate) warned_of_cache: AtomicBool,
     /// Journal that a later run resumes from, if requested.
     pub(crate) journal: Option<&'r Journal>,
     /// Record of the complete entries, if a removal of the source follows.

@@ -56,11 +56,8 @@ impl<'r> Operation for Run<'r> {
         self.stopped()
     }
 
-    fn order(&self) -> haul_tree::Order {
-        match self.policy.order {
-            Order::Any => haul_tree::Order::Any,
-            Order::Listed => haul_tree::Order::Listed,
-        }
+    fn order(&self) -> Order {
+        self.policy.order
     }
 
     fn most_entries(worker: &Worker<'_, 'r>, _: &Node) -> usize {

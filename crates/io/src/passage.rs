@@ -1,7 +1,7 @@
 //! The passage past the page cache: whether what is read of a file that was just written comes from
 //! storage.
 //!
-//! The cache is emptied of the file, and asked. What it keeps (pages that another process has mapped,
+//! The file is evicted from the page cache, and `cachestat` must confirm it. What it keeps (pages that another process has mapped,
 //! or that a journal still needs) would answer instead of storage where direct I/O is only pretended,
 //! so then a part that is not cached is read directly: if the cache has it afterwards, the flag means
 //! nothing here.

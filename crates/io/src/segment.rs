@@ -3,7 +3,8 @@
 //! `SEEK_DATA` and `SEEK_HOLE` are asked only for files that have fewer blocks than bytes, and only
 //! on file systems that are known to answer truly; everywhere else the bytes are read and runs of
 //! zeros left out, which keeps holes without trusting a map. An answer that there is no more data
-//! is also held against the allocated blocks: if they do not fit, the rest of the file is read.
+//! is checked against `st_blocks`: if more is allocated than the reported data explains, the rest of
+//! the file is read.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;

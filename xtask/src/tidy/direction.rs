@@ -41,7 +41,15 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },
     Rule {
         name: "haul",
-        uses: &["haul-sys", "haul-manifest", "haul-io", "haul-trace", "haul-engine", "haul-bench"],
+        uses: &[
+            "haul-sys",
+            "haul-manifest",
+            "haul-io",
+            "haul-tree",
+            "haul-trace",
+            "haul-engine",
+            "haul-bench",
+        ],
         tests_use: &["haul-faultfs"],
     },
     Rule {

@@ -95,18 +95,7 @@ pub(crate) fn jobs(value: Option<&OsStr>) -> Result<usize, Usage> {
     }
 }
 
-/// The most workers where they mostly wait for storage that is far away. At 5 ms a trip and 1 MiB a
-/// request, 32 ask for 3 GB/s, more than two processors can move; and it is half of what an NFS client
-/// has in flight by default, so that others get through.
-pub(crate) const WAITING_JOBS: usize = 32;
-
-/// Returns the number of workers that keeps the processors busy: one more than there are, because
-/// one worker always waits for the journal or for a page under writeback. With 3 instead
-/// of 2 on two processors, 50,000 small files take 0.48 and not 0.53 of GNU cp's time on ext4.
-pub(crate) fn default_jobs() -> usize {
-    // Where the number is unknown, one worker always works.
-    std::thread::available_parallelism().map_or(1, |processors| processors.get() + 1)
-}
+pub(crate) use haul_engine::request::{WAITING_JOBS, default_jobs};
 
 /// Returns the number of workers for which there are processors, and not one more, as a copy has:
 /// removing hardly ever waits on a device of this machine, and a third worker on two processors only contends for the journal.

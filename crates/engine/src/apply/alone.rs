@@ -7,7 +7,7 @@ use super::finished::{job, pair_of};
 use super::item::Target;
 use super::next::{Filling, Next};
 use super::regular::truncate;
-use super::unfinished::Leftover;
+use super::unfinished::Unfinished;
 use crate::context::{Worker, watch};
 use crate::error::What;
 use crate::request::Make;
@@ -19,7 +19,7 @@ pub(super) fn fill<'a>(worker: &mut Worker<'_, '_>, filling: Filling<'a>) -> Nex
     if let Err(error) = clear(run, &filling.target) {
         let Filling { entry, stat, target, .. } = &filling;
         entry.fail(run, What::CreateFile, Some(error.errno));
-        return Leftover::of(entry, stat, target).take_away(run, None);
+        return Unfinished::of(entry, stat, target).take_away(run, None);
     }
     if run.policy.make == Make::Attributes {
         return Next::Complete(filling.finished(), Ok(Moved::default()));

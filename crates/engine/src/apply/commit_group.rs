@@ -13,11 +13,11 @@ use haul_io::quirk::GroupSync;
 use haul_sys::fs::{Follow, close, duplicate, fstat, fsync, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
-use super::group::Held;
+use super::group::PendingCommit;
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
-use super::unfinished::{Fate, Leftover};
+use super::unfinished::{Fate, Unfinished};
 use super::{already_done, resumable, verified};
 use crate::context::Worker;
 use crate::durable_names::sync_names;
@@ -46,7 +46,7 @@ const FEW_DIRECTORIES: usize = 4;
 
 /// Adds a complete file to the group. If the group is full, takes and returns its files, which the
 /// caller has to commit.
-pub(super) fn hold(run: &Run<'_>, held: Held) -> Vec<Held> {
+pub(super) fn add(run: &Run<'_>, held: PendingCommit) -> Vec<PendingCommit> {
     held.node.owe();
     // Where the run may have to copy parts again, the group holds the source descriptor as well.
     let each = if held.source.is_some() { 2 } else { 1 };
@@ -59,7 +59,7 @@ pub(super) fn hold(run: &Run<'_>, held: Held) -> Vec<Held> {
 }
 
 /// Takes and returns all files that wait, when no more files follow.
-pub(super) fn remaining(run: &Run<'_>) -> Vec<Held> {
+pub(super) fn remaining(run: &Run<'_>) -> Vec<PendingCommit> {
     let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::take(&mut *waiting).files
 }
@@ -68,7 +68,7 @@ pub(super) fn remaining(run: &Run<'_>) -> Vec<Held> {
 /// or that could not be synced, does not get its name.
 pub(super) fn prove<'n>(
     worker: &mut Worker<'_, '_>,
-    mut held: Held,
+    mut held: PendingCommit,
     synced: haul_sys::Result<()>,
 ) -> Next<'n> {
     let run = worker.operation;
@@ -79,7 +79,7 @@ pub(super) fn prove<'n>(
         held.entry().fail(run, What::Sync, Some(error.errno));
         return abandon(run, &held);
     }
-    if run.reads_targets() && !verified::is_proved(worker, &mut held) {
+    if run.reads_targets() && !verified::is_verified(worker, &mut held) {
         return abandon(run, &held);
     }
     Next::Publish(Box::new(held))
@@ -88,7 +88,7 @@ pub(super) fn prove<'n>(
 /// Writes the bytes of files to stable storage, with one flush where that gives the same guarantee
 /// as one sync per file. A failure is final for its file: after it the kernel treats the pages as
 /// clean. Also returns whether one flush covered any of the files.
-pub(super) fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>>, bool) {
+pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::Result<()>>, bool) {
     // The loop flushes each file system once: a second call would return 0 after a failure.
     let mut asked: Vec<(u64, bool)> = Vec::new();
     if files.len() > FEW_FILES {
@@ -99,17 +99,18 @@ pub(super) fn secure(run: &Run<'_>, files: &[Held]) -> (Vec<haul_sys::Result<()>
             }
         }
     }
-    let is_flushed =
-        |held: &Held| held.is_sole_grouped() && asked.contains(&(held.pair.target_dev, true));
+    let is_flushed = |held: &PendingCommit| {
+        held.is_sole_grouped() && asked.contains(&(held.pair.target_dev, true))
+    };
     // A failed flush does not tell which file lost bytes, so the loop syncs each file separately.
-    let alone = |held: &Held| {
+    let alone = |held: &PendingCommit| {
         if is_flushed(held) || run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
     };
     (files.iter().map(alone).collect(), files.iter().any(is_flushed))
 }
 
 /// Publishes a complete file under its name, closes it and counts it.
-pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: Held) -> Next<'n> {
+pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> Next<'n> {
     let run = worker.operation;
     if held.digest.is_none() {
         held.digest = whole_digest(run, &held.target, &held.stat);
@@ -132,7 +133,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: Held) -> Next<'n> {
             return abandon(run, &held);
         }
     }
-    let Held { node, source_name, target_name, stat, target, moved, digest, .. } = held;
+    let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let leads_links = target.leads_links;
     if run.journal.is_some() {
@@ -146,7 +147,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: Held) -> Next<'n> {
     finish(worker, &entry, &stat, Complete { moved, leads_links, digest })
 }
 
-fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
+fn name(run: &Run<'_>, held: &PendingCommit) -> Result<Published, (What, CallError)> {
     let Some(temporary) = &held.target.temporary else { return Ok(Published::Yes) };
     if held.pair.target.group_sync == GroupSync::Short {
         // Network file systems, FUSE and quotas report the last failed write when a descriptor is
@@ -170,11 +171,11 @@ fn name(run: &Run<'_>, held: &Held) -> Result<Published, (What, CallError)> {
 }
 
 /// Abandons a file that does not have its name yet.
-fn abandon<'n>(run: &Run<'_>, held: &Held) -> Next<'n> {
+fn abandon<'n>(run: &Run<'_>, held: &PendingCommit) -> Next<'n> {
     let stopped = run.stopped() && resumable::is_kept(run, &held.target, DataError::Stopped);
     let fate = if stopped { Fate::Kept } else { Fate::Gone };
     let entry = held.entry();
-    Leftover::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None)
+    Unfinished::of(&entry, &held.stat, &held.target).meeting(fate).take_away(run, None)
 }
 
 /// Records that a directory has got names that have to be on stable storage at the end of the run.

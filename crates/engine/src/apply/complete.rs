@@ -1,11 +1,11 @@
 //! Completes a file: sets its attributes, publishes it if it has no name yet, and closes it.
 
 use super::finished::{Finished, pair_at_last};
-use super::group::Held;
+use super::group::PendingCommit;
 use super::item::Target;
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
-use super::unfinished::{Fate, Leftover};
+use super::unfinished::{Fate, Unfinished};
 use super::{changed, inherited, resumable};
 use crate::context::Worker;
 use crate::durable_names::sync_place;
@@ -43,14 +43,14 @@ pub(super) fn complete<'n>(
             let ours = fstat(&file.target.fd).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };
-            return Leftover::of(file.entry, file.stat, &file.target)
+            return Unfinished::of(file.entry, file.stat, &file.target)
                 .meeting(fate)
                 .take_away(run, ours.as_ref());
         }
     };
     if let Err((what, errno)) = inherit(run, &file) {
         file.entry.fail(run, what, Some(errno));
-        return Leftover::of(file.entry, file.stat, &file.target).take_away(run, None);
+        return Unfinished::of(file.entry, file.stat, &file.target).take_away(run, None);
     }
     keep_attributes(run, &file);
     tell_of_cache(worker, &file, &moved);
@@ -58,7 +58,7 @@ pub(super) fn complete<'n>(
     let Finished { entry, source, stat, target, .. } = file;
     let source = (run.policy.verify() == Verify::Repair).then_some(source);
     if target.temporary.is_some() {
-        let held = Box::new(Held {
+        let held = Box::new(PendingCommit {
             pair,
             source,
             digest: None,
@@ -70,7 +70,7 @@ pub(super) fn complete<'n>(
             moved,
         });
         let waits = run.policy.appearance == Appearance::Durable || run.reads_targets();
-        return if waits { Next::Hold(held) } else { Next::Publish(held) };
+        return if waits { Next::Commit(held) } else { Next::Publish(held) };
     }
     close_named(worker, entry, stat, target, moved)
 }
@@ -102,7 +102,7 @@ fn close_named<'n>(
     let closed = close(fd).map_err(|error| (What::Close, error));
     if let Err((what, error)) = synced.and(closed) {
         entry.fail(run, what, Some(error.errno));
-        let lost = Leftover {
+        let lost = Unfinished {
             entry,
             stat,
             made: mode.is_some(),

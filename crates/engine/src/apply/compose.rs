@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError};
 
 use haul_tree::{Entries, Slot};
 
-use super::group::Held;
-use super::item::{Batch, Content, Follow};
+use super::group::PendingCommit;
+use super::item::{Batch, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::SharedFile;
 use super::{alone, commit_group, complete, fill, find, hardlink, make, shared};
@@ -41,25 +41,25 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         item.target.is_some() && item.stat.size >= haul_io::transfer::WORTH_BYTES
     });
     for (index, item) in batch.items.drain(..).enumerate() {
-        let follow = if last_large > Some(index) { Follow::Large } else { Follow::Small };
-        if let (Some(target), Content::Data(Some(source))) = (item.target, item.content) {
+        let upcoming = if last_large > Some(index) { Upcoming::Large } else { Upcoming::Small };
+        if let (Some(target), Some(source)) = (item.target, item.source) {
             let entry = entry(&item.slot);
             let filling = Filling { task, entry: &entry, source, stat: &item.stat, target };
-            let next = fill::fill(worker.operation, filling, follow);
-            go_on(worker, next);
+            let next = fill::fill(worker.operation, filling, upcoming);
+            run_steps(worker, next);
         }
     }
 }
 
 /// Runs the steps that remain for an entry.
-fn go_on(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
+fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
     let run = worker.operation;
     let mut turn = None;
     loop {
         next = match next {
             Next::FillAlone(filling) => {
                 if filling.target.other_names {
-                    // Held until the file is complete, so that its bytes are those of one source.
+                    // PendingCommit until the file is complete, so that its bytes are those of one source.
                     turn = Some(run.other_names.lock().unwrap_or_else(PoisonError::into_inner));
                 }
                 alone::fill(worker, filling)
@@ -67,7 +67,7 @@ fn go_on(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
             Next::Share(large) => shared::begin(worker, large),
             Next::Draw(file) => return draw(worker, &file),
             Next::Complete(file, moved) => complete::complete(worker, file, moved),
-            Next::Hold(held) => return commit(worker, commit_group::hold(run, *held)),
+            Next::Commit(held) => return commit(worker, commit_group::add(run, *held)),
             Next::Publish(held) => commit_group::publish(worker, *held),
             Next::Link(first, waiting) => {
                 drop(turn.take());
@@ -92,7 +92,7 @@ pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
         target: &file.target_name,
         rest: None,
     };
-    go_on(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
+    run_steps(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
     worker.release(Arc::clone(&file.node));
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn commit_remaining(worker: &mut Worker<'_, '_>) {
 }
 
 /// Syncs files, and gives them their names.
-fn commit(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
+fn commit(worker: &mut Worker<'_, '_>, files: Vec<PendingCommit>) {
     if files.is_empty() {
         return;
     }
@@ -112,7 +112,7 @@ fn commit(worker: &mut Worker<'_, '_>, files: Vec<Held>) {
     for (held, synced) in files.into_iter().zip(synced) {
         let node = Arc::clone(&held.node);
         let next = commit_group::prove(worker, held, synced);
-        go_on(worker, next);
+        run_steps(worker, next);
         worker.release(node);
     }
     // Where a flush of the whole file system secured this group, the next such flush also covers

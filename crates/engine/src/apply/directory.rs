@@ -34,7 +34,7 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
-            match existing::stand_taken(worker, task, entry, (item, Seen::No)) {
+            match existing::resolve_taken(worker, task, entry, (item, Seen::No)) {
                 TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;

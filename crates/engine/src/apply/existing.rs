@@ -65,7 +65,7 @@ pub(super) enum Done {
 
 /// Looks at the target name before the run makes anything, and frees the name where the policy says
 /// so.
-pub(super) fn stand(
+pub(super) fn resolve(
     worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,
@@ -76,11 +76,11 @@ pub(super) fn stand(
     if task.origin == Origin::Made {
         return TargetState::Free;
     }
-    stand_taken(worker, task, entry, (item, Seen::No))
+    resolve_taken(worker, task, entry, (item, Seen::No))
 }
 
-/// Does the same as [`stand`] for a name that a call has just found to be taken.
-pub(super) fn stand_taken(
+/// Does the same as [`resolve`] for a name that a call has just found to be taken.
+pub(super) fn resolve_taken(
     worker: &mut Worker<'_, '_>,
     task: &Task,
     entry: &Entry<'_>,

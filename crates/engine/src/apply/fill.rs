@@ -4,14 +4,14 @@ use haul_io::method::Sharing;
 use haul_io::transfer::{is_worth_a_worker, is_worth_sharing};
 
 use super::finished::{job, pair_of};
-use super::item::Follow;
+use super::item::Upcoming;
 use super::next::{Filling, Large, Next};
 use crate::request::Make;
 use crate::run::Run;
 
 /// Decides how a file is filled. For a large file, other workers help; if more large files follow,
 /// one other worker fills it.
-pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, follow: Follow) -> Next<'a> {
+pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) -> Next<'a> {
     let Filling { task, source, stat, target, .. } = &filling;
     if target.other_names {
         return Next::FillAlone(filling);
@@ -24,9 +24,9 @@ pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, follow: Follow) -> N
         let pair = pair_of(run, task, stat, source, target);
         let job = job(source, target, stat, &pair, run);
         if is_worth_sharing(&job) {
-            let sharing = match follow {
-                Follow::Large if is_worth_a_worker(&job) => Sharing::Sole,
-                Follow::Large | Follow::Small => Sharing::Several,
+            let sharing = match upcoming {
+                Upcoming::Large if is_worth_a_worker(&job) => Sharing::Sole,
+                Upcoming::Large | Upcoming::Small => Sharing::Several,
             };
             return Next::Share(Large { filling, pair, sharing });
         }

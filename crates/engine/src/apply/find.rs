@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
 
-use super::item::{Content, Item};
+use super::item::Item;
 use crate::context::{Task, Worker};
 use crate::decide::{
     Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
@@ -53,13 +53,8 @@ pub(super) fn find(
     if !is_wanted(run, task, entry, (&stat, &link)) {
         return None;
     }
-    let content = match contents(stat.kind(), run.policy) {
-        Contents::Data => Content::Data(None),
-        Contents::Directory => Content::Directory,
-        Contents::Symlink => Content::Symlink,
-        Contents::Special => Content::Special,
-    };
-    Some(Item { slot: *slot, content, stat, link, backup: None, target: None })
+    let contents = contents(stat.kind(), run.policy);
+    Some(Item { slot: *slot, contents, source: None, stat, link, backup: None, target: None })
 }
 
 /// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
@@ -151,7 +146,8 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
     }
     Some(Item {
         slot: *slot,
-        content: Content::Data(Some(opened)),
+        contents: Contents::Data,
+        source: Some(opened),
         stat,
         link: stat,
         backup: None,

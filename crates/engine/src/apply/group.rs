@@ -14,7 +14,7 @@ use crate::entry::Entry;
 use crate::walk::node::Node;
 
 /// Complete file that waits for a flush.
-pub(super) struct Held {
+pub(super) struct PendingCommit {
     pub(super) node: Arc<Node>,
     /// File systems of the two sides of the file; the target's may differ from the directory's.
     pub(super) pair: Arc<Pair>,
@@ -29,7 +29,7 @@ pub(super) struct Held {
     pub(super) digest: Option<Vec<u8>>,
 }
 
-impl Held {
+impl PendingCommit {
     pub(super) fn entry(&self) -> Entry<'_> {
         let (source, target) = (&*self.source_name, &*self.target_name);
         Entry { node: &self.node, source, target, rest: None }
@@ -42,7 +42,7 @@ impl Held {
 
 #[derive(Default)]
 pub(super) struct Waiting {
-    pub(super) files: Vec<Held>,
+    pub(super) files: Vec<PendingCommit>,
     pub(super) bytes: u64,
 }
 

@@ -114,7 +114,7 @@ enum Room {
 
 /// Frees a target name that is to become a link to a file that the run has already copied.
 fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
-    match existing::stand_taken(worker, task, entry, (item, Seen::AsLink)) {
+    match existing::resolve_taken(worker, task, entry, (item, Seen::AsLink)) {
         TargetState::Free => Room::Made,
         TargetState::Settled(_) => Room::None,
         TargetState::Replace(..) | TargetState::Swap => Room::Without,
@@ -136,7 +136,7 @@ pub(super) fn to_source(
     item: &mut Item,
 ) {
     let run = worker.operation;
-    let standing = existing::stand(worker, task, entry, item);
+    let standing = existing::resolve(worker, task, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
     }

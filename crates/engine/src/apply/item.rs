@@ -10,26 +10,16 @@ use haul_io::block_digests::{BlockDigests, Piece};
 use haul_sys::fs::Stat;
 use haul_tree::Slot;
 
+use crate::decide::Contents;
 use crate::journal::Sum;
 use crate::walk::node::Origin;
-
-/// Source of an entry that the run has found.
-pub(crate) enum Content {
-    /// Bytes of a regular file, or of a FIFO or device that the run reads like one. The descriptor
-    /// is `None` until the run knows that it copies the bytes.
-    Data(Option<OwnedFd>),
-    /// Directory.
-    Directory,
-    /// Symbolic link that the run copies as a link.
-    Symlink,
-    /// FIFO, socket or device that the run makes with mknod(2).
-    Special,
-}
 
 /// Entry that the run has found.
 pub(crate) struct Item {
     pub(super) slot: Slot,
-    pub(super) content: Content,
+    pub(super) contents: Contents,
+    /// Source of the bytes, once the run knows that it copies them.
+    pub(super) source: Option<OwnedFd>,
     /// Description of what the run copies.
     pub(super) stat: Stat,
     /// Description of the name itself, without following a symbolic link.
@@ -79,9 +69,9 @@ impl Target {
     }
 }
 
-/// Kind of the files that follow in the batch.
+/// Files that follow in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(super) enum Upcoming {
     /// Other files that are large enough for a worker of their own.
     Large,
     /// No such files.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::item::{Content, Item};
+use super::item::Item;
+use crate::decide::Contents;
 use crate::entry::Entry;
 use crate::walk::node::{Identity, Node};
 
@@ -87,7 +88,15 @@ impl Coming<'_> {
             node: Arc::clone(entry.node),
             source: entry.source.to_owned(),
             target: entry.target.to_owned(),
-            item: Item { slot, content: Content::Special, stat, link, backup: None, target: None },
+            item: Item {
+                slot,
+                contents: Contents::Special,
+                source: None,
+                stat,
+                link,
+                backup: None,
+                target: None,
+            },
         });
     }
 }

@@ -3,11 +3,11 @@
 
 use super::created::Created;
 use super::existing::TargetState;
-use super::item::{Content, Item};
+use super::item::Item;
 use super::links::Claim;
 use super::{already_done, directory, existing, hardlink, links, regular, special, symlink};
 use crate::context::{Task, Worker};
-use crate::decide;
+use crate::decide::{self, Contents};
 use crate::entry::Entry;
 use crate::journal::Names;
 use crate::monitor::Outcome;
@@ -17,7 +17,7 @@ use crate::walk::node::identity;
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
 pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
     let run = worker.operation;
-    if matches!(item.content, Content::Directory) {
+    if item.contents == Contents::Directory {
         directory::make(worker, task, entry, item);
         return;
     }
@@ -68,21 +68,21 @@ fn make_new(
     if already_done::is_finished(worker, task, entry, item, names) {
         return Created::Before;
     }
-    if matches!(item.content, Content::Data(Some(_))) {
+    if item.source.is_some() {
         return regular::make_open(worker, task, entry, item);
     }
-    let standing = existing::stand(worker, task, entry, item);
+    let standing = existing::resolve(worker, task, entry, item);
     if let TargetState::Settled(done) = standing {
         return Created::settled(done);
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    let made = match item.content {
-        Content::Data(_) => regular::make(worker, task, entry, item, standing),
-        Content::Symlink => symlink::make(worker, task, entry, item, &standing),
-        Content::Special => special::make(worker, task, entry, item, &standing),
-        Content::Directory => Created::No,
+    let made = match item.contents {
+        Contents::Data => regular::make(worker, task, entry, item, standing),
+        Contents::Symlink => symlink::make(worker, task, entry, item, &standing),
+        Contents::Special => special::make(worker, task, entry, item, &standing),
+        Contents::Directory => Created::No,
     };
-    if made == Created::Yes && matches!(item.content, Content::Symlink | Content::Special) {
+    if made == Created::Yes && matches!(item.contents, Contents::Symlink | Contents::Special) {
         already_done::note_named(run, task, entry, item, names);
         run.note_copied(&item.stat);
     }

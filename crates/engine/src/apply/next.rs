@@ -11,7 +11,7 @@ use haul_io::{DataError, Moved, Pair};
 use haul_sys::fs::Stat;
 
 use super::finished::Finished;
-use super::group::Held;
+use super::group::PendingCommit;
 use super::item::Target;
 use super::links::{Name, Waiting};
 use super::shared_file::SharedFile;
@@ -33,9 +33,9 @@ pub(super) enum Next<'a> {
     /// Complete the file, or remove it if its bytes could not be moved.
     Complete(Finished<'a>, Result<Moved, DataError>),
     /// Let the complete file wait for the flush of its group.
-    Hold(Box<Held>),
+    Commit(Box<PendingCommit>),
     /// Give the complete file its name.
-    Publish(Box<Held>),
+    Publish(Box<PendingCommit>),
     /// Link the waiting entries to the file, which has its name now.
     Link(Name, Vec<Waiting>),
     /// Report the waiting entries: their file could not be completed.

@@ -9,7 +9,7 @@ use haul_sys::{CallError, Errno};
 
 use super::created::Created;
 use super::existing::{Inherits, TargetState};
-use super::item::{Content, Item, Onto, Resumable, Target, Temporary};
+use super::item::{Item, Onto, Resumable, Target, Temporary};
 use super::{existing, find};
 use crate::context::{Task, Worker};
 use crate::decide::{Seen, Taken};
@@ -28,13 +28,13 @@ pub(super) fn make_open(
 ) -> Created {
     if worker.operation.policy.appears_whole() {
         // An exclusive call cannot report a taken name before all the bytes are written.
-        let standing = existing::stand(worker, task, entry, item);
+        let standing = existing::resolve(worker, task, entry, item);
         return make_standing(worker, task, entry, item, standing);
     }
     match create(worker, task, entry, item) {
         Ok(()) => Created::Yes,
         Err(error) if error.errno == Errno::EXIST => {
-            let standing = existing::stand_taken(worker, task, entry, (item, Seen::No));
+            let standing = existing::resolve_taken(worker, task, entry, (item, Seen::No));
             make_standing(worker, task, entry, item, standing)
         }
         Err(error) => refused(worker, entry, error),
@@ -74,13 +74,13 @@ pub(super) fn make(
         let Some(source) = find::open_described(run, task, entry, &item.stat) else {
             return Created::No;
         };
-        item.content = Content::Data(Some(source));
+        item.source = Some(source);
     } else {
         // The copy needs only the attributes, which are available even if the file is unreadable.
         let Some(source) = find::open_attributes(run, task, entry, &item.stat) else {
             return Created::No;
         };
-        item.content = Content::Data(Some(source));
+        item.source = Some(source);
     }
     make_standing(worker, task, entry, item, standing)
 }

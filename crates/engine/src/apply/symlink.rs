@@ -78,7 +78,7 @@ pub(super) fn to_source(
 ) {
     let run = worker.operation;
     let Ok(text) = CString::new(entry.source_path()) else { return };
-    let standing = existing::stand(worker, task, entry, item);
+    let standing = existing::resolve(worker, task, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
     }

@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::walk::node::{Node, identity};
 
 /// Target whose bytes are incomplete.
-pub(super) struct Leftover<'a> {
+pub(super) struct Unfinished<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) stat: &'a Stat,
     /// Whether this run made the target.
@@ -36,9 +36,9 @@ pub(super) enum Fate {
     Kept,
 }
 
-impl<'a> Leftover<'a> {
-    pub(super) fn of(entry: &'a Entry<'a>, stat: &'a Stat, target: &'a Target) -> Leftover<'a> {
-        Leftover {
+impl<'a> Unfinished<'a> {
+    pub(super) fn of(entry: &'a Entry<'a>, stat: &'a Stat, target: &'a Target) -> Unfinished<'a> {
+        Unfinished {
             entry,
             stat,
             made: target.mode.is_some(),
@@ -49,8 +49,8 @@ impl<'a> Leftover<'a> {
         }
     }
 
-    pub(super) fn meeting(self, fate: Fate) -> Leftover<'a> {
-        Leftover { fate, ..self }
+    pub(super) fn meeting(self, fate: Fate) -> Unfinished<'a> {
+        Unfinished { fate, ..self }
     }
 
     /// Removes an incomplete file that this run made, and every hard link that the run made to it.

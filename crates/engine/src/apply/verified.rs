@@ -11,7 +11,7 @@ use haul_io::verification::{
 };
 use haul_sys::fs::fsync;
 
-use super::group::Held;
+use super::group::PendingCommit;
 use crate::context::{Worker, watch};
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
@@ -27,7 +27,7 @@ const MOST_READERS: usize = 4;
 
 /// Compares a file with the digests of its source, and repairs it where the policy allows that.
 /// Reports every difference. The file's bytes have already been written back.
-pub(super) fn is_proved(worker: &mut Worker<'_, '_>, held: &mut Held) -> bool {
+pub(super) fn is_verified(worker: &mut Worker<'_, '_>, held: &mut PendingCommit) -> bool {
     let run = worker.operation;
     let Some(digests) = held.target.digests.clone() else { return true };
     let mut rounds = 0;
@@ -37,7 +37,7 @@ pub(super) fn is_proved(worker: &mut Worker<'_, '_>, held: &mut Held) -> bool {
             Err(error) => return failed(run, held, What::ReadBack, error),
         };
         if verification.verified_from == VerifiedFrom::Cache
-            && !run.told_of_cache.swap(true, Ordering::Relaxed)
+            && !run.warned_of_cache.swap(true, Ordering::Relaxed)
         {
             held.entry().report(run, What::ProvedFromCache, None, Severity::Warning);
         }
@@ -62,7 +62,7 @@ pub(super) fn is_proved(worker: &mut Worker<'_, '_>, held: &mut Held) -> bool {
     }
 }
 
-fn failed(run: &Run<'_>, held: &Held, what: What, error: DataError) -> bool {
+fn failed(run: &Run<'_>, held: &PendingCommit, what: What, error: DataError) -> bool {
     match error {
         DataError::Stopped => {}
         DataError::Call(error) => held.entry().fail(run, what, Some(error.errno)),
@@ -72,7 +72,7 @@ fn failed(run: &Run<'_>, held: &Held, what: What, error: DataError) -> bool {
     false
 }
 
-fn unverified<'a>(held: &'a Held, digests: &'a BlockDigests) -> Unverified<'a> {
+fn unverified<'a>(held: &'a PendingCommit, digests: &'a BlockDigests) -> Unverified<'a> {
     Unverified {
         fd: held.target.fd.as_fd(),
         quirk: held.pair.target,
@@ -83,7 +83,7 @@ fn unverified<'a>(held: &'a Held, digests: &'a BlockDigests) -> Unverified<'a> {
 
 fn look(
     worker: &mut Worker<'_, '_>,
-    held: &Held,
+    held: &PendingCommit,
     digests: &BlockDigests,
 ) -> Result<Verification, DataError> {
     let run = worker.operation;
@@ -99,7 +99,7 @@ fn look(
 /// this flush covers no page that an earlier flush failed to write.
 fn mend(
     worker: &mut Worker<'_, '_>,
-    held: &Held,
+    held: &PendingCommit,
     digests: &BlockDigests,
     verification: &Verification,
 ) -> Result<(), DataError> {

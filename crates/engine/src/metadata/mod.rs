@@ -83,23 +83,36 @@ pub(crate) fn keep(
     made: NewTarget,
     policy: &Policy,
 ) -> Vec<Lost> {
-    let kept = &policy.preserve;
     if !keeps_anything(policy) {
         return Vec::new();
     }
     let mut lost = Vec::new();
     let attributes = Attributes::read(source, policy, &mut lost);
-    let owned = give(target, stat, made, policy, &mut lost);
-    attributes.apply(target, policy, &mut lost);
-    if kept.mode == ModePolicy::Keep {
-        mode::keep(target, (stat, &attributes), (made, owned), policy, &mut lost);
-    } else if let Some(made) = made.mode {
-        lost.extend(mode::widen(target, stat, made, policy));
-    }
-    if kept.times.wanted() {
-        lost.extend(times::keep(target, stat, kept.times));
-    }
+    let widen = || made.mode.and_then(|made| mode::widen(target, stat, made, policy));
+    apply_in_order(target, (stat, &attributes), made, policy, widen, &mut lost);
     lost
+}
+
+/// Applies attributes in the only right order. `mode_otherwise` sets the mode where the policy
+/// preserves none.
+fn apply_in_order(
+    target: BorrowedFd<'_>,
+    (stat, attributes): (&Stat, &Attributes),
+    made: NewTarget,
+    policy: &Policy,
+    mode_otherwise: impl FnOnce() -> Option<Lost>,
+    lost: &mut Vec<Lost>,
+) {
+    let owned = give(target, stat, made, policy, lost);
+    attributes.apply(target, policy, lost);
+    if policy.preserve.mode == ModePolicy::Keep {
+        mode::keep(target, (stat, attributes), (made, owned), policy, lost);
+    } else {
+        lost.extend(mode_otherwise());
+    }
+    if policy.preserve.times.wanted() {
+        lost.extend(times::keep(target, stat, policy.preserve.times));
+    }
 }
 
 /// Sets the owner of the target. If the target existed before, the function first clears the bits
@@ -112,8 +125,8 @@ fn give(
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) -> Owned {
-    // Removing an ACL leaves its mask as the group bits, so the narrowing comes before that
-    // removal, too.
+    // Removing an ACL turns its mask into the group bits, so this function clears the excess bits
+    // before that removal, too.
     if policy.preserve.mode == ModePolicy::Keep
         && made.mode.is_none()
         && let Err(error) = mode::narrow(target, stat)
@@ -178,20 +191,13 @@ impl DirectoryAttributes {
     /// Applies all attributes to the open target directory.
     pub(crate) fn apply(&self, target: BorrowedFd<'_>, policy: &Policy) -> Vec<Lost> {
         let mut lost = Vec::new();
-        let Some(kept) = &self.stat else {
-            lost.extend(self.narrowed_mode.and_then(|mode| mode::set(target, mode)));
-            return lost;
-        };
-        let (stat, attributes) = &**kept;
-        let owned = give(target, stat, self.made, policy, &mut lost);
-        attributes.apply(target, policy, &mut lost);
-        if policy.preserve.mode == ModePolicy::Keep {
-            mode::keep(target, (stat, attributes), (self.made, owned), policy, &mut lost);
-        } else {
-            lost.extend(self.narrowed_mode.and_then(|mode| mode::set(target, mode)));
-        }
-        if policy.preserve.times.wanted() {
-            lost.extend(times::keep(target, stat, policy.preserve.times));
+        let narrow = || self.narrowed_mode.and_then(|mode| mode::set(target, mode));
+        match self.stat.as_deref() {
+            Some((stat, attributes)) => {
+                let kept = (stat, attributes);
+                apply_in_order(target, kept, self.made, policy, narrow, &mut lost);
+            }
+            None => lost.extend(narrow()),
         }
         lost
     }

@@ -106,11 +106,8 @@ impl<'r> Operation for Rehearsal<'r> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn order(&self) -> haul_tree::Order {
-        match self.order {
-            Order::Any => haul_tree::Order::Any,
-            Order::Listed => haul_tree::Order::Listed,
-        }
+    fn order(&self) -> Order {
+        self.order
     }
 
     fn enter(worker: &mut Worker<'_, 'r>, found: Found) -> Option<Arc<Task<RehearsedDirectory>>> {

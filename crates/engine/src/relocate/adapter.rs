@@ -28,7 +28,7 @@ pub(super) struct OperandState {
 pub(super) struct CopyAdapter<'a> {
     monitor: &'a dyn Monitor,
     control: &'a Control<'a>,
-    voices: &'a [OperandState],
+    operands: &'a [OperandState],
     by_name: HashMap<&'a [u8], usize>,
     /// Length of the common prefix of all waiting paths: the directory and a slash.
     prefix: usize,
@@ -38,16 +38,16 @@ impl<'a> CopyAdapter<'a> {
     pub(super) fn new(
         monitor: &'a dyn Monitor,
         control: &'a Control<'a>,
-        voices: &'a [OperandState],
+        operands: &'a [OperandState],
     ) -> CopyAdapter<'a> {
-        let base = |voice: &OperandState| split(&voice.waiting).0.len();
-        let prefix = voices.first().map_or(0, base);
-        let by_name = voices
+        let base = |operand: &OperandState| split(&operand.waiting).0.len();
+        let prefix = operands.first().map_or(0, base);
+        let by_name = operands
             .iter()
             .enumerate()
-            .map(|(index, voice)| (voice.waiting.get(prefix..).unwrap_or(&[]), index))
+            .map(|(index, operand)| (operand.waiting.get(prefix..).unwrap_or(&[]), index))
             .collect();
-        CopyAdapter { monitor, control, voices, by_name, prefix }
+        CopyAdapter { monitor, control, operands, by_name, prefix }
     }
 
     /// Finds the operand that a path of the target belongs to, and the rest of the path after its
@@ -56,13 +56,13 @@ impl<'a> CopyAdapter<'a> {
         let below = path.get(self.prefix..)?;
         let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
         let (name, rest) = below.split_at_checked(end)?;
-        let voice = self.voices.get(*self.by_name.get(name)?)?;
-        Some((voice, rest))
+        let operand = self.operands.get(*self.by_name.get(name)?)?;
+        Some((operand, rest))
     }
 
     fn shown(&self, path: &[u8]) -> Vec<u8> {
         match self.find(path) {
-            Some((voice, rest)) => [&voice.shown, rest].concat(),
+            Some((operand, rest)) => [&operand.shown, rest].concat(),
             None => path.to_vec(),
         }
     }
@@ -84,11 +84,11 @@ impl Monitor for CopyAdapter<'_> {
         if told.severity == Severity::Failure {
             Control::one(&self.control.failures);
             match self.find(&failure.target) {
-                Some((voice, _)) => voice.has_failed.store(true, Ordering::Relaxed),
+                Some((operand, _)) => operand.has_failed.store(true, Ordering::Relaxed),
                 // A failure that belongs to no operand fails all operands.
                 None => {
-                    for voice in self.voices {
-                        voice.has_failed.store(true, Ordering::Relaxed);
+                    for operand in self.operands {
+                        operand.has_failed.store(true, Ordering::Relaxed);
                     }
                 }
             }
@@ -114,7 +114,7 @@ impl Monitor for CopyAdapter<'_> {
         }
         let found = self.find(&event.target);
         let backup =
-            found.and_then(|(voice, rest)| voice.backup.clone().filter(|_| rest.is_empty()));
+            found.and_then(|(operand, rest)| operand.backup.clone().filter(|_| rest.is_empty()));
         let target = self.shown(&event.target);
         self.monitor.entry(&Event { target, backup, ..event.clone() });
     }

@@ -81,9 +81,9 @@ impl Approval<'_> {
     /// Returns whether an entry may be removed. Blocks while it compares the entry with its copy.
     pub(super) fn approves(&self, candidate: &Candidate<'_>) -> bool {
         let stat = candidate.stat;
-        let is_proved = self.copied.is_some_and(|copied| copied.proves(stat));
+        let is_verified = self.copied.is_some_and(|copied| copied.proves(stat));
         let was_taken_away = self.copied.is_some_and(|copied| copied.has_failed_operands);
-        if is_proved {
+        if is_verified {
             return !was_taken_away || self.has_twin(candidate);
         }
         match (stat.kind(), self.copied) {

@@ -300,7 +300,7 @@ impl<'r> Batch<'r> {
         let mut existing = Existing::Overwrite;
         let gathered: Vec<Moving> = gathered
             .into_iter()
-            .filter_map(|mut moving| match self.find_leftover(ground, &mut moving, copied) {
+            .filter_map(|mut moving| match self.find_stale(ground, &mut moving, copied) {
                 Leftover::None => Some(moving),
                 Leftover::Adopted => {
                     existing = Existing::Keep;
@@ -373,12 +373,7 @@ impl<'r> Batch<'r> {
 
     /// Claims a directory's waiting name and examines the copy that an interrupted run has left
     /// there. The copy itself removes a stale file.
-    fn find_leftover(
-        &self,
-        ground: &Ground,
-        moving: &mut Moving,
-        copied: &CopiedEntries,
-    ) -> Leftover {
+    fn find_stale(&self, ground: &Ground, moving: &mut Moving, copied: &CopiedEntries) -> Leftover {
         let run = self.run;
         if !moving.is_directory() {
             return Leftover::None;

@@ -3,12 +3,11 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use crate::pairs::quirk_of;
 use crate::stale::moves;
-use haul_io::quirk::{self, GroupSync, NameSync};
+use haul_io::quirk::{GroupSync, NameSync};
 use haul_sys::Errno;
-use haul_sys::fs::{
-    Access, Follow, fstatfs, fsync_names, mount_id, open_directory, open_unnamed, syncfs,
-};
+use haul_sys::fs::{Access, Follow, fsync_names, mount_id, open_directory, open_unnamed, syncfs};
 
 /// Way to wait for the data of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +84,7 @@ fn trust(directory: BorrowedFd<'_>) -> Trust {
     if !is_told {
         return Trust::Each;
     }
-    let quirk = fstatfs(directory).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic));
+    let quirk = quirk_of(directory);
     match (quirk.group_sync, quirk.name_sync) {
         (GroupSync::Whole, NameSync::Directory) => Trust::Whole,
         (GroupSync::Whole, NameSync::FileSystem) => Trust::WholeTwice,

@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
 pub(super) use haul_io::quirk::{PLAIN, Quirk as DeleteProfile, Sequence};
-use haul_io::quirk::{UNKNOWN, of_magic};
-use haul_sys::fs::fstatfs;
+
+use crate::pairs::quirk_of;
 
 /// Delete profiles that a run has looked up, by device.
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl DeleteProfiles {
         if let Some((_, quirk)) = known.iter().find(|(other, _)| *other == dev) {
             return quirk;
         }
-        let quirk = fstatfs(directory).map_or(&UNKNOWN, |system| of_magic(system.magic));
+        let quirk = quirk_of(directory);
         known.push((dev, quirk));
         quirk
     }

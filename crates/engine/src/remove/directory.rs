@@ -148,7 +148,7 @@ fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name
     match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Descend)) {
         Ok(Leave::Given) => true,
         Ok(Leave::Asked(Inside::Empty)) => {
-            excise(worker, parent, directory, (name, None));
+            remove_directory(worker, parent, directory, (name, None));
             false
         }
         Ok(Leave::Asked(_)) => true,
@@ -178,7 +178,7 @@ fn closed(
         return run.fail(parent, name, What::Remove, Some(errno));
     }
     match may_go(worker, parent, directory, name) {
-        Ok(true) => excise(worker, parent, directory, (name, Some(errno))),
+        Ok(true) => remove_directory(worker, parent, directory, (name, Some(errno))),
         Ok(false) => {}
         Err(errno) => run.fail(parent, name, What::Remove, Some(errno)),
     }
@@ -208,7 +208,7 @@ pub(super) fn may_go(
 
 /// Removes a directory that is, or may be, empty. If it could not be opened, the message names
 /// that errno, because it says more than `ENOTEMPTY`.
-pub(super) fn excise(
+pub(super) fn remove_directory(
     worker: &mut Worker<'_, '_>,
     parent: &Arc<Node>,
     directory: &Handle,

@@ -72,11 +72,11 @@ fn one(
             Err(error) => return unremovable(worker, node, directory, (name, error.errno)),
         }
     }
-    excise(worker, node, directory, (name, kind, stat));
+    unlink_entry(worker, node, directory, (name, kind, stat));
 }
 
 /// Removes an entry that is not a directory, after the user has agreed if required.
-pub(super) fn excise(
+pub(super) fn unlink_entry(
     worker: &mut Worker<'_, '_>,
     node: &Arc<Node>,
     directory: BorrowedFd<'_>,

@@ -1,8 +1,7 @@
 //! Removes trees: guards, order, workers and pace.
 //!
-//! A removal has no target, so it has its own nodes, descriptors and readers. They follow those of
-//! the copy: a pool that grows only while there is work, a counted parent chain instead of
-//! barriers, and operations relative to directory descriptors whose identity is verified.
+//! A removal is an operation of `haul-tree`, as the copy is. It has one side only, so it has
+//! directories of its own ([`node`]); the walk, the pool and the open directories are shared.
 
 mod context;
 mod delete_profile;

@@ -45,7 +45,7 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
     let run = worker.operation;
     match statat(CWD, name) {
         Ok(stat) if stat.kind() == Kind::Directory => {
-            if let Err((what, errno)) = try_brakes(worker, name, &stat) {
+            if let Err((what, errno)) = try_guards(worker, name, &stat) {
                 return run.fail(list, name, what, errno);
             }
             match run.policy.recursion {
@@ -53,13 +53,13 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
                 Recursion::No => empty(worker, list, name, &stat),
             }
         }
-        Ok(stat) => entry::excise(worker, list, CWD, (name, None, Some(stat))),
+        Ok(stat) => entry::unlink_entry(worker, list, CWD, (name, None, Some(stat))),
         Err(error) => entry::unremovable(worker, list, CWD, (name, error.errno)),
     }
 }
 
 /// Refuses directories that the guards protect.
-fn try_brakes(
+fn try_guards(
     worker: &Worker<'_, '_>,
     name: &CStr,
     stat: &Stat,

@@ -26,8 +26,8 @@ use crate::{DataPolicy, Kit, Pair, Watch};
 
 /// The methods in order of preference. The order is the policy: sharing blocks beats letting a
 /// server copy; where the page cache is to be spared, a queue beats threads, which beat forgetting;
-/// elsewhere moving pages within the kernel beats moving them through a buffer. The last one always
-/// fits, and those before it that never fit by themselves are there to be asked for.
+/// elsewhere moving pages within the kernel beats moving them through a buffer. The last method always
+/// fits. Some of the others are used only on request (`--method`, a profile).
 pub static LADDER: &[&dyn Method; MethodId::COUNT] = &[
     &reflink::Reflink,
     &copy_range::CopyRange,

@@ -177,7 +177,7 @@ pub struct Quirk {
     pub file_bytes_max: u64,
 }
 
-/// What is assumed of a file system that is not in the table: nothing that could go wrong.
+/// Conservative defaults for a file system that is not in the table.
 pub static UNKNOWN: Quirk = Quirk {
     name: "unknown",
     magic: &[],

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use haul_engine::error::What;
 use haul_engine::request::{
-    Again, Dereference, Extent, Force, Make, Parents, Policy, Recursion, Request,
+    Again, Dereference, Force, Make, Parents, Policy, Recursion, Request, Scope,
 };
 use haul_sys::fs::{CWD, Kind, statat, statat_follow};
 
@@ -76,9 +76,9 @@ pub(super) fn plan(file: &OsStr, reading: &Reading, policy: &Policy) -> Result<R
         else {
             return Err(cannot("a name holds a NUL byte"));
         };
-        let again = Again { source, target, extent: extent(failure, policy) };
+        let again = Again { source, target, scope: scope(failure, policy) };
         // One entry can have lost several attributes.
-        if !seen.insert((again.source.clone(), again.target.clone(), again.extent == Extent::All)) {
+        if !seen.insert((again.source.clone(), again.target.clone(), again.scope == Scope::All)) {
             continue;
         }
         let is_link = is_one_of(failure, &[What::CreateHardLink]) && failure.has_errno;
@@ -113,13 +113,13 @@ fn parents(reading: &Reading) -> Vec<Again> {
             && seen.insert(source.clone())
             && let (Ok(source), Ok(target)) = (CString::new(source), CString::new(target))
         {
-            parents.push(Again { source, target, extent: Extent::Alone });
+            parents.push(Again { source, target, scope: Scope::Alone });
         }
     }
     parents
 }
 
-fn extent(failure: &Listed, policy: &Policy) -> Extent {
+fn scope(failure: &Listed, policy: &Policy) -> Scope {
     let is_attribute = is_one_of(failure, &ATTRIBUTES);
     let is_directory = || {
         let name = CString::new(failure.source.as_slice()).unwrap_or_default();
@@ -129,7 +129,7 @@ fn extent(failure: &Listed, policy: &Policy) -> Extent {
         };
         stat.is_ok_and(|stat| stat.kind() == Kind::Directory)
     };
-    if is_attribute && is_directory() { Extent::Alone } else { Extent::All }
+    if is_attribute && is_directory() { Scope::Alone } else { Scope::All }
 }
 
 /// Leaves out what lies below a directory that is copied again as a whole: two workers would copy
@@ -137,12 +137,12 @@ fn extent(failure: &Listed, policy: &Policy) -> Extent {
 fn without_what_comes_along(copies: &mut Vec<Again>) {
     let whole: HashSet<Vec<u8>> = copies
         .iter()
-        .filter(|again| again.extent == Extent::All)
+        .filter(|again| again.scope == Scope::All)
         .map(|again| again.target.to_bytes().to_vec())
         .collect();
     copies.retain(|again| {
         let target = again.target.to_bytes();
-        let is_twice = again.extent == Extent::Alone && whole.contains(target);
+        let is_twice = again.scope == Scope::Alone && whole.contains(target);
         let slashes = target.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         let is_below =
             slashes.filter_map(|(at, _)| target.get(..at)).any(|ancestor| whole.contains(ancestor));

@@ -1,9 +1,10 @@
-//! Facts about a run as a whole, determined once: the user, and the file systems.
+//! Pairs of file systems that a run uses, and the quirk of one file system.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haul_io::{Device, Pair, quirk};
+use haul_io::quirk::{self, Quirk};
+use haul_io::{Device, Pair};
 use haul_sys::fs::fstatfs;
 
 /// Pairs of file systems that a run uses, with what it has learned about each.
@@ -32,8 +33,11 @@ impl Pairs {
     }
 }
 
-/// Returns the device of a descriptor. If `fstatfs` fails, the file system counts as unknown.
 fn device(dev: u64, fd: BorrowedFd<'_>) -> Device {
-    let quirk = fstatfs(fd).map_or(&quirk::UNKNOWN, |told| quirk::of_magic(told.magic));
-    Device { dev, quirk }
+    Device { dev, quirk: quirk_of(fd) }
+}
+
+/// Returns the quirk of a descriptor's file system; that of an unknown one if `fstatfs` fails.
+pub(crate) fn quirk_of(fd: BorrowedFd<'_>) -> &'static Quirk {
+    fstatfs(fd).map_or(&quirk::UNKNOWN, |system| quirk::of_magic(system.magic))
 }
