@@ -7,8 +7,8 @@ use super::*;
 use crate::error::What;
 use crate::literals::{DIRECTORY, FIFO, FILE, LINK, stat};
 use crate::request::{
-    Backup, BackupKind, Borders, Dereference, Existing, Links, Make, Policy, Preserve, Recursion,
-    TargetLinks,
+    Backup, BackupKind, Borders, Consent, Dereference, Existing, Links, Make, Policy, Preserve,
+    Recursion, TargetLinks,
 };
 
 fn taken(link: Stat) -> Taken {
@@ -251,6 +251,8 @@ fn a_further_name_of_a_file_takes_what_is_there_away() {
     assert_eq!(over(linked, &other, &older), Action::Replace);
     let kept = Policy { existing: Existing::Keep, ..policy.clone() };
     assert_eq!(over(linked, &other, &kept), Action::Skip(Reason::Exists));
+    let both = Policy { consent: Consent::Denied, ..older };
+    assert_eq!(over(linked, &other, &both), Action::Skip(Reason::Exists));
     let directory = taken(stat(2, DIRECTORY));
     assert_eq!(over(linked, &directory, &policy), Action::Refuse(What::OverDirectory));
 }
