@@ -31,6 +31,7 @@ const RULES: &[Rule] = &[
     Rule { name: "haul-faultfs", uses: &[], tests_use: &["haul-sys"] },
     Rule { name: "haul-manifest", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-io", uses: &["haul-sys"], tests_use: &["haul-manifest", "haul-faultfs"] },
+    Rule { name: "haul-codec", uses: &[], tests_use: &[] },
     Rule { name: "haul-tree", uses: &["haul-sys"], tests_use: &[] },
     Rule { name: "haul-trace", uses: &["haul-sys"], tests_use: &["haul-manifest"] },
     Rule {
@@ -46,6 +47,7 @@ const RULES: &[Rule] = &[
             "haul-manifest",
             "haul-io",
             "haul-tree",
+            "haul-codec",
             "haul-trace",
             "haul-engine",
             "haul-bench",

@@ -1,0 +1,254 @@
+//! The decoder: a compressed stream in, ordered pieces out.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+
+use crate::decoding::{Decode, DecodePlan, Summary};
+use crate::error::{Damage, DecodeError};
+use crate::format::Format;
+use crate::gzip::{GzipDecode, Header, MAGICS, parse};
+use crate::input::Input;
+use crate::lzw::Lzw;
+use crate::pack::Pack;
+use crate::plain::Plain;
+use crate::zip::Zip;
+
+/// What a stream begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its format.
+    pub format: Format,
+    /// The header of its first member, of a gzip stream.
+    pub header: Option<Header>,
+}
+
+/// Decompresses a stream.
+///
+/// Small streams are decompressed by the calling thread. For larger ones a thread reads and
+/// decompresses while the caller works, at most four pieces of 256 KiB ahead; of gzip streams that
+/// allow it `jobs` workers decompress up to twice as many segments. A segment is at most 1.1 MiB of
+/// the stream and 4.3 MiB of data, so memory is bounded by about 11 MiB for each job, whatever the
+/// stream; a stream of [`crate::Encoder`] takes 4 MiB.
+pub struct Decoder {
+    reader: Option<Box<Reading>>,
+    pieces: Option<Receiver<Event>>,
+    thread: Option<JoinHandle<()>>,
+    summary: Summary,
+    start: Option<Start>,
+    plan: DecodePlan,
+    /// What [`Read`] has not returned yet, and how far it has.
+    piece: (Vec<u8>, usize),
+}
+
+/// A source and the decoder of its format.
+struct Reading {
+    input: Input,
+    decode: Option<Box<dyn Decode>>,
+    bytes_out: u64,
+}
+
+enum Event {
+    Piece(Vec<u8>),
+    Failed(DecodeError),
+    Ended(Summary),
+}
+
+/// Compressed bytes that the calling thread decompresses itself: starting a thread costs as much as
+/// decompressing these.
+const INLINE_BYTES: u64 = 256 << 10;
+
+/// Pieces that wait for the caller.
+const PIECES_AHEAD: usize = 4;
+
+impl Decoder {
+    /// Makes a decoder. Nothing is read yet.
+    pub fn new(source: impl Read + Send + 'static, plan: DecodePlan) -> Decoder {
+        let reading = Reading { input: Input::new(source), decode: None, bytes_out: 0 };
+        Decoder {
+            reader: Some(Box::new(reading)),
+            pieces: None,
+            thread: None,
+            summary: Summary::default(),
+            start: None,
+            plan,
+            piece: (Vec::new(), 0),
+        }
+    }
+
+    /// Reads what the stream begins with. Blocks as the source does.
+    pub fn start(&mut self) -> Result<Start, DecodeError> {
+        if let Some(start) = &self.start {
+            return Ok(start.clone());
+        }
+        let Some(reading) = &mut self.reader else { return Err(Damage::UnknownFormat.into()) };
+        let start = recognise(&mut reading.input)?;
+        reading.decode = Some(match start.format {
+            Format::Gzip => Box::new(GzipDecode::new(self.plan)),
+            Format::Zip => Box::new(Zip::new()),
+            Format::Lzw => Box::new(Lzw::new()),
+            Format::Pack => Box::new(Pack::new()),
+            Format::Plain => Box::new(Plain),
+        });
+        self.start = Some(start.clone());
+        Ok(start)
+    }
+
+    /// Passes the bytes on as they are, after [`Decoder::start`] did not know their format.
+    pub fn pass_unchanged(&mut self) {
+        if let Some(reading) = &mut self.reader {
+            reading.decode = Some(Box::new(Plain));
+            self.start = Some(Start { format: Format::Plain, header: None });
+        }
+    }
+
+    /// Returns the next bytes, at least one; `None` at the end, when every check has been made.
+    /// Blocks until they are there. What precedes an error is returned before it.
+    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, DecodeError> {
+        self.start()?;
+        if let Some(reading) = &mut self.reader {
+            if reading.input.taken() < INLINE_BYTES {
+                let next = reading.next()?;
+                if next.is_none() {
+                    self.summary = reading.summary();
+                }
+                return Ok(next);
+            }
+            self.begin_thread();
+        }
+        let Some(pieces) = &self.pieces else { return Ok(None) };
+        match pieces.recv() {
+            Ok(Event::Piece(piece)) => Ok(Some(piece)),
+            Ok(Event::Failed(error)) => Err(error),
+            Ok(Event::Ended(summary)) => {
+                self.summary = summary;
+                self.pieces = None;
+                Ok(None)
+            }
+            // The thread ended without a word: it panicked.
+            Err(_) => Err(DecodeError::Input(io::Error::other("the decoding thread failed"))),
+        }
+    }
+
+    fn begin_thread(&mut self) {
+        let Some(mut reading) = self.reader.take() else { return };
+        let (events, pieces) = sync_channel(PIECES_AHEAD);
+        let (hand_over, handed_over) = std::sync::mpsc::channel::<Box<Reading>>();
+        let thread = std::thread::Builder::new().name("haul decode".to_owned()).spawn(move || {
+            let Ok(mut reading) = handed_over.recv() else { return };
+            loop {
+                let (event, is_last) = match reading.next() {
+                    Ok(Some(piece)) => (Event::Piece(piece), false),
+                    Ok(None) => (Event::Ended(reading.summary()), true),
+                    Err(error) => (Event::Failed(error), true),
+                };
+                // A caller that gave up does not want it.
+                if events.send(event).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        match thread {
+            Ok(thread) => {
+                // The thread waits for it.
+                let _handed_over = hand_over.send(reading);
+                self.pieces = Some(pieces);
+                self.thread = Some(thread);
+            }
+            // Without threads everything is done here.
+            Err(_) => {
+                reading.input.never_leave();
+                self.reader = Some(reading);
+            }
+        }
+    }
+
+    /// Returns facts about the stream; they are complete when [`Decoder::next_piece`] has returned
+    /// `None`.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.summary
+    }
+}
+
+impl Reading {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, DecodeError> {
+        let Some(decode) = &mut self.decode else { return Ok(None) };
+        let next = decode.next(&mut self.input)?;
+        self.bytes_out += next.as_ref().map_or(0, |piece| piece.len() as u64);
+        Ok(next)
+    }
+
+    fn summary(&self) -> Summary {
+        let summary = self.decode.as_ref().map(|decode| decode.summary()).unwrap_or_default();
+        Summary { bytes_in: self.input.total(), bytes_out: self.bytes_out, ..summary }
+    }
+}
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        self.pieces = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has reported that itself.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Read for Decoder {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while self.piece.1 >= self.piece.0.len() {
+            match self.next_piece()? {
+                Some(piece) => self.piece = (piece, 0),
+                None => return Ok(0),
+            }
+        }
+        let (piece, at) = &mut self.piece;
+        let left = piece.get(*at..).unwrap_or(&[]);
+        let count = left.len().min(room.len());
+        if let (Some(room), Some(left)) = (room.get_mut(..count), left.get(..count)) {
+            room.copy_from_slice(left);
+        }
+        *at += count;
+        Ok(count)
+    }
+}
+
+/// Finds out which format a stream is in, as gzip does, by its first bytes.
+fn recognise(input: &mut Input) -> Result<Start, DecodeError> {
+    const ZIP: [u8; 4] = *b"PK\x03\x04";
+    const PACK: [u8; 2] = [0x1f, 0x1e];
+    const LZW: [u8; 2] = [0x1f, 0x9d];
+    const LZH: [u8; 2] = [0x1f, 0xa0];
+    let of = |format| Ok(Start { format, header: None });
+    let has_magic = input.fill(2)?;
+    let magic = input.bytes().get(..2).unwrap_or(&[]);
+    if MAGICS.iter().any(|known| known == magic) {
+        loop {
+            if let Some(header) = parse(input.bytes())? {
+                return Ok(Start { format: Format::Gzip, header: Some(header) });
+            }
+            if !input.read()? {
+                return Err(Damage::UnexpectedEnd.into());
+            }
+        }
+    }
+    if magic == PACK {
+        return of(Format::Pack);
+    }
+    if magic == LZW {
+        return of(Format::Lzw);
+    }
+    if magic == LZH {
+        return Err(Damage::Lzh.into());
+    }
+    if input.fill(ZIP.len())? && input.bytes().starts_with(&ZIP) {
+        return of(Format::Zip);
+    }
+    // A single zero may be padding, and then something follows that is not a format.
+    let is_padding = input.bytes().first() == Some(&0);
+    if !has_magic && !is_padding {
+        return Err(Damage::UnexpectedEnd.into());
+    }
+    Err(Damage::UnknownFormat.into())
+}

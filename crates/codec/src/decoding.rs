@@ -1,0 +1,63 @@
+//! What the decoder of one format does, and what it tells at the end.
+
+use crate::error::DecodeError;
+use crate::input::Input;
+
+/// How a stream is to be decompressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecodePlan {
+    /// Workers that decompress at the same time, where the stream allows it.
+    pub jobs: usize,
+    /// What becomes of bytes behind the last gzip member that are no member.
+    pub garbage: Garbage,
+}
+
+/// What becomes of bytes behind the last gzip member that are no member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Garbage {
+    /// They are ignored; the [`Summary`] tells that there were some.
+    #[default]
+    Ignore,
+    /// They are passed on unchanged.
+    Pass,
+}
+
+/// What lies behind the last member of a gzip stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trailing {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Only zeros, as tapes and block devices have them.
+    Zeros,
+    /// Other bytes, which are ignored.
+    Garbage,
+}
+
+/// Facts about a stream that was read to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Compressed bytes, with everything that was ignored.
+    pub bytes_in: u64,
+    /// Original bytes.
+    pub bytes_out: u64,
+    /// Members of a gzip stream.
+    pub members: u64,
+    /// Original bytes of the last member, or of the stream, where the format has no members.
+    pub last_bytes: u64,
+    /// CRC-32 of the last member of a gzip stream.
+    pub check: Option<u32>,
+    /// What was ignored.
+    pub trailing: Trailing,
+    /// Whether a ZIP archive has further entries, which were ignored.
+    pub has_more_entries: bool,
+}
+
+/// The decoder of one format.
+pub(crate) trait Decode: Send {
+    /// Returns the next bytes, at least one, or `None` at the end.
+    fn next(&mut self, input: &mut Input) -> Result<Option<Vec<u8>>, DecodeError>;
+
+    /// Returns what is known at the end; the decoder of the stream counts the bytes.
+    fn summary(&self) -> Summary;
+}

@@ -1,0 +1,154 @@
+//! The encoder: ordered bytes in, compressed blocks out.
+
+use std::io::{self, Write};
+
+use crate::cut::{BLOCK_BYTES, Cut, Cutter};
+use crate::encoding::{BlockFormat, Compressed, Job};
+use crate::gzip::{Gzip, Stamp};
+use crate::ordered::Ordered;
+
+/// How a stream is to be compressed.
+#[derive(Clone, Debug)]
+pub struct EncodePlan {
+    /// From 1, fast, to 9, small.
+    pub level: u8,
+    /// Workers that compress at the same time; the bytes are the same for any number.
+    pub jobs: usize,
+    /// Where the stream is cut into blocks.
+    pub cut: Cut,
+    /// What the header says.
+    pub stamp: Stamp,
+}
+
+impl EncodePlan {
+    /// gzip, level 6, one worker, no name and time in the header.
+    pub const GZIP: EncodePlan =
+        EncodePlan { level: 6, jobs: 1, cut: Cut::Even, stamp: Stamp::NONE };
+}
+
+/// Counts of a finished stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Original bytes.
+    pub bytes_in: u64,
+    /// Compressed bytes, with headers and trailers.
+    pub bytes_out: u64,
+    /// Bytes of headers and trailers.
+    pub header_bytes: u64,
+}
+
+/// Compresses what is written to it, and writes the result to a sink.
+///
+/// At most two blocks of 1 MiB for each worker are in flight, with their results and the state of a
+/// compressor for each worker: about 3.5 MiB for each job, and the block that is being filled.
+pub struct Encoder<W> {
+    sink: W,
+    format: Box<dyn BlockFormat>,
+    cutter: Cutter,
+    workers: Ordered<Job, io::Result<Compressed>>,
+    block: Vec<u8>,
+    /// Whether the block is complete; it waits to see whether it is the last.
+    is_complete: bool,
+    head: Vec<u8>,
+    totals: Totals,
+}
+
+impl<W: Write> Encoder<W> {
+    /// Makes an encoder. Nothing is written to the sink before the first block is complete.
+    pub fn new(sink: W, plan: EncodePlan) -> Encoder<W> {
+        let mut format: Box<dyn BlockFormat> = Box::new(Gzip::new(plan.level, plan.stamp));
+        let head = format.head();
+        let workers = Ordered::new(plan.jobs, format.compressor());
+        let totals = Totals { bytes_in: 0, bytes_out: 0, header_bytes: 0 };
+        Encoder {
+            sink,
+            format,
+            cutter: Cutter::new(plan.cut),
+            workers,
+            block: Vec::new(),
+            is_complete: false,
+            head,
+            totals,
+        }
+    }
+
+    /// Returns the sink.
+    pub fn sink(&mut self) -> &mut W {
+        &mut self.sink
+    }
+
+    /// Compresses what is left, writes the end of the stream and returns the sink. Blocks as the
+    /// workers and the sink do; fails as the sink does.
+    pub fn finish(mut self) -> io::Result<(W, Totals)> {
+        let bytes = std::mem::take(&mut self.block);
+        let last = Job { bytes, is_last: true };
+        if self.workers.in_flight() == 0 && self.totals.bytes_in == 0 {
+            let done = self.workers.do_here(last)?;
+            self.put(&done)?;
+        } else {
+            self.workers.submit(last);
+            while self.workers.in_flight() > 0 {
+                self.pass_on()?;
+            }
+        }
+        let tail = self.format.tail();
+        self.totals.header_bytes += tail.len() as u64;
+        self.write(&tail)?;
+        Ok((self.sink, self.totals))
+    }
+
+    /// Gives the complete block to the workers.
+    fn submit(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_complete) {
+            return Ok(());
+        }
+        while self.workers.in_flight() >= self.workers.most() {
+            self.pass_on()?;
+        }
+        let bytes = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK_BYTES));
+        self.workers.submit(Job { bytes, is_last: false });
+        Ok(())
+    }
+
+    /// Writes the oldest block in flight.
+    fn pass_on(&mut self) -> io::Result<()> {
+        let done =
+            self.workers.take().ok_or_else(|| io::Error::other("no thread can be started"))?;
+        self.put(&done?)
+    }
+
+    fn put(&mut self, done: &Compressed) -> io::Result<()> {
+        self.format.add(done);
+        self.totals.bytes_in += done.bytes_in;
+        let head = std::mem::take(&mut self.head);
+        self.totals.header_bytes += head.len() as u64;
+        self.write(&head)?;
+        self.write(&done.bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.totals.bytes_out += bytes.len() as u64;
+        self.sink.write_all(bytes)
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    /// Takes all bytes. Blocks while as many blocks are in flight as there may be.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut left = bytes;
+        while !left.is_empty() {
+            self.submit()?;
+            let (taken, is_complete) = self.cutter.take(self.block.len(), left);
+            let (now, later) = left.split_at(taken);
+            self.block.extend_from_slice(now);
+            self.is_complete = is_complete;
+            left = later;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: a block that is not complete waits for more bytes, or for the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

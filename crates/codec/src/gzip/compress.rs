@@ -1,0 +1,74 @@
+//! Compresses blocks for a gzip member.
+
+use std::io;
+use std::sync::Arc;
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::header::Stamp;
+use super::{final_block, restart};
+use crate::encoding::{BlockFormat, Compress, Compressed, Job};
+
+/// The level where a plan asks for one that does not exist.
+const USUAL_LEVEL: u8 = 6;
+
+/// The member that is being written.
+pub(crate) struct Gzip {
+    level: u8,
+    stamp: Stamp,
+    check: crc32fast::Hasher,
+    bytes: u64,
+}
+
+impl Gzip {
+    pub(crate) fn new(level: u8, stamp: Stamp) -> Gzip {
+        let level = if (1..=9).contains(&level) { level } else { USUAL_LEVEL };
+        Gzip { level, stamp, check: crc32fast::Hasher::new(), bytes: 0 }
+    }
+}
+
+impl BlockFormat for Gzip {
+    fn head(&mut self) -> Vec<u8> {
+        self.stamp.header(self.level)
+    }
+
+    fn compressor(&self) -> Arc<dyn Fn() -> Compress + Send + Sync> {
+        let level = i32::from(self.level);
+        Arc::new(move || {
+            let level = CompressionLvl::new(level).unwrap_or_default();
+            let mut compressor = Compressor::new(level);
+            Box::new(move |job| compress(&mut compressor, &job))
+        })
+    }
+
+    fn add(&mut self, block: &Compressed) {
+        self.check.combine(&crc32fast::Hasher::new_with_initial_len(block.check, block.bytes_in));
+        self.bytes += block.bytes_in;
+    }
+
+    fn tail(&mut self) -> Vec<u8> {
+        let check = self.check.clone().finalize();
+        // RFC 1952: the length modulo 2³².
+        let length = (self.bytes & 0xffff_ffff) as u32;
+        [check.to_le_bytes(), length.to_le_bytes()].concat()
+    }
+}
+
+/// Compresses a block; if it is not the last one, others can follow it.
+fn compress(compressor: &mut Compressor, job: &Job) -> io::Result<Compressed> {
+    let mut bytes = vec![0; compressor.deflate_compress_bound(job.bytes.len())];
+    let length = compressor
+        .deflate_compress(&job.bytes, &mut bytes)
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    bytes.truncate(length);
+    if !job.is_last {
+        let last = final_block::find(&bytes)
+            .ok_or_else(|| io::Error::other("libdeflate made a stream that cannot be read"))?;
+        if let Some(byte) = bytes.get_mut(last.flag_bit / 8) {
+            *byte &= !(1 << (last.flag_bit % 8));
+        }
+        restart::mark(&mut bytes, last.end_bit);
+    }
+    let check = crc32fast::hash(&job.bytes);
+    Ok(Compressed { bytes, check, bytes_in: job.bytes.len() as u64 })
+}

@@ -1,0 +1,8 @@
+//! Tests of the codec: round trips, other writers' files, and files that are damaged.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod damage;
+mod gzip;
+mod old_formats;
+mod support;
