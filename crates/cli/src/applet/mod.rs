@@ -11,6 +11,7 @@ mod dispatch;
 mod entry;
 #[cfg(test)]
 mod fuzz;
+mod gzip;
 mod install_links;
 mod mv;
 mod read;

@@ -6,7 +6,7 @@ use super::trace;
 #[cfg(feature = "bench")]
 use super::{bench, tune};
 use super::{
-    cat, clean, compare, cp, dd, install_links, mv, read, rm, split, sums, tee, verify, write,
+    cat, clean, compare, cp, dd, gzip, install_links, mv, read, rm, split, sums, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -20,6 +20,9 @@ pub(super) static APPLETS: &[Applet] = &[
     write::APPLET,
     tee::APPLET,
     split::APPLET,
+    gzip::GZIP,
+    gzip::GUNZIP,
+    gzip::ZCAT,
     sums::MD5SUM,
     sums::SHA1SUM,
     sums::SHA224SUM,

@@ -55,14 +55,15 @@ impl Settings {
             StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
             StreamId::Progress => self.progress = progress_when(value)?,
             StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
-            StreamId::Sum => self.sum = Some(algorithm(word)?),
+            StreamId::Sum => self.sum = Some(sum_algorithm(word)?),
             StreamId::Help | StreamId::Version => {}
         }
         Ok(())
     }
 }
 
-fn algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
+/// Reads the value of `--sum`.
+pub(crate) fn sum_algorithm(word: &OsStr) -> Result<&'static Algorithm, Usage> {
     word.to_str().and_then(Algorithm::find).ok_or_else(|| {
         let names: Vec<&str> =
             haul_io::digest::TABLE.iter().map(|algorithm| algorithm.name).collect();
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn sums_are_found_by_name() {
-        assert!(algorithm(OsStr::new("sha256")).is_ok());
-        assert!(algorithm(OsStr::new("crc0")).is_err());
+        assert!(sum_algorithm(OsStr::new("sha256")).is_ok());
+        assert!(sum_algorithm(OsStr::new("crc0")).is_err());
     }
 }

@@ -59,6 +59,33 @@ impl AtomicFile {
         Ok(AtomicFile { directory, name, file: Arc::new(file), hidden, has_new_mode })
     }
 
+    /// Makes an empty file that gets its attributes from the caller: until then only its owner may
+    /// read and write it. What has the name now plays no part, see [`AtomicFile::publish_as`].
+    pub fn begin_closed(directory: OwnedFd, name: CString) -> Result<AtomicFile> {
+        let (file, hidden) = match open_unnamed(&directory, CLOSED_MODE, Access::Write) {
+            Ok(file) => (file, None),
+            Err(error) if has_no_unnamed(error.errno) => {
+                let how = OpenHow { create: Create::New(CLOSED_MODE), ..OpenHow::WRITE };
+                let (file, hidden) = make_hidden(|hidden| openat(&directory, hidden, how))?;
+                (file, Some(hidden))
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(AtomicFile { directory, name, file: Arc::new(file), hidden, has_new_mode: false })
+    }
+
+    /// Gives the file its name, with the attributes that it has. A name that is to be free and is
+    /// taken is `EEXIST`, and nothing is changed. After an error the file is gone.
+    pub fn publish_as(mut self, onto: Onto, durable: Durable) -> Result<()> {
+        // NFS, FUSE and quotas report at a close what they could not take: before it has a name.
+        let answer = duplicate(&*self.file).and_then(close);
+        let answer = answer.and_then(|()| self.give_name(onto, durable));
+        if answer.is_err() {
+            self.remove_hidden();
+        }
+        answer
+    }
+
     /// Returns the file, to be written.
     #[must_use]
     pub fn file(&self) -> &Arc<OwnedFd> {

@@ -37,7 +37,7 @@ pub use target::{End, Place, Target, Zeros};
 pub use watermark_queue::{Marks, WatermarkQueue};
 pub use writer::{Outcome, WritePlan, Writer};
 
-pub use crate::publish::Durable;
+pub use crate::publish::{Durable, Onto};
 
 /// A flag that is never set: for streams that are ended by the end of the process.
 pub static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

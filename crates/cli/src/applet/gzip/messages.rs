@@ -1,0 +1,143 @@
+//! gzip's messages, which scripts know: a file's are gathered, and printed together.
+
+use haul_codec::Damage;
+
+use super::codes::Code;
+use super::settings::{Settings, Target};
+
+/// The name that messages begin with, also those of `gunzip` and `zcat`.
+pub(super) const PROGRAM: &str = "gzip";
+
+/// What is to be said about one file.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// For standard error.
+    pub(super) text: Vec<u8>,
+    /// For standard output.
+    pub(super) lines: Vec<u8>,
+    pub(super) code: Code,
+    /// Whether nothing more can be done for any file: standard output failed, or a signal came.
+    pub(super) is_end: bool,
+}
+
+impl Said {
+    /// Adds `gzip: `, a name and a text, as a line.
+    fn line(&mut self, before: &str, name: &[u8], text: &str) {
+        self.text.extend_from_slice(format!("{before}{PROGRAM}: ").as_bytes());
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(text.as_bytes());
+        self.text.push(b'\n');
+    }
+
+    /// Says that a file failed.
+    pub(super) fn error(&mut self, name: &[u8], text: &str) {
+        self.line("", name, text);
+        self.code = self.code.and(Code::Error);
+    }
+
+    /// Says, behind an empty line, that a file failed: gzip may have printed the beginning of a line.
+    pub(super) fn break_off(&mut self, name: &[u8], text: &str) {
+        self.line("\n", name, text);
+        self.code = self.code.and(Code::Error);
+    }
+
+    /// Warns, unless warnings are unwanted; the exit status shows it in any case.
+    pub(super) fn warn(&mut self, settings: &Settings, name: &[u8], text: &str) {
+        self.warn_behind("", settings, name, text);
+    }
+
+    /// Warns behind an empty line.
+    pub(super) fn warn_behind(
+        &mut self,
+        before: &str,
+        settings: &Settings,
+        name: &[u8],
+        text: &str,
+    ) {
+        if !settings.is_quiet() {
+            self.line(before, name, text);
+        }
+        self.code = self.code.and(Code::Warning);
+    }
+
+    /// Says something that does not change the exit status.
+    pub(super) fn note(&mut self, name: &[u8], text: &str) {
+        self.line("", name, text);
+    }
+
+    /// Adds text as it is.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+    }
+
+    /// Says what is wrong with a compressed file.
+    pub(super) fn damage(&mut self, settings: &Settings, name: &[u8], damage: Damage) {
+        let invalid = |what: &str| format!(": invalid compressed data--{what}");
+        let (has_break, text) = match damage {
+            Damage::UnknownFormat => (true, ": not in gzip format".to_owned()),
+            Damage::UnexpectedEnd => (true, ": unexpected end of file".to_owned()),
+            Damage::Method(method) => {
+                (false, format!(": unknown method {method} -- not supported"))
+            }
+            Damage::Encrypted => (false, " is encrypted -- not supported".to_owned()),
+            Damage::Flags(flags) => (false, format!(" has flags {flags:#x} -- not supported")),
+            Damage::HeaderChecksum(said, computed) => (
+                false,
+                format!(": header checksum 0x{said:04x} != computed checksum 0x{computed:04x}"),
+            ),
+            Damage::NameTooLarge => (true, ": corrupted input -- file name too large".to_owned()),
+            Damage::Format => (true, invalid("format violated")),
+            Damage::Checksum => (true, invalid("crc error")),
+            Damage::Length => (true, invalid("length error")),
+            Damage::ZipHeader => (true, ": not a valid zip file".to_owned()),
+            Damage::ZipMethod => {
+                (true, ": first entry not deflated or stored -- use unzip".to_owned())
+            }
+            Damage::ZipEncrypted => (true, ": encrypted file -- use unzip".to_owned()),
+            Damage::CodeBits(bits) => {
+                (true, format!(": compressed with {bits} bits, can only handle 16 bits"))
+            }
+            Damage::Code if settings.target == Target::Stdout => {
+                (true, ": corrupt input.".to_owned())
+            }
+            Damage::Code => (true, ": corrupt input. Use zcat to recover some data.".to_owned()),
+            Damage::CodeLength => {
+                let text = ": invalid compressed data -- Huffman code bit length out of range";
+                (true, text.to_owned())
+            }
+            Damage::CodeTable => (true, ": too many leaves in Huffman tree".to_owned()),
+            Damage::CodeTableIncomplete => (true, ": too few leaves in Huffman tree".to_owned()),
+            Damage::Lzh => (false, ": lzh data is not supported in this version".to_owned()),
+        };
+        if has_break { self.break_off(name, &text) } else { self.error(name, &text) }
+    }
+}
+
+/// Formats a ratio as gzip does: how much of `whole` was saved.
+pub(super) fn ratio(saved: i128, whole: u64) -> String {
+    let percent = if whole == 0 { 0.0 } else { 100.0 * saved as f64 / whole as f64 };
+    format!("{percent:5.1}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::applet::gzip::settings::Task;
+
+    #[test]
+    fn ratios_have_gzips_form() {
+        assert_eq!(ratio(63, 100), " 63.0%");
+        assert_eq!(ratio(-3, 2), "-150.0%");
+        assert_eq!(ratio(-20, 0), "  0.0%");
+    }
+
+    #[test]
+    fn an_error_is_not_reduced_to_a_warning() {
+        let settings = Settings::new(Task::Compress, Target::Files);
+        let mut said = Said::default();
+        said.error(b"a", ": no");
+        said.warn(&settings, b"b", ": hm");
+        assert_eq!(said.code, Code::Error);
+        assert_eq!(said.text, b"gzip: a: no\ngzip: b: hm\n");
+    }
+}

@@ -1,0 +1,207 @@
+//! The output file of one input: made without a name, given the attributes of the input, then its
+//! name, and then the input is removed.
+
+use std::os::fd::AsFd as _;
+
+use haul_io::inherit::{GivenOtherwise, Lost, Predecessor, take_over};
+use haul_io::stream::{AtomicFile, Durable, Onto, Place};
+use haul_sys::fs::{Kind, Time, TimePair, duplicate, futimens, statat, unlinkat};
+use haul_sys::{Errno, errno_text};
+
+use super::codes::Code;
+use super::file::{Created, Files, Step};
+use super::input::{Named, Opened};
+use super::messages::{PROGRAM, Said};
+use super::names::{base, shortened};
+use super::settings::Task;
+use super::sink::Sink;
+use super::stream::{Failed, stream_failed};
+use crate::answer::is_yes;
+
+impl Files<'_> {
+    /// Makes the output file, without its name. Returns whether the name had to be shortened.
+    pub(super) fn create(
+        &self,
+        named: &Named,
+        output: Vec<u8>,
+        said: &mut Said,
+    ) -> Step<(Created, bool)> {
+        let settings = self.settings();
+        let (mut output, mut is_shortened) = (named.beside(output), false);
+        let onto = loop {
+            match statat(&*output.directory, &output.name) {
+                Err(error) if error.errno == Errno::NOENT => break Onto::Free,
+                Err(error) if error.errno == Errno::NAMETOOLONG => {
+                    let shorter = if settings.task == Task::Compress {
+                        shortened(&output.shown, &settings.suffix)
+                    } else {
+                        let length = output.shown.len().saturating_sub(1);
+                        output.shown.get(..length).map(<[u8]>::to_vec)
+                    };
+                    let Some(shorter) = shorter.filter(|shorter| !base(shorter).is_empty()) else {
+                        said.break_off(&output.shown, &format!(": {}", error.text()));
+                        return Err(());
+                    };
+                    (output, is_shortened) = (named.beside(shorter), true);
+                }
+                Err(error) => {
+                    said.break_off(&output.shown, &format!(": {}", error.text()));
+                    return Err(());
+                }
+                Ok(stat) => {
+                    self.may_replace(&output.shown, said)?;
+                    if stat.kind() == Kind::Directory {
+                        said.error(&output.shown, &format!(": {}", errno_text(Errno::ISDIR)));
+                        return Err(());
+                    }
+                    break Onto::Taken;
+                }
+            }
+        };
+        let file = duplicate(&*output.directory)
+            .and_then(|directory| AtomicFile::begin_closed(directory, output.name.clone()));
+        match file {
+            Ok(file) => Ok((Created { file, named: output, onto }, is_shortened)),
+            Err(error) => {
+                said.break_off(&output.shown, &format!(": {}", error.text()));
+                Err(())
+            }
+        }
+    }
+
+    /// Asks whether an output may be replaced, where it is not certain.
+    pub(super) fn may_replace(&self, shown: &[u8], said: &mut Said) -> Step<()> {
+        if self.settings().force > 0 {
+            return Ok(());
+        }
+        let mut question = format!("{PROGRAM}: ").into_bytes();
+        question.extend_from_slice(shown);
+        question.extend_from_slice(b" already exists;");
+        said.raw(&question);
+        let mut answer = false;
+        if self.may_ask.is_on() {
+            said.raw(b" do you wish to overwrite (y or n)? ");
+            self.output.flush();
+            self.output.raw_error_bytes(&std::mem::take(&mut said.text));
+            answer = is_yes();
+        }
+        if answer {
+            return Ok(());
+        }
+        said.raw(b"\tnot overwritten\n");
+        said.code = said.code.and(Code::Warning);
+        Err(())
+    }
+
+    /// Runs a stream into the output file.
+    pub(super) fn fill<T>(
+        &self,
+        created: &Created,
+        named: &Named,
+        said: &mut Said,
+        stream: impl FnOnce(&mut Sink) -> Result<T, Failed>,
+    ) -> Step<T> {
+        let policy = &self.settings().policy;
+        let run = || {
+            let mut sink = Sink::file(created.file.file(), Place::Offsets, policy, self.means.stop)
+                .map_err(|error| Failed::Output(error.text(), false))?;
+            let answer = stream(&mut sink)?;
+            sink.finish(Durable::No).map_err(stream_failed)?;
+            Ok(answer)
+        };
+        run().map_err(|failed| self.failed((&named.shown, &created.named.shown), failed, said))
+    }
+
+    /// Gives the complete output its attributes and its name, and removes the input.
+    pub(super) fn replace(
+        &self,
+        (named, opened): (&Named, &Opened),
+        created: Created,
+        stored: Option<Time>,
+        said: &mut Said,
+    ) -> Step<()> {
+        let settings = self.settings();
+        let shown = created.named.shown.clone();
+        if let Err(errno) = self.attributes(named, opened, &created, stored, said) {
+            said.error(&shown, &format!(": {}", errno_text(errno)));
+            created.file.abandon();
+            return Err(());
+        }
+        let durable = if settings.synchronous.is_on() { Durable::Yes } else { Durable::No };
+        match created.file.publish_as(created.onto, durable) {
+            Ok(()) => {}
+            Err(error) if error.errno == Errno::EXIST => {
+                // Another process has taken the name meanwhile.
+                let mut line = format!("{PROGRAM}: ").into_bytes();
+                line.extend_from_slice(&shown);
+                line.extend_from_slice(b" already exists;\tnot overwritten\n");
+                said.raw(&line);
+                said.code = said.code.and(Code::Warning);
+                return Err(());
+            }
+            Err(error) => {
+                said.break_off(&shown, &format!(": {}", error.text()));
+                return Err(());
+            }
+        }
+        if settings.keep.is_on() {
+            return Ok(());
+        }
+        let is_the_same = statat(&*named.directory, &named.name)
+            .map(|now| now.same_file(&opened.stat) || now.kind() == Kind::Symlink);
+        let removed = match is_the_same {
+            Ok(true) => unlinkat(&*named.directory, &named.name).map_err(|error| error.text()),
+            // What has the name now is not what was read.
+            Ok(false) => Err(errno_text(Errno::STALE)),
+            Err(error) => Err(error.text()),
+        };
+        if let Err(text) = removed {
+            said.warn(settings, &named.shown, &format!(": {text}"));
+        }
+        Ok(())
+    }
+
+    /// Gives the output owner, attributes, lists, bits and times of the input.
+    pub(super) fn attributes(
+        &self,
+        named: &Named,
+        opened: &Opened,
+        created: &Created,
+        stored: Option<Time>,
+        said: &mut Said,
+    ) -> Result<(), Errno> {
+        let settings = self.settings();
+        let old = Predecessor {
+            directory: named.directory.as_fd(),
+            name: &named.name,
+            seen: &opened.stat,
+        };
+        let file = created.file.file();
+        let mut lost = Vec::new();
+        let read = duplicate(&**opened.file());
+        take_over(file.as_fd(), &old, read, GivenOtherwise::default(), &mut |what, errno| {
+            lost.push((what, errno));
+        })
+        .map_err(|(_, errno)| errno)?;
+        for (what, errno) in lost {
+            // gzip says nothing about an owner that it may not set.
+            if what == Lost::Xattr && !settings.is_quiet() {
+                let text = format!(": warning: an attribute was lost: {}", errno_text(errno));
+                said.note(&created.named.shown, &text);
+            }
+        }
+        let mtime = stored.unwrap_or(opened.stat.mtime);
+        match futimens(file, TimePair { atime: opened.stat.atime, mtime }) {
+            Ok(()) if stored.is_some_and(|stored| stored != opened.stat.mtime) => {
+                if settings.verbose > 1 {
+                    said.raw(&[created.named.shown.as_slice(), b": timestamp restored\n"].concat());
+                }
+            }
+            Ok(()) => {}
+            Err(error) => {
+                said.warn(settings, &created.named.shown, &format!(": {}", error.text()));
+            }
+        }
+        Ok(())
+    }
+}

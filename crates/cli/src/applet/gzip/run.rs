@@ -1,0 +1,220 @@
+//! A run of `gzip`, `gunzip` or `zcat`: all its files, several at once unless the user is asked.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_io::stream::{Durable, PIPE_BYTES, Place};
+use haul_sys::Errno;
+use haul_sys::data::widen_pipe;
+use haul_sys::fs::{Follow, Kind, duplicate, fdatasync, fstat};
+use haul_sys::process::Standard;
+
+use super::codes::Code;
+use super::file::Files;
+use super::list::Totals;
+use super::messages::{PROGRAM, Said};
+use super::options::{help, licence};
+use super::reports::Reports;
+use super::settings::{Asked, Refused, Settings, Switch, Target, Task, Text, read};
+use super::sink::Sink;
+use super::stream::Means;
+use super::walk::{Item, Walk};
+use crate::ending::print_and_end;
+use crate::option::help::version;
+use crate::output::Output;
+use crate::progress::{Progress, Tally};
+use crate::standard::demand;
+
+/// Runs `gzip` with its arguments.
+pub(super) fn gzip(arguments: &[OsString]) -> ExitCode {
+    run("gzip", Settings::new(Task::Compress, Target::Files), arguments)
+}
+
+/// Runs `gunzip` with its arguments.
+pub(super) fn gunzip(arguments: &[OsString]) -> ExitCode {
+    run("gunzip", Settings::new(Task::Decompress, Target::Files), arguments)
+}
+
+/// Runs `zcat` with its arguments.
+pub(super) fn zcat(arguments: &[OsString]) -> ExitCode {
+    let settings = Settings::new(Task::Decompress, Target::Stdout);
+    run("zcat", settings, arguments)
+}
+
+fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    let warn = |text: &str| output.error(text);
+    match read(settings, std::env::var_os("GZIP"), arguments, &warn) {
+        Ok(Asked::Text(Text::Help)) => print_and_end(&output, &help(program)),
+        Ok(Asked::Text(Text::Version)) => print_and_end(&output, &version(program)),
+        Ok(Asked::Text(Text::Licence)) => print_and_end(&output, &licence(program)),
+        Ok(Asked::Files(settings, files)) => do_all(&output, &settings, &files),
+        Err(Refused::Plain(text)) => {
+            output.error(&text);
+            ExitCode::FAILURE
+        }
+        Err(Refused::Usage(text)) => {
+            output.error(&text);
+            output.raw_error(&format!("Try `{PROGRAM} --help' for more information.\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode {
+    let stop = haul_sys::process::hear_stop();
+    let stdout = match standard_output(settings, files, stop) {
+        Ok(stdout) => stdout,
+        Err(text) => {
+            output.raw_error(&format!("\n{PROGRAM}: stdout: {text}\n"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let tally = Tally::new(None);
+    let progress = Progress::new(settings.progress, settings.verbose > 0);
+    let is_terminal = settings.presume_terminal.is_on() || std::io::stdin().is_terminal();
+    let means = Means { settings, tally: &tally, stop };
+    let (totals, large) = (Mutex::new(Totals::default()), Mutex::new(()));
+    let may_ask = if is_terminal { Switch::On } else { Switch::Off };
+    let worker = |stdout| Files {
+        means,
+        output,
+        stdout: RefCell::new(stdout),
+        totals: &totals,
+        large: &large,
+        may_ask,
+    };
+    let first = worker(stdout);
+    let reports = Reports::new(output, &progress);
+    std::thread::scope(|scope| {
+        progress.start_line(scope, || tally.line(("writing", "reading")));
+        do_files(&first, &|| worker(None), &reports, files);
+        progress.end();
+    });
+    let mut code = reports.code();
+    code = code.and(finish(&first, output, files.len()));
+    if let Some(signal) = haul_sys::process::stop_signal() {
+        haul_sys::process::die_by(signal);
+    }
+    if output.finish() { code.exit() } else { ExitCode::FAILURE }
+}
+
+/// Makes the sink for standard output, where outputs go there.
+fn standard_output(
+    settings: &Settings,
+    files: &[OsString],
+    stop: &'static AtomicBool,
+) -> Result<Option<Sink>, String> {
+    let has_stdin = files.is_empty() || files.iter().any(|file| file == "-");
+    let is_used = settings.target == Target::Stdout || has_stdin;
+    if !is_used || matches!(settings.task, Task::Test | Task::List) {
+        return Ok(None);
+    }
+    let text = |error: haul_sys::CallError| error.text();
+    demand(Standard::Output).map_err(text)?;
+    let stdout = duplicate(std::io::stdout()).map_err(text)?;
+    let stat = fstat(&stdout).map_err(text)?;
+    if stat.kind() == Kind::Regular {
+        return Sink::file(&Arc::new(stdout), Place::Position, &settings.policy, stop)
+            .map(Some)
+            .map_err(text);
+    }
+    widen_pipe(&stdout, PIPE_BYTES);
+    Ok(Some(Sink::Stream { fd: stdout, stop }))
+}
+
+fn do_files<'a>(
+    first: &Files<'a>,
+    further: &(impl Fn() -> Files<'a> + Sync),
+    reports: &Reports<'_>,
+    files: &[OsString],
+) {
+    let settings = first.means.settings;
+    if files.is_empty() {
+        reports.put(0, first.stdin());
+        return;
+    }
+    let follows = settings.target == Target::Stdout || settings.force > 0;
+    let follow = if follows { Follow::Yes } else { Follow::No };
+    let walk = Mutex::new((0_u64, Walk::new(files, settings.recursive, follow)));
+    let work = |all: &Files<'_>| {
+        while !reports.is_over() && !all.means.stop.load(Ordering::Relaxed) {
+            let (number, item) = {
+                let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(item) = walk.1.next() else { return };
+                walk.0 += 1;
+                (walk.0 - 1, item)
+            };
+            reports.put(number, one(all, item));
+        }
+    };
+    // Questions, and what goes to standard output, come one after the other.
+    let is_ordered = settings.target == Target::Stdout && settings.task != Task::Test
+        || first.may_ask.is_on() && settings.force == 0
+        || files.iter().any(|file| file == "-")
+        || has_equal(files);
+    let workers = if is_ordered || (files.len() == 1 && !settings.recursive.is_on()) {
+        1
+    } else {
+        settings.jobs
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(|| work(&further()));
+        }
+        work(first);
+    });
+}
+
+/// Returns whether a file is named twice: the second time means something else than the first.
+fn has_equal(files: &[OsString]) -> bool {
+    let mut sorted: Vec<&OsString> = files.iter().collect();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair.first() == pair.last())
+}
+
+fn one(all: &Files<'_>, item: Item) -> Said {
+    match item {
+        Item::Stdin => all.stdin(),
+        Item::Named(named) => all.named(named),
+        Item::Failed(shown, text) => {
+            let mut said = Said::default();
+            said.error(&shown, &format!(": {text}"));
+            said
+        }
+    }
+}
+
+/// Writes what is left to standard output.
+fn finish(all: &Files<'_>, output: &Output, files: usize) -> Code {
+    let settings = all.means.settings;
+    if settings.task == Task::List && files > 1 {
+        let totals = all.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = totals.sum(settings) {
+            output.line(&line);
+        }
+    }
+    let sink = all.stdout.borrow_mut().take();
+    let Some(sink) = sink else { return Code::Success };
+    let is_synced = settings.synchronous.is_on();
+    let finished =
+        sink.finish(Durable::No).map_err(|error| error.to_string()).and_then(|()| match is_synced
+            .then(|| fdatasync(std::io::stdout()))
+        {
+            Some(Err(error)) if error.errno != Errno::INVAL => Err(error.text()),
+            _ => Ok(()),
+        });
+    match finished {
+        Ok(()) => Code::Success,
+        // What stopped it was said, or is a signal.
+        Err(_) if all.means.stop.load(Ordering::Relaxed) => Code::Error,
+        Err(text) => {
+            output.raw_error(&format!("\n{PROGRAM}: stdout: {text}\n"));
+            Code::Error
+        }
+    }
+}
