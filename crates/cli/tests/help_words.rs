@@ -43,7 +43,7 @@ const OTHERS: &[&str] = &["b3sum", "xxhsum"];
 const OWN: &[&str] = &[
     "read",
     "write",
-    "sum",
+    "hash",
     "compare",
     "verify",
     "trace",

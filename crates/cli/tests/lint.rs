@@ -161,6 +161,7 @@ fn no_applet_looks_up_other_names_by_path() -> Outcome {
         &["tee", "new"],
         &["split", "-n", "1", "big", "new"],
         &["sum", "big"],
+        &["hash", "big"],
         &["md5sum", "big"],
         &["cksum", "big"],
         &["b3sum", "big"],

@@ -45,6 +45,21 @@ const KNOWN: [(&str, &str, &str); 8] = [
 ];
 
 #[test]
+fn the_old_name_of_hash_is_refused_with_the_new_one() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("abc", "abc")?;
+    for words in [vec!["-a", "blake3", "abc"], vec!["--check", "abc"]] {
+        let done = sum("sum", words).in_dir(scratch.path()).run()?;
+        assert_eq!((done.code(), done.text()), (Some(1), String::new()));
+        assert!(done.errors().contains("is called 'haul hash' now"), "{}", done.errors());
+    }
+    let done = sum("sum", ["-q"]).in_dir(scratch.path()).run()?;
+    assert!(done.errors().starts_with("sum: invalid option -- 'q'"), "{}", done.errors());
+    assert!(!done.errors().contains("hash"), "{}", done.errors());
+    Ok(())
+}
+
+#[test]
 fn known_bytes_have_known_sums_by_every_name() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("abc", "abc")?;
@@ -53,7 +68,7 @@ fn known_bytes_have_known_sums_by_every_name() -> Outcome {
         assert_eq!(sum(program, ["abc"]).in_dir(scratch.path()).succeed()?.text(), line);
         let stdin = sum(program, []).input("abc").succeed()?.text();
         assert_eq!(stdin, format!("{digest}  -\n"), "{program}");
-        let own = sum("sum", ["-a", algorithm, "abc"]).in_dir(scratch.path());
+        let own = sum("hash", ["-a", algorithm, "abc"]).in_dir(scratch.path());
         assert_eq!(own.succeed()?.text(), line, "{algorithm}");
     }
     let cases = [
@@ -61,6 +76,10 @@ fn known_bytes_have_known_sums_by_every_name() -> Outcome {
         (vec!["cksum", "-a", "crc32b", "abc"], "891568578 3 abc\n"),
         (vec!["cksum", "-a", "bsd", "abc"], "16556     1 abc\n"),
         (vec!["cksum", "-a", "sysv", "abc"], "294 1 abc\n"),
+        (vec!["sum", "abc"], "16556     1 abc\n"),
+        (vec!["sum", "-s", "-r", "abc"], "16556     1 abc\n"),
+        (vec!["sum", "-s", "abc", "abc"], "294 1 abc\n294 1 abc\n"),
+        (vec!["sum", "--sysv", "abc"], "294 1 abc\n"),
         (vec!["cksum", "-a", "md5", "--base64", "abc"], "MD5 (abc) = kAFQmDzST7DWlj99KOF/cg==\n"),
         (vec!["cksum", "-a", "blake2b", "-l", "16", "abc"], "BLAKE2b-16 (abc) = ae1e\n"),
         (vec!["xxhsum", "abc"], "44bc2cf5ad770999  abc\n"),

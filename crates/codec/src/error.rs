@@ -41,6 +41,8 @@ pub enum Damage {
     CodeTable,
     /// `pack` data with bits that are no code.
     CodeTableIncomplete,
+    /// A gzip member with data of an older format behind it, which this crate does not decode.
+    OtherFormat,
     /// `lzh` data, which this crate does not decode.
     Lzh,
 }
@@ -64,6 +66,9 @@ impl std::fmt::Display for Damage {
             Damage::Code | Damage::CodeLength => f.write_str("a code is impossible"),
             Damage::CodeTable | Damage::CodeTableIncomplete => {
                 f.write_str("the table of codes is impossible")
+            }
+            Damage::OtherFormat => {
+                f.write_str("a gzip member is followed by data in an older format")
             }
             Damage::Lzh => f.write_str("lzh data is not supported"),
         }

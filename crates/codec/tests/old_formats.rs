@@ -59,6 +59,15 @@ fn data_of_compress_are_read() {
 }
 
 #[test]
+fn an_older_format_behind_gzip_is_refused() {
+    let gz = crate::support::foreign(b"data", 6);
+    for second in [0x1e, 0x9d, 0xa0] {
+        let found = decoded(&[&gz[..], &[0x1f, second, 0]].concat(), 1);
+        assert!(matches!(found, Err(DecodeError::Data(Damage::OtherFormat))), "{found:?}");
+    }
+}
+
+#[test]
 fn a_code_that_stands_for_nothing_is_refused() {
     // Two literals, and a code far beyond.
     let bits = 97_u32 | 98 << 9 | 400 << 18;

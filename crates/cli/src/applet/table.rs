@@ -34,6 +34,7 @@ pub(super) static APPLETS: &[Applet] = &[
     sums::B3SUM,
     sums::XXHSUM,
     sums::SUM,
+    sums::HASH,
     compare::APPLET,
     verify::APPLET,
     #[cfg(feature = "trace")]

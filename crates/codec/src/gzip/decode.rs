@@ -160,7 +160,10 @@ impl Decode {
                 continue;
             }
             self.has_ended = true;
-            self.trailing = self.state.end()?;
+            let trailing = self.state.end()?;
+            if self.garbage == Garbage::Ignore {
+                self.trailing = trailing;
+            }
         }
         Ok(())
     }

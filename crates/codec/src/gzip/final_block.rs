@@ -130,6 +130,22 @@ fn fixed() -> Option<Codes> {
     Some(Codes { literals: Code::new(&lengths)?, distances: Code::new(&[5; 30])? })
 }
 
+/// Tells whether data begin with a block whose code lengths have no code: no data can follow.
+pub(super) fn has_no_code(data: &[u8]) -> bool {
+    let mut bits = Bits { bytes: data, at: 1 };
+    let read = |bits: &mut Bits<'_>| {
+        let kind = bits.take(2)?;
+        bits.take(10)?;
+        let count = bits.take(4)? + 4;
+        let mut any = 0;
+        for _ in 0..count {
+            any |= bits.take(3)?;
+        }
+        Some(kind == 2 && any == 0)
+    };
+    read(&mut bits) == Some(true)
+}
+
 fn dynamic(bits: &mut Bits<'_>) -> Option<Codes> {
     let literals = bits.take(5)? as usize + 257;
     let distances = bits.take(5)? as usize + 1;
@@ -199,6 +215,14 @@ mod tests {
     #[test]
     fn an_empty_stream_is_one_fixed_block() {
         assert_eq!(find(&[3, 0]), Some(Last { flag_bit: 0, end_bit: 10 }));
+    }
+
+    #[test]
+    fn a_block_without_codes_is_hopeless() {
+        assert!(has_no_code(&[0x64, 0, 0, 0]));
+        assert!(!has_no_code(&[0x64, 0, 0]), "more may follow");
+        assert!(!has_no_code(&[0x64, 0, 0, 4]));
+        assert!(!has_no_code(&[0, 0, 0, 0]), "a stored block");
     }
 
     #[test]

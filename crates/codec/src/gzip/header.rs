@@ -5,6 +5,9 @@ use crate::error::Damage;
 /// The first two bytes of a member; the second pair is that of gzip before 1993.
 pub(crate) const MAGICS: [[u8; 2]; 2] = [[0x1f, 0x8b], [0x1f, 0x9e]];
 
+/// The second byte of the formats before gzip: `pack`, `compress`, `lzh`.
+pub(super) const OLDER: [u8; 3] = [0x1e, 0x9d, 0xa0];
+
 const DEFLATE: u8 = 8;
 const HEADER_CRC: u8 = 0x02;
 const EXTRA: u8 = 0x04;

@@ -6,7 +6,8 @@
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 
-use super::header::{Header, MAGICS, parse};
+use super::final_block;
+use super::header::{Header, MAGICS, OLDER, parse};
 use super::restart::{END, SECOND_BYTES};
 use crate::decoding::{Garbage, Trailing};
 use crate::error::Damage;
@@ -14,6 +15,9 @@ use crate::piece::Pieces;
 
 /// Bits of the window of deflate.
 const WINDOW_BITS: u8 = 15;
+
+/// Bytes that the lengths of the codes for code lengths take, with what is before them.
+const FIRST_BYTES: usize = 10;
 
 /// Check sum and length behind the data of a member.
 const TRAILER_BYTES: usize = 8;
@@ -96,6 +100,8 @@ pub(super) struct Members {
     /// Whether the current member began before the restart mark where this state began.
     is_relative: bool,
     unverified: Option<Unverified>,
+    /// The first bytes of the data of the current member.
+    first: Vec<u8>,
     garbage: Garbage,
     /// Bytes behind the last member that are to be passed on.
     pub(super) rest: Vec<u8>,
@@ -116,6 +122,7 @@ impl Members {
             count: 0,
             is_relative: false,
             unverified: None,
+            first: Vec::new(),
             last: None,
         }
     }
@@ -167,6 +174,7 @@ impl Members {
     }
 
     fn begin_body(&mut self) {
+        self.first.clear();
         match &mut self.state {
             Some(state) => state.reset(false),
             None => self.state = Some(raw_inflate()),
@@ -188,6 +196,9 @@ impl Members {
         let header = match is_member {
             Some(true) => parse(view)?,
             Some(false) if self.count == 0 => return Err(Damage::UnknownFormat),
+            Some(false) if matches!(view, [0x1f, second, ..] if OLDER.contains(second)) => {
+                return Err(Damage::OtherFormat);
+            }
             Some(false) => {
                 if self.garbage == Garbage::Pass {
                     self.rest = view.to_vec();
@@ -222,6 +233,8 @@ impl Members {
         pieces: &mut Pieces,
     ) -> Result<usize, Damage> {
         let Some(state) = &mut self.state else { return Err(Damage::Format) };
+        let missing = FIRST_BYTES.saturating_sub(self.first.len());
+        self.first.extend(bytes.iter().take(missing));
         let mut at = 0;
         while pieces.bytes() < most_bytes {
             let room = pieces.room();
@@ -294,6 +307,10 @@ impl Members {
             && begun.len() == 1
         {
             self.rest = std::mem::take(begun);
+        }
+        // What has no code could not have gone on, whatever had followed.
+        if self.phase == Phase::Body && final_block::has_no_code(&self.first) {
+            return Err(Damage::Format);
         }
         match &self.phase {
             Phase::Header(begun) if begun.is_empty() && self.count > 0 => Ok(Trailing::Nothing),

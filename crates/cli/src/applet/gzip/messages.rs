@@ -107,6 +107,10 @@ impl Said {
             }
             Damage::CodeTable => (true, ": too many leaves in Huffman tree".to_owned()),
             Damage::CodeTableIncomplete => (true, ": too few leaves in Huffman tree".to_owned()),
+            Damage::OtherFormat => {
+                let text = ": a gzip member before data of pack, compress or lzh is not supported";
+                (false, text.to_owned())
+            }
             Damage::Lzh => (false, ": lzh data is not supported in this version".to_owned()),
         };
         if has_break { self.break_off(name, &text) } else { self.error(name, &text) }

@@ -1,4 +1,4 @@
-//! `md5sum` and its family, `cksum`, and `haul sum`: reading the command line, printing digests.
+//! `md5sum` and its family, `cksum`, `sum`, and `haul hash`: reading the command line, printing digests.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -51,7 +51,22 @@ pub(crate) fn cksum(arguments: &[OsString]) -> ExitCode {
 }
 
 pub(crate) fn sum(arguments: &[OsString]) -> ExitCode {
-    run("haul sum", Program::Own, "blake3", arguments)
+    let code = run("sum", Program::Sum, "bsd", arguments);
+    if code == ExitCode::FAILURE && is_of_hash(arguments) {
+        let output = Output::new("sum");
+        output.error("what 'haul sum' was is called 'haul hash' now, with the same options");
+    }
+    code
+}
+
+/// Returns whether the words are those of `haul hash`, which was called `haul sum` once.
+fn is_of_hash(arguments: &[OsString]) -> bool {
+    let is_invalid = parse(arguments, &Program::Sum.options()).is_err();
+    is_invalid && parse(arguments, &Program::Own.options()).is_ok()
+}
+
+pub(crate) fn hash(arguments: &[OsString]) -> ExitCode {
+    run("haul hash", Program::Own, "blake3", arguments)
 }
 
 enum Command {

@@ -1,7 +1,7 @@
 //! The sums: one engine, and a command line for each program that people know.
 //!
 //! The GNU family (`md5sum`, `sha*sum`, `b2sum`, `cksum`) shares options, formats and messages;
-//! `haul sum` is the same with every algorithm; `b3sum` and `xxhsum` have their own ways.
+//! `haul hash` is the same with every algorithm; `b3sum` and `xxhsum` have their own ways.
 
 mod b3sum;
 mod base64;
@@ -109,8 +109,17 @@ pub(super) const XXHSUM: Applet = Applet {
 /// The row of `sum` in the table.
 pub(super) const SUM: Applet = Applet {
     name: "sum",
-    summary: "print or check sums of any kind, BLAKE3 unless told otherwise",
-    drop_in: false,
+    summary: "print sums of 16 bits, as GNU sum",
+    drop_in: true,
     unwritten: 1,
     run: Run::Words(gnu::sum),
+};
+
+/// The row of `hash` in the table.
+pub(super) const HASH: Applet = Applet {
+    name: "hash",
+    summary: "print or check digests of any kind, BLAKE3 unless told otherwise",
+    drop_in: false,
+    unwritten: 1,
+    run: Run::Words(gnu::hash),
 };

@@ -10,6 +10,7 @@ pub(super) enum Id {
     Algorithm,
     Base64,
     Binary,
+    Bsd,
     Cache,
     Check,
     Debug,
@@ -21,6 +22,7 @@ pub(super) enum Id {
     Raw,
     Status,
     Strict,
+    Sysv,
     Tag,
     Text,
     Untagged,
@@ -38,13 +40,22 @@ pub(super) enum Program {
     Blake2,
     /// `cksum`
     Cksum,
-    /// `haul sum`
+    /// `sum`
+    Sum,
+    /// `haul hash`
     Own,
 }
 
 impl Program {
     fn has(self, id: Id) -> bool {
+        if self == Program::Sum {
+            return matches!(
+                id,
+                Id::Bsd | Id::Sysv | Id::Help | Id::Version | Id::Cache | Id::Jobs
+            );
+        }
         match id {
+            Id::Bsd | Id::Sysv => false,
             Id::Algorithm | Id::Base64 | Id::Raw | Id::Untagged => {
                 matches!(self, Program::Cksum | Program::Own)
             }
@@ -76,6 +87,8 @@ pub(super) const fn jobs<I>(id: I) -> Opt<I> {
 }
 
 const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bsd, ("r", ""), Nothing, "BSD's sum, and blocks of 1 KiB (default)"),
+    opt(Id::Sysv, ("s", "sysv"), Nothing, "System V's sum, and blocks of 512 bytes"),
     opt(Id::Algorithm, ("a", "algorithm"), Required("TYPE"), "the kind of sum. See below"),
     opt(Id::Base64, ("", "base64"), Nothing, "print digests in base64"),
     opt(Id::Binary, ("b", "binary"), Nothing, "mark names with '*'"),
@@ -134,6 +147,7 @@ pub(super) fn help(program: Program, name: &str) -> String {
     let what = match program {
         Program::Fixed(tag) => format!("Compute {tag} sums, or check files against them."),
         Program::Blake2 => "Compute BLAKE2b sums, or check files against them.".to_owned(),
+        Program::Sum => "Print a sum of 16 bits and the number of blocks of each FILE.".to_owned(),
         Program::Cksum | Program::Own => {
             "Compute sums of several kinds, or check files against them.".to_owned()
         }
@@ -147,12 +161,15 @@ pub(super) fn help(program: Program, name: &str) -> String {
     match program {
         Program::Cksum => text.push_str(DIGESTS),
         Program::Own => text.push_str(&own_digests()),
+        Program::Sum => {}
         Program::Fixed(_) | Program::Blake2 => text.push_str(
             "\nA line is the digest, a space, the mark, and the name. The mark changes\n\
              nothing about how a file is read.\n",
         ),
     }
-    text.push_str(LINES);
+    if program != Program::Sum {
+        text.push_str(LINES);
+    }
     text.push_str("\nOptions that GNU's programs do not have:\n");
     text.push_str(&options(&table, Origin::Haul));
     text.push_str(

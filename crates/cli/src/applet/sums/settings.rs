@@ -125,6 +125,10 @@ impl Settings {
             Id::Debug => self.debug = true,
             Id::Cache => self.cache = data::cache(word)?,
             Id::Jobs => self.jobs = Some(value::jobs(value)?),
+            Id::Bsd | Id::Sysv => {
+                let name = if id == Id::Bsd { "bsd" } else { "sysv" };
+                self.algorithm = find(name).unwrap_or(self.algorithm);
+            }
             Id::Help | Id::Version => {}
         }
         Ok(())
@@ -241,7 +245,7 @@ impl Settings {
                 let tags = CKSUM.iter().filter_map(|name| Algorithm::find(name)).collect();
                 (tags, None)
             }
-            Program::Cksum | Program::Blake2 | Program::Fixed(_) => {
+            Program::Cksum | Program::Blake2 | Program::Fixed(_) | Program::Sum => {
                 (vec![self.algorithm], Some(self.algorithm))
             }
         }
