@@ -94,12 +94,12 @@ pub(crate) fn quote_word(word: &[u8]) -> String {
 
 /// A character that can be shown, or a byte that cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     Text(&'a str),
     Byte(u8),
 }
 
-fn pieces(name: &[u8], charset: Charset) -> impl Iterator<Item = Piece<'_>> {
+pub(crate) fn pieces(name: &[u8], charset: Charset) -> impl Iterator<Item = Piece<'_>> {
     name.utf8_chunks().flat_map(move |chunk| {
         let valid = chunk.valid();
         let characters = valid.char_indices().flat_map(move |(at, character)| {
@@ -132,7 +132,7 @@ fn is_shown(character: char, charset: Charset) -> bool {
     text.is_some_and(|text| text.escape_debug().count() == 2)
 }
 
-fn escaped(byte: u8) -> String {
+pub(crate) fn escaped(byte: u8) -> String {
     match byte {
         0x07 => "\\a".to_owned(),
         0x08 => "\\b".to_owned(),

@@ -90,6 +90,14 @@ pub(crate) fn parse<I: Copy>(
     parse_in(if is_posix { Order::First } else { Order::Anywhere }, arguments, options)
 }
 
+/// Reads the program's arguments, where options may follow operands whatever the environment says.
+pub(crate) fn parse_anywhere<I: Copy>(
+    arguments: &[OsString],
+    options: &[Opt<I>],
+) -> Result<Vec<Word<I>>, Usage> {
+    parse_in(Order::Anywhere, arguments, options)
+}
+
 /// Reads the program's arguments, where the first operand is a command with options of
 /// its own.
 #[cfg(feature = "trace")]

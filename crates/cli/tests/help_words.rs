@@ -25,6 +25,7 @@ const GNU: &[&str] = &[
     "gzip",
     "gunzip",
     "zcat",
+    "tar",
     "md5sum",
     "sha1sum",
     "sha224sum",

@@ -39,6 +39,7 @@ const RULES: &[Rule] = &[
         uses: &["haul-sys", "haul-io", "haul-tree"],
         tests_use: &["haul-manifest", "haul-faultfs"],
     },
+    Rule { name: "haul-archive", uses: &["haul-sys", "haul-io"], tests_use: &["haul-manifest"] },
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },
     Rule {
         name: "haul",
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
             "haul-codec",
             "haul-trace",
             "haul-engine",
+            "haul-archive",
             "haul-bench",
         ],
         tests_use: &["haul-faultfs"],

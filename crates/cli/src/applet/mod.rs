@@ -19,6 +19,7 @@ mod rm;
 mod split;
 mod sums;
 mod table;
+mod tar;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;

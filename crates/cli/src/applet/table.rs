@@ -6,7 +6,8 @@ use super::trace;
 #[cfg(feature = "bench")]
 use super::{bench, tune};
 use super::{
-    cat, clean, compare, cp, dd, gzip, install_links, mv, read, rm, split, sums, tee, verify, write,
+    cat, clean, compare, cp, dd, gzip, install_links, mv, read, rm, split, sums, tar, tee, verify,
+    write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -23,6 +24,7 @@ pub(super) static APPLETS: &[Applet] = &[
     gzip::GZIP,
     gzip::GUNZIP,
     gzip::ZCAT,
+    tar::APPLET,
     sums::MD5SUM,
     sums::SHA1SUM,
     sums::SHA224SUM,

@@ -1,40 +1,55 @@
-//! `localtime_r` — a moment in the time zone of the user:
-//! <https://man7.org/linux/man-pages/man3/localtime_r.3.html>
+//! `localtime_r` — a moment as a date in the local time zone:
+//! <https://man7.org/linux/man-pages/man3/localtime.3.html>
 
-/// A moment as people write it.
+/// A date and a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
-    /// Month, 0 to 11.
-    pub month: u8,
-    /// Day of the month, 1 to 31.
-    pub day: u8,
-    /// Hour, 0 to 23.
-    pub hour: u8,
-    /// Minute, 0 to 59.
-    pub minute: u8,
+    /// The year, such as 2026.
+    pub year: i64,
+    /// The month, 1 to 12.
+    pub month: u32,
+    /// The day of the month, 1 to 31.
+    pub day: u32,
+    /// The hour, 0 to 23.
+    pub hour: u32,
+    /// The minute, 0 to 59.
+    pub minute: u32,
+    /// The second, 0 to 60.
+    pub second: u32,
 }
 
-/// Converts seconds since 1970 into the time of the zone in `TZ`; `None` where the year does not fit.
+/// The time zone of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// That of the environment (`TZ`, `/etc/localtime`).
+    Local,
+    /// Coordinated universal time.
+    Utc,
+}
+
+/// Returns the date of a moment in seconds since 1970, or `None` if its year does not fit an `int`.
 #[must_use]
-pub fn local_time(seconds: i64) -> Option<LocalTime> {
-    // SAFETY: all-zero is a valid `tm`; both pointers are valid through the calls, and no other
-    // thread of this program changes the environment.
-    let time = unsafe {
-        let mut time: libc::tm = std::mem::zeroed();
+pub fn local_time(seconds: i64, zone: Zone) -> Option<LocalTime> {
+    // SAFETY: the functions read a number and fill in the plain structure, for which zeros are a
+    // valid value; no other thread of this program changes the environment that `tzset` reads.
+    let (date, is_known) = unsafe {
         // localtime_r(3) need not read TZ by itself.
         tzset();
-        let seconds = seconds as libc::time_t;
-        if libc::localtime_r(&raw const seconds, &raw mut time).is_null() {
-            return None;
-        }
-        time
+        let mut date: libc::tm = std::mem::zeroed();
+        let found = match zone {
+            Zone::Local => libc::localtime_r(&raw const seconds, &raw mut date),
+            Zone::Utc => libc::gmtime_r(&raw const seconds, &raw mut date),
+        };
+        (date, !found.is_null())
     };
-    let small = |field: libc::c_int| u8::try_from(field).unwrap_or(0);
-    Some(LocalTime {
-        month: small(time.tm_mon),
-        day: small(time.tm_mday),
-        hour: small(time.tm_hour),
-        minute: small(time.tm_min),
+    let part = |number: i32| u32::try_from(number).unwrap_or(0);
+    is_known.then(|| LocalTime {
+        year: i64::from(date.tm_year) + 1900,
+        month: part(date.tm_mon) + 1,
+        day: part(date.tm_mday),
+        hour: part(date.tm_hour),
+        minute: part(date.tm_min),
+        second: part(date.tm_sec),
     })
 }
 
@@ -47,10 +62,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_later_is_an_hour_later() {
-        let (one, two) = (local_time(86_400).unwrap(), local_time(90_000).unwrap());
-        assert_eq!((one.hour + 1) % 24, two.hour);
-        assert_eq!(one.minute, two.minute);
-        assert_eq!(local_time(i64::MAX), None);
+    fn dates_are_those_of_the_calendar() {
+        let date = local_time(951_782_399, Zone::Utc).unwrap();
+        let expected =
+            LocalTime { year: 2000, month: 2, day: 28, hour: 23, minute: 59, second: 59 };
+        assert_eq!(date, expected);
+        assert_eq!(local_time(-1, Zone::Utc).unwrap().year, 1969);
+        assert_eq!(local_time(i64::MAX, Zone::Utc), None);
     }
 }

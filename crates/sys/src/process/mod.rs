@@ -1,5 +1,6 @@
 //! Calls about this process: its limits, its mask, its identity.
 
+mod accounts;
 mod at_start;
 mod heap;
 mod identity;
@@ -16,13 +17,14 @@ mod umask;
 mod unshare;
 mod wait4;
 
+pub use accounts::{group_id, group_name, user_id, user_name};
 pub use at_start::{Standard, inherit_broken_pipe, was_closed};
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};
 pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use input_or_gone::{Happened, input_or_gone};
-pub use local_time::{LocalTime, local_time};
+pub use local_time::{LocalTime, Zone, local_time};
 pub use poll::{Ready, wait_until};
 pub use random::random;
 pub use rlimit::{file_size_limit, nofile_limit, raise_nofile_limit};

@@ -2,6 +2,7 @@
 
 use haul_codec::{Format, Summary};
 use haul_sys::fs::Time;
+use haul_sys::process::{Zone, local_time};
 
 use super::messages::ratio;
 use super::settings::Settings;
@@ -91,9 +92,10 @@ impl Totals {
 fn date(time: Time) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let Some(local) = haul_sys::process::local_time(time.seconds) else {
+    let Some(local) = local_time(time.seconds, Zone::Local) else {
         return "??? ?? ??:??".to_owned();
     };
-    let month = MONTHS.get(usize::from(local.month)).copied().unwrap_or("???");
+    let month = usize::try_from(local.month).ok().and_then(|month| MONTHS.get(month - 1));
+    let month = month.copied().unwrap_or("???");
     format!("{month}{:3} {:02}:{:02}", local.day, local.hour, local.minute)
 }

@@ -1,0 +1,169 @@
+//! One header block of 512 bytes: its fields, its checksum, and which format wrote it.
+//!
+//! Layouts: POSIX.1-2017 `pax`, "ustar Interchange Format"; GNU tar's manual, "Basic Tar Format".
+
+use std::ops::Range;
+
+use super::number::{parse, parse_unsigned};
+use super::refusal::Refusal;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 512;
+
+/// One block.
+pub(super) type Block = [u8; BLOCK_BYTES];
+
+/// The places of the fields.
+pub(super) mod field {
+    use std::ops::Range;
+
+    pub(in super::super) const NAME: Range<usize> = 0..100;
+    pub(in super::super) const MODE: Range<usize> = 100..108;
+    pub(in super::super) const UID: Range<usize> = 108..116;
+    pub(in super::super) const GID: Range<usize> = 116..124;
+    pub(in super::super) const SIZE: Range<usize> = 124..136;
+    pub(in super::super) const MTIME: Range<usize> = 136..148;
+    pub(in super::super) const CHECKSUM: Range<usize> = 148..156;
+    pub(in super::super) const TYPE: usize = 156;
+    pub(in super::super) const LINK: Range<usize> = 157..257;
+    pub(in super::super) const MAGIC: Range<usize> = 257..265;
+    pub(in super::super) const USER: Range<usize> = 265..297;
+    pub(in super::super) const GROUP: Range<usize> = 297..329;
+    pub(in super::super) const MAJOR: Range<usize> = 329..337;
+    pub(in super::super) const MINOR: Range<usize> = 337..345;
+    pub(in super::super) const PREFIX: Range<usize> = 345..500;
+    /// star's prefix is shorter; the times follow it.
+    pub(super) const STAR_PREFIX: Range<usize> = 345..476;
+    pub(in super::super) const GNU_ATIME: Range<usize> = 345..357;
+    /// Four regions of a sparse file, of 24 bytes each.
+    pub(in super::super) const GNU_SPARSE: Range<usize> = 386..482;
+    pub(in super::super) const GNU_EXTENDED: usize = 482;
+    pub(in super::super) const GNU_REAL_SIZE: Range<usize> = 483..495;
+}
+
+/// Which program's layout a header has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Without a magic: names of 100 bytes, no names of owners.
+    V7,
+    /// POSIX ustar, also under extended headers.
+    Ustar,
+    /// The layout of GNU tar before POSIX.
+    Gnu,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// All bytes are 0.
+    Zero,
+    /// The checksum is right.
+    Header,
+    /// It is not.
+    Invalid,
+}
+
+/// Compares the checksum. Some old programs added the bytes up as signed numbers.
+pub(super) fn check(block: &Block) -> Checked {
+    if block.iter().all(|byte| *byte == 0) {
+        return Checked::Zero;
+    }
+    let (mut unsigned, mut signed) = (0_i64, 0_i64);
+    for (at, byte) in block.iter().enumerate() {
+        let byte = if field::CHECKSUM.contains(&at) { b' ' } else { *byte };
+        unsigned += i64::from(byte);
+        signed += i64::from(byte.cast_signed());
+    }
+    match parse(bytes(block, field::CHECKSUM)) {
+        Ok(sum) if sum == unsigned || sum == signed => Checked::Header,
+        _ => Checked::Invalid,
+    }
+}
+
+/// Returns a field's bytes.
+pub(super) fn bytes(block: &Block, range: Range<usize>) -> &[u8] {
+    block.get(range).unwrap_or_default()
+}
+
+/// Returns a field's text up to its NUL.
+pub(super) fn text(block: &Block, range: Range<usize>) -> &[u8] {
+    let bytes = bytes(block, range);
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The fields that every layout has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) layout: Layout,
+    pub(super) type_flag: u8,
+    pub(super) name: Vec<u8>,
+    pub(super) link: Vec<u8>,
+    pub(super) mode: u32,
+    pub(super) uid: u64,
+    pub(super) gid: u64,
+    pub(super) size: u64,
+    pub(super) mtime: i64,
+    pub(super) user: Vec<u8>,
+    pub(super) group: Vec<u8>,
+    pub(super) major: u32,
+    pub(super) minor: u32,
+}
+
+impl Header {
+    /// Returns the layout of a block.
+    pub(super) fn layout(block: &Block) -> Layout {
+        match bytes(block, field::MAGIC) {
+            [b'u', b's', b't', b'a', b'r', 0, ..] => Layout::Ustar,
+            b"ustar  \0" => Layout::Gnu,
+            _ => Layout::V7,
+        }
+    }
+
+    /// Reads the fields of a block with a valid checksum.
+    pub(super) fn read(block: &Block) -> Result<Header, Refusal> {
+        let layout = Header::layout(block);
+        let named = layout != Layout::V7;
+        let number = |range| parse_unsigned(bytes(block, range));
+        let small = |range| number(range).and_then(low_32);
+        let owner = |range| if named { text(block, range).to_vec() } else { Vec::new() };
+        let device = |range| if named { small(range) } else { Ok(0) };
+        Ok(Header {
+            layout,
+            type_flag: block.get(field::TYPE).copied().unwrap_or(0),
+            name: full_name(block, layout),
+            link: text(block, field::LINK).to_vec(),
+            mode: small(field::MODE)? & 0o7777,
+            uid: number(field::UID)?,
+            gid: number(field::GID)?,
+            size: number(field::SIZE)?,
+            mtime: parse(bytes(block, field::MTIME))?,
+            user: owner(field::USER),
+            group: owner(field::GROUP),
+            major: device(field::MAJOR)?,
+            minor: device(field::MINOR)?,
+        })
+    }
+}
+
+fn low_32(number: u64) -> Result<u32, Refusal> {
+    u32::try_from(number).map_err(|_| Refusal::NumberTooLarge)
+}
+
+fn full_name(block: &Block, layout: Layout) -> Vec<u8> {
+    let name = text(block, field::NAME);
+    let prefix = match layout {
+        Layout::Ustar if is_star(block) => text(block, field::STAR_PREFIX),
+        Layout::Ustar => text(block, field::PREFIX),
+        Layout::V7 | Layout::Gnu => b"",
+    };
+    if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
+}
+
+/// Tells star's headers, which have times where the end of the prefix would be: GNU tar's test.
+fn is_star(block: &Block) -> bool {
+    let is_time = |at: usize| match block.get(at..at + 12) {
+        Some([first, .., last]) => (b'0'..=b'7').contains(first) && *last == b' ',
+        _ => false,
+    };
+    block.get(475) == Some(&0) && is_time(476) && is_time(488)
+}

@@ -1,0 +1,113 @@
+//! One member of an archive, as its headers describe it.
+
+use super::header::Layout;
+
+/// The kind of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberKind {
+    /// A regular file.
+    Regular,
+    /// A regular file that should be contiguous; it is treated as a regular one.
+    Contiguous,
+    /// Another name of an earlier member.
+    HardLink,
+    /// A symbolic link.
+    Symlink,
+    /// A character device.
+    CharDevice,
+    /// A block device.
+    BlockDevice,
+    /// A directory.
+    Directory,
+    /// A named pipe.
+    Fifo,
+    /// A directory with its list of names, of incremental archives.
+    DumpDirectory,
+    /// The name of the volume.
+    VolumeLabel,
+    /// The rest of a file that begins on another volume.
+    Continued,
+    /// A type flag that is not known; GNU tar extracts such a member as a regular file.
+    Unknown(u8),
+}
+
+/// A time in an archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Seconds since 1970, rounded down.
+    pub seconds: i64,
+    /// Nanoseconds within the second.
+    pub nanoseconds: u32,
+}
+
+/// A region of a sparse file that has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Offset in the file.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// One member of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The layout of its header.
+    pub layout: Layout,
+    /// What it is.
+    pub kind: MemberKind,
+    /// Its name as in the archive, with a slash at the end if it has one there.
+    pub name: Vec<u8>,
+    /// The target of a link; empty for other kinds.
+    pub link: Vec<u8>,
+    /// The twelve permission bits.
+    pub mode: u32,
+    /// The owner's number.
+    pub uid: u64,
+    /// The group's number.
+    pub gid: u64,
+    /// The owner's name, or empty.
+    pub user: Vec<u8>,
+    /// The group's name, or empty.
+    pub group: Vec<u8>,
+    /// Bytes of the file, holes included.
+    pub size: u64,
+    /// Time of the last change.
+    pub mtime: Moment,
+    /// Time of the last access, if the archive has it.
+    pub atime: Option<Moment>,
+    /// Major and minor number of a device.
+    pub device: (u32, u32),
+    /// The regions of a sparse file; `None` for other files.
+    pub regions: Option<Vec<Region>>,
+    /// Extended attributes, by name.
+    pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Access-control lists in text form: of access, and the default of a directory.
+    pub acls: [Option<Vec<u8>>; 2],
+    /// The context of SELinux.
+    pub context: Option<Vec<u8>>,
+    /// Offset of its header in the archive, in bytes: as GNU tar counts, behind an extended header and
+    /// before a long name.
+    pub header_offset: u64,
+    /// Offset of its data in the archive, in bytes.
+    pub data_offset: u64,
+    /// Bytes of its data in the archive, without padding.
+    pub stored_bytes: u64,
+}
+
+impl Member {
+    /// Returns whether it is a file with bytes of its own.
+    #[must_use]
+    pub const fn is_file(&self) -> bool {
+        matches!(self.kind, MemberKind::Regular | MemberKind::Contiguous | MemberKind::Unknown(_))
+    }
+
+    /// Returns its regions of data: those of a sparse file, or one of the whole file.
+    #[must_use]
+    pub fn data(&self) -> Vec<Region> {
+        match &self.regions {
+            Some(regions) => regions.clone(),
+            None => vec![Region { offset: 0, bytes: self.size }],
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Extended headers: records `LENGTH KEYWORD=VALUE\n`, POSIX.1-2017 `pax`, "pax Extended Header".
+
+use super::member::{Moment, Region};
+use super::refusal::Refusal;
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) keyword: Vec<u8>,
+    pub(super) value: Vec<u8>,
+}
+
+/// Keywords of which a header has several records on purpose: the regions of a sparse file, version 0.0.
+const REPEATED: [&[u8]; 2] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes"];
+
+/// Keywords that carry no attribute that haul restores, and that are no reason for a warning.
+const SILENT: [&[u8]; 2] = [b"comment", b"ctime"];
+
+/// Splits an extended header. A keyword that occurs twice must have the same value.
+pub(super) fn records(mut text: &[u8]) -> Result<Vec<Record>, Refusal> {
+    let mut records: Vec<Record> = Vec::new();
+    while !text.is_empty() {
+        let (record, rest) = first(text).ok_or(Refusal::MalformedRecord)?;
+        let is_single = !REPEATED.contains(&record.keyword.as_slice());
+        let earlier = records.iter().find(|other| other.keyword == record.keyword);
+        match earlier {
+            Some(other) if is_single && other.value != record.value => {
+                return Err(Refusal::RepeatedRecord);
+            }
+            Some(_) if is_single => {}
+            _ => records.push(record),
+        }
+        text = rest;
+    }
+    Ok(records)
+}
+
+fn first(text: &[u8]) -> Option<(Record, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // A longer number would be longer than any header.
+    if !(1..=9).contains(&digits) || text.get(digits) != Some(&b' ') {
+        return None;
+    }
+    let length: usize = std::str::from_utf8(text.get(..digits)?).ok()?.parse().ok()?;
+    let (record, rest) = text.split_at_checked(length)?;
+    let body = record.get(digits + 1..)?.strip_suffix(b"\n")?;
+    let equals = body.iter().position(|byte| *byte == b'=')?;
+    let (keyword, value) = body.split_at(equals);
+    if keyword.is_empty() || keyword.contains(&0) {
+        return None;
+    }
+    let value = value.get(1..)?.to_vec();
+    Some((Record { keyword: keyword.to_vec(), value }, rest))
+}
+
+#[cfg(test)]
+/// Appends a record.
+pub(super) fn push(text: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
+    let rest = keyword.len() + value.len() + 3;
+    let mut length = rest + 1;
+    while length != rest + digits(length) {
+        length = rest + digits(length);
+    }
+    text.extend_from_slice(length.to_string().as_bytes());
+    text.push(b' ');
+    text.extend_from_slice(keyword);
+    text.push(b'=');
+    text.extend_from_slice(value);
+    text.push(b'\n');
+}
+
+#[cfg(test)]
+fn digits(number: usize) -> usize {
+    number.to_string().len()
+}
+
+/// What extended headers say of a member; `None` where they do not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extended {
+    pub(super) path: Option<Vec<u8>>,
+    pub(super) link: Option<Vec<u8>>,
+    pub(super) size: Option<u64>,
+    pub(super) uid: Option<u64>,
+    pub(super) gid: Option<u64>,
+    pub(super) user: Option<Vec<u8>>,
+    pub(super) group: Option<Vec<u8>>,
+    pub(super) mtime: Option<Moment>,
+    pub(super) atime: Option<Moment>,
+    pub(super) xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) acls: [Option<Vec<u8>>; 2],
+    pub(super) context: Option<Vec<u8>>,
+    pub(super) sparse: Sparse,
+    /// Keywords that mean nothing to haul.
+    pub(super) unknown: Vec<Vec<u8>>,
+}
+
+/// The records of sparse files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sparse {
+    pub(super) name: Option<Vec<u8>>,
+    pub(super) size: Option<u64>,
+    pub(super) major: Option<u64>,
+    pub(super) minor: Option<u64>,
+    pub(super) blocks: Option<u64>,
+    pub(super) regions: Vec<Region>,
+    /// An offset whose number of bytes has not come yet.
+    offset: Option<u64>,
+}
+
+impl Extended {
+    /// Adds the records of one header; later headers win over earlier ones.
+    pub(super) fn add(&mut self, records: &[Record]) -> Result<(), Refusal> {
+        self.sparse.regions.clear();
+        for Record { keyword, value } in records {
+            self.add_one(keyword, value)?;
+        }
+        if self.sparse.offset.is_some() {
+            return Err(Refusal::SparseMap);
+        }
+        Ok(())
+    }
+
+    fn add_one(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        // An empty value deletes what a global header said.
+        let text = || (!value.is_empty()).then(|| value.to_vec());
+        match keyword {
+            b"path" => self.path = text(),
+            b"linkpath" => self.link = text(),
+            b"uname" => self.user = text(),
+            b"gname" => self.group = text(),
+            b"size" => self.size = optional(value)?,
+            b"uid" => self.uid = optional(value)?,
+            b"gid" => self.gid = optional(value)?,
+            b"mtime" => self.mtime = optional_moment(value)?,
+            b"atime" => self.atime = optional_moment(value)?,
+            b"SCHILY.acl.access" => self.acls[0] = text(),
+            b"SCHILY.acl.default" => self.acls[1] = text(),
+            b"RHT.security.selinux" => self.context = text(),
+            _ => {
+                if let Some(name) = keyword.strip_prefix(b"SCHILY.xattr.") {
+                    self.xattrs.retain(|(other, _)| other != name);
+                    self.xattrs.push((name.to_vec(), value.to_vec()));
+                } else if let Some(rest) = keyword.strip_prefix(b"GNU.sparse.") {
+                    self.sparse.add_one(rest, value)?;
+                } else if !SILENT.contains(&keyword) {
+                    self.unknown.push(keyword.to_vec());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sparse {
+    fn add_one(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        match keyword {
+            b"name" => self.name = Some(value.to_vec()),
+            b"size" | b"realsize" => {
+                let size = number(value)?;
+                if self.size.is_some_and(|other| other != size) {
+                    return Err(Refusal::SizesDiffer);
+                }
+                self.size = Some(size);
+            }
+            b"major" => self.major = Some(number(value)?),
+            b"minor" => self.minor = Some(number(value)?),
+            b"numblocks" => self.blocks = Some(number(value)?),
+            b"offset" => {
+                if self.offset.replace(number(value)?).is_some() {
+                    return Err(Refusal::SparseMap);
+                }
+            }
+            b"numbytes" => {
+                let offset = self.offset.take().ok_or(Refusal::SparseMap)?;
+                self.regions.push(Region { offset, bytes: number(value)? });
+            }
+            b"map" => {
+                let numbers: Vec<u64> =
+                    value.split(|byte| *byte == b',').map(number).collect::<Result<_, _>>()?;
+                let (pairs, []) = numbers.as_chunks::<2>() else {
+                    return Err(Refusal::SparseMap);
+                };
+                self.regions = pairs
+                    .iter()
+                    .map(|[offset, bytes]| Region { offset: *offset, bytes: *bytes })
+                    .collect();
+            }
+            _ => return Err(Refusal::SparseVersion),
+        }
+        Ok(())
+    }
+
+    /// Returns whether any record of a sparse file was there.
+    pub(super) fn is_there(&self) -> bool {
+        self.size.is_some()
+            || self.major.is_some()
+            || self.blocks.is_some()
+            || !self.regions.is_empty()
+    }
+}
+
+/// Reads a number of digits alone.
+pub(super) fn number(value: &[u8]) -> Result<u64, Refusal> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(Refusal::MalformedNumber);
+    }
+    let number: Option<i64> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    number.and_then(|number| u64::try_from(number).ok()).ok_or(Refusal::NumberTooLarge)
+}
+
+fn optional(value: &[u8]) -> Result<Option<u64>, Refusal> {
+    if value.is_empty() { Ok(None) } else { number(value).map(Some) }
+}
+
+fn optional_moment(value: &[u8]) -> Result<Option<Moment>, Refusal> {
+    if value.is_empty() { Ok(None) } else { moment(value).map(Some) }
+}
+
+/// Reads a time: `[-]SECONDS[.FRACTION]`; digits beyond nanoseconds are cut.
+fn moment(value: &[u8]) -> Result<Moment, Refusal> {
+    let (is_negative, value) = match value.strip_prefix(b"-") {
+        Some(rest) => (true, rest),
+        None => (false, value),
+    };
+    let mut parts = value.splitn(2, |byte| *byte == b'.');
+    let whole = number(parts.next().unwrap_or_default())?;
+    let fraction = parts.next().unwrap_or_default();
+    if !fraction.iter().all(u8::is_ascii_digit) {
+        return Err(Refusal::MalformedNumber);
+    }
+    let mut nanoseconds = 0_u32;
+    for at in 0..9 {
+        let digit = fraction.get(at).map_or(0, |digit| digit - b'0');
+        nanoseconds = nanoseconds * 10 + u32::from(digit);
+    }
+    let seconds = i64::try_from(whole).map_err(|_| Refusal::NumberTooLarge)?;
+    Ok(match (is_negative, nanoseconds) {
+        (false, _) => Moment { seconds, nanoseconds },
+        (true, 0) => Moment { seconds: -seconds, nanoseconds: 0 },
+        (true, _) => Moment { seconds: -seconds - 1, nanoseconds: 1_000_000_000 - nanoseconds },
+    })
+}
+
+#[cfg(test)]
+/// Writes a time as GNU tar does: without zeros at the end of the fraction.
+pub(super) fn moment_text(moment: Moment) -> Vec<u8> {
+    let (is_negative, seconds, nanoseconds) = if moment.seconds >= 0 {
+        (false, moment.seconds, moment.nanoseconds)
+    } else if moment.nanoseconds == 0 {
+        (true, -moment.seconds, 0)
+    } else {
+        (true, -(moment.seconds + 1), 1_000_000_000 - moment.nanoseconds)
+    };
+    let mut text = format!("{}{seconds}", if is_negative { "-" } else { "" });
+    if nanoseconds != 0 {
+        text.push_str(format!(".{nanoseconds:09}").trim_end_matches('0'));
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_written() {
+        for length in (0..30).chain([90, 91, 92, 93, 94, 95, 985, 986, 987, 988, 989, 990]) {
+            let value = vec![b'x'; length];
+            let mut text = Vec::new();
+            push(&mut text, b"path", &value);
+            push(&mut text, b"comment", b"a=b\nc");
+            let found = records(&text).unwrap();
+            assert_eq!(found.len(), 2);
+            assert_eq!((found[0].keyword.as_slice(), &found[0].value), (&b"path"[..], &value));
+            assert_eq!(found[1].value, b"a=b\nc");
+        }
+    }
+
+    #[test]
+    fn malformed_records_are_refused() {
+        for text in [
+            &b"x"[..],
+            b"6 a=b",
+            b"7 a=b\n",
+            b"5 ab\n",
+            b" 6 a=b\n",
+            b"06a=b\n",
+            b"99999999999 a=b\n",
+            b"6 =bb\n",
+            b"0 a=b\n",
+            b"6 a=b\nx",
+        ] {
+            assert_eq!(records(text), Err(Refusal::MalformedRecord), "{text:?}");
+        }
+        assert_eq!(records(b"6 a=b\n6 a=c\n"), Err(Refusal::RepeatedRecord));
+        assert_eq!(records(b"6 a=b\n6 a=b\n").map(|all| all.len()), Ok(1));
+    }
+
+    #[test]
+    fn times_are_read_as_written() {
+        for (text, seconds, nanoseconds) in [
+            ("0", 0, 0),
+            ("12.5", 12, 500_000_000),
+            ("-1", -1, 0),
+            ("-1.25", -2, 750_000_000),
+            ("-0.000000001", -1, 999_999_999),
+            ("1700000000.123456789", 1_700_000_000, 123_456_789),
+        ] {
+            let expected = Moment { seconds, nanoseconds };
+            assert_eq!(moment(text.as_bytes()), Ok(expected));
+            assert_eq!(moment_text(expected), text.as_bytes());
+        }
+        assert_eq!(moment(b"1.5x"), Err(Refusal::MalformedNumber));
+        assert_eq!(moment(b"1e5"), Err(Refusal::MalformedNumber));
+    }
+}

@@ -1,0 +1,78 @@
+//! Why a member is refused.
+//!
+//! GNU tar, bsdtar, CPython and Go read some headers differently: one program sees a file where another
+//! sees a header that the first one skipped. An archive that was checked with one of them and extracted
+//! with another is not what the check saw, so haul reads none of these.
+
+use std::fmt;
+
+/// Why a member is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A number has characters that are neither digits nor padding.
+    MalformedNumber,
+    /// A number does not fit 64 bits.
+    NumberTooLarge,
+    /// A size or an identity is negative.
+    NegativeNumber,
+    /// The record of an extended header is malformed.
+    MalformedRecord,
+    /// An extended header has two different values of one keyword.
+    RepeatedRecord,
+    /// A name or the target of a link contains a NUL.
+    NulInName,
+    /// A name is empty.
+    EmptyName,
+    /// The size in the extended header is not that of the header.
+    SizesDiffer,
+    /// A long name and the name in an extended header differ.
+    NamesDiffer,
+    /// Two headers of the same kind belong to one member.
+    RepeatedHeader,
+    /// A link, a directory or a device claims to have data.
+    UnexpectedData,
+    /// The regions of a sparse file overlap, are not in order, or exceed its size.
+    SparseMap,
+    /// A version of sparse files that is not known.
+    SparseVersion,
+    /// An extended header or a long name is larger than [`super::EXTENDED_MAX_BYTES`], or a sparse map
+    /// has more than [`super::REGIONS_MAX`] regions.
+    HeaderTooLarge,
+}
+
+impl Refusal {
+    /// Returns whether it is unknown where the next header begins, so that nothing behind the member
+    /// can be read.
+    #[must_use]
+    pub const fn hides_next_header(self) -> bool {
+        !matches!(
+            self,
+            Refusal::NulInName
+                | Refusal::EmptyName
+                | Refusal::NamesDiffer
+                | Refusal::SparseMap
+                | Refusal::SparseVersion
+        )
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::MalformedNumber => "a number in its header is malformed",
+            Refusal::NumberTooLarge => "a number in its header is too large",
+            Refusal::NegativeNumber => "a size or owner in its header is negative",
+            Refusal::MalformedRecord => "its extended header is malformed",
+            Refusal::RepeatedRecord => "its extended header has two values of one keyword",
+            Refusal::NulInName => "its name or link target contains a NUL",
+            Refusal::EmptyName => "its name is empty",
+            Refusal::SizesDiffer => "its header and its extended header have different sizes",
+            Refusal::NamesDiffer => "its long name and its extended header have different names",
+            Refusal::RepeatedHeader => "it has two extended headers of one kind",
+            Refusal::UnexpectedData => "it has data, which a member of its kind cannot have",
+            Refusal::SparseMap => "its sparse map overlaps, is out of order or exceeds its size",
+            Refusal::SparseVersion => "the version of its sparse map is not supported",
+            Refusal::HeaderTooLarge => "its extended header is too large",
+        })
+    }
+}

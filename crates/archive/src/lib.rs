@@ -1,0 +1,18 @@
+//! tar archives as a source and a sink of entries.
+//!
+//! [`format`] reads headers, [`source`] and [`filter`] give the bytes. Nothing here prints,
+//! reads the environment or ends the process.
+//!
+//! ```
+//! use haul_archive::format::{Next, Reader, Zeros};
+//! use haul_archive::source::StreamSource;
+//!
+//! let nothing = [0_u8; 1024]; // two blocks of zeros: an empty archive
+//! let mut reader = Reader::new(StreamSource::new(&nothing[..]), Zeros::End);
+//! assert_eq!(reader.advance(), Ok(Next::End));
+//! ```
+
+pub mod filter;
+pub mod format;
+pub mod pattern;
+pub mod source;

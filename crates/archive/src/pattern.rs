@@ -1,0 +1,258 @@
+//! Shell patterns, as `fnmatch` with GNU's extensions reads them.
+
+/// How a pattern is compared with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matching {
+    /// Whether `*`, `?` and `[` are special.
+    pub wildcards: bool,
+    /// Whether the pattern must match from the beginning of the name, or may begin behind any slash.
+    pub anchored: bool,
+    /// Whether wildcards match slashes.
+    pub match_slash: bool,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// Whether the pattern also matches everything below a directory that it matches.
+    pub recursion: bool,
+}
+
+impl Matching {
+    /// Patterns to leave out members.
+    pub const EXCLUDE: Matching = Matching {
+        wildcards: true,
+        anchored: false,
+        match_slash: true,
+        ignore_case: false,
+        recursion: true,
+    };
+
+    /// Names of members.
+    pub const NAME: Matching = Matching { wildcards: false, anchored: true, ..Matching::EXCLUDE };
+}
+
+/// A pattern and how it is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: Vec<char>,
+    how: Matching,
+}
+
+/// Maps bytes that are no UTF-8 to characters of their own: behind the last character of Unicode there
+/// is none, so the private ones at its end are used.
+fn characters(bytes: &[u8]) -> Vec<char> {
+    let mut text = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.extend(chunk.valid().chars());
+        let private = |byte: &u8| char::from_u32(0x0010_ff00 + u32::from(*byte));
+        text.extend(chunk.invalid().iter().filter_map(private));
+    }
+    text
+}
+
+fn folded(text: Vec<char>) -> Vec<char> {
+    text.into_iter().flat_map(char::to_lowercase).collect()
+}
+
+impl Pattern {
+    /// Makes a pattern.
+    #[must_use]
+    pub fn new(text: &[u8], how: Matching) -> Pattern {
+        let text = characters(text);
+        Pattern { text: if how.ignore_case { folded(text) } else { text }, how }
+    }
+
+    /// Returns whether the pattern matches a name without a slash at its end.
+    #[must_use]
+    pub fn matches(&self, name: &[u8]) -> bool {
+        let name = characters(name);
+        let name = if self.how.ignore_case { folded(name) } else { name };
+        if self.matches_at(&name) {
+            return true;
+        }
+        let behind_slash = |pair: &[char]| matches!(pair, ['/', next] if *next != '/');
+        let mut starts = name.windows(2).enumerate().filter(|(_, pair)| behind_slash(pair));
+        !self.how.anchored
+            && starts.any(|(at, _)| self.matches_at(name.get(at + 1..).unwrap_or_default()))
+    }
+
+    fn matches_at(&self, name: &[char]) -> bool {
+        if !self.how.wildcards {
+            return match name.strip_prefix(self.text.as_slice()) {
+                Some([]) => true,
+                Some(['/', ..]) => self.how.recursion,
+                _ => false,
+            };
+        }
+        if wild(&self.text, name, self.how.match_slash) {
+            return true;
+        }
+        let slashes = name.iter().enumerate().filter(|(_, c)| **c == '/').map(|(at, _)| at);
+        self.how.recursion
+            && slashes.into_iter().any(|at| {
+                wild(&self.text, name.get(..at).unwrap_or_default(), self.how.match_slash)
+            })
+    }
+}
+
+/// Compares by going back to the last `*` alone, so the time is bounded by the product of the lengths.
+fn wild(pattern: &[char], name: &[char], match_slash: bool) -> bool {
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    loop {
+        let step = match (pattern.get(at), name.get(from)) {
+            (Some('*'), _) => {
+                star = Some((at + 1, from));
+                at += 1;
+                continue;
+            }
+            (None, None) => return true,
+            (Some(_), Some(c)) => one(pattern.get(at..).unwrap_or_default(), *c, match_slash),
+            _ => None,
+        };
+        if let Some(length) = step {
+            (at, from) = (at + length, from + 1);
+            continue;
+        }
+        match star {
+            Some((behind, eaten)) if name.get(eaten).is_some_and(|c| match_slash || *c != '/') => {
+                star = Some((behind, eaten + 1));
+                (at, from) = (behind, eaten + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Compares the first element of a pattern with a character; returns the element's length.
+fn one(pattern: &[char], c: char, match_slash: bool) -> Option<usize> {
+    match pattern {
+        ['?', ..] => (match_slash || c != '/').then_some(1),
+        ['\\', escaped, ..] => (*escaped == c).then_some(2),
+        ['[', rest @ ..] => match bracket(rest, c) {
+            Some((matches, length)) => (matches && (match_slash || c != '/')).then_some(length + 1),
+            None => (c == '[').then_some(1),
+        },
+        [literal, ..] => (*literal == c).then_some(1),
+        [] => None,
+    }
+}
+
+/// Compares a bracket expression, from behind its `[`; `None` if it is not closed.
+fn bracket(text: &[char], c: char) -> Option<(bool, usize)> {
+    let negated = matches!(text.first(), Some('!' | '^'));
+    let mut at = usize::from(negated);
+    let first = at;
+    let mut found = false;
+    loop {
+        match text.get(at..)? {
+            [] => return None,
+            [']', ..] if at > first => return Some((found != negated, at + 1)),
+            ['[', ':', rest @ ..] => {
+                let length = rest.windows(2).position(|pair| pair == [':', ']'])?;
+                let class: String = rest.get(..length)?.iter().collect();
+                found |= is_in_class(&class, c);
+                at += length + 4;
+            }
+            rest => {
+                let (low, length) = element(rest)?;
+                at += length;
+                let after = text.get(at..)?;
+                if let ['-', end, ..] = after
+                    && *end != ']'
+                {
+                    let (high, length) = element(after.get(1..)?)?;
+                    at += length + 1;
+                    found |= (low..=high).contains(&c);
+                } else {
+                    found |= low == c;
+                }
+            }
+        }
+    }
+}
+
+fn element(text: &[char]) -> Option<(char, usize)> {
+    match text {
+        ['\\', escaped, ..] => Some((*escaped, 2)),
+        [plain, ..] => Some((*plain, 1)),
+        [] => None,
+    }
+}
+
+fn is_in_class(class: &str, c: char) -> bool {
+    match class {
+        "alpha" => c.is_alphabetic(),
+        "digit" => c.is_ascii_digit(),
+        "alnum" => c.is_alphanumeric(),
+        "upper" => c.is_uppercase(),
+        "lower" => c.is_lowercase(),
+        "space" => c.is_whitespace(),
+        "blank" => matches!(c, ' ' | '\t'),
+        "punct" => c.is_ascii_punctuation(),
+        "print" => !c.is_control(),
+        "graph" => !c.is_control() && !c.is_whitespace(),
+        "cntrl" => c.is_control(),
+        "xdigit" => c.is_ascii_hexdigit(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn excluded(pattern: &str, name: &str) -> bool {
+        Pattern::new(pattern.as_bytes(), Matching::EXCLUDE).matches(name.as_bytes())
+    }
+
+    #[test]
+    fn patterns_match_as_fnmatch_says() {
+        for (pattern, name, expected) in [
+            ("*.o", "a.o", true),
+            ("*.o", "d/e/a.o", true),
+            ("*.o", "a.o.c", false),
+            ("d", "d/e", true),
+            ("d", "x/d/e", true),
+            ("d", "xd/e", false),
+            ("d/*", "d/e/f", true),
+            ("?", "é", true),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]x]", "]", true),
+            ("[[:digit:]]*", "7a", true),
+            ("[a", "[a", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("a*b*c*d", "aXbXcXd", true),
+            ("a*b*c*d", "aXbXcX", false),
+            ("", "", true),
+            ("*", "a/b", true),
+            ("**", "a", true),
+        ] {
+            assert_eq!(excluded(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn options_change_what_matches() {
+        let matches = |how, pattern: &str, name: &str| {
+            Pattern::new(pattern.as_bytes(), how).matches(name.as_bytes())
+        };
+        let anchored = Matching { anchored: true, ..Matching::EXCLUDE };
+        assert!(!matches(anchored, "*b", "a/c"));
+        assert!(!matches(anchored, "b", "a/b"));
+        let narrow = Matching { match_slash: false, anchored: true, ..Matching::EXCLUDE };
+        assert!(!matches(Matching { recursion: false, ..narrow }, "a*", "a/b"));
+        assert!(matches(narrow, "a*", "a/b"));
+        assert!(matches(Matching { ignore_case: true, ..Matching::EXCLUDE }, "ÄB", "äb"));
+        assert!(matches(Matching::NAME, "a*", "a*/b"));
+        assert!(!matches(Matching::NAME, "a*", "ab"));
+        assert!(!matches(Matching { recursion: false, ..Matching::NAME }, "a", "a/b"));
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        let name = "a".repeat(5000);
+        assert!(!excluded(&"*a*".repeat(200), &"b".repeat(3000)));
+        assert!(!excluded(&format!("{}b", "*a".repeat(100)), &name));
+    }
+}

@@ -1,0 +1,124 @@
+//! `tar -t`: reads the headers and prints the names.
+
+use std::process::ExitCode;
+
+use haul_archive::format::{BLOCK_BYTES, Member, Next, Reader};
+use haul_archive::source::Source;
+
+use super::open::open;
+use super::print::Columns;
+use super::quoting::{listed, named};
+use super::session::Session;
+use super::settings::Settings;
+use crate::file_error::describe;
+
+/// Returns a member's name without slashes at its end, for comparison with names and patterns.
+pub(super) fn trimmed(name: &[u8]) -> &[u8] {
+    let mut text = name;
+    while let [rest @ .., b'/'] = text
+        && !rest.is_empty()
+    {
+        text = rest;
+    }
+    text
+}
+
+/// Lists an archive.
+pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
+    let archive = settings.file.clone();
+    let archive = archive.as_encoded_bytes();
+    let source = match open(settings) {
+        Ok(source) => source,
+        Err(error) => {
+            return session.fatal(&format!(
+                "{}: Cannot open: {}",
+                named(archive),
+                describe(&error)
+            ));
+        }
+    };
+    let mut reader = Reader::new(source, settings.zeros);
+    let mut columns = Columns::new();
+    loop {
+        match next(session, &mut reader) {
+            Err(error) => return session.unreadable(archive, &error),
+            Ok(None) => break,
+            Ok(Some(member)) => {
+                if settings.names.select(trimmed(&member.name), settings.occurrence) {
+                    show(session, &member, settings, &mut columns);
+                    if settings.names.are_all_found(settings.occurrence) {
+                        report_missing(session, settings);
+                        return session.end();
+                    }
+                }
+            }
+        }
+    }
+    if settings.shows_blocks {
+        let end = reader.end();
+        let what = if end.zeros { "** Block of NULs **" } else { "** End of File **" };
+        session.output.line(&format!("block {}: {what}", end.offset / BLOCK_BYTES as u64));
+    }
+    report_missing(session, settings);
+    session.end()
+}
+
+fn show(session: &Session, member: &Member, settings: &Settings, columns: &mut Columns) {
+    let mut text = String::new();
+    if settings.shows_blocks {
+        text = format!("block {}: ", member.header_offset / BLOCK_BYTES as u64);
+    }
+    if settings.verbosity > 0 {
+        text.push_str(&columns.line(member, settings));
+    } else {
+        text.push_str(&listed(&member.name));
+    }
+    session.output.line(&text);
+}
+
+/// Returns the next member, and prints what is wrong before it.
+pub(super) fn next<S: Source>(
+    session: &Session,
+    reader: &mut Reader<S>,
+) -> Result<Option<Member>, haul_archive::format::ReadError> {
+    loop {
+        match reader.advance()? {
+            Next::Member(member) => return Ok(Some(*member)),
+            Next::End => return Ok(None),
+            Next::Refused(name, refusal) => {
+                session.fail_at(&name, &format!("refused: {refusal}"));
+                if refusal.hides_next_header() {
+                    session.fail("the rest of the archive is not read");
+                }
+            }
+            Next::Invalid if reader.offset() <= BLOCK_BYTES as u64 => {
+                session.fail("This does not look like a tar archive");
+                session.fail("Skipping to next header");
+            }
+            Next::TooShort => session.fail("This does not look like a tar archive"),
+            Next::Invalid => session.fail("Skipping to next header"),
+            Next::LoneZero(block) => session.warn(&format!("A lone zero block at {block}")),
+            Next::UnknownKeyword(keyword) => session
+                .warn(&format!("Ignoring unknown extended header keyword '{}'", listed(&keyword))),
+        }
+    }
+}
+
+/// Names what was asked for and is not in the archive.
+pub(super) fn report_missing(session: &Session, settings: &Settings) {
+    let wanted = settings.occurrence.unwrap_or(1);
+    for name in settings.names.names.iter().filter(|name| name.found < wanted) {
+        if name.has_wildcards {
+            session.warn("Pattern matching characters used in file names");
+            session.warn(
+                "Use --wildcards to enable pattern matching, or --no-wildcards to suppress this \
+                 warning",
+            );
+        }
+        let text = match settings.occurrence {
+            Some(_) => "Required occurrence not found in archive",
+            None => "Not found in archive",
+        };
+        session.fail_at(&name.text, text);
+    }
+}

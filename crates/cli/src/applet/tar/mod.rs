@@ -1,0 +1,24 @@
+//! `haul tar`: GNU tar's command line; `haul-archive` reads and writes the archives.
+
+mod list;
+mod names;
+mod old_style;
+mod open;
+mod options;
+mod print;
+mod quoting;
+mod run;
+mod session;
+mod settings;
+mod unsupported;
+
+use super::entry::{Applet, Run};
+
+/// The row of this applet in the table.
+pub(super) const APPLET: Applet = Applet {
+    name: "tar",
+    summary: "list archives, as GNU tar",
+    drop_in: true,
+    unwritten: 2,
+    run: Run::Words(run::run),
+};

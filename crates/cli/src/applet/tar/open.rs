@@ -1,0 +1,76 @@
+//! Opens an archive for reading: a file, standard input, compressed or not.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+
+use haul_archive::filter::{MAGIC_BYTES, decode_by, decoder, of_magic};
+use haul_archive::source::{FileSource, Source, StreamSource};
+use haul_io::fully::read_fully;
+use haul_sys::data::{seek_end, seek_set, seek_tell};
+use haul_sys::fs::{Kind, fstat};
+
+use super::settings::{Compression, Settings};
+use crate::standard;
+
+/// Bytes of a request to a pipe: its capacity by default.
+const PIPE_REQUEST_BYTES: usize = 64 << 10;
+
+/// Opens the archive that the settings name.
+pub(super) fn open(settings: &Settings) -> io::Result<Box<dyn Source + Send>> {
+    let file = standard::opened(settings.file.as_encoded_bytes())?;
+    if let Compression::Program(words) = &settings.compression {
+        return Ok(Box::new(StreamSource::new(decode_by(words, OwnedFd::from(file))?)));
+    }
+    let kind = fstat(&file).map_err(io_error)?.kind();
+    if matches!(kind, Kind::Regular | Kind::BlockDevice) && settings.may_seek {
+        return open_seekable(file, settings);
+    }
+    let mut stream = io::BufReader::with_capacity(PIPE_REQUEST_BYTES, file);
+    let mut begin = vec![0; MAGIC_BYTES];
+    let count = fill(&mut stream, &mut begin)?;
+    begin.truncate(count);
+    let filter = match settings.compression {
+        Compression::Known(filter) => Some(filter),
+        _ => of_magic(&begin),
+    };
+    let whole = io::Cursor::new(begin).chain(stream);
+    Ok(match filter {
+        Some(filter) => Box::new(StreamSource::new(decoder(filter, whole)?)),
+        None => Box::new(StreamSource::new(whole)),
+    })
+}
+
+fn open_seekable(file: File, settings: &Settings) -> io::Result<Box<dyn Source + Send>> {
+    let start = seek_tell(file.as_fd()).map_err(io_error)?;
+    let size = seek_end(file.as_fd(), 0).map_err(io_error)?;
+    seek_set(file.as_fd(), start).map_err(io_error)?;
+    let mut begin = [0; MAGIC_BYTES];
+    let count = read_fully(file.as_fd(), &mut begin, start).map_err(io_error)?;
+    let filter = match settings.compression {
+        Compression::Known(filter) => Some(filter),
+        _ => of_magic(begin.get(..count).unwrap_or_default()),
+    };
+    Ok(match filter {
+        Some(filter) => Box::new(StreamSource::new(decoder(filter, file)?)),
+        None => Box::new(FileSource::new(Arc::new(OwnedFd::from(file)), start, size)),
+    })
+}
+
+fn io_error(error: haul_sys::CallError) -> io::Error {
+    error.errno.into()
+}
+
+fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(room) = buffer.get_mut(done..).filter(|room| !room.is_empty()) {
+        match stream.read(room) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,150 @@
+//! The options of `tar`: one table, from which arguments are read and `--help` is written.
+
+use crate::getopt::Takes::{Nothing, Optional, Required};
+use crate::getopt::{Opt, Origin, long, opt};
+use crate::option::help::{VALUES, options};
+
+/// An option of `tar`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    /// GNU's option of this name, which haul refuses.
+    Unsupported(&'static str),
+    Anchored(bool),
+    BlockNumber,
+    Bzip2,
+    Directory,
+    Exclude,
+    ExcludeFrom,
+    File,
+    FilesFrom,
+    ForceLocal,
+    FullTime,
+    Gzip,
+    Help,
+    IgnoreCase(bool),
+    IgnoreZeros,
+    List,
+    Lzma,
+    Null(bool),
+    NumericOwner,
+    Occurrence,
+    Recursion(bool),
+    Seek(bool),
+    Unquote(bool),
+    UseCompressProgram,
+    Utc,
+    Verbatim(bool),
+    Verbose,
+    Version,
+    Wildcards(bool),
+    WildcardsMatchSlash(bool),
+    Xz,
+    Zstd,
+}
+
+/// All options that haul has.
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::List, ("t", "list"), Nothing, "list the members of an archive"),
+    opt(
+        Id::File,
+        ("f", "file"),
+        Required("ARCHIVE"),
+        "the archive; '-' is standard input or output, and the\ndefault (or the file that TAPE names)",
+    ),
+    long(Id::ForceLocal, "force-local", Nothing, "a colon in ARCHIVE does not name a host"),
+    opt(Id::Verbose, ("v", "verbose"), Nothing, "name each member; with -t, or twice, describe it"),
+    opt(Id::BlockNumber, ("R", "block-number"), Nothing, "show the block of each member"),
+    long(Id::FullTime, "full-time", Nothing, "show times to the nanosecond"),
+    long(Id::Utc, "utc", Nothing, "show times in UTC"),
+    long(Id::NumericOwner, "numeric-owner", Nothing, "use numbers of users and groups, not names"),
+    opt(Id::IgnoreZeros, ("i", "ignore-zeros"), Nothing, "do not stop at blocks of zeros"),
+    opt(Id::Seek(true), ("n", "seek"), Nothing, "the archive is seekable"),
+    long(Id::Seek(false), "no-seek", Nothing, "read the archive from beginning to end"),
+    opt(Id::Gzip, ("z", "gzip"), Nothing, "the archive is compressed with gzip"),
+    long(Id::Gzip, "gunzip", Nothing, ""),
+    long(Id::Gzip, "ungzip", Nothing, ""),
+    opt(Id::Bzip2, ("j", "bzip2"), Nothing, "with bzip2 (only read)"),
+    opt(Id::Xz, ("J", "xz"), Nothing, "with xz"),
+    long(Id::Lzma, "lzma", Nothing, "with lzma (only read)"),
+    long(Id::Zstd, "zstd", Nothing, "with zstd"),
+    opt(
+        Id::UseCompressProgram,
+        ("I", "use-compress-program"),
+        Required("COMMAND"),
+        "with COMMAND, which decompresses if given -d",
+    ),
+    opt(
+        Id::Directory,
+        ("C", "directory"),
+        Required("DIR"),
+        "change to DIR for all names that follow",
+    ),
+    opt(Id::FilesFrom, ("T", "files-from"), Required("FILE"), "read more names from FILE"),
+    long(Id::Null(true), "null", Nothing, "names in FILE end in NUL; implies the next"),
+    long(Id::Null(false), "no-null", Nothing, "they end in newlines (default)"),
+    long(
+        Id::Verbatim(true),
+        "verbatim-files-from",
+        Nothing,
+        "lines of FILE that begin with '-' are names",
+    ),
+    long(Id::Verbatim(false), "no-verbatim-files-from", Nothing, "they are -C DIR (default)"),
+    long(Id::Unquote(true), "unquote", Nothing, "backslashes in FILE are escapes (default)"),
+    long(Id::Unquote(false), "no-unquote", Nothing, "they are part of the names"),
+    long(Id::Exclude, "exclude", Required("PATTERN"), "leave out what matches PATTERN"),
+    opt(
+        Id::ExcludeFrom,
+        ("X", "exclude-from"),
+        Required("FILE"),
+        "leave out what matches a line of FILE",
+    ),
+    long(Id::Recursion(true), "recursion", Nothing, "a directory stands for all below (default)"),
+    long(Id::Recursion(false), "no-recursion", Nothing, "it stands for itself alone"),
+    long(Id::Anchored(true), "anchored", Nothing, "patterns match from the beginning of a name"),
+    long(
+        Id::Anchored(false),
+        "no-anchored",
+        Nothing,
+        "also behind any '/' (default for --exclude)",
+    ),
+    long(Id::IgnoreCase(true), "ignore-case", Nothing, "patterns ignore case"),
+    long(Id::IgnoreCase(false), "no-ignore-case", Nothing, "they do not (default)"),
+    long(Id::Wildcards(true), "wildcards", Nothing, "use wildcards (default for --exclude)"),
+    long(Id::Wildcards(false), "no-wildcards", Nothing, "compare literally"),
+    long(
+        Id::WildcardsMatchSlash(true),
+        "wildcards-match-slash",
+        Nothing,
+        "'*' matches '/' (default)",
+    ),
+    long(Id::WildcardsMatchSlash(false), "no-wildcards-match-slash", Nothing, "it does not"),
+    long(
+        Id::Occurrence,
+        "occurrence",
+        Optional("N"),
+        "only the Nth member of each name (default: the first)",
+    ),
+    opt(Id::Help, ("?", "help"), Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+const NOTES: &str = "
+The letters may also stand first without a dash: 'tar tvf ARCHIVE'. Words of the
+environment variable TAR_OPTIONS are read before those of the command line.
+
+Compressed archives are recognised without an option. Headers that other programs
+read in another way than haul are refused, with the name of the member.
+
+The other options of GNU tar are refused by name.
+
+Exit status: 0 if all went well; 2 if something failed.
+";
+
+/// Returns the text of `--help`.
+pub(super) fn help() -> String {
+    format!(
+        "Usage: tar [OPTION]... [NAME]...\n\
+         List tar archives.\n\n{VALUES}{}{NOTES}",
+        options(OPTIONS, Origin::Gnu)
+    )
+}

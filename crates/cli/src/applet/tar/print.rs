@@ -1,0 +1,125 @@
+//! The line of a member in a listing, as GNU tar prints it.
+
+use haul_archive::format::{Member, MemberKind, Moment};
+use haul_sys::process::{Zone, local_time};
+
+use super::quoting::listed;
+use super::settings::Settings;
+
+/// The widths of columns, which grow as longer values come.
+pub(super) struct Columns {
+    owner_and_size: usize,
+    date: usize,
+}
+
+impl Columns {
+    pub(super) fn new() -> Columns {
+        Columns { owner_and_size: 19, date: 16 }
+    }
+
+    /// Returns the line of a member, without its end. `name` and `link` are shown.
+    pub(super) fn line(&mut self, member: &Member, settings: &Settings) -> String {
+        let owner = shown_owner(&member.user, member.uid, settings.numeric_owner);
+        let group = shown_owner(&member.group, member.gid, settings.numeric_owner);
+        let size = match member.kind {
+            MemberKind::CharDevice | MemberKind::BlockDevice => {
+                format!("{},{}", member.device.0, member.device.1)
+            }
+            _ => member.size.to_string(),
+        };
+        let used = owner.chars().count() + 1 + group.chars().count() + 1 + size.len();
+        self.owner_and_size = self.owner_and_size.max(used);
+        let width = self.owner_and_size - used + size.len();
+        let date = date(member.mtime, settings);
+        self.date = self.date.max(date.len());
+        format!(
+            "{} {owner}/{group} {size:>width$} {date:<date_width$} {}{}",
+            mode_text(member),
+            listed(&member.name),
+            behind_name(member),
+            date_width = self.date,
+        )
+    }
+}
+
+fn shown_owner(name: &[u8], number: u64, numeric: bool) -> String {
+    if numeric || name.is_empty() {
+        return number.to_string();
+    }
+    String::from_utf8_lossy(name).into_owned()
+}
+
+fn behind_name(member: &Member) -> String {
+    match member.kind {
+        MemberKind::Symlink => format!(" -> {}", listed(&member.link)),
+        MemberKind::HardLink => format!(" link to {}", listed(&member.link)),
+        MemberKind::VolumeLabel => "--Volume Header--".to_owned(),
+        MemberKind::Continued => "--Continued from another volume--".to_owned(),
+        MemberKind::Unknown(flag) => {
+            format!(" unknown file type '{}'", listed(&[flag]))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the kind and the permissions, as `ls` shows them.
+pub(super) fn mode_text(member: &Member) -> String {
+    let kind = match member.kind {
+        MemberKind::Regular => '-',
+        MemberKind::Contiguous => 'C',
+        MemberKind::HardLink => 'h',
+        MemberKind::Symlink => 'l',
+        MemberKind::CharDevice => 'c',
+        MemberKind::BlockDevice => 'b',
+        MemberKind::Directory | MemberKind::DumpDirectory => 'd',
+        MemberKind::Fifo => 'p',
+        MemberKind::VolumeLabel => 'V',
+        MemberKind::Continued => 'M',
+        MemberKind::Unknown(_) => '?',
+    };
+    let mode = member.mode;
+    let mut text = String::from(kind);
+    for (shift, special, letters) in [(6, 0o4000, "sS"), (3, 0o2000, "sS"), (0, 0o1000, "tT")] {
+        let bits = mode >> shift;
+        text.push(if bits & 4 != 0 { 'r' } else { '-' });
+        text.push(if bits & 2 != 0 { 'w' } else { '-' });
+        let mut letters = letters.chars();
+        let (with, without) = (letters.next().unwrap_or('s'), letters.next().unwrap_or('S'));
+        text.push(match (mode & special != 0, bits & 1 != 0) {
+            (true, true) => with,
+            (true, false) => without,
+            (false, true) => 'x',
+            (false, false) => '-',
+        });
+    }
+    text
+}
+
+fn date(moment: Moment, settings: &Settings) -> String {
+    shown_date(moment, settings.zone, settings.shows_full_time)
+}
+
+fn shown_date(moment: Moment, zone: Zone, full: bool) -> String {
+    let Some(date) = local_time(moment.seconds, zone) else { return moment.seconds.to_string() };
+    let day = format!("{:04}-{:02}-{:02}", date.year, date.month, date.day);
+    if !full {
+        return format!("{day} {:02}:{:02}", date.hour, date.minute);
+    }
+    let fraction = match moment.nanoseconds {
+        0 => String::new(),
+        nanoseconds => format!(".{nanoseconds:09}").trim_end_matches('0').to_owned(),
+    };
+    format!("{day} {:02}:{:02}:{:02}{fraction}", date.hour, date.minute, date.second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_show_what_was_asked_for() {
+        let moment = Moment { seconds: 951_782_399, nanoseconds: 250_000_000 };
+        assert_eq!(shown_date(moment, Zone::Utc, false), "2000-02-28 23:59");
+        assert_eq!(shown_date(moment, Zone::Utc, true), "2000-02-28 23:59:59.25");
+    }
+}
