@@ -12,7 +12,10 @@
 //! assert_eq!(reader.advance(), Ok(Next::End));
 //! ```
 
+mod accounts;
+pub mod extract;
 pub mod filter;
 pub mod format;
 pub mod pattern;
+pub mod safe_name;
 pub mod source;

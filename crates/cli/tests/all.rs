@@ -63,6 +63,7 @@ mod sums;
 mod support;
 mod sweep;
 mod syscalls;
+mod tar_extract;
 mod tar_list;
 mod tee;
 #[cfg(feature = "trace")]

@@ -173,7 +173,8 @@ impl<S: Source> Reader<S> {
         if count < most { Err(ReadError::UnexpectedEnd) } else { Ok(count) }
     }
 
-    fn skip_data(&mut self) -> Result<(), ReadError> {
+    /// Skips what is left of the member's data. Fails if the archive ends before.
+    pub fn finish_member(&mut self) -> Result<(), ReadError> {
         let bytes = self.data + self.padding;
         (self.data, self.padding) = (0, 0);
         let skipped = self.source.skip(bytes)?;
@@ -200,7 +201,7 @@ impl<S: Source> Reader<S> {
         if self.has_ended {
             return Ok(Next::End);
         }
-        self.skip_data()?;
+        self.finish_member()?;
         self.pending = Pending::default();
         let next = self.headers()?;
         if matches!(next, Next::Member(_)) && !self.warnings.is_empty() {

@@ -9,6 +9,14 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use crate::error::Named;
 use crate::{Call, Result};
 
+/// Opens the same, but a component may be a symbolic link that leads to a place below `directory`:
+/// `EXDEV` if a link leads out or is absolute.
+pub fn open_beneath_through_links(directory: impl AsFd, path: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve).named(Call::Openat)
+}
+
 /// Opens the directory that a path of several components leads to from `directory`, as a handle
 /// (`O_PATH`): `ELOOP` if a component is a symbolic link, `EXDEV` if the path leads out, `ENOSYS` or
 /// `EPERM` where a filter of system calls does not know `openat2` (Linux 5.6).

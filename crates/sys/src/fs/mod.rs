@@ -34,7 +34,7 @@ mod utimens;
 mod xattr;
 
 pub use accessat::{may_read_at, may_write_at};
-pub use beneath::open_beneath;
+pub use beneath::{open_beneath, open_beneath_through_links};
 pub use birth::birth_at;
 pub use blocking::{Blocking, add_flags, appends, blocking, set_blocking};
 pub use by_handle::{

@@ -19,6 +19,11 @@ pub struct Time {
     pub nanoseconds: u32,
 }
 
+impl Time {
+    /// Leaves a time as it is, where a pair of times is set (`UTIME_OMIT`).
+    pub const OMIT: Time = Time { seconds: 0, nanoseconds: 0x3fff_fffe };
+}
+
 /// The seven kinds of file that POSIX and Linux know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

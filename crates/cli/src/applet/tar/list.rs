@@ -5,23 +5,13 @@ use std::process::ExitCode;
 use haul_archive::format::{BLOCK_BYTES, Member, Next, Reader};
 use haul_archive::source::Source;
 
+use super::member_name::Changed;
 use super::open::open;
 use super::print::Columns;
 use super::quoting::{listed, named};
 use super::session::Session;
 use super::settings::Settings;
 use crate::file_error::describe;
-
-/// Returns a member's name without slashes at its end, for comparison with names and patterns.
-pub(super) fn trimmed(name: &[u8]) -> &[u8] {
-    let mut text = name;
-    while let [rest @ .., b'/'] = text
-        && !rest.is_empty()
-    {
-        text = rest;
-    }
-    text
-}
 
 /// Lists an archive.
 pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
@@ -43,9 +33,11 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
         match next(session, &mut reader) {
             Err(error) => return session.unreadable(archive, &error),
             Ok(None) => break,
-            Ok(Some(member)) => {
-                if settings.names.select(trimmed(&member.name), settings.occurrence) {
-                    show(session, &member, settings, &mut columns);
+            Ok(Some(mut member)) => {
+                let changed = Changed::of(session, &member, settings);
+                if settings.names.select(&changed.name, settings.occurrence) {
+                    changed.prepare_to_show(&mut member, settings);
+                    show(session, &member, settings, settings.verbosity, &mut columns);
                     if settings.names.are_all_found(settings.occurrence) {
                         report_missing(session, settings);
                         return session.end();
@@ -63,17 +55,28 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
     session.end()
 }
 
-fn show(session: &Session, member: &Member, settings: &Settings, columns: &mut Columns) {
+/// Shows a member. With -O standard output is for the files.
+pub(super) fn show(
+    session: &Session,
+    member: &Member,
+    settings: &Settings,
+    verbosity: u32,
+    columns: &mut Columns,
+) {
     let mut text = String::new();
     if settings.shows_blocks {
         text = format!("block {}: ", member.header_offset / BLOCK_BYTES as u64);
     }
-    if settings.verbosity > 0 {
+    if verbosity > 0 {
         text.push_str(&columns.line(member, settings));
     } else {
         text.push_str(&listed(&member.name));
     }
-    session.output.line(&text);
+    if settings.extraction.to_stdout {
+        session.output.raw_error(&format!("{text}\n"));
+    } else {
+        session.output.line(&text);
+    }
 }
 
 /// Returns the next member, and prints what is wrong before it.

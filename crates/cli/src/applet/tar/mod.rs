@@ -1,6 +1,9 @@
 //! `haul tar`: GNU tar's command line; `haul-archive` reads and writes the archives.
 
+mod event;
+mod extract;
 mod list;
+mod member_name;
 mod names;
 mod old_style;
 mod open;
@@ -17,7 +20,7 @@ use super::entry::{Applet, Run};
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {
     name: "tar",
-    summary: "list archives, as GNU tar",
+    summary: "list and extract archives, as GNU tar",
     drop_in: true,
     unwritten: 2,
     run: Run::Words(run::run),

@@ -21,7 +21,6 @@ pub(super) struct Name {
     pub(super) text: Vec<u8>,
     pub(super) pattern: Pattern,
     /// Index of its directory in [`Names::directories`]; `None` is where the run began.
-    #[cfg_attr(not(test), expect(dead_code, reason = "listing does not use directories"))]
     pub(super) directory: Option<usize>,
     pub(super) has_wildcards: bool,
     pub(super) found: u64,
@@ -173,21 +172,29 @@ impl Names {
 
     /// Returns whether a member is selected, and counts it for the first name that selects it.
     pub(super) fn select(&mut self, name: &[u8], occurrence: Option<u64>) -> bool {
+        self.select_directory(name, occurrence).is_some()
+    }
+
+    /// Does the same, and returns the index of the directory that the member belongs in.
+    pub(super) fn select_directory(
+        &mut self,
+        name: &[u8],
+        occurrence: Option<u64>,
+    ) -> Option<Option<usize>> {
         if self.is_excluded(name) {
-            return false;
+            return None;
         }
         if self.is_empty() {
-            return true;
+            return Some(self.directories.len().checked_sub(1));
         }
-        let Some(selector) = self.names.iter_mut().find(|one| one.pattern.matches(name)) else {
-            return false;
-        };
+        let selector = self.names.iter_mut().find(|one| one.pattern.matches(name))?;
         // What is below a directory belongs to its occurrence.
         let is_below = name.get(selector.text.len()) == Some(&b'/') && self.recurses;
         if !is_below || selector.found == 0 {
             selector.found += 1;
         }
-        occurrence.is_none_or(|number| selector.found == number)
+        let is_wanted = occurrence.is_none_or(|number| selector.found == number);
+        is_wanted.then_some(selector.directory)
     }
 
     /// Returns whether every name had its occurrence, so that the rest of the archive need not be

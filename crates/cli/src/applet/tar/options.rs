@@ -1,7 +1,9 @@
 //! The options of `tar`: one table, from which arguments are read and `--help` is written.
 
+use haul_archive::extract::Existing;
+
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, Origin, long, opt};
+use crate::getopt::{Opt, Origin, long, opt, own};
 use crate::option::help::{VALUES, options};
 
 /// An option of `tar`.
@@ -9,11 +11,15 @@ use crate::option::help::{VALUES, options};
 pub(super) enum Id {
     /// GNU's option of this name, which haul refuses.
     Unsupported(&'static str),
+    AbsoluteNames,
     Anchored(bool),
+    DelayDirectories,
     BlockNumber,
     Bzip2,
     Directory,
     Exclude,
+    Existing(Existing),
+    Extract,
     ExcludeFrom,
     File,
     FilesFrom,
@@ -21,15 +27,25 @@ pub(super) enum Id {
     FullTime,
     Gzip,
     Help,
+    Jobs,
     IgnoreCase(bool),
     IgnoreZeros,
     List,
+    NoAttributes,
+    OldOwner,
+    OneTopLevel,
     Lzma,
     Null(bool),
     NumericOwner,
     Occurrence,
     Recursion(bool),
+    SameOwner(bool),
+    SamePermissions(bool),
     Seek(bool),
+    ShowTransformed,
+    StripComponents,
+    ToStdout,
+    Touch,
     Unquote(bool),
     UseCompressProgram,
     Utc,
@@ -45,6 +61,8 @@ pub(super) enum Id {
 /// All options that haul has.
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::List, ("t", "list"), Nothing, "list the members of an archive"),
+    opt(Id::Extract, ("x", "extract"), Nothing, "extract the members of an archive"),
+    long(Id::Extract, "get", Nothing, ""),
     opt(
         Id::File,
         ("f", "file"),
@@ -73,6 +91,96 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("COMMAND"),
         "with COMMAND, which decompresses if given -d",
     ),
+    opt(Id::ToStdout, ("O", "to-stdout"), Nothing, "write files to standard output"),
+    opt(
+        Id::Existing(Existing::Keep),
+        ("k", "keep-old-files"),
+        Nothing,
+        "do not replace existing files; that is an error",
+    ),
+    long(
+        Id::Existing(Existing::Skip),
+        "skip-old-files",
+        Nothing,
+        "do not replace existing files, without a word",
+    ),
+    long(
+        Id::Existing(Existing::KeepNewer),
+        "keep-newer-files",
+        Nothing,
+        "nor those that are not older than the member",
+    ),
+    long(
+        Id::Existing(Existing::Overwrite),
+        "overwrite",
+        Nothing,
+        "write into existing files instead of replacing them",
+    ),
+    opt(
+        Id::Existing(Existing::UnlinkFirst),
+        ("U", "unlink-first"),
+        Nothing,
+        "remove existing files before anything is made",
+    ),
+    long(
+        Id::Existing(Existing::Replace),
+        "overwrite-dir",
+        Nothing,
+        "existing directories get new attributes (default)",
+    ),
+    long(
+        Id::Existing(Existing::ReplaceKeepingDirectories),
+        "no-overwrite-dir",
+        Nothing,
+        "they keep their attributes",
+    ),
+    opt(
+        Id::SamePermissions(true),
+        ("p", "preserve-permissions"),
+        Nothing,
+        "restore all permission bits (default for root)",
+    ),
+    long(Id::SamePermissions(true), "same-permissions", Nothing, ""),
+    long(Id::SamePermissions(false), "no-same-permissions", Nothing, "apply the umask"),
+    long(Id::SameOwner(true), "same-owner", Nothing, "restore owners (default for root)"),
+    long(Id::SameOwner(false), "no-same-owner", Nothing, "files belong to you"),
+    opt(Id::OldOwner, ("o", ""), Nothing, "with -x: --no-same-owner"),
+    opt(Id::Touch, ("m", "touch"), Nothing, "do not restore times"),
+    long(
+        Id::DelayDirectories,
+        "delay-directory-restore",
+        Nothing,
+        "set the attributes of directories at the end\n(haul always does)",
+    ),
+    long(Id::DelayDirectories, "no-delay-directory-restore", Nothing, ""),
+    long(Id::NoAttributes, "no-acls", Nothing, "do not restore access-control lists (default)"),
+    long(Id::NoAttributes, "no-selinux", Nothing, "nor contexts (default)"),
+    long(Id::NoAttributes, "no-xattrs", Nothing, "nor extended attributes (default)"),
+    opt(
+        Id::AbsoluteNames,
+        ("P", "absolute-names"),
+        Nothing,
+        "let names begin with '/' and contain '..'",
+    ),
+    long(
+        Id::StripComponents,
+        "strip-components",
+        Required("N"),
+        "remove N directories from the beginning of names",
+    ),
+    long(
+        Id::OneTopLevel,
+        "one-top-level",
+        Optional("DIR"),
+        "put everything into DIR, or into a directory named\nas the archive",
+    ),
+    long(
+        Id::ShowTransformed,
+        "show-transformed-names",
+        Nothing,
+        "show names as they are after all changes",
+    ),
+    long(Id::ShowTransformed, "show-stored-names", Nothing, ""),
     opt(
         Id::Directory,
         ("C", "directory"),
@@ -124,6 +232,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Optional("N"),
         "only the Nth member of each name (default: the first)",
     ),
+    own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
     opt(Id::Help, ("?", "help"), Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
@@ -131,6 +240,10 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 const NOTES: &str = "
 The letters may also stand first without a dash: 'tar tvf ARCHIVE'. Words of the
 environment variable TAR_OPTIONS are read before those of the command line.
+
+Nothing outside the target directory is touched without -P: symbolic links are
+followed only where they lead to a place in it. A file that could not be written
+completely is removed. Files are made in no particular order.
 
 Compressed archives are recognised without an option. Headers that other programs
 read in another way than haul are refused, with the name of the member.
@@ -144,7 +257,8 @@ Exit status: 0 if all went well; 2 if something failed.
 pub(super) fn help() -> String {
     format!(
         "Usage: tar [OPTION]... [NAME]...\n\
-         List tar archives.\n\n{VALUES}{}{NOTES}",
-        options(OPTIONS, Origin::Gnu)
+         List and extract tar archives.\n\n{VALUES}{}\nOnly haul has:\n{}{NOTES}",
+        options(OPTIONS, Origin::Gnu),
+        options(OPTIONS, Origin::Haul)
     )
 }

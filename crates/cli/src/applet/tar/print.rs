@@ -63,7 +63,7 @@ fn behind_name(member: &Member) -> String {
 }
 
 /// Returns the kind and the permissions, as `ls` shows them.
-pub(super) fn mode_text(member: &Member) -> String {
+fn mode_text(member: &Member) -> String {
     let kind = match member.kind {
         MemberKind::Regular => '-',
         MemberKind::Contiguous => 'C',
@@ -77,17 +77,19 @@ pub(super) fn mode_text(member: &Member) -> String {
         MemberKind::Continued => 'M',
         MemberKind::Unknown(_) => '?',
     };
-    let mode = member.mode;
-    let mut text = String::from(kind);
-    for (shift, special, letters) in [(6, 0o4000, "sS"), (3, 0o2000, "sS"), (0, 0o1000, "tT")] {
+    format!("{kind}{}", permissions_text(member.mode))
+}
+
+/// Returns permissions as `ls` shows them.
+pub(super) fn permissions_text(mode: u32) -> String {
+    let mut text = String::new();
+    for (shift, special, letter) in [(6, 0o4000, 's'), (3, 0o2000, 's'), (0, 0o1000, 't')] {
         let bits = mode >> shift;
         text.push(if bits & 4 != 0 { 'r' } else { '-' });
         text.push(if bits & 2 != 0 { 'w' } else { '-' });
-        let mut letters = letters.chars();
-        let (with, without) = (letters.next().unwrap_or('s'), letters.next().unwrap_or('S'));
         text.push(match (mode & special != 0, bits & 1 != 0) {
-            (true, true) => with,
-            (true, false) => without,
+            (true, true) => letter,
+            (true, false) => letter.to_ascii_uppercase(),
             (false, true) => 'x',
             (false, false) => '-',
         });

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use super::extract::extract;
 use super::list::list;
 use super::options::help;
 use super::session::{BAD_WORDS, FAILURE, Session};
@@ -18,6 +20,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Work(mut settings)) => match settings.mode {
             Mode::List => list(&session, &mut settings),
+            Mode::Extract => extract(&Arc::new(session), &mut settings),
         },
         Err(Refused::Words(usage)) => session.usage(&usage, BAD_WORDS),
         Err(Refused::Meaning(CommandError::Usage(usage))) => session.usage(&usage, FAILURE),

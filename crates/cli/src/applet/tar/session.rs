@@ -1,11 +1,13 @@
 //! One run of `tar`: its messages, and whether something failed.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use haul_archive::format::ReadError;
 
-use super::quoting::named;
+use super::quoting::{listed, named};
 use crate::getopt::Usage;
 use crate::output::Output;
 
@@ -19,11 +21,17 @@ pub(super) const BAD_WORDS: u8 = 64;
 pub(super) struct Session {
     pub(super) output: Output,
     failed: AtomicBool,
+    /// Beginnings of names that were removed, and whether of links.
+    removed: Mutex<HashSet<(Vec<u8>, bool)>>,
 }
 
 impl Session {
     pub(super) fn new() -> Session {
-        Session { output: Output::new("tar"), failed: AtomicBool::new(false) }
+        Session {
+            output: Output::new("tar"),
+            failed: AtomicBool::new(false),
+            removed: Mutex::default(),
+        }
     }
 
     /// Prints a message that does not change the exit status.
@@ -35,6 +43,18 @@ impl Session {
     pub(super) fn fail(&self, text: &str) {
         self.failed.store(true, Ordering::Relaxed);
         self.output.error(text);
+    }
+
+    /// Tells once that a beginning was removed from names, or from the targets of hard links.
+    pub(super) fn removed(&self, beginning: &[u8], of_links: bool) {
+        if beginning.is_empty() {
+            return;
+        }
+        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        if removed.insert((beginning.to_vec(), of_links)) {
+            let what = if of_links { "hard link targets" } else { "member names" };
+            self.warn(&format!("Removing leading `{}' from {what}", listed(beginning)));
+        }
     }
 
     /// Prints a message about a name.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
+use haul_archive::extract::Existing;
 use haul_archive::filter::Filter;
 use haul_archive::format::Zeros;
 use haul_sys::process::Zone;
@@ -18,6 +19,7 @@ use crate::getopt::{Opt, Usage, Word, parse_anywhere};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     List,
+    Extract,
 }
 
 /// How the archive is compressed.
@@ -45,6 +47,51 @@ pub(super) struct Settings {
     pub(super) may_seek: bool,
     pub(super) occurrence: Option<u64>,
     pub(super) names: Names,
+    pub(super) extraction: Extraction,
+}
+
+/// What is asked for about extracted files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extraction {
+    pub(super) existing: Existing,
+    pub(super) to_stdout: bool,
+    pub(super) same_permissions: Option<bool>,
+    pub(super) same_owner: Option<bool>,
+    pub(super) touch: bool,
+    pub(super) absolute_names: bool,
+    pub(super) strip: usize,
+    pub(super) top_level: Option<OsString>,
+    pub(super) shows_transformed: bool,
+    pub(super) jobs: Option<usize>,
+}
+
+impl Extraction {
+    fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
+        match id {
+            Id::Existing(existing) => self.existing = existing,
+            Id::ToStdout => self.to_stdout = true,
+            Id::SamePermissions(on) => self.same_permissions = Some(on),
+            Id::SameOwner(on) => self.same_owner = Some(on),
+            Id::OldOwner => self.same_owner = Some(false),
+            Id::Touch => self.touch = true,
+            Id::AbsoluteNames => self.absolute_names = true,
+            Id::ShowTransformed => self.shows_transformed = true,
+            Id::OneTopLevel => self.top_level = Some(value),
+            Id::StripComponents => match value.to_str().and_then(|text| text.parse().ok()) {
+                Some(count) => self.strip = count,
+                None => {
+                    let shown = value.to_string_lossy();
+                    return bad(&format!("{shown}: Invalid number of elements"));
+                }
+            },
+            Id::Jobs => match value.to_str().and_then(|text| text.parse().ok()) {
+                Some(jobs) if (1..=1024).contains(&jobs) => self.jobs = Some(jobs),
+                _ => return bad("the number of --jobs must be 1 to 1024"),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// The result of reading a command line.
@@ -114,6 +161,7 @@ struct Reading {
     never_seeks: bool,
     occurrence: Option<u64>,
     names: Names,
+    extraction: Extraction,
 }
 
 impl Reading {
@@ -122,7 +170,19 @@ impl Reading {
             Id::Unsupported(name) => return unsupported(name),
             Id::List => self.mode(Mode::List)?,
             Id::File => self.file(value)?,
-            Id::ForceLocal | Id::Help | Id::Version => {}
+            Id::Extract => self.mode(Mode::Extract)?,
+            Id::ForceLocal | Id::Help | Id::Version | Id::DelayDirectories | Id::NoAttributes => {}
+            Id::Existing(_)
+            | Id::ToStdout
+            | Id::SamePermissions(_)
+            | Id::SameOwner(_)
+            | Id::OldOwner
+            | Id::Touch
+            | Id::AbsoluteNames
+            | Id::StripComponents
+            | Id::OneTopLevel
+            | Id::ShowTransformed
+            | Id::Jobs => self.extraction.set(id, value)?,
             Id::Verbose => self.verbosity += 1,
             Id::BlockNumber => self.shows_blocks = true,
             Id::FullTime => self.shows_full_time = true,
@@ -208,6 +268,7 @@ impl Reading {
             may_seek: !self.never_seeks,
             occurrence: self.occurrence,
             names: self.names,
+            extraction: self.extraction,
         })
     }
 }

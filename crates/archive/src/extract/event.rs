@@ -1,0 +1,66 @@
+//! What happens to members, as data for messages.
+
+use haul_io::DataError;
+use haul_sys::CallError;
+
+/// What was being done to a member when a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Opening or creating a file.
+    Open,
+    /// Creating a directory.
+    MakeDirectory,
+    /// Creating a symbolic link to this text.
+    MakeSymlink(Vec<u8>),
+    /// Creating a hard link to this name.
+    MakeLink(Vec<u8>),
+    /// Creating a device.
+    MakeNode,
+    /// Creating a named pipe.
+    MakeFifo,
+    /// Removing what exists.
+    Unlink,
+    /// Reading attributes.
+    Stat,
+    /// Setting owner and group.
+    Owner(u32, u32),
+    /// Setting permissions.
+    Mode(u32),
+    /// Setting times.
+    Times,
+    /// Closing.
+    Close,
+}
+
+/// What happened to a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A call failed.
+    Failed(Action, CallError),
+    /// Its bytes could not be written; what was written is removed again.
+    Incomplete(DataError),
+    /// The name leads out of the target directory.
+    LeadsOut,
+    /// A file exists and stays.
+    Skipped,
+    /// A file exists and is not older.
+    Newer,
+    /// The bits that run a program as its owner or group were not set, because the file does not have
+    /// the owner and group of the archive.
+    Unprivileged(u32),
+    /// The member continues one of another volume.
+    Continued,
+    /// The type of the member is not known; it is extracted as a regular file.
+    UnknownType(u8),
+}
+
+impl Event {
+    /// Returns whether the member could not be extracted as it is in the archive.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        !matches!(
+            self,
+            Event::Skipped | Event::Newer | Event::Unprivileged(_) | Event::UnknownType(_)
+        )
+    }
+}

@@ -1,0 +1,469 @@
+//! The thread that reads headers: directories, links, and who makes which file.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread::JoinHandle;
+
+use haul_io::{Kit, Pair};
+use haul_sys::fs::{
+    Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
+    rmdirat, statat, unlinkat, utimens_handle,
+};
+use haul_sys::{CallError, Errno};
+
+use super::event::{Action, Event};
+use super::file::{Archive, Attributes, Job, Shared};
+use super::place::{Place, Places, handle, key};
+use super::policy::{Existing, Monitor, Names, Owners, Policy};
+use super::queue::Queue;
+use crate::accounts::Accounts;
+use crate::format::{Member, MemberKind, ReadError, Reader};
+use crate::safe_name::has_parent;
+use crate::source::Source;
+
+/// Names that are remembered as being made; then all workers are waited for.
+const IN_FLIGHT_MAX: usize = 8192;
+
+/// A directory whose attributes are set when everything in it is done.
+pub(super) struct Delayed {
+    pub(super) name: Vec<u8>,
+    pub(super) dev_ino: (u64, u64),
+    pub(super) member: Member,
+    pub(super) attributes: Attributes,
+}
+
+/// A symbolic link that an empty file stands for until the end.
+pub(super) struct Placeholder {
+    pub(super) name: Vec<u8>,
+    pub(super) dev_ino: (u64, u64),
+    pub(super) member: Member,
+    pub(super) owner: Option<(u32, u32)>,
+    /// Further names that hard links gave it.
+    pub(super) links: Vec<Vec<u8>>,
+}
+
+/// What becomes of a member whose name exists.
+pub(super) enum Then {
+    Retry,
+    Skip,
+    Fail,
+}
+
+/// An extraction.
+pub struct Extractor {
+    pub(super) shared: Arc<Shared>,
+    pub(super) queue: Arc<Queue<Job>>,
+    pub(super) workers: Vec<JoinHandle<()>>,
+    pub(super) places: Places,
+    pub(super) accounts: Accounts,
+    pub(super) delayed: Vec<Delayed>,
+    pub(super) placeholders: Vec<Placeholder>,
+    /// Placeholders by key.
+    pub(super) by_key: HashMap<Vec<u8>, usize>,
+    pub(super) in_flight: HashSet<Vec<u8>>,
+    pub(super) pairs: Vec<Arc<Pair>>,
+    pub(super) last_pair: Option<(Arc<OwnedFd>, Arc<Pair>)>,
+    pub(super) archive_offset: u64,
+    pub(super) number: u64,
+    pub(super) kit: Kit,
+}
+
+impl Extractor {
+    /// Begins an extraction into an open directory. `archive` is the file that members can be moved
+    /// from and where the archive begins in it. Fails if the file cannot be described.
+    pub fn new(
+        target: OwnedFd,
+        policy: Policy,
+        monitor: Arc<dyn Monitor>,
+        archive: Option<(Arc<OwnedFd>, u64)>,
+    ) -> Result<Extractor, CallError> {
+        let archive_offset = archive.as_ref().map_or(0, |(_, offset)| *offset);
+        let archive = match archive {
+            Some((file, _)) => Some(Archive { stat: fstat(&file)?, file }),
+            None => None,
+        };
+        let shared = Arc::new(Shared {
+            policy,
+            monitor,
+            archive,
+            stop: AtomicBool::new(false),
+            bytes: AtomicU64::new(0),
+        });
+        Ok(Extractor {
+            queue: Arc::new(Queue::new()),
+            workers: Vec::new(),
+            places: Places::new(target, policy.names, policy.umask),
+            accounts: Accounts::default(),
+            delayed: Vec::new(),
+            placeholders: Vec::new(),
+            by_key: HashMap::new(),
+            in_flight: HashSet::new(),
+            pairs: Vec::new(),
+            last_pair: None,
+            archive_offset,
+            number: 0,
+            kit: Kit::new(),
+            shared,
+        })
+    }
+
+    pub(super) fn tell(&self, name: &[u8], event: &Event) {
+        self.shared.monitor.event(name, event);
+    }
+
+    pub(super) fn failed(&self, name: &[u8], action: Action, error: CallError) {
+        self.tell(name, &Event::Failed(action, error));
+    }
+
+    /// Extracts a member under a name, and a hard link to `link`; both come from `safe_name`, or are
+    /// as in the archive with [`Names::Absolute`]. Blocks. Fails only if the archive cannot be read.
+    pub fn member<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        member: Member,
+        name: &[u8],
+        link: &[u8],
+    ) -> Result<(), ReadError> {
+        let leads_out = has_parent(name) || name.starts_with(b"/");
+        if leads_out && self.shared.policy.names == Names::Beneath {
+            self.tell(name, &Event::LeadsOut);
+            return Ok(());
+        }
+        self.number += 1;
+        self.wait_for_name(name);
+        match self.prepare(name, &member) {
+            Then::Retry => {}
+            Then::Skip | Then::Fail => return Ok(()),
+        }
+        match member.kind {
+            MemberKind::Regular | MemberKind::Contiguous => {
+                return self.file(reader, member, name);
+            }
+            MemberKind::Unknown(flag) => {
+                self.tell(name, &Event::UnknownType(flag));
+                return self.file(reader, member, name);
+            }
+            MemberKind::Directory | MemberKind::DumpDirectory => self.directory(member, name),
+            MemberKind::Symlink => self.symlink(member, name),
+            MemberKind::HardLink => self.hard_link(name, link),
+            MemberKind::Fifo | MemberKind::CharDevice | MemberKind::BlockDevice => {
+                self.node(&member, name);
+            }
+            MemberKind::VolumeLabel => {}
+            MemberKind::Continued => self.tell(name, &Event::Continued),
+        }
+        Ok(())
+    }
+
+    /// Waits for the workers if one makes a file of this name, or of a name above it.
+    pub(super) fn wait_for_name(&mut self, name: &[u8]) {
+        let key = key(name);
+        let slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(at, _)| key.get(..at).unwrap_or_default());
+        let is_in_flight =
+            self.in_flight.contains(&key) || above.any(|above| self.in_flight.contains(above));
+        if is_in_flight || self.in_flight.len() >= IN_FLIGHT_MAX {
+            self.drain();
+        }
+    }
+
+    /// Waits for all workers, and makes the files that they gave back.
+    pub(super) fn drain(&mut self) {
+        self.in_flight.clear();
+        let mut returned = self.queue.drain();
+        returned.sort_by_key(|job| job.number);
+        for job in returned {
+            self.make_here(&job);
+        }
+    }
+
+    /// Makes a file in this thread, whatever exists.
+    pub(super) fn make_here(&mut self, job: &Job) {
+        loop {
+            if self.shared.make(job, &mut self.kit) {
+                return;
+            }
+            let error = CallError::new(haul_sys::Call::Openat, Errno::EXIST);
+            match self.recover(&job.name, &job.place, &job.member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(&job.name, Action::Open, error),
+            }
+        }
+    }
+
+    /// Does what the policy asks for before the member is made.
+    pub(super) fn prepare(&mut self, name: &[u8], member: &Member) -> Then {
+        match self.shared.policy.existing {
+            Existing::UnlinkFirst => {
+                self.drain();
+                if let Ok(place) = self.places.existing(name)
+                    && let Err(error) = self.remove(&place)
+                    && error.errno != Errno::NOENT
+                {
+                    self.failed(name, Action::Unlink, error);
+                    return Then::Fail;
+                }
+                Then::Retry
+            }
+            Existing::KeepNewer => {
+                self.drain();
+                let place = self.places.existing(name);
+                let is_newer = place.is_ok_and(|place| is_newer(&place, member));
+                if is_newer {
+                    self.tell(name, &Event::Newer);
+                    return Then::Skip;
+                }
+                Then::Retry
+            }
+            _ => Then::Retry,
+        }
+    }
+
+    /// Decides about a name that exists, and removes what is there if the policy allows it.
+    pub(super) fn recover(
+        &mut self,
+        name: &[u8],
+        place: &Place,
+        member: &Member,
+        error: CallError,
+    ) -> Then {
+        if !matches!(error.errno, Errno::EXIST | Errno::LOOP) {
+            return Then::Fail;
+        }
+        match self.shared.policy.existing {
+            Existing::Skip => {
+                self.tell(name, &Event::Skipped);
+                Then::Skip
+            }
+            Existing::Keep | Existing::UnlinkFirst => Then::Fail,
+            Existing::KeepNewer if is_newer(place, member) => Then::Fail,
+            Existing::KeepNewer
+            | Existing::Replace
+            | Existing::ReplaceKeepingDirectories
+            | Existing::Overwrite => match self.remove(place) {
+                Ok(()) => Then::Retry,
+                Err(_) => Then::Fail,
+            },
+        }
+    }
+
+    /// Removes a name: a file, or an empty directory.
+    pub(super) fn remove(&mut self, place: &Place) -> Result<(), CallError> {
+        self.drain();
+        match unlinkat(&*place.parent, &place.leaf) {
+            Err(error) if matches!(error.errno, Errno::ISDIR | Errno::PERM) => {
+                let kind = statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
+                if kind != Ok(Kind::Directory) {
+                    return Err(error);
+                }
+                rmdirat(&*place.parent, &place.leaf)?;
+                self.places.forget();
+                self.last_pair = None;
+                Ok(())
+            }
+            answer => answer,
+        }
+    }
+
+    pub(super) fn owner(&mut self, member: &Member) -> Option<(u32, u32)> {
+        match self.shared.policy.owners {
+            Owners::Own => None,
+            Owners::Named => self.accounts.owner(member, true),
+            Owners::Numbered => self.accounts.owner(member, false),
+        }
+    }
+
+    pub(super) fn place(&mut self, name: &[u8], action: Action) -> Option<Place> {
+        match self.places.of(name) {
+            Ok(place) => Some(place),
+            Err(error) => {
+                self.failed(name, action, error);
+                None
+            }
+        }
+    }
+
+    pub(super) fn directory(&mut self, member: Member, name: &[u8]) {
+        let Some(place) = self.place(name, Action::MakeDirectory) else { return };
+        let owner = self.owner(&member);
+        let attributes = self.shared.attributes(&member, owner);
+        // Files can be made in it until its own permissions are set, by this process alone if it will
+        // belong to another user.
+        let owners = self.shared.policy.owners;
+        let mode = if owners == Owners::Own { member.mode & 0o777 } else { member.mode & 0o700 };
+        loop {
+            let error = match mkdirat(&*place.parent, &place.leaf, mode | 0o700) {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            if error.errno == Errno::EXIST
+                && let Ok(stat) = statat(&*place.parent, &place.leaf)
+                && stat.kind() == Kind::Directory
+            {
+                match self.shared.policy.existing {
+                    Existing::ReplaceKeepingDirectories => {
+                        return self.keep_attributes(member, name, &stat);
+                    }
+                    Existing::Keep | Existing::UnlinkFirst => return,
+                    Existing::Skip => return self.tell(name, &Event::Skipped),
+                    // One that is empty is made again.
+                    Existing::KeepNewer => match self.remove(&place) {
+                        Ok(()) => continue,
+                        Err(_) => return,
+                    },
+                    Existing::Replace | Existing::Overwrite => break,
+                }
+            }
+            match self.recover(name, &place, &member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(name, Action::MakeDirectory, error),
+            }
+        }
+        match statat(&*place.parent, &place.leaf) {
+            Ok(stat) if stat.kind() == Kind::Directory => {
+                let dev_ino = (stat.dev, stat.ino);
+                let name = name.to_vec();
+                self.delayed.push(Delayed { name, dev_ino, member, attributes });
+            }
+            Ok(_) => self.failed(name, Action::MakeDirectory, exists()),
+            Err(error) => self.failed(name, Action::Stat, error),
+        }
+    }
+
+    /// Gives a directory the permissions at the end that it has now, and the time of the archive.
+    pub(super) fn keep_attributes(&mut self, member: Member, name: &[u8], stat: &Stat) {
+        let attributes =
+            Attributes { mode: stat.permissions(), ..self.shared.attributes(&member, None) };
+        let dev_ino = (stat.dev, stat.ino);
+        self.delayed.push(Delayed { name: name.to_vec(), dev_ino, member, attributes });
+    }
+
+    /// Sets owner and times of a link, a device or a pipe, which is never opened.
+    pub(super) fn settle_link(
+        &self,
+        name: &[u8],
+        member: &Member,
+        place: &Place,
+        owner: Option<(u32, u32)>,
+    ) {
+        let file = match handle(&place.parent, &place.leaf) {
+            Ok(file) => file,
+            Err(error) => return self.failed(name, Action::Stat, error),
+        };
+        let attributes = self.shared.attributes(member, owner);
+        if let Some((uid, gid)) = attributes.owner
+            && let Err(error) = chown_handle(&file, uid, gid)
+        {
+            self.failed(name, Action::Owner(uid, gid), error);
+        }
+        if member.kind != MemberKind::Symlink
+            && let Err(error) = chmod_handle(&file, attributes.mode & 0o1777)
+        {
+            self.failed(name, Action::Mode(attributes.mode), error);
+        }
+        if let Some(times) = attributes.times
+            && let Err(error) = utimens_handle(&file, times)
+        {
+            self.failed(name, Action::Times, error);
+        }
+    }
+
+    pub(super) fn node(&mut self, member: &Member, name: &[u8]) {
+        let (kind, action) = match member.kind {
+            MemberKind::Fifo => (Kind::Fifo, Action::MakeFifo),
+            MemberKind::CharDevice => (Kind::CharDevice, Action::MakeNode),
+            _ => (Kind::BlockDevice, Action::MakeNode),
+        };
+        let Some(place) = self.place(name, action.clone()) else { return };
+        let owner = self.owner(member);
+        let mode = self.shared.attributes(member, owner).mode;
+        let mode = if owner.is_some() { mode & 0o700 } else { mode };
+        let device = device_number(member.device);
+        loop {
+            let error = match mknodat(&*place.parent, &place.leaf, kind, mode, device) {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            match self.recover(name, &place, member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(name, action, error),
+            }
+        }
+        self.settle_link(name, member, &place, owner);
+    }
+
+    /// Waits for the workers.
+    pub fn wait(&mut self) {
+        self.drain();
+    }
+
+    /// Ends the extraction: waits for the workers, makes the delayed symbolic links, and sets the
+    /// attributes of directories, the deepest first.
+    pub fn finish(mut self) {
+        self.drain();
+        for placeholder in std::mem::take(&mut self.placeholders) {
+            self.replace_placeholder(&placeholder);
+        }
+        let mut delayed = std::mem::take(&mut self.delayed);
+        let depth = |name: &[u8]| name.iter().filter(|byte| **byte == b'/').count();
+        delayed.sort_by_key(|directory| std::cmp::Reverse(depth(&key(&directory.name))));
+        for directory in &delayed {
+            self.settle_directory(directory);
+        }
+    }
+
+    pub(super) fn settle_directory(&mut self, directory: &Delayed) {
+        let Delayed { name, dev_ino, member, attributes } = directory;
+        let opened = self.places.existing(name).and_then(|place| {
+            let how = OpenHow { extra: OFlags::DIRECTORY, ..OpenHow::READ };
+            openat(&*place.parent, &place.leaf, how)
+        });
+        let file = match opened {
+            Ok(file) => file,
+            // A later member took the name.
+            Err(error) if matches!(error.errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                return;
+            }
+            Err(error) => return self.failed(name, Action::Open, error),
+        };
+        match fstat(&file) {
+            Ok(stat) if (stat.dev, stat.ino) == *dev_ino => {
+                self.shared.settle(name, member, &file, *attributes);
+            }
+            Ok(_) => {}
+            Err(error) => self.failed(name, Action::Stat, error),
+        }
+    }
+}
+
+impl Drop for Extractor {
+    fn drop(&mut self) {
+        self.queue.close();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has said so.
+            let _panicked = worker.join();
+        }
+    }
+}
+
+fn is_newer(place: &Place, member: &Member) -> bool {
+    statat(&*place.parent, &place.leaf).is_ok_and(|stat| {
+        let mtime = (stat.mtime.seconds, stat.mtime.nanoseconds);
+        stat.kind() != Kind::Directory && (member.mtime.seconds, member.mtime.nanoseconds) <= mtime
+    })
+}
+
+fn exists() -> CallError {
+    CallError::new(haul_sys::Call::Mkdirat, Errno::EXIST)
+}
+
+/// Returns the kernel's number of a device: `gnu_dev_makedev` of the C library.
+fn device_number((major, minor): (u32, u32)) -> u64 {
+    let (major, minor) = (u64::from(major), u64::from(minor));
+    (major & 0xffff_f000) << 32 | (major & 0xfff) << 8 | (minor & 0xffff_ff00) << 12 | minor & 0xff
+}

@@ -1,0 +1,241 @@
+//! Makes one regular file: creates it, moves its bytes, sets its attributes.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use haul_io::fully::write_fully;
+use haul_io::transfer::move_file;
+use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
+use haul_sys::data::ftruncate;
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Time, TimePair, Wait, close, fchmod,
+    fchown, fstat, futimens, openat, unlinkat,
+};
+use haul_sys::{CallError, Errno};
+
+use super::event::{Action, Event};
+use super::place::Place;
+use super::policy::{Existing, Monitor, Owners, Permissions, Policy, Times};
+use crate::format::Member;
+
+/// Where a file's bytes are.
+pub(super) enum Content {
+    /// In the archive, from this offset.
+    InArchive(u64),
+    /// In memory.
+    Bytes(Vec<u8>),
+}
+
+/// A file to be made.
+pub(super) struct Job {
+    /// Position in the archive, so that files are handled in order where order matters.
+    pub(super) number: u64,
+    pub(super) name: Vec<u8>,
+    pub(super) place: Place,
+    pub(super) member: Member,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) content: Content,
+    pub(super) pair: Option<Arc<Pair>>,
+}
+
+/// An archive whose members can be moved by offset.
+pub(super) struct Archive {
+    pub(super) file: Arc<OwnedFd>,
+    pub(super) stat: Stat,
+}
+
+/// What all workers share.
+pub(super) struct Shared {
+    pub(super) policy: Policy,
+    pub(super) monitor: Arc<dyn Monitor>,
+    pub(super) archive: Option<Archive>,
+    pub(super) stop: AtomicBool,
+    pub(super) bytes: AtomicU64,
+}
+
+/// The attributes that a member gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes {
+    pub(super) mode: u32,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) times: Option<TimePair>,
+}
+
+impl Shared {
+    pub(super) fn attributes(&self, member: &Member, owner: Option<(u32, u32)>) -> Attributes {
+        let mode = match self.policy.permissions {
+            Permissions::Exact => member.mode,
+            Permissions::Masked => member.mode & 0o777 & !self.policy.umask,
+        };
+        let mtime = Time { seconds: member.mtime.seconds, nanoseconds: member.mtime.nanoseconds };
+        Attributes {
+            mode,
+            owner,
+            times: (self.policy.times == Times::Archive)
+                .then_some(TimePair { atime: Time::OMIT, mtime }),
+        }
+    }
+
+    /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one.
+    pub(super) fn open(&self, job: &Job) -> Result<OwnedFd, CallError> {
+        let mode = job.member.mode & 0o777 & !self.policy.umask;
+        // Until the file has its owner, only the owner's bits are set.
+        let mode = if self.policy.owners == Owners::Own { mode } else { mode & 0o700 };
+        let (create, extra) = match self.policy.existing {
+            Existing::Overwrite => (Create::IfAbsent(mode), OFlags::empty()),
+            _ => (Create::New(mode), OFlags::empty()),
+        };
+        let how =
+            OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
+        let file = openat(&*job.place.parent, &job.place.leaf, how)?;
+        if self.policy.existing == Existing::Overwrite {
+            // Not by a flag: a device or a pipe that is in the way must not be written.
+            if fstat(&file)?.kind() != Kind::Regular {
+                return Err(CallError::new(haul_sys::Call::Openat, Errno::EXIST));
+            }
+            ftruncate(&file, 0)?;
+        }
+        Ok(file)
+    }
+
+    /// Makes the file of a job. Returns `false` if the name exists.
+    pub(super) fn make(&self, job: &Job, kit: &mut Kit) -> bool {
+        let file = match self.open(job) {
+            Ok(file) => file,
+            Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => return false,
+            Err(error) => {
+                self.monitor.event(&job.name, &Event::Failed(Action::Open, error));
+                return true;
+            }
+        };
+        let filled = self.fill(job, &file, kit);
+        self.complete(job, file, filled);
+        true
+    }
+
+    fn fill(&self, job: &Job, file: &OwnedFd, kit: &mut Kit) -> Result<(), DataError> {
+        let regions = job.member.data();
+        let mut done = 0;
+        for region in regions.iter().filter(|region| region.bytes > 0) {
+            match &job.content {
+                Content::Bytes(bytes) => {
+                    let start = usize::try_from(done).unwrap_or(usize::MAX);
+                    let end = start.saturating_add(usize::try_from(region.bytes).unwrap_or(0));
+                    let bytes = bytes.get(start..end).ok_or(DataError::Changed)?;
+                    write_fully(file, bytes, region.offset)?;
+                }
+                Content::InArchive(offset) => {
+                    let extent = Extent {
+                        source_offset: offset + done,
+                        target_offset: region.offset,
+                        bytes: region.bytes,
+                        behind: Behind::Nothing,
+                    };
+                    self.move_extent(job, file, extent, kit)?;
+                }
+            }
+            done += region.bytes;
+        }
+        if job.member.regions.is_some() {
+            ftruncate(file, job.member.size)?;
+        }
+        Ok(())
+    }
+
+    fn move_extent(
+        &self,
+        job: &Job,
+        file: &OwnedFd,
+        extent: Extent,
+        kit: &mut Kit,
+    ) -> Result<(), DataError> {
+        let (Some(archive), Some(pair)) = (&self.archive, &job.pair) else {
+            return Err(DataError::NoProgress);
+        };
+        let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
+        let policy = DataPolicy::PLAIN;
+        let whole =
+            FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy);
+        move_file(&whole.part(extent), kit, watch).map(|_| ())
+    }
+
+    /// Sets the attributes of a file whose bytes were written, or removes it if they were not.
+    pub(super) fn complete(&self, job: &Job, file: OwnedFd, filled: Result<(), DataError>) {
+        if let Err(error) = filled {
+            self.discard(job, &file);
+            self.monitor.event(&job.name, &Event::Incomplete(error));
+            return;
+        }
+        let attributes = self.attributes(&job.member, job.owner);
+        self.settle(&job.name, &job.member, &file, attributes);
+        if let Err(error) = close(file) {
+            self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
+        }
+    }
+
+    /// Removes a file that is not complete, if the name is still that file.
+    pub(super) fn discard(&self, job: &Job, file: &OwnedFd) {
+        let named = haul_sys::fs::statat(&*job.place.parent, &job.place.leaf);
+        let is_ours = matches!((fstat(file), named), (Ok(a), Ok(b)) if a.same_file(&b));
+        if is_ours && let Err(error) = unlinkat(&*job.place.parent, &job.place.leaf) {
+            self.monitor.event(&job.name, &Event::Failed(Action::Unlink, error));
+        }
+    }
+
+    /// Sets owner, permissions and times of an open file or directory.
+    pub(super) fn settle(
+        &self,
+        name: &[u8],
+        member: &Member,
+        file: &OwnedFd,
+        attributes: Attributes,
+    ) {
+        let failed = |action, error| self.monitor.event(name, &Event::Failed(action, error));
+        if let Some((uid, gid)) = attributes.owner
+            && let Err(error) = fchown(file, Some(uid), Some(gid))
+        {
+            failed(Action::Owner(uid, gid), error);
+        }
+        match fstat(file) {
+            Ok(stat) => {
+                let mode = self.allowed_mode(name, member, attributes.mode, &stat);
+                if mode != stat.permissions()
+                    && let Err(error) = fchmod(file, mode)
+                {
+                    failed(Action::Mode(mode), error);
+                }
+            }
+            Err(error) => failed(Action::Stat, error),
+        }
+        if let Some(times) = attributes.times
+            && let Err(error) = futimens(file, times)
+        {
+            failed(Action::Times, error);
+        }
+    }
+
+    /// Removes the bits that run a program as its owner or group where that is not the archive's.
+    fn allowed_mode(&self, name: &[u8], member: &Member, mode: u32, stat: &Stat) -> u32 {
+        let is_directory = stat.kind() == Kind::Directory;
+        let mut refused = 0;
+        if u64::from(stat.uid) != self.wanted(member.uid, &member.user, stat.uid) {
+            refused |= 0o4000;
+        }
+        if u64::from(stat.gid) != self.wanted(member.gid, &member.group, stat.gid) {
+            refused |= 0o2000;
+        }
+        if is_directory || mode & refused == 0 {
+            return mode;
+        }
+        self.monitor.event(name, &Event::Unprivileged(mode & refused));
+        mode & !refused
+    }
+
+    /// Returns the owner that a privileged file must have: the number in the archive, unless the owner
+    /// was set by name and this is the owner.
+    fn wanted(&self, number: u64, name: &[u8], now: u32) -> u64 {
+        let by_name = self.policy.owners == Owners::Named && !name.is_empty();
+        if by_name { u64::from(now) } else { number }
+    }
+}

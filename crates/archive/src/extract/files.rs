@@ -1,0 +1,174 @@
+//! Regular files: who makes each, a worker or this thread.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use haul_io::fully::write_fully;
+use haul_io::{DataError, Device, Kit, Pair};
+
+use super::event::Action;
+use super::extractor::{Extractor, Then};
+use super::file::{Content, Job};
+use super::place::key;
+use crate::format::{Member, ReadError, Reader};
+use crate::source::Source;
+
+/// Files of a stream up to this size are made by workers, from memory.
+const SMALL_BYTES: u64 = 1 << 20;
+
+/// Bytes of a larger file of a stream that are in memory at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+impl Extractor {
+    pub(super) fn pair(&mut self, parent: &Arc<OwnedFd>) -> Option<Arc<Pair>> {
+        if let Some((last, pair)) = &self.last_pair
+            && Arc::ptr_eq(last, parent)
+        {
+            return Some(Arc::clone(pair));
+        }
+        let archive = self.shared.archive.as_ref()?;
+        let target = Device::of(&**parent).ok()?;
+        let known = self.pairs.iter().find(|pair| pair.target_dev == target.dev);
+        let pair = match known {
+            Some(pair) => Arc::clone(pair),
+            None => {
+                let pair = Arc::new(Pair::new(Device::of(&*archive.file).ok()?, target));
+                self.pairs.push(Arc::clone(&pair));
+                pair
+            }
+        };
+        self.last_pair = Some((Arc::clone(parent), Arc::clone(&pair)));
+        Some(pair)
+    }
+
+    pub(super) fn file<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        member: Member,
+        name: &[u8],
+    ) -> Result<(), ReadError> {
+        let Some(place) = self.place(name, Action::Open) else { return Ok(()) };
+        let pair = self.pair(&place.parent);
+        let owner = self.owner(&member);
+        let stored = member.stored_bytes;
+        let is_in_archive = self.shared.archive.is_some() && pair.is_some();
+        let through_link = place.through_link;
+        let content = if is_in_archive {
+            Content::InArchive(self.archive_offset + member.data_offset)
+        } else {
+            Content::Bytes(Vec::new())
+        };
+        let number = self.number;
+        let mut job = Job { number, name: name.to_vec(), place, member, owner, content, pair };
+        if !is_in_archive && stored > SMALL_BYTES {
+            return self.large(reader, &job);
+        }
+        let mut bytes = 0;
+        if is_in_archive {
+            // An archive that ends within the file gives no file that looks complete.
+            reader.finish_member()?;
+        } else {
+            let mut data = vec![0; usize::try_from(stored).unwrap_or(0)];
+            reader.read(&mut data)?;
+            bytes = data.len();
+            job.content = Content::Bytes(data);
+        }
+        if through_link {
+            // The place has another name, which is not in the table of names.
+            self.drain();
+            self.make_here(&job);
+            return Ok(());
+        }
+        if !self.has_worker() {
+            self.make_here(&job);
+            return Ok(());
+        }
+        self.in_flight.insert(key(name));
+        self.queue.push(job, bytes);
+        Ok(())
+    }
+
+    /// Starts a worker, unless all have started. Returns `false` if there is none, because no thread
+    /// can be started.
+    pub(super) fn has_worker(&mut self) -> bool {
+        if self.workers.len() >= self.shared.policy.workers.max(1) {
+            return true;
+        }
+        let (shared, queue) = (Arc::clone(&self.shared), Arc::clone(&self.queue));
+        let worker = move || {
+            let mut kit = Kit::new();
+            while let Some(job) = queue.take() {
+                let bytes = match &job.content {
+                    Content::Bytes(bytes) => bytes.len(),
+                    Content::InArchive(_) => 0,
+                };
+                let is_made = shared.make(&job, &mut kit);
+                queue.finished((!is_made).then_some(job), bytes);
+            }
+        };
+        let started = std::thread::Builder::new().name("extract".to_owned()).spawn(worker);
+        self.workers.extend(started);
+        !self.workers.is_empty()
+    }
+
+    /// Makes a large file of a stream, piece by piece.
+    pub(super) fn large<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        job: &Job,
+    ) -> Result<(), ReadError> {
+        if job.place.through_link {
+            self.drain();
+        }
+        let file = loop {
+            match self.shared.open(job) {
+                Ok(file) => break file,
+                Err(error) => match self.recover(&job.name, &job.place, &job.member, error) {
+                    Then::Retry => {}
+                    Then::Skip => return Ok(()),
+                    Then::Fail => {
+                        self.failed(&job.name, Action::Open, error);
+                        return Ok(());
+                    }
+                },
+            }
+        };
+        let filled = self.copy(reader, job, &file);
+        match filled {
+            Ok(filled) => self.shared.complete(job, file, filled),
+            Err(error) => {
+                self.shared.discard(job, &file);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn copy<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        job: &Job,
+        file: &OwnedFd,
+    ) -> Result<Result<(), DataError>, ReadError> {
+        let mut piece = vec![0; PIECE_BYTES];
+        for region in job.member.data() {
+            let mut done = 0;
+            while done < region.bytes {
+                let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX);
+                let room = piece.get_mut(..want.min(PIECE_BYTES)).unwrap_or_default();
+                let count = reader.read(room)?;
+                let bytes = room.get(..count).unwrap_or_default();
+                if let Err(error) = write_fully(file, bytes, region.offset + done) {
+                    return Ok(Err(error.into()));
+                }
+                done += count as u64;
+            }
+        }
+        if job.member.regions.is_some()
+            && let Err(error) = haul_sys::data::ftruncate(file, job.member.size)
+        {
+            return Ok(Err(error.into()));
+        }
+        Ok(Ok(()))
+    }
+}

@@ -1,0 +1,163 @@
+//! Links: symbolic ones, some of them as placeholders until the end, and hard ones.
+
+use haul_sys::fs::{
+    Access, Create, Follow, OFlags, OpenHow, Wait, fstat, linkat, openat, statat, symlinkat,
+    unlinkat,
+};
+use haul_sys::{CallError, Errno};
+
+use super::event::{Action, Event};
+use super::extractor::{Extractor, Placeholder, Then};
+use super::place::{Place, key};
+use super::policy::{Existing, Names};
+use crate::format::Member;
+use crate::safe_name::has_parent;
+
+impl Extractor {
+    pub(super) fn symlink(&mut self, member: Member, name: &[u8]) {
+        let action = || Action::MakeSymlink(member.link.clone());
+        let Some(place) = self.place(name, action()) else { return };
+        let owner = self.owner(&member);
+        let leads_out = member.link.starts_with(b"/") || has_parent(&member.link);
+        if leads_out && self.shared.policy.names == Names::Beneath {
+            return self.placeholder(member, name, &place, owner);
+        }
+        let Ok(text) = std::ffi::CString::new(member.link.clone()) else {
+            return self.failed(name, action(), invalid());
+        };
+        loop {
+            let error = match symlinkat(&text, &*place.parent, &place.leaf) {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            match self.recover(name, &place, &member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(name, action(), error),
+            }
+        }
+        self.settle_link(name, &member, &place, owner);
+    }
+
+    /// Makes an empty file in place of a symbolic link that leads out of the target directory, so that
+    /// no later member can go through it.
+    pub(super) fn placeholder(
+        &mut self,
+        member: Member,
+        name: &[u8],
+        place: &Place,
+        owner: Option<(u32, u32)>,
+    ) {
+        let how = OpenHow {
+            access: Access::Write,
+            create: Create::New(0),
+            follow: Follow::No,
+            wait: Wait::No,
+            extra: OFlags::empty(),
+        };
+        let stat = loop {
+            let error = match openat(&*place.parent, &place.leaf, how).and_then(fstat) {
+                Ok(stat) => break stat,
+                Err(error) => error,
+            };
+            match self.recover(name, place, &member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(name, Action::Open, error),
+            }
+        };
+        let links = Vec::new();
+        let dev_ino = (stat.dev, stat.ino);
+        self.by_key.insert(key(name), self.placeholders.len());
+        self.placeholders.push(Placeholder { name: name.to_vec(), dev_ino, member, owner, links });
+    }
+
+    pub(super) fn hard_link(&mut self, name: &[u8], link: &[u8]) {
+        let action = || Action::MakeLink(link.to_vec());
+        let leads_out = has_parent(link) || link.starts_with(b"/");
+        if leads_out && self.shared.policy.names == Names::Beneath {
+            return self.tell(name, &Event::LeadsOut);
+        }
+        self.wait_for_name(link);
+        let Some(place) = self.place(name, action()) else { return };
+        let target = match self.places.existing(link) {
+            Ok(target) => target,
+            Err(error) => return self.failed(name, action(), error),
+        };
+        if target.through_link || place.through_link {
+            self.drain();
+        }
+        loop {
+            let linked =
+                linkat(&*target.parent, &target.leaf, &*place.parent, &place.leaf, Follow::No);
+            let error = match linked {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            let stats =
+                (statat(&*target.parent, &target.leaf), statat(&*place.parent, &place.leaf));
+            if error.errno == Errno::EXIST
+                && matches!(&stats, (Ok(one), Ok(two)) if one.same_file(two))
+            {
+                break;
+            }
+            if error.errno != Errno::EXIST || stats.0.is_err() {
+                return self.failed(name, action(), error);
+            }
+            match self.recover_link(name, &place) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(name, action(), error),
+            }
+        }
+        if let Some(at) = self.by_key.get(&key(link))
+            && let Some(placeholder) = self.placeholders.get_mut(*at)
+        {
+            placeholder.links.push(name.to_vec());
+        }
+    }
+
+    pub(super) fn recover_link(&mut self, name: &[u8], place: &Place) -> Then {
+        match self.shared.policy.existing {
+            Existing::Skip => {
+                self.tell(name, &Event::Skipped);
+                Then::Skip
+            }
+            Existing::Keep | Existing::UnlinkFirst => Then::Fail,
+            _ => self.remove(place).map_or(Then::Fail, |()| Then::Retry),
+        }
+    }
+
+    pub(super) fn replace_placeholder(&mut self, placeholder: &Placeholder) {
+        let Placeholder { name, dev_ino, member, owner, links } = placeholder;
+        let is_there = |place: &Place| {
+            let stat = statat(&*place.parent, &place.leaf);
+            stat.is_ok_and(|stat| (stat.dev, stat.ino) == *dev_ino && stat.size == 0)
+        };
+        let Ok(text) = std::ffi::CString::new(member.link.clone()) else { return };
+        let mut first: Option<Place> = None;
+        for name in std::iter::once(name).chain(links) {
+            // A later member took the name.
+            let Ok(place) = self.places.existing(name) else { continue };
+            if !is_there(&place) {
+                continue;
+            }
+            let made = unlinkat(&*place.parent, &place.leaf).and_then(|()| match &first {
+                Some(other) => {
+                    linkat(&*other.parent, &other.leaf, &*place.parent, &place.leaf, Follow::No)
+                }
+                None => symlinkat(&text, &*place.parent, &place.leaf),
+            });
+            if let Err(error) = made {
+                self.failed(name, Action::MakeSymlink(member.link.clone()), error);
+            } else if first.is_none() {
+                self.settle_link(name, member, &place, *owner);
+                first = Some(place);
+            }
+        }
+    }
+}
+
+fn invalid() -> CallError {
+    CallError::new(haul_sys::Call::Symlinkat, Errno::INVAL)
+}

@@ -1,0 +1,19 @@
+//! Extraction: members become files below a target directory.
+//!
+//! One thread reads headers and makes directories and links, in the order of the archive. Regular files
+//! are made by workers: from an archive that is an uncompressed file they move the bytes themselves,
+//! else they get them in memory. A file whose name exists comes back to the first thread, which waits
+//! for all workers before it removes anything, so the result does not depend on timing.
+
+mod event;
+mod extractor;
+mod file;
+mod files;
+mod links;
+mod place;
+mod policy;
+mod queue;
+
+pub use event::{Action, Event};
+pub use extractor::Extractor;
+pub use policy::{Existing, Monitor, Names, Owners, Permissions, Policy, Times};

@@ -1,0 +1,87 @@
+//! What the caller wants done with the members: plain data.
+
+use super::event::Event;
+
+/// What becomes of existing files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// They are removed first; directories stay and get the member's attributes.
+    #[default]
+    Replace,
+    /// The same, but existing directories keep their attributes.
+    ReplaceKeepingDirectories,
+    /// Their bytes are overwritten, in the same inode.
+    Overwrite,
+    /// They stay, and that is an error.
+    Keep,
+    /// They stay if they are not older than the member.
+    KeepNewer,
+    /// They stay.
+    Skip,
+    /// Everything, empty directories too, is removed before the member is made.
+    UnlinkFirst,
+}
+
+/// Which permissions members get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permissions {
+    /// All twelve bits. The bits that run a program as its owner or group are set only where the file
+    /// has the owner or group of the archive.
+    Exact,
+    /// The nine bits of reading, writing and execution, less the umask.
+    Masked,
+}
+
+/// The owners of the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owners {
+    /// This process.
+    Own,
+    /// The owner in the archive, by name.
+    Named,
+    /// The owner in the archive, by number.
+    Numbered,
+}
+
+/// Whether names may lead out of the target directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Nothing outside the target directory is touched.
+    Beneath,
+    /// They are used as they are (`--absolute-names`).
+    Absolute,
+}
+
+/// Which time of the last change members get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// That of the archive.
+    Archive,
+    /// The time of extraction.
+    Now,
+}
+
+/// The policy of an extraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// What becomes of existing files.
+    pub existing: Existing,
+    /// Which permissions members get.
+    pub permissions: Permissions,
+    /// The owners of members.
+    pub owners: Owners,
+    /// Whether names may lead out of the target directory.
+    pub names: Names,
+    /// Which times members get.
+    pub times: Times,
+    /// The umask of this process.
+    pub umask: u32,
+    /// Number of workers that make files, at least 1.
+    pub workers: usize,
+}
+
+/// Is told what happens. Workers call it at the same time.
+pub trait Monitor: Send + Sync {
+    /// Something happened to the member of this name.
+    fn event(&self, name: &[u8], event: &Event);
+}

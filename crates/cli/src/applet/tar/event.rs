@@ -1,0 +1,68 @@
+//! What happens to extracted members, in GNU tar's words.
+
+use haul_archive::extract::{Action, Event, Monitor};
+
+use super::print::permissions_text;
+use super::quoting::named;
+use super::session::Session;
+use crate::escape::quote_word;
+
+/// Tells a session what happens.
+pub(super) struct Telling {
+    pub(super) session: std::sync::Arc<Session>,
+    /// Whether files that are skipped are named (`-v`).
+    pub(super) is_verbose: bool,
+}
+
+impl Monitor for Telling {
+    fn event(&self, name: &[u8], event: &Event) {
+        let session = &self.session;
+        match event {
+            Event::Failed(action, error) => {
+                session.fail_at(name, &format!("{}: {}", words(action), error.text()));
+            }
+            Event::Incomplete(haul_io::DataError::Call(error)) => {
+                session.fail_at(name, &format!("Cannot write: {}", error.text()));
+            }
+            Event::Incomplete(error) => session.fail_at(name, &format!("Cannot write: {error}")),
+            Event::LeadsOut => session.fail_at(name, "Member name contains '..'"),
+            Event::Skipped if self.is_verbose => {
+                session.warn(&format!("{}: skipping existing file", named(name)));
+            }
+            Event::Skipped => {}
+            Event::Newer => {
+                session.warn(&format!("Current {} is newer or same age", quote_word(name)));
+            }
+            Event::Unprivileged(bits) => session.warn(&format!(
+                "{}: permission bits {bits:04o} not set: the file does not have the owner of the \
+                 archive",
+                named(name)
+            )),
+            Event::Continued => {
+                session.fail_at(name, "Cannot extract -- file is continued from another volume");
+            }
+            Event::UnknownType(flag) => session.warn(&format!(
+                "{}: Unknown file type '{}', extracted as normal file",
+                named(name),
+                char::from(*flag)
+            )),
+        }
+    }
+}
+
+fn words(action: &Action) -> String {
+    match action {
+        Action::Open => "Cannot open".to_owned(),
+        Action::MakeDirectory => "Cannot mkdir".to_owned(),
+        Action::MakeSymlink(text) => format!("Cannot create symlink to {}", quote_word(text)),
+        Action::MakeLink(text) => format!("Cannot hard link to {}", quote_word(text)),
+        Action::MakeNode => "Cannot mknod".to_owned(),
+        Action::MakeFifo => "Cannot mkfifo".to_owned(),
+        Action::Unlink => "Cannot unlink".to_owned(),
+        Action::Stat => "Cannot stat".to_owned(),
+        Action::Owner(uid, gid) => format!("Cannot change ownership to uid {uid}, gid {gid}"),
+        Action::Mode(mode) => format!("Cannot change mode to {}", permissions_text(*mode)),
+        Action::Times => "Cannot utime".to_owned(),
+        Action::Close => "Cannot close".to_owned(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The names under which a member is selected, shown and extracted.
+
+use haul_archive::format::{Member, MemberKind};
+use haul_archive::safe_name::{safe_name, strip_components};
+
+use super::session::Session;
+use super::settings::Settings;
+
+/// A member's names after all changes.
+pub(super) struct Changed {
+    /// Without a dangerous beginning and without slashes at the end.
+    pub(super) name: Vec<u8>,
+    /// The target of a hard link likewise; of other kinds as in the archive.
+    pub(super) link: Vec<u8>,
+}
+
+/// Returns a name without slashes at its end.
+fn trimmed(name: &[u8]) -> &[u8] {
+    let mut text = name;
+    while let [rest @ .., b'/'] = text
+        && !rest.is_empty()
+    {
+        text = rest;
+    }
+    text
+}
+
+impl Changed {
+    /// Removes the dangerous beginnings of a member's names, and says so.
+    pub(super) fn of(session: &Session, member: &Member, settings: &Settings) -> Changed {
+        if settings.extraction.absolute_names {
+            return Changed { name: trimmed(&member.name).to_vec(), link: member.link.clone() };
+        }
+        let name = safe_name(trimmed(&member.name));
+        session.removed(&name.removed, false);
+        let mut link = member.link.clone();
+        if member.kind == MemberKind::HardLink {
+            let safe = safe_name(&member.link);
+            session.removed(&safe.removed, true);
+            link = safe.rest;
+        }
+        Changed { name: name.rest, link }
+    }
+
+    /// Returns the name without the directories that `--strip-components` removes, and within the
+    /// directory of `--one-top-level`; `None` if nothing is left.
+    pub(super) fn extracted(&self, settings: &Settings, top: Option<&[u8]>) -> Option<Vec<u8>> {
+        let name = strip_components(&self.name, settings.extraction.strip)?;
+        let Some(top) = top else { return Some(name.to_vec()) };
+        let mut plain = name;
+        while let Some(rest) = plain.strip_prefix(b"./") {
+            plain = rest;
+        }
+        let is_below =
+            plain.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        Some(match plain {
+            _ if is_below => plain.to_vec(),
+            b"." => top.to_vec(),
+            _ => [top, b"/", plain].concat(),
+        })
+    }
+
+    /// Returns the target of a hard link after the same changes.
+    pub(super) fn extracted_link(&self, settings: &Settings, top: Option<&[u8]>) -> Vec<u8> {
+        let link = Changed { name: self.link.clone(), link: Vec::new() };
+        link.extracted(settings, top).unwrap_or_default()
+    }
+
+    /// Gives a member the names that listings show.
+    pub(super) fn prepare_to_show(&self, member: &mut Member, settings: &Settings) {
+        member.link.clone_from(&self.link);
+        if settings.extraction.shows_transformed
+            && let Some(name) = self.extracted(settings, None)
+        {
+            let is_directory = member.name.ends_with(b"/");
+            member.name = if is_directory { [&name[..], b"/"].concat() } else { name };
+        }
+    }
+}
