@@ -1,16 +1,15 @@
 //! Removes directories: asks for consent, opens them, checks the guards, and handles their
 //! entries.
 
-use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat, statat};
+use haul_sys::fs::{Follow, Kind, Stat, fstat, open_directory, rmdirat};
 
 use super::context::{Enter, Task, Worker};
 use super::inside::inside;
-use super::node::{Node, Place, RemoveDirectory, keep};
+use super::node::{Entry, Node, Place, RemoveDirectory, keep};
 use super::prompt::{self, Inside, Stage};
 use super::request::{Approval, Mode};
 use super::{entry, guards};
@@ -34,23 +33,23 @@ pub(super) enum Leave {
 /// Decides whether a directory may be removed, and asks the user if required.
 pub(super) fn may(
     worker: &Worker<'_, '_>,
-    parent: &Node,
-    directory: BorrowedFd<'_>,
-    (name, stat, stage): (&CStr, &Stat, Stage),
+    entry: Entry<'_>,
+    stat: &Stat,
+    stage: Stage,
 ) -> Result<Leave, Errno> {
     let policy = worker.operation.policy;
     if !prompt::looks(policy) {
         return Ok(Leave::Given);
     }
-    let protection = entry::protection(policy, directory, (name, stat))?;
+    let protection = entry::protection(policy, entry, stat)?;
     let within = if prompt::wants_inside(policy, stage, protection) {
-        inside(directory, name)
+        inside(entry.directory, entry.name)
     } else {
         Inside::Unknown
     };
     let consent = prompt::for_directory(policy, stage, within, protection);
     let asked = matches!(consent, prompt::Consent::Ask(_));
-    match entry::consent(worker, parent, name, consent)? {
+    match entry::consent(worker, entry, consent)? {
         true if asked => Ok(Leave::Asked(within)),
         true => Ok(Leave::Given),
         false => Ok(Leave::Declined),
@@ -83,19 +82,20 @@ pub(super) fn enter(worker: &mut Worker<'_, '_>, enter: Enter) -> Option<Arc<Tas
 fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Option<Arc<Task>> {
     let run = worker.operation;
     let (parent, name) = (&enter.parent, &enter.name);
-    if prompt::looks(run.policy) && !ask(worker, parent, directory, name) {
+    let entry = Entry { parent, directory: directory.as_fd(), name };
+    if prompt::looks(run.policy) && !ask(worker, entry) {
         return None;
     }
     let opened = run.cache.with_descriptors(|| open_directory(directory, name, Follow::No));
     let fd = match opened {
         Ok(fd) => fd,
         Err(error) => {
-            closed(worker, parent, directory, (name, error.errno));
+            closed(worker, entry, error.errno);
             return None;
         }
     };
     let (id, place) = match fstat(&fd) {
-        Ok(stat) if !run.approves(parent, directory.as_fd(), (name, &stat)) => return None,
+        Ok(stat) if !run.approves(entry, &stat) => return None,
         Ok(stat) => (identity(&stat), guards::place(run.policy, stat.dev, &fd)),
         Err(error) => {
             run.fail(parent, name, What::Remove, Some(error.errno));
@@ -103,7 +103,7 @@ fn begin(worker: &mut Worker<'_, '_>, enter: Enter, directory: &Handle) -> Optio
         }
     };
     let top = if parent.is_root() { place } else { parent.top };
-    if let Some((what, errno)) = refusal(worker, &enter, id, (top, place)) {
+    if let Some((what, errno)) = refusal(worker, &enter, id, top, place) {
         run.fail(parent, name, what, errno);
         return None;
     }
@@ -122,7 +122,8 @@ fn refusal(
     worker: &Worker<'_, '_>,
     enter: &Enter,
     id: Identity,
-    (top, place): (Place, Place),
+    top: Place,
+    place: Place,
 ) -> Option<(What, Option<Errno>)> {
     let run = worker.operation;
     if run.root == Some(id) {
@@ -136,29 +137,29 @@ fn refusal(
 
 /// Asks whether to descend into a directory; removes an empty one at once. Returns whether to
 /// enter the directory.
-fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name: &CStr) -> bool {
+fn ask(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> bool {
     let run = worker.operation;
-    let stat = match statat(directory, name) {
+    let stat = match entry.stat() {
         Ok(stat) => stat,
         Err(error) => {
-            entry::unremovable(worker, parent, directory.as_fd(), (name, error.errno));
+            entry::unremovable(worker, entry, error.errno);
             return false;
         }
     };
-    match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Descend)) {
+    match may(worker, entry, &stat, Stage::Descend) {
         Ok(Leave::Given) => true,
         Ok(Leave::Asked(Inside::Empty)) => {
-            remove_directory(worker, parent, directory, (name, None));
+            remove_directory(worker, entry, None);
             false
         }
         Ok(Leave::Asked(_)) => true,
         Ok(Leave::Declined) => {
-            keep(parent);
+            keep(entry.parent);
             Shard::one(&worker.local.shard.skipped);
             false
         }
         Err(errno) => {
-            run.fail(parent, name, What::Remove, Some(errno));
+            run.fail(entry.parent, entry.name, What::Remove, Some(errno));
             false
         }
     }
@@ -166,40 +167,30 @@ fn ask(worker: &mut Worker<'_, '_>, parent: &Arc<Node>, directory: &Handle, name
 
 /// Handles a directory that cannot be opened. An empty one can still be removed. An entry that has
 /// replaced the directory stays.
-fn closed(
-    worker: &mut Worker<'_, '_>,
-    parent: &Arc<Node>,
-    directory: &Handle,
-    (name, errno): (&CStr, Errno),
-) {
+fn closed(worker: &mut Worker<'_, '_>, entry: Entry<'_>, errno: Errno) {
     let run = worker.operation;
     if run.policy.approval == Approval::Each {
         // A directory that cannot be read cannot be compared with its copy, so it stays.
-        return run.fail(parent, name, What::Remove, Some(errno));
+        return run.fail(entry.parent, entry.name, What::Remove, Some(errno));
     }
-    match may_go(worker, parent, directory, name) {
-        Ok(true) => remove_directory(worker, parent, directory, (name, Some(errno))),
+    match may_go(worker, entry) {
+        Ok(true) => remove_directory(worker, entry, Some(errno)),
         Ok(false) => {}
-        Err(errno) => run.fail(parent, name, What::Remove, Some(errno)),
+        Err(errno) => run.fail(entry.parent, entry.name, What::Remove, Some(errno)),
     }
 }
 
 /// Asks whether a directory whose entries were handled may be removed, if the policy requires a
 /// question. Counts a declined one.
-pub(super) fn may_go(
-    worker: &mut Worker<'_, '_>,
-    parent: &Arc<Node>,
-    directory: &Handle,
-    name: &CStr,
-) -> Result<bool, Errno> {
+pub(super) fn may_go(worker: &mut Worker<'_, '_>, entry: Entry<'_>) -> Result<bool, Errno> {
     if !prompt::looks(worker.operation.policy) {
         return Ok(true);
     }
-    let stat = statat(directory, name).map_err(|error| error.errno)?;
-    match may(worker, parent, directory.as_fd(), (name, &stat, Stage::Remove))? {
+    let stat = entry.stat().map_err(|error| error.errno)?;
+    match may(worker, entry, &stat, Stage::Remove)? {
         Leave::Given | Leave::Asked(_) => Ok(true),
         Leave::Declined => {
-            keep(parent);
+            keep(entry.parent);
             Shard::one(&worker.local.shard.skipped);
             Ok(false)
         }
@@ -208,21 +199,16 @@ pub(super) fn may_go(
 
 /// Removes a directory that is, or may be, empty. If it could not be opened, the message names
 /// that errno, because it says more than `ENOTEMPTY`.
-pub(super) fn remove_directory(
-    worker: &mut Worker<'_, '_>,
-    parent: &Arc<Node>,
-    directory: &Handle,
-    (name, earlier): (&CStr, Option<Errno>),
-) {
+fn remove_directory(worker: &mut Worker<'_, '_>, entry: Entry<'_>, earlier: Option<Errno>) {
     let run = worker.operation;
     let answer = match run.policy.mode {
         Mode::Pretend => Ok(()),
-        Mode::Remove => rmdirat(directory, name),
+        Mode::Remove => rmdirat(entry.directory, entry.name),
     };
     match (answer, earlier) {
         (Ok(()), _) => {
             Shard::one(&worker.local.shard.directories);
-            run.tell(parent, name, Kind::Directory);
+            run.tell(entry.parent, entry.name, Kind::Directory);
         }
         (Err(error), Some(earlier))
             if matches!(
@@ -233,10 +219,8 @@ pub(super) fn remove_directory(
             // A symbolic link in place of a directory is not a directory, whatever errno the open
             // returned.
             let errno = if earlier == Errno::LOOP { Errno::NOTDIR } else { earlier };
-            run.fail(parent, name, What::Remove, Some(errno));
+            run.fail(entry.parent, entry.name, What::Remove, Some(errno));
         }
-        (Err(error), _) => {
-            entry::unremovable(worker, parent, directory.as_fd(), (name, error.errno));
-        }
+        (Err(error), _) => entry::unremovable(worker, entry, error.errno),
     }
 }

@@ -1,16 +1,16 @@
 //! Removes entries that are not directories: one `unlinkat` each.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, statat, unlinkat};
+use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, unlinkat};
 
 use super::context::{Enter, Worker};
 use super::gentle;
-use super::node::Node;
+use super::node::{Entry, Node};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy};
 use super::run::Run;
@@ -35,7 +35,9 @@ pub(super) fn remove(
         let name = names.name(slot);
         match slot.kind {
             Some(Kind::Directory) => later(worker, node, name, None),
-            kind => one(worker, node, directory.as_fd(), (name, kind)),
+            kind => {
+                one(worker, Entry { parent: node, directory: directory.as_fd(), name }, kind);
+            }
         }
     }
     node.progress.store(true, Ordering::Relaxed);
@@ -53,43 +55,39 @@ pub(super) fn later(
     worker.push(enter);
 }
 
-fn one(
-    worker: &mut Worker<'_, '_>,
-    node: &Arc<Node>,
-    directory: BorrowedFd<'_>,
-    (name, kind): (&CStr, Option<Kind>),
-) {
+fn one(worker: &mut Worker<'_, '_>, entry: Entry<'_>, kind: Option<Kind>) {
     let run = worker.operation;
     let gentle = run.throttle.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
     let approval = run.policy.approval == Approval::Each;
     if kind.is_none() || gentle || approval || prompt::looks(run.policy) {
-        match statat(directory, name) {
+        match entry.stat() {
             Ok(found) if found.kind() == Kind::Directory => {
-                return later(worker, node, name, None);
+                return later(worker, entry.parent, entry.name, None);
             }
             Ok(found) => stat = Some(found),
-            Err(error) => return unremovable(worker, node, directory, (name, error.errno)),
+            Err(error) => return unremovable(worker, entry, error.errno),
         }
     }
-    unlink_entry(worker, node, directory, (name, kind, stat));
+    unlink_entry(worker, entry, kind, stat);
 }
 
 /// Removes an entry that is not a directory, after the user has agreed if required.
 pub(super) fn unlink_entry(
     worker: &mut Worker<'_, '_>,
-    node: &Arc<Node>,
-    directory: BorrowedFd<'_>,
-    (name, kind, stat): (&CStr, Option<Kind>, Option<Stat>),
+    entry: Entry<'_>,
+    kind: Option<Kind>,
+    stat: Option<Stat>,
 ) {
     let run = worker.operation;
+    let Entry { parent: node, directory, name } = entry;
     let approves_each = run.policy.approval == Approval::Each;
     if let Some(stat) = &stat
         && prompt::looks(run.policy)
     {
-        let consent = match protection(run.policy, directory, (name, stat)) {
+        let consent = match protection(run.policy, entry, stat) {
             Ok(protection) => {
-                consent(worker, node, name, prompt::for_entry(run.policy, stat, protection))
+                consent(worker, entry, prompt::for_entry(run.policy, stat, protection))
             }
             Err(errno) => Err(errno),
         };
@@ -101,18 +99,16 @@ pub(super) fn unlink_entry(
         }
     }
     if let Some(stat) = &stat
-        && !run.approves(node, directory, (name, stat))
+        && !run.approves(entry, stat)
     {
         return;
     }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
     let answer = match (run.policy.mode, &stat) {
         (Mode::Pretend, _) => Ok(()),
-        (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => {
-            gentle::unlink(run, directory, (name, stat))
-        }
+        (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => gentle::unlink(run, entry, stat),
         (Mode::Remove, Some(stat)) if approves_each && stat.nlink > 1 => {
-            unlink_one_of_several(run, directory, (name, stat))
+            unlink_one_of_several(run, entry, stat)
         }
         (Mode::Remove, _) => unlinkat(directory, name),
     };
@@ -132,17 +128,14 @@ pub(super) fn unlink_entry(
         Err(error) if error.errno == Errno::ISDIR && !node.is_root() => {
             later(worker, node, name, None);
         }
-        Err(error) => unremovable(worker, node, directory, (name, error.errno)),
+        Err(error) => unremovable(worker, entry, error.errno),
     }
 }
 
 /// Removes one of several names of a file and reports the file's new state to the monitor, because
 /// the removal changes its ctime.
-fn unlink_one_of_several(
-    run: &Run<'_>,
-    directory: BorrowedFd<'_>,
-    (name, stat): (&CStr, &Stat),
-) -> haul_sys::Result<()> {
+fn unlink_one_of_several(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::Result<()> {
+    let Entry { directory, name, .. } = entry;
     let how = OpenHow { access: Access::Path, ..OpenHow::READ };
     let pinned = openat(directory, name, how)?;
     unlinkat(directory, name)?;
@@ -156,8 +149,7 @@ fn unlink_one_of_several(
 /// Carries out a consent decision. Returns whether the entry may be removed.
 pub(super) fn consent(
     worker: &Worker<'_, '_>,
-    node: &Node,
-    name: &CStr,
+    entry: Entry<'_>,
     consent: Consent,
 ) -> Result<bool, Errno> {
     match consent {
@@ -165,7 +157,7 @@ pub(super) fn consent(
         Consent::Refused(errno) => Err(errno),
         // With `Pretend`, no question is asked.
         Consent::Ask(_) if worker.operation.policy.mode == Mode::Pretend => Ok(true),
-        Consent::Ask(reason) => Ok(worker.operation.ask(node, name, reason)),
+        Consent::Ask(reason) => Ok(worker.operation.ask(entry.parent, entry.name, reason)),
     }
 }
 
@@ -173,13 +165,13 @@ pub(super) fn consent(
 /// question.
 pub(super) fn protection(
     policy: &Policy,
-    directory: BorrowedFd<'_>,
-    (name, stat): (&CStr, &Stat),
+    entry: Entry<'_>,
+    stat: &Stat,
 ) -> Result<Protection, Errno> {
     if policy.privileged || policy.ask == Ask::Never || stat.kind() == Kind::Symlink {
         return Ok(Protection::None);
     }
-    match may_write_at(directory, name) {
+    match may_write_at(entry.directory, entry.name) {
         Ok(()) => Ok(Protection::None),
         Err(error) if error.errno == Errno::ACCESS => Ok(Protection::Protected),
         Err(error) => Err(error.errno),
@@ -188,18 +180,13 @@ pub(super) fn protection(
 
 /// Reports that a name could not be removed, unless the name does not exist and the policy ignores
 /// that.
-pub(super) fn unremovable(
-    worker: &Worker<'_, '_>,
-    node: &Node,
-    directory: BorrowedFd<'_>,
-    (name, errno): (&CStr, Errno),
-) {
+pub(super) fn unremovable(worker: &Worker<'_, '_>, entry: Entry<'_>, errno: Errno) {
     let run = worker.operation;
     // A read-only file system fails before it looks up the name.
-    let missing = errno == Errno::ROFS
-        && statat(directory, name).is_err_and(|error| error.errno == Errno::NOENT);
+    let missing =
+        errno == Errno::ROFS && entry.stat().is_err_and(|error| error.errno == Errno::NOENT);
     let errno = if missing { Errno::NOENT } else { errno };
     if !run.is_missing(errno) {
-        run.fail(node, name, What::Remove, Some(errno));
+        run.fail(entry.parent, entry.name, What::Remove, Some(errno));
     }
 }

@@ -1,18 +1,17 @@
 //! Finishes directories: removes a directory when all its entries are handled.
 
-use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, rmdirat, statat};
+use haul_sys::fs::{Kind, rmdirat};
 use haul_tree::{Finish, Reader};
 
 use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
-use super::node::Node;
+use super::node::{Entry, Node};
 use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use crate::error::What;
@@ -46,15 +45,16 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
             return Finish::Done;
         }
     };
-    match may_go(worker, parent, &directory, name) {
+    let entry = Entry { parent, directory: directory.as_fd(), name };
+    match may_go(worker, entry) {
         Ok(true) => {}
         Ok(false) => return Finish::Done,
         Err(errno) => {
-            unremovable(worker, parent, directory.as_fd(), (name, errno));
+            unremovable(worker, entry, errno);
             return Finish::Done;
         }
     }
-    if run.policy.approval == Approval::Each && !is_still(&directory, name, node) {
+    if run.policy.approval == Approval::Each && !is_still(entry, node) {
         run.fail(parent, name, What::Changed, None);
         return Finish::Done;
     }
@@ -74,14 +74,14 @@ fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> 
         {
             return Finish::Again(Reader::again());
         }
-        Err(error) => unremovable(worker, parent, directory.as_fd(), (name, error.errno)),
+        Err(error) => unremovable(worker, entry, error.errno),
     }
     Finish::Done
 }
 
 /// Returns whether a name still belongs to the directory that was emptied.
-fn is_still(directory: impl AsFd, name: &CStr, node: &Node) -> bool {
-    statat(directory, name).is_ok_and(|now| identity(&now) == node.id)
+fn is_still(entry: Entry<'_>, node: &Node) -> bool {
+    entry.stat().is_ok_and(|now| identity(&now) == node.id)
 }
 
 /// Returns whether a directory that is not empty is read again: if the last pass made progress and

@@ -6,24 +6,20 @@
 //! worker truncates it from the end in steps, with pauses between them. A file that other
 //! processes use keeps its content.
 
-use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, OpenHow, Stat, close, fstat, is_open_here_alone, openat, unlinkat};
 
+use super::node::Entry;
 use super::run::Run;
 
 /// Bytes of one step: freed within some 5 ms if the pages are cached.
 const STEP_BYTES: u64 = 32 << 20;
 
 /// Removes a name. If it was the last name of a large file, frees the file in steps.
-pub(super) fn unlink(
-    run: &Run<'_>,
-    directory: BorrowedFd<'_>,
-    (name, stat): (&CStr, &Stat),
-) -> haul_sys::Result<()> {
+pub(super) fn unlink(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::Result<()> {
+    let Entry { directory, name, .. } = entry;
     if stat.kind() != Kind::Regular || stat.nlink != 1 || stat.blocks * 512 < STEP_BYTES {
         return unlinkat(directory, name);
     }

@@ -2,11 +2,12 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use haul_io::quirk::Latency;
 use haul_sys::Result;
-use haul_sys::fs::{Follow, open_directory};
+use haul_sys::fs::{Follow, Stat, open_directory, statat};
 use haul_tree::{Directory, Handle, Identity, verified};
 
 use super::delete_profile::DeleteProfile;
@@ -102,6 +103,22 @@ impl Directory for RemoveDirectory {
 
     fn is_remote(&self) -> bool {
         self.delete_profile.latency == Latency::Remote
+    }
+}
+
+/// Name in an open directory of the removal.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) parent: &'a Arc<Node>,
+    /// Descriptor of the parent.
+    pub(super) directory: BorrowedFd<'a>,
+    pub(super) name: &'a CStr,
+}
+
+impl Entry<'_> {
+    /// Describes the entry, without following a symbolic link.
+    pub(super) fn stat(&self) -> Result<Stat> {
+        statat(self.directory, self.name)
     }
 }
 

@@ -4,11 +4,11 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use haul_sys::Errno;
-use haul_sys::fs::{CWD, Kind, Stat, rmdirat, statat};
+use haul_sys::fs::{CWD, Kind, Stat, rmdirat};
 
 use super::context::Worker;
 use super::inside::inside;
-use super::node::Node;
+use super::node::{Entry, Node};
 use super::prompt::{Inside, Stage};
 use super::request::{EmptyDirectories, Mode};
 use super::{directory, entry, guards};
@@ -43,18 +43,19 @@ pub(super) fn remove(worker: &mut Worker<'_, '_>, list: &Arc<Node>, names: &Entr
 
 fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
     let run = worker.operation;
-    match statat(CWD, name) {
+    let entry = Entry { parent: list, directory: CWD, name };
+    match entry.stat() {
         Ok(stat) if stat.kind() == Kind::Directory => {
             if let Err((what, errno)) = try_guards(worker, name, &stat) {
                 return run.fail(list, name, what, errno);
             }
             match run.policy.recursion {
                 Recursion::Yes => entry::later(worker, list, name, Some(identity(&stat))),
-                Recursion::No => empty(worker, list, name, &stat),
+                Recursion::No => empty(worker, entry, &stat),
             }
         }
-        Ok(stat) => entry::unlink_entry(worker, list, CWD, (name, None, Some(stat))),
-        Err(error) => entry::unremovable(worker, list, CWD, (name, error.errno)),
+        Ok(stat) => entry::unlink_entry(worker, entry, None, Some(stat)),
+        Err(error) => entry::unremovable(worker, entry, error.errno),
     }
 }
 
@@ -83,10 +84,11 @@ fn try_guards(
 }
 
 /// Removes an operand that is an empty directory, or one that cannot be read.
-fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat) {
+fn empty(worker: &mut Worker<'_, '_>, entry: Entry<'_>, stat: &Stat) {
     let run = worker.operation;
+    let Entry { parent: list, name, .. } = entry;
     for stage in [Stage::Descend, Stage::Remove] {
-        match directory::may(worker, list, CWD, (name, stat, stage)) {
+        match directory::may(worker, entry, stat, stage) {
             Ok(directory::Leave::Asked(Inside::Empty)) => break,
             Ok(directory::Leave::Given | directory::Leave::Asked(_)) => {}
             Ok(directory::Leave::Declined) => return Shard::one(&worker.local.shard.skipped),
@@ -109,7 +111,7 @@ fn empty(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr, stat: &Stat
                 Inside::Closed(earlier) if full => earlier,
                 _ => error.errno,
             };
-            entry::unremovable(worker, list, CWD, (name, errno));
+            entry::unremovable(worker, entry, errno);
         }
     }
 }

@@ -39,7 +39,7 @@ struct Shares {
 }
 
 /// Divides descriptors. With 20 descriptors: one worker and 9 directories.
-fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
+fn divide(jobs: usize, waiting_jobs: usize, descriptors: u64) -> Shares {
     let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
     let most = (all / (2 * PER_WORKER)).max(1);
     let workers = jobs.clamp(1, most);
@@ -57,11 +57,11 @@ fn divide((jobs, waiting_jobs): (usize, usize), descriptors: u64) -> Shares {
 pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
-    let jobs = match (policy.pace.strategy, policy.order) {
+    let (jobs, waiting_jobs) = match (policy.pace.strategy, policy.order) {
         (Strategy::Gentle, _) | (_, Order::Listed) => (1, 1),
         _ => (jobs, waiting_jobs),
     };
-    let Shares { workers, waiting_workers, directories } = divide(jobs, descriptors);
+    let Shares { workers, waiting_workers, directories } = divide(jobs, waiting_jobs, descriptors);
     let operands: Vec<CString> = request.operands.iter().map(|operand| trimmed(operand)).collect();
     let tells_entries = monitor.wants_entries();
     let together = policy.order == Order::Any
@@ -104,10 +104,10 @@ mod tests {
 
     #[test]
     fn twenty_descriptors_are_enough() {
-        let few = divide((8, 32), 20);
+        let few = divide(8, 32, 20);
         assert_eq!(few, Shares { workers: 1, waiting_workers: 1, directories: 9 });
         assert!(RESERVED + few.workers * PER_WORKER + few.directories <= 20);
-        let many = divide((2, 32), 20_000);
+        let many = divide(2, 32, 20_000);
         assert_eq!(many, Shares { workers: 2, waiting_workers: 32, directories: DIRECTORIES });
     }
 }

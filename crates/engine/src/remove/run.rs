@@ -1,7 +1,6 @@
 //! State that all workers of a removal share.
 
 use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +8,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use super::delete_profile::DeleteProfiles;
-use super::node::{Node, OpenDirectories, keep, path_of};
+use super::node::{Entry, Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
 use crate::error::{Failure, Operation, Severity, What};
@@ -40,19 +39,15 @@ impl Run<'_> {
 
     /// Asks the monitor about an entry, if the policy requires approval. Reports an entry that has
     /// to stay.
-    pub(super) fn approves(
-        &self,
-        node: &Node,
-        directory: BorrowedFd<'_>,
-        (name, stat): (&CStr, &Stat),
-    ) -> bool {
+    pub(super) fn approves(&self, entry: Entry<'_>, stat: &Stat) -> bool {
         if self.policy.approval == Approval::NotNeeded {
             return true;
         }
-        let path = || path_of(node, name);
+        let Entry { parent, directory, name } = entry;
+        let path = || path_of(parent, name);
         let approved = self.monitor.approves(&Candidate { directory, name, stat, path: &path });
         if !approved {
-            self.fail(node, name, What::Changed, None);
+            self.fail(parent, name, What::Changed, None);
         }
         approved
     }
