@@ -10,18 +10,19 @@ use super::place::Place;
 use super::told::Intent;
 use crate::apply::backup;
 use crate::apply::existing::At;
-use crate::decide::{Action, Contents, Seen, Source, Taken, contents, creation_call};
+use crate::decide::{Action, Contents, Decision, Seen, Source, Taken, contents, creation_call};
 use crate::error::What;
 use crate::request::{Force, Make, Policy};
 use crate::walk::path::directory_of;
 use haul_tree::Operand;
 
-/// Entry whose calls the rehearsal predicts.
+/// Entry, and what the copy would decide about it.
+#[derive(Clone, Copy)]
 pub(super) struct Foreseen<'a> {
     pub(super) place: Place<'a>,
     pub(super) operand: &'a Operand,
     pub(super) source: &'a Source<'a>,
-    pub(super) action: Action,
+    pub(super) decision: Decision,
     pub(super) taken: Option<&'a Taken>,
 }
 
@@ -41,14 +42,14 @@ impl Foreseen<'_> {
         if self.source.seen != Seen::AsLink {
             self.may_read(policy)?;
         }
-        match self.action {
+        match self.decision.action {
             Action::BackUp => self.may_back_up(policy)?,
             Action::Overwrite if self.source.seen != Seen::AsLink => {
                 return self.may_overwrite(policy);
             }
             _ => {}
         }
-        let call = match self.action {
+        let call = match self.decision.action {
             Action::Replace if !policy.appears_whole() && !makes_links(policy) => What::Remove,
             Action::BackUp => What::Backup,
             _ => creation_call(self.source.stat.kind(), self.source.seen, policy),
@@ -61,7 +62,7 @@ impl Foreseen<'_> {
             return Err((call, Errno::XDEV));
         }
         let is_slashed = self.operand.target.to_bytes().ends_with(b"/");
-        if self.action == Action::Create && is_slashed && !self.source.is_directory() {
+        if self.decision.action == Action::Create && is_slashed && !self.source.is_directory() {
             // Only a directory can have such a name.
             let errno = if call == What::CreateFile { Errno::NOTDIR } else { Errno::NOENT };
             return Err((call, errno));

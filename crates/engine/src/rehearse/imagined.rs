@@ -12,9 +12,12 @@ use std::os::fd::AsFd;
 use haul_sys::fs::Follow;
 use haul_sys::fs::{Kind, Stat, Time, fstat, open_directory, readlinkat, statat_follow};
 
+use super::foresee::Foreseen;
 use super::place::Place;
 use crate::apply::existing::describe;
-use crate::decide::{Action, Contents, Occupant, Seen, Source, Taken, contents, is_tracked};
+use crate::decide::{
+    Action, Contents, Decision, Occupant, Seen, Source, Taken, contents, is_tracked,
+};
 use crate::plan::Plan;
 use crate::request::{Dereference, Make, Policy};
 use crate::walk::node::{Identity, identity};
@@ -149,7 +152,7 @@ impl Imagined {
             (None, None) => None,
         };
         Ok(taken.map(|mut taken| {
-            taken.occupant = self.occupant(place, operand, (source, &taken));
+            taken.occupant = self.occupant(place, operand, source, &taken);
             let gone = self.names_gone.get(&identity(&taken.link)).copied().unwrap_or(0);
             taken.link.nlink = taken.link.nlink.saturating_sub(gone).max(1);
             taken
@@ -160,7 +163,8 @@ impl Imagined {
         &self,
         place: Place<'_>,
         operand: &Operand,
-        (source, taken): (&Source<'_>, &Taken),
+        source: &Source<'_>,
+        taken: &Taken,
     ) -> Occupant {
         let (link, source_id) = (identity(&taken.link), identity(source.stat));
         let first = self.links.get(&source_id).filter(|_| source.seen == Seen::AsLink);
@@ -181,20 +185,12 @@ impl Imagined {
     }
 
     /// Records an entry that the copy would make, or whose target name would stay as it is.
-    pub(super) fn note(
-        &mut self,
-        (place, operand): (Place<'_>, &Operand),
-        source: &Source<'_>,
-        (action, taken): (Action, Option<&Taken>),
-        policy: &Policy,
-    ) {
+    pub(super) fn note(&mut self, entry: &Foreseen<'_>, policy: &Policy) {
+        let Foreseen { place, operand, source, decision: Decision { action, .. }, taken } = *entry;
         if source.is_directory() {
-            self.note_directory((place, operand), source, (action, taken));
-            return;
+            return self.note_directory(entry);
         }
-        let Some(made) = self.made((place, operand), source, (action, taken), policy) else {
-            return;
-        };
+        let Some(made) = self.made(entry, policy) else { return };
         let id = identity(source.stat);
         let is_removed = action == Action::Replace
             || (action == Action::Overwrite && source.seen == Seen::AsLink);
@@ -234,12 +230,8 @@ impl Imagined {
         }
     }
 
-    fn note_directory(
-        &mut self,
-        (place, operand): (Place<'_>, &Operand),
-        source: &Source<'_>,
-        (action, taken): (Action, Option<&Taken>),
-    ) {
+    fn note_directory(&mut self, entry: &Foreseen<'_>) {
+        let Foreseen { place, operand, source, decision: Decision { action, .. }, taken } = *entry;
         let is_root = place.lists_operands && operand.rest.is_none();
         match (action, taken.and_then(Taken::reached)) {
             (Action::Merge, Some(there)) if is_root => {
@@ -261,13 +253,8 @@ impl Imagined {
 
     /// Returns the file that would have the name afterwards; `None` if the copy does nothing about
     /// the entry.
-    fn made(
-        &mut self,
-        (place, operand): (Place<'_>, &Operand),
-        source: &Source<'_>,
-        (action, taken): (Action, Option<&Taken>),
-        policy: &Policy,
-    ) -> Option<Made> {
+    fn made(&mut self, entry: &Foreseen<'_>, policy: &Policy) -> Option<Made> {
+        let Foreseen { place, operand, source, decision: Decision { action, .. }, taken } = *entry;
         let keeps = |taken: &Taken| Made { link: taken.link, followed: taken.followed };
         match action {
             Action::Skip(_) => return taken.map(keeps),

@@ -218,9 +218,10 @@ impl State<'_> {
         self.needs.see_name(operand.target.to_bytes().len());
         let mut source = Source::new((&stat, &link), role, place.root_dev);
         self.relate(place, operand, &mut source);
-        let wanted = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
-        if wanted.action != Action::Look {
-            return self.conclude(place, operand, &source, (wanted, None));
+        let decision = classify(&Facts { source, target: TargetName::Unseen }, self.policy);
+        if decision.action != Action::Look {
+            let unseen = Foreseen { place, operand, source: &source, decision, taken: None };
+            return self.conclude(&unseen);
         }
         source.seen = self.imagined.seen(&source, self.policy);
         source.followed = referent(place.source_of(operand), &link);
@@ -231,7 +232,8 @@ impl State<'_> {
         let taken = taken.map_err(refused(What::StatTarget))?;
         let target = taken.as_ref().map_or(TargetName::Free, TargetName::Taken);
         let decision = classify(&Facts { source, target }, self.policy);
-        self.conclude(place, operand, &source, (decision, taken.as_ref()))
+        let taken = taken.as_ref();
+        self.conclude(&Foreseen { place, operand, source: &source, decision, taken })
     }
 
     /// Determines the relation of an entry to what the copy would have made by now.
@@ -259,14 +261,8 @@ impl State<'_> {
 
     /// Reports the decision, and the failures that the copy would meet when it acts on the
     /// decision.
-    fn conclude(
-        &mut self,
-        place: Place<'_>,
-        operand: &Operand,
-        source: &Source<'_>,
-        (decision, taken): (Decision, Option<&Taken>),
-    ) -> Result<Option<Found>, (What, Option<Errno>)> {
-        let Decision { action, ask } = decision;
+    fn conclude(&mut self, entry: &Foreseen<'_>) -> Result<Option<Found>, (What, Option<Errno>)> {
+        let Foreseen { place, source, decision: Decision { action, ask }, .. } = *entry;
         let intent = match action {
             Action::Refuse(What::IntoItself) => {
                 self.fail_operand(place.node, What::IntoItself);
@@ -286,19 +282,13 @@ impl State<'_> {
             Action::BackUp => Intent::BackUp,
             Action::Create | Action::Look => Intent::Create,
         };
-        let foreseen = Foreseen { place, operand, source, action, taken };
-        foreseen.check(intent, self.policy).map_err(|(what, errno)| (what, Some(errno)))?;
-        self.imagined.note((place, operand), source, (action, taken), self.policy);
-        Ok(self.announce(place, operand, source, (intent, taken)))
+        entry.check(intent, self.policy).map_err(|(what, errno)| (what, Some(errno)))?;
+        self.imagined.note(entry, self.policy);
+        Ok(self.announce(entry, intent))
     }
 
-    fn announce(
-        &mut self,
-        place: Place<'_>,
-        operand: &Operand,
-        source: &Source<'_>,
-        (intent, taken): (Intent, Option<&Taken>),
-    ) -> Option<Found> {
+    fn announce(&mut self, entry: &Foreseen<'_>, intent: Intent) -> Option<Found> {
+        let Foreseen { place, operand, source, taken, .. } = *entry;
         let stat = source.stat;
         if operand.rest.is_none() || intent == Intent::Create {
             self.audience.step(&Step {
