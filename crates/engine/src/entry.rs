@@ -1,11 +1,12 @@
-//! An entry of a copy: its names on both sides, and its paths for messages.
+//! An entry of a copy: its names and descriptors on both sides, and its paths for messages.
 
 use std::ffi::CStr;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::decide::Role;
 use crate::journal::Place;
-use crate::walk::node::Node;
+use crate::walk::node::{Handles, Node};
 use crate::walk::path::{Side, of_entry};
 
 /// An entry with its names, for reports.
@@ -16,6 +17,22 @@ pub(crate) struct Entry<'a> {
     pub(crate) target: &'a CStr,
     /// Rest of an operand's path below this entry, which then is a leading directory.
     pub(crate) rest: Option<&'a CStr>,
+}
+
+/// An entry of a directory that is open on both sides.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenEntry<'a> {
+    pub(crate) entry: Entry<'a>,
+    /// Descriptors of the entry's directory.
+    pub(crate) handles: &'a Handles,
+}
+
+impl<'a> Deref for OpenEntry<'a> {
+    type Target = Entry<'a>;
+
+    fn deref(&self) -> &Entry<'a> {
+        &self.entry
+    }
 }
 
 impl Entry<'_> {

@@ -24,8 +24,8 @@ pub(super) fn fill<'a>(worker: &mut Worker<'_, '_>, filling: Filling<'a>) -> Nex
     if run.policy.make == Make::Attributes {
         return Next::Complete(filling.finished(), Ok(Moved::default()));
     }
-    let Filling { task, source, stat, target, .. } = &filling;
-    let pair = pair_of(run, task, stat, source, target);
+    let Filling { entry, source, stat, target, .. } = &filling;
+    let pair = pair_of(run, entry.node, stat, source, target);
     let watch = watch(worker);
     let begun = target.partial.as_ref().map_or(Ok(()), |file| file.begin_anew(&target.fd));
     let moved = begun.map_err(DataError::from).and_then(|()| {

@@ -4,8 +4,8 @@
 use haul_sys::fs::{Kind, Stat, statat};
 
 use super::item::Item;
-use crate::context::{Task, Worker};
-use crate::entry::Entry;
+use crate::context::Worker;
+use crate::entry::{Entry, OpenEntry};
 use crate::journal::Names;
 use crate::monitor::{HashedFile, Outcome, Shard};
 use crate::request::WholeDigest;
@@ -15,8 +15,7 @@ use crate::run::Run;
 /// then treats the entry as copied, regardless of the rules for a taken name.
 pub(super) fn is_finished(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &Item,
     names: Names,
 ) -> bool {
@@ -24,7 +23,7 @@ pub(super) fn is_finished(
     let Some(journal) = run.journal.filter(|journal| journal.knows_finished()) else {
         return false;
     };
-    let Ok(target) = statat(task.handles.target(), entry.target) else { return false };
+    let Ok(target) = statat(entry.handles.target(), entry.target) else { return false };
     if target.kind() != item.stat.kind() {
         return false;
     }
@@ -37,7 +36,7 @@ pub(super) fn is_finished(
         run.monitor.hashed(&HashedFile { target: entry.target_path(), digest });
     }
     // The name may not be on stable storage yet; the flush at the end of the run covers it, too.
-    run.group.anchor(&task.node, task.handles.target());
+    run.group.anchor(entry.node, entry.handles.target());
     if entry.is_operand() {
         run.note_operand_bytes(&target, &item.stat);
         run.note_operand_name(entry.target, Ok(target));
@@ -61,9 +60,9 @@ pub(super) fn note(
 }
 
 /// Records a link or special file, which has no bytes and is complete with its name.
-pub(super) fn note_named(run: &Run<'_>, task: &Task, entry: &Entry<'_>, item: &Item, names: Names) {
+pub(super) fn note_named(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, names: Names) {
     if run.journal.is_some() {
-        let target = statat(task.handles.target(), entry.target);
+        let target = statat(entry.handles.target(), entry.target);
         note(run, entry, (&item.stat, target), (names, None));
     }
 }

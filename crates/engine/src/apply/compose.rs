@@ -10,23 +10,26 @@ use super::next::{Filling, Next};
 use super::shared_file::SharedFile;
 use super::{alone, commit_group, complete, fill, find, hardlink, make, shared};
 use crate::context::{Task, Worker};
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::journal::Secure;
 
 /// Runs the steps on the entries of a batch.
 pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
-    let entry = |slot: &Slot| Entry {
-        node: &task.node,
-        source: names.name(slot),
-        target: names.target(slot),
-        rest: names.rest(slot),
+    let entry = |slot: &Slot| OpenEntry {
+        entry: Entry {
+            node: &task.node,
+            source: names.name(slot),
+            target: names.target(slot),
+            rest: names.rest(slot),
+        },
+        handles: &task.handles,
     };
     batch.items.clear();
     for slot in &names.slots {
         if worker.operation.stopped() {
             break;
         }
-        batch.items.extend(find::find(worker, task, &entry(slot), slot));
+        batch.items.extend(find::find(worker, &entry(slot), slot));
     }
     {
         let _one_at_a_time = task.create.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +37,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
             if worker.operation.stopped() {
                 break;
             }
-            make::make(worker, task, &entry(&item.slot), item);
+            make::make(worker, &entry(&item.slot), item);
         }
     }
     let last_large = batch.items.iter().rposition(|item| {
@@ -44,7 +47,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
         let upcoming = if last_large > Some(index) { Upcoming::Large } else { Upcoming::Small };
         if let (Some(target), Some(source)) = (item.target, item.source) {
             let entry = entry(&item.slot);
-            let filling = Filling { task, entry: &entry, source, stat: &item.stat, target };
+            let filling = Filling { entry: &entry, source, stat: &item.stat, target };
             let next = fill::fill(worker.operation, filling, upcoming);
             run_steps(worker, next);
         }

@@ -5,8 +5,7 @@ use std::ffi::CStr;
 use haul_sys::fs::Stat;
 
 use super::existing::Done;
-use crate::context::Task;
-use crate::entry::Entry;
+use crate::entry::OpenEntry;
 use crate::metadata::by_name;
 use crate::run::Run;
 
@@ -29,13 +28,8 @@ impl Created {
 }
 
 /// Applies the attributes of a source that the run does not open to a name that it has just made.
-pub(super) fn keep_by_name(
-    run: &Run<'_>,
-    (task, entry): (&Task, &Entry<'_>),
-    stat: &Stat,
-    name: &CStr,
-) {
-    let source = by_name::Place { directory: task.handles.source(), name: entry.source };
-    let target = by_name::Place { directory: task.handles.target(), name };
+pub(super) fn keep_by_name(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, name: &CStr) {
+    let source = by_name::Place { directory: entry.handles.source(), name: entry.source };
+    let target = by_name::Place { directory: entry.handles.target(), name };
     entry.lost(run, by_name::keep(source, stat, target, run.policy));
 }

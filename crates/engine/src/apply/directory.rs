@@ -9,9 +9,9 @@ use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, s
 use super::existing::TargetState;
 use super::item::Item;
 use super::{existing, find};
-use crate::context::{DIRECTORY_WORKERS, Enter, Task, Worker};
+use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::decide::{self, Seen};
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
@@ -23,18 +23,18 @@ use crate::walk::path::operand_of_path;
 use haul_tree::Reader;
 
 /// Makes a directory in the target, or accepts the existing one, and pushes it on the stack.
-pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
+pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
-    let mode = metadata::creation_mode(&item.stat, run.policy, task.new_owner);
+    let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let mut made = Some(mode);
     let mut origin = Origin::Made;
     let mut target_through_link = false;
-    note_mode(run, (task, entry), &item.stat, mode);
-    match mkdirat(task.handles.target(), entry.target, mode) {
+    note_mode(run, entry, &item.stat, mode);
+    match mkdirat(entry.handles.target(), entry.target, mode) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
-            match existing::resolve_taken(worker, task, entry, (item, Seen::No)) {
+            match existing::resolve_taken(worker, entry, item, Seen::No) {
                 TargetState::Merge(taken) => {
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
@@ -56,9 +56,9 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
         }
     }
     Shard::one(&worker.local.shard.directories);
-    task.node.owe();
+    entry.node.owe();
     worker.push(Box::new(Enter {
-        parent: Arc::clone(&task.node),
+        parent: Arc::clone(entry.node),
         source_name: entry.source.to_owned(),
         target_name: (entry.source != entry.target).then(|| entry.target.to_owned()),
         stat: item.stat,
@@ -72,10 +72,10 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
 
 /// Records in the journal a directory whose mode changes when it is complete: a later run finds the
 /// directory and has to know that the mode is not deliberate.
-fn note_mode(run: &Run<'_>, (task, entry): (&Task, &Entry<'_>), source: &Stat, mode: u32) {
+fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) {
     if let Some(journal) = run.journal
         && final_mode(run, source, mode, None).is_some()
-        && statat(task.handles.target(), entry.target).is_err()
+        && statat(entry.handles.target(), entry.target).is_err()
     {
         journal.note_directory(mode, entry.place());
         run.write_journal(Secure::Later);

@@ -12,12 +12,12 @@ use haul_sys::fs::{
 
 use super::backup;
 use super::item::Item;
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::decide::{
     Action, Facts, Occupant, Seen, Source, Taken, TargetName, classify, creation_call,
     errno_of_refusal,
 };
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::monitor::{Outcome, PromptReason, Question, Shard};
 use crate::request::{Force, Make, Policy};
@@ -67,28 +67,27 @@ pub(super) enum Done {
 /// so.
 pub(super) fn resolve(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
 ) -> TargetState {
     // A directory that this run made is empty; an exclusive call fails if another process adds a
     // name.
-    if task.origin == Origin::Made {
+    if entry.node.origin == Origin::Made {
         return TargetState::Free;
     }
-    resolve_taken(worker, task, entry, (item, Seen::No))
+    resolve_taken(worker, entry, item, Seen::No)
 }
 
 /// Does the same as [`resolve`] for a name that a call has just found to be taken.
 pub(super) fn resolve_taken(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    (item, seen): (&mut Item, Seen),
+    entry: &OpenEntry<'_>,
+    item: &mut Item,
+    seen: Seen,
 ) -> TargetState {
     let run = worker.operation;
     let failed = TargetState::Settled(Done::Failed);
-    let sides = sides(task, entry);
+    let sides = sides(entry);
     let mut taken = match describe(sides, &item.link, run.policy) {
         Ok(Some(taken)) => taken,
         Ok(None) => return TargetState::Free,
@@ -97,11 +96,11 @@ pub(super) fn resolve_taken(
             return failed;
         }
     };
-    taken.occupant = occupant(run, task, entry, (item, &taken));
+    taken.occupant = occupant(run, entry, item, &taken);
     let source = Source {
         followed: referent(sides.source, &item.link),
         seen,
-        ..Source::new((&item.stat, &item.link), entry.role(), task.node.root_dev)
+        ..Source::new(&item.stat, &item.link, entry.role(), entry.node.root_dev)
     };
     let facts = Facts { source, target: TargetName::Taken(&taken) };
     let decision = classify(&facts, run.policy);
@@ -110,17 +109,12 @@ pub(super) fn resolve_taken(
         run.control.failures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         return failed;
     }
-    act(worker, task, entry, item, (decision.action, taken))
+    act(worker, entry, item, decision.action, taken)
 }
 
 /// Returns the origin of the file that has the target name.
-fn occupant(
-    run: &Run<'_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    (item, taken): (&Item, &Taken),
-) -> Occupant {
-    if task.origin == Origin::Made {
+fn occupant(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, taken: &Taken) -> Occupant {
+    if entry.node.origin == Origin::Made {
         return Occupant::OwnDirectory;
     }
     if !entry.is_operand() {
@@ -138,16 +132,16 @@ fn occupant(
 
 fn act(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
-    (action, taken): (Action, Taken),
+    action: Action,
+    taken: Taken,
 ) -> TargetState {
     let run = worker.operation;
     let whole = run.policy.appears_whole();
     match action {
         Action::Overwrite if whole && is_a_file(&taken) => {
-            replace_overwritten(worker, task, entry, taken)
+            replace_overwritten(worker, entry, taken)
         }
         Action::Overwrite => TargetState::Overwrite(Box::new(taken)),
         Action::Merge => TargetState::Merge(Box::new(taken)),
@@ -163,13 +157,13 @@ fn act(
             TargetState::Swap
         }
         Action::Replace if whole => TargetState::Replace(Box::new(taken), Inherits::No),
-        Action::Replace => remove(worker, task, entry),
-        Action::BackUp if whole => match link_backup(worker, task, entry, item) {
+        Action::Replace => remove(worker, entry),
+        Action::BackUp if whole => match link_backup(worker, entry, item) {
             Some(TargetState::Free) => TargetState::Replace(Box::new(taken), Inherits::No),
             Some(standing) => standing,
-            None => back_up(worker, task, entry, item),
+            None => back_up(worker, entry, item),
         },
-        Action::BackUp => back_up(worker, task, entry, item),
+        Action::BackUp => back_up(worker, entry, item),
         Action::Skip(reason) => {
             Shard::one(&worker.local.shard.skipped);
             entry.tell(run, Outcome::Skipped, item.stat.kind());
@@ -195,12 +189,11 @@ fn is_a_file(taken: &Taken) -> bool {
 /// bits are deliberate.
 fn replace_overwritten(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     taken: Taken,
 ) -> TargetState {
     if worker.operation.policy.force == Force::No
-        && let Err(error) = may_write_at(task.handles.target(), entry.target)
+        && let Err(error) = may_write_at(entry.handles.target(), entry.target)
     {
         entry.fail(worker.operation, What::CreateFile, Some(error.errno));
         return TargetState::Settled(Done::Failed);
@@ -209,8 +202,8 @@ fn replace_overwritten(
 }
 
 /// Removes an existing target name.
-pub(super) fn remove(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>) -> TargetState {
-    match unlinkat(task.handles.target(), entry.target) {
+pub(super) fn remove(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>) -> TargetState {
+    match unlinkat(entry.handles.target(), entry.target) {
         Ok(()) => {
             entry.tell(worker.operation, Outcome::Removed, Kind::Regular);
             TargetState::Free
@@ -227,13 +220,12 @@ pub(super) fn remove(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>
 /// `None` where the file system has no hard links.
 fn link_backup(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
 ) -> Option<TargetState> {
     let run = worker.operation;
     let policy = run.policy.backup.as_ref()?;
-    let target = task.handles.target();
+    let target = entry.handles.target();
     match backup::link(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
@@ -249,15 +241,10 @@ fn link_backup(
     }
 }
 
-fn back_up(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    item: &mut Item,
-) -> TargetState {
+fn back_up(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) -> TargetState {
     let run = worker.operation;
     let Some(policy) = &run.policy.backup else { return TargetState::Settled(Done::Failed) };
-    let target = task.handles.target();
+    let target = entry.handles.target();
     match backup::make(target, entry.target, policy) {
         Ok(name) => {
             item.backup = Some(name);
@@ -308,10 +295,10 @@ pub(crate) struct Sides<'a> {
     pub(crate) target: At<'a>,
 }
 
-fn sides<'a>(task: &'a Task, entry: &Entry<'a>) -> Sides<'a> {
+fn sides<'a>(entry: &OpenEntry<'a>) -> Sides<'a> {
     Sides {
-        source: At { directory: task.handles.source(), name: entry.source },
-        target: At { directory: task.handles.target(), name: entry.target },
+        source: At { directory: entry.handles.source(), name: entry.source },
+        target: At { directory: entry.handles.target(), name: entry.target },
     }
 }
 

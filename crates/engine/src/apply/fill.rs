@@ -12,16 +12,16 @@ use crate::run::Run;
 /// Decides how a file is filled. For a large file, other workers help; if more large files follow,
 /// one other worker fills it.
 pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) -> Next<'a> {
-    let Filling { task, source, stat, target, .. } = &filling;
+    let Filling { entry, source, stat, target, .. } = &filling;
     if target.other_names {
         return Next::FillAlone(filling);
     }
     if target.partial.is_some() {
-        let pair = pair_of(run, task, stat, source, target);
+        let pair = pair_of(run, entry.node, stat, source, target);
         return Next::Share(Large { filling, pair, sharing: Sharing::Several });
     }
     if run.budget.waiting_workers > 1 && run.policy.make == Make::Copy {
-        let pair = pair_of(run, task, stat, source, target);
+        let pair = pair_of(run, entry.node, stat, source, target);
         let job = job(source, target, stat, &pair, run);
         if is_worth_sharing(&job) {
             let sharing = match upcoming {

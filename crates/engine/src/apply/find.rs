@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError};
 use haul_sys::fs::{Access, Follow, Kind, OpenHow, Stat, fstat, openat, statat, statat_follow};
 
 use super::item::Item;
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::decide::{
     Action, Contents, Facts, LinkText, Nesting, Reason, Seen, Source, TargetName, classify,
     contents, errno_of_refusal,
 };
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::error::{Severity, What};
 use crate::journal::Journal;
 use crate::request::{Consent, Dereference, Existing, Make};
@@ -24,15 +24,14 @@ use haul_tree::Slot;
 /// entry.
 pub(super) fn find(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     slot: &Slot,
 ) -> Option<Item> {
     let run = worker.operation;
     if slot.kind == Some(Kind::Regular) && is_wanted_anyway(run, entry) {
-        return open_at_once(run, task, entry, slot);
+        return open_at_once(run, entry, slot);
     }
-    let link = match statat(task.handles.source(), entry.source) {
+    let link = match statat(entry.handles.source(), entry.source) {
         Ok(stat) => stat,
         Err(error) => {
             entry.fail(run, What::Stat, Some(error.errno));
@@ -40,7 +39,7 @@ pub(super) fn find(
         }
     };
     let stat = if link.kind() == Kind::Symlink && follows(run, entry) == Follow::Yes {
-        match statat_follow(task.handles.source(), entry.source) {
+        match statat_follow(entry.handles.source(), entry.source) {
             Ok(stat) => stat,
             Err(error) => {
                 entry.fail(run, What::Stat, Some(error.errno));
@@ -50,7 +49,7 @@ pub(super) fn find(
     } else {
         link
     };
-    if !is_wanted(run, task, entry, (&stat, &link)) {
+    if !is_wanted(run, entry, &stat, &link) {
         return None;
     }
     let contents = contents(stat.kind(), run.policy);
@@ -59,8 +58,8 @@ pub(super) fn find(
 
 /// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
 /// reports the reason.
-fn is_wanted(run: &Run<'_>, task: &Task, entry: &Entry<'_>, (stat, link): (&Stat, &Stat)) -> bool {
-    let mut source = Source::new((stat, link), entry.role(), task.node.root_dev);
+fn is_wanted(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat, link: &Stat) -> bool {
+    let mut source = Source::new(stat, link, entry.role(), entry.node.root_dev);
     if entry.is_operand()
         && entry.rest.is_none()
         && run.is_given_twice(entry.target, identity(stat))
@@ -128,8 +127,8 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && !entry.is_operand()
 }
 
-fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> Option<Item> {
-    let opened = open(run, task, entry, OpenHow::READ)?;
+fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Item> {
+    let opened = open(run, entry, OpenHow::READ)?;
     let stat = match fstat(&opened) {
         Ok(stat) => stat,
         Err(error) => {
@@ -141,7 +140,7 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
         entry.fail(run, What::Replaced, None);
         return None;
     }
-    if !is_wanted(run, task, entry, (&stat, &stat)) {
+    if !is_wanted(run, entry, &stat, &stat) {
         return None;
     }
     Some(Item {
@@ -156,17 +155,12 @@ fn open_at_once(run: &Run<'_>, task: &Task, entry: &Entry<'_>, slot: &Slot) -> O
 }
 
 /// Opens a source that the run has described, and verifies that the description still matches.
-pub(super) fn open_described(
-    run: &Run<'_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    stat: &Stat,
-) -> Option<OwnedFd> {
+pub(super) fn open_described(run: &Run<'_>, entry: &OpenEntry<'_>, stat: &Stat) -> Option<OwnedFd> {
     let mut how = OpenHow::READ.following(follows(run, entry));
     if stat.kind() != Kind::Regular {
         how = how.waiting();
     }
-    let opened = open(run, task, entry, how)?;
+    let opened = open(run, entry, how)?;
     match fstat(&opened) {
         Ok(now) if now.same_file(stat) && now.kind() == stat.kind() => Some(opened),
         Ok(_) => {
@@ -184,15 +178,14 @@ pub(super) fn open_described(
 /// because the run can then also read its extended attributes.
 pub(super) fn open_attributes(
     run: &Run<'_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     stat: &Stat,
 ) -> Option<OwnedFd> {
     let how = OpenHow::READ.following(follows(run, entry));
     let described = OpenHow { access: Access::Path, ..how };
     let opened = run
-        .with_descriptors(|| openat(task.handles.source(), entry.source, how))
-        .or_else(|_| openat(task.handles.source(), entry.source, described));
+        .with_descriptors(|| openat(entry.handles.source(), entry.source, how))
+        .or_else(|_| openat(entry.handles.source(), entry.source, described));
     match opened {
         Ok(opened) if fstat(&opened).is_ok_and(|now| now.same_file(stat)) => Some(opened),
         Ok(_) => {
@@ -206,8 +199,8 @@ pub(super) fn open_attributes(
     }
 }
 
-fn open(run: &Run<'_>, task: &Task, entry: &Entry<'_>, how: OpenHow) -> Option<OwnedFd> {
-    match run.with_descriptors(|| openat(task.handles.source(), entry.source, how)) {
+fn open(run: &Run<'_>, entry: &OpenEntry<'_>, how: OpenHow) -> Option<OwnedFd> {
+    match run.with_descriptors(|| openat(entry.handles.source(), entry.source, how)) {
         Ok(opened) => Some(opened),
         Err(error) => {
             entry.fail(run, What::OpenSource, Some(error.errno));

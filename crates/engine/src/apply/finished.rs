@@ -7,7 +7,6 @@ use haul_io::{FileJob, Pair};
 use haul_sys::fs::{Kind, Stat, fstat};
 
 use super::item::Target;
-use crate::context::Task;
 use crate::entry::Entry;
 use crate::run::Run;
 use crate::walk::node::Node;
@@ -45,16 +44,16 @@ pub(super) fn job<'a>(
 /// function looks up the others.
 pub(super) fn pair_of(
     run: &Run<'_>,
-    task: &Task,
+    node: &Node,
     stat: &Stat,
     source: &OwnedFd,
     target: &Target,
 ) -> Arc<Pair> {
-    let pair = &task.node.pair;
+    let pair = &node.pair;
     // If the target is a name and not a directory, the operands' node has the file system of the
     // current directory, and the name may lead to another one.
-    let is_elsewhere = task.node.lists_operands
-        && task.node.target_name.as_ref().is_some_and(|name| name.is_empty());
+    let is_elsewhere =
+        node.lists_operands && node.target_name.as_ref().is_some_and(|name| name.is_empty());
     let target_dev = match target.before {
         Some(before) => before.dev,
         None if is_elsewhere => fstat(&target.fd).map_or(0, |now| now.dev),

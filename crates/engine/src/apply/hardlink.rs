@@ -11,10 +11,10 @@ use super::item::Item;
 use super::links::{Name, Waiting};
 use super::swap::swap_in;
 use super::{already_done, existing, find};
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::decide::Seen;
 use crate::durable_names::secure_place;
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::journal::Names;
 use crate::monitor::{Outcome, Shard};
@@ -26,8 +26,8 @@ pub(super) fn link_waiting(worker: &mut Worker<'_, '_>, first: &Name, waiting: W
     let entry = Entry { node: &node, source: &source, target: &target, rest: None };
     match run.cache.of(&node) {
         Ok(handles) => {
-            let task = Task { node: Arc::clone(&node), handles };
-            to_first(worker, &task, &entry, &mut item, first);
+            let entry = OpenEntry { entry, handles: &handles };
+            to_first(worker, &entry, &mut item, first);
         }
         Err(error) => entry.fail(run, What::CreateHardLink, Some(error.errno)),
     }
@@ -48,8 +48,7 @@ pub(super) fn give_up(worker: &mut Worker<'_, '_>, waiting: Waiting) {
 /// Links an entry to a file of the target.
 pub(super) fn to_first(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
     first: &Name,
 ) {
@@ -61,7 +60,7 @@ pub(super) fn to_first(
             return;
         }
     };
-    let target = task.handles.target();
+    let target = entry.handles.target();
     let link = || linkat(handles.target(), &first.name, target, entry.target, Follow::No);
     let mut answer = link();
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
@@ -72,7 +71,7 @@ pub(super) fn to_first(
         {
             answer = Ok(());
         } else {
-            answer = match make_room(worker, task, entry, item) {
+            answer = match make_room(worker, entry, item) {
                 Room::Made => link(),
                 Room::Without => swap_in(target, entry.target, |hidden| {
                     linkat(handles.target(), &first.name, target, hidden, Follow::No)
@@ -92,7 +91,7 @@ pub(super) fn to_first(
             entry.tell_backed_up(run, Outcome::Linked, item.stat.kind(), backup);
             Shard::one(&worker.local.shard.hard_links);
             secure_place(run, entry);
-            already_done::note_named(run, task, entry, item, Names::Several);
+            already_done::note_named(run, entry, item, Names::Several);
             run.links.joined(crate::walk::node::identity(&item.stat), name());
         }
         Err(error) => {
@@ -113,14 +112,14 @@ enum Room {
 }
 
 /// Frees a target name that is to become a link to a file that the run has already copied.
-fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) -> Room {
-    match existing::resolve_taken(worker, task, entry, (item, Seen::AsLink)) {
+fn make_room(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) -> Room {
+    match existing::resolve_taken(worker, entry, item, Seen::AsLink) {
         TargetState::Free => Room::Made,
         TargetState::Settled(_) => Room::None,
         TargetState::Replace(..) | TargetState::Swap => Room::Without,
         // The run also replaces a file that it may write to: the names belong to one file.
         TargetState::Overwrite(_) | TargetState::Merge(_) => {
-            match existing::remove(worker, task, entry) {
+            match existing::remove(worker, entry) {
                 TargetState::Free => Room::Made,
                 _ => Room::None,
             }
@@ -129,18 +128,13 @@ fn make_room(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: 
 }
 
 /// Makes the target a hard link to the source itself (`-l`).
-pub(super) fn to_source(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    item: &mut Item,
-) {
+pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
-    let standing = existing::resolve(worker, task, entry, item);
+    let standing = existing::resolve(worker, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
     }
-    let (source, target) = (task.handles.source(), task.handles.target());
+    let (source, target) = (entry.handles.source(), entry.handles.target());
     let follow =
         if item.stat.kind() == Kind::Symlink { Follow::No } else { find::follows(run, entry) };
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());

@@ -92,6 +92,9 @@ pub(crate) enum Onto {
     /// The name belongs to another file that the run has described; the new file inherits its owner
     /// and permission bits.
     Replaced(Stat),
+    /// Like [`Onto::Replaced`], but the name is a symbolic link to that file: the new file gets the
+    /// name of the referent.
+    Referent(Stat),
     /// The name belongs to another file, and the new file inherits nothing from it.
     Overwritten,
 }

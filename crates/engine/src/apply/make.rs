@@ -6,49 +6,48 @@ use super::existing::TargetState;
 use super::item::Item;
 use super::links::Claim;
 use super::{already_done, directory, existing, hardlink, links, regular, special, symlink};
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::decide::{self, Contents};
-use crate::entry::Entry;
+use crate::entry::OpenEntry;
 use crate::journal::Names;
 use crate::monitor::Outcome;
 use crate::request::{Dereference, Make};
 use crate::walk::node::identity;
 
 /// Makes an entry in the target, and leaves a target open whose bytes are still missing.
-pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, item: &mut Item) {
+pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
     if item.contents == Contents::Directory {
-        directory::make(worker, task, entry, item);
+        directory::make(worker, entry, item);
         return;
     }
     match run.policy.make {
-        Make::HardLink => return hardlink::to_source(worker, task, entry, item),
-        Make::SymbolicLink => return symlink::to_source(worker, task, entry, item),
+        Make::HardLink => return hardlink::to_source(worker, entry, item),
+        Make::SymbolicLink => return symlink::to_source(worker, entry, item),
         Make::Copy | Make::Attributes => {}
     }
     if !decide::is_tracked(entry.role(), &item.stat, run.policy) {
-        make_new(worker, task, entry, item, Names::One);
+        make_new(worker, entry, item, Names::One);
         return;
     }
     match run.links.claim(identity(&item.stat)) {
         Claim::Coming(coming) => coming.wait(entry, item),
-        Claim::Made(first) => hardlink::to_first(worker, task, entry, item, &first),
+        Claim::Made(first) => hardlink::to_first(worker, entry, item, &first),
         Claim::First(claim) => {
-            let complete =
-                match (make_new(worker, task, entry, item, Names::Several), &mut item.target) {
-                    (Created::No, _) => return,
-                    (Created::Yes, Some(target)) => {
-                        target.leads_links = true;
-                        if target.temporary.is_some() {
-                            links::Complete::Unnamed
-                        } else {
-                            links::Complete::NotYet
-                        }
+            let complete = match (make_new(worker, entry, item, Names::Several), &mut item.target) {
+                (Created::No, _) => return,
+                (Created::Yes, Some(target)) => {
+                    target.leads_links = true;
+                    if target.temporary.is_some() {
+                        links::Complete::Unnamed
+                    } else {
+                        links::Complete::NotYet
                     }
-                    // The run links the other names to a file that it kept because the file is not
-                    // older.
-                    (Created::Yes | Created::Before, _) => links::Complete::Yes,
-                };
+                }
+                // The run links the other names to a file that it kept because the file is not
+                // older.
+                (Created::Yes | Created::Before, _) => links::Complete::Yes,
+            };
             // Where the run follows links, another name may always occur.
             let follows = run.policy.dereference != Dereference::Never;
             let names = if follows { u64::MAX } else { item.stat.nlink };
@@ -59,35 +58,34 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, task: &Task, entry: &Entry<'_>, 
 
 fn make_new(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
     names: Names,
 ) -> Created {
     let run = worker.operation;
-    if already_done::is_finished(worker, task, entry, item, names) {
+    if already_done::is_finished(worker, entry, item, names) {
         return Created::Before;
     }
     if item.source.is_some() {
-        return regular::make_open(worker, task, entry, item);
+        return regular::make_open(worker, entry, item);
     }
-    let standing = existing::resolve(worker, task, entry, item);
+    let standing = existing::resolve(worker, entry, item);
     if let TargetState::Settled(done) = standing {
         return Created::settled(done);
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
     let made = match item.contents {
-        Contents::Data => regular::make(worker, task, entry, item, standing),
-        Contents::Symlink => symlink::make(worker, task, entry, item, &standing),
-        Contents::Special => special::make(worker, task, entry, item, &standing),
+        Contents::Data => regular::make(worker, entry, item, standing),
+        Contents::Symlink => symlink::make(worker, entry, item, &standing),
+        Contents::Special => special::make(worker, entry, item, &standing),
         Contents::Directory => Created::No,
     };
     if made == Created::Yes && matches!(item.contents, Contents::Symlink | Contents::Special) {
-        already_done::note_named(run, task, entry, item, names);
+        already_done::note_named(run, entry, item, names);
         run.note_copied(&item.stat);
     }
     if let (Created::No, Some(backup)) = (made, item.backup.take()) {
-        existing::restore(run, task.handles.target(), entry, &backup);
+        existing::restore(run, entry.handles.target(), entry, &backup);
     }
     made
 }

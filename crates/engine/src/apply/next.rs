@@ -15,8 +15,7 @@ use super::group::PendingCommit;
 use super::item::Target;
 use super::links::{Name, Waiting};
 use super::shared_file::SharedFile;
-use crate::context::Task;
-use crate::entry::Entry;
+use crate::entry::OpenEntry;
 
 /// What remains to be done with an entry.
 #[expect(
@@ -46,8 +45,7 @@ pub(super) enum Next<'a> {
 
 /// File whose target is open and whose bytes are missing.
 pub(super) struct Filling<'a> {
-    pub(super) task: &'a Task,
-    pub(super) entry: &'a Entry<'a>,
+    pub(super) entry: &'a OpenEntry<'a>,
     pub(super) source: OwnedFd,
     pub(super) stat: &'a Stat,
     pub(super) target: Target,
@@ -56,8 +54,8 @@ pub(super) struct Filling<'a> {
 impl<'a> Filling<'a> {
     /// Returns the file as one on which the transfer has ended.
     pub(super) fn finished(self) -> Finished<'a> {
-        let Filling { task, entry, source, stat, target } = self;
-        let (inherits, new_owner) = (task.inherits_acl, task.new_owner);
+        let Filling { entry, source, stat, target } = self;
+        let (inherits, new_owner) = (entry.node.inherits_acl, entry.node.new_owner);
         Finished { entry, source, stat, target, inherits, new_owner }
     }
 }

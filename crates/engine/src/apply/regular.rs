@@ -11,9 +11,9 @@ use super::created::Created;
 use super::existing::{Inherits, TargetState};
 use super::item::{Item, Onto, Resumable, Target, Temporary};
 use super::{existing, find};
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::decide::{Seen, Taken};
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::request::{Appearance, Force, Make};
 use crate::run::Run;
@@ -22,20 +22,19 @@ use crate::run::Run;
 /// first.
 pub(super) fn make_open(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
 ) -> Created {
     if worker.operation.policy.appears_whole() {
         // An exclusive call cannot report a taken name before all the bytes are written.
-        let standing = existing::resolve(worker, task, entry, item);
-        return make_standing(worker, task, entry, item, standing);
+        let standing = existing::resolve(worker, entry, item);
+        return make_standing(worker, entry, item, standing);
     }
-    match create(worker, task, entry, item) {
+    match create(worker, entry, item) {
         Ok(()) => Created::Yes,
         Err(error) if error.errno == Errno::EXIST => {
-            let standing = existing::resolve_taken(worker, task, entry, (item, Seen::No));
-            make_standing(worker, task, entry, item, standing)
+            let standing = existing::resolve_taken(worker, entry, item, Seen::No);
+            make_standing(worker, entry, item, standing)
         }
         Err(error) => refused(worker, entry, error),
     }
@@ -43,18 +42,15 @@ pub(super) fn make_open(
 
 fn make_standing(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
     standing: TargetState,
 ) -> Created {
     match standing {
-        TargetState::Overwrite(taken) => overwrite(worker, task, entry, item, &taken),
-        TargetState::Replace(taken, inherits) => {
-            replace(worker, task, entry, item, (&taken, inherits))
-        }
+        TargetState::Overwrite(taken) => overwrite(worker, entry, item, &taken),
+        TargetState::Replace(taken, inherits) => replace(worker, entry, item, &taken, inherits),
         TargetState::Free | TargetState::Merge(_) | TargetState::Swap => {
-            create_or_fail(worker, task, entry, item)
+            create_or_fail(worker, entry, item)
         }
         TargetState::Settled(done) => Created::settled(done),
     }
@@ -64,34 +60,28 @@ fn make_standing(
 /// the state of the name.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
     standing: TargetState,
 ) -> Created {
     let run = worker.operation;
     if run.policy.make == Make::Copy {
-        let Some(source) = find::open_described(run, task, entry, &item.stat) else {
+        let Some(source) = find::open_described(run, entry, &item.stat) else {
             return Created::No;
         };
         item.source = Some(source);
     } else {
         // The copy needs only the attributes, which are available even if the file is unreadable.
-        let Some(source) = find::open_attributes(run, task, entry, &item.stat) else {
+        let Some(source) = find::open_attributes(run, entry, &item.stat) else {
             return Created::No;
         };
         item.source = Some(source);
     }
-    make_standing(worker, task, entry, item, standing)
+    make_standing(worker, entry, item, standing)
 }
 
-fn create_or_fail(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    item: &mut Item,
-) -> Created {
-    match create(worker, task, entry, item) {
+fn create_or_fail(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) -> Created {
+    match create(worker, entry, item) {
         Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
@@ -99,17 +89,16 @@ fn create_or_fail(
 
 fn create(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
 ) -> Result<(), CallError> {
     let run = worker.operation;
     if run.policy.appears_whole() {
-        return create_unseen(run, task, entry, item, (Onto::Free, false));
+        return create_unseen(run, entry, item, Onto::Free);
     }
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let how = OpenHow::new_file(mode);
-    let fd = run.with_descriptors(|| openat(task.handles.target(), entry.target, how))?;
+    let fd = run.with_descriptors(|| openat(entry.handles.target(), entry.target, how))?;
     if entry.is_operand() {
         note_operand(run, entry, &item.stat, fstat(&fd));
     }
@@ -135,15 +124,14 @@ fn note_operand(
 /// depend on the name wait until then.
 fn create_unseen(
     run: &Run<'_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
-    (onto, leads_elsewhere): (Onto, bool),
+    onto: Onto,
 ) -> Result<(), CallError> {
     if run.policy.appearance == Appearance::Durable {
-        run.group.anchor(&task.node, task.handles.target());
+        run.group.anchor(entry.node, entry.handles.target());
     }
-    let made = Temporary::make(run, task, entry, item, onto, leads_elsewhere)?;
+    let made = Temporary::make(run, entry, item, onto)?;
     if entry.is_operand() {
         note_operand(run, entry, &item.stat, fstat(&made.fd));
     }
@@ -164,19 +152,22 @@ fn create_unseen(
 /// Makes a file that replaces the existing file.
 fn replace(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
-    (taken, inherits): (&Taken, Inherits),
+    taken: &Taken,
+    inherits: Inherits,
 ) -> Created {
     let seen = match inherits {
         Inherits::Yes => taken.reached(),
         Inherits::No => None,
     };
-    // The new file replaces the referent of a link, not the link, as a write through the link
-    // would.
-    let leads_elsewhere = seen.is_some() && taken.link.kind() == Kind::Symlink;
-    let onto = seen.map_or(Onto::Overwritten, Onto::Replaced);
+    let onto = match seen {
+        // The new file replaces the referent of a link, not the link, as a write through the link
+        // would.
+        Some(seen) if taken.link.kind() == Kind::Symlink => Onto::Referent(seen),
+        Some(seen) => Onto::Replaced(seen),
+        None => Onto::Overwritten,
+    };
     if entry.is_operand() {
         // With --durable the old file keeps its names until the group is committed.
         let is_deferred = worker.operation.policy.appearance == Appearance::Durable;
@@ -185,7 +176,7 @@ fn replace(
         }
         worker.operation.note_operand_name(entry.target, Ok(taken.link));
     }
-    match create_unseen(worker.operation, task, entry, item, (onto, leads_elsewhere)) {
+    match create_unseen(worker.operation, entry, item, onto) {
         Ok(()) => Created::Yes,
         Err(error) => refused(worker, entry, error),
     }
@@ -207,15 +198,14 @@ fn refused(worker: &mut Worker<'_, '_>, entry: &Entry<'_>, error: CallError) -> 
 /// writing to it by another name.
 fn overwrite(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
     taken: &Taken,
 ) -> Created {
     let run = worker.operation;
     let is_link = taken.link.kind() == Kind::Symlink;
     let Some(reached) = taken.reached() else {
-        return overwrite_dangling(worker, task, entry, item);
+        return overwrite_dangling(worker, entry, item);
     };
     let how = OpenHow {
         access: Access::Write,
@@ -227,12 +217,12 @@ fn overwrite(
         extra: OpenHow::WRITE.extra,
     };
     let other_names = is_link || reached.nlink > 1;
-    let fd = match run.with_descriptors(|| openat(task.handles.target(), entry.target, how)) {
+    let fd = match run.with_descriptors(|| openat(entry.handles.target(), entry.target, how)) {
         Ok(fd) => fd,
         Err(_) if run.policy.force == Force::IfUnopenable => {
-            return match existing::remove(worker, task, entry) {
+            return match existing::remove(worker, entry) {
                 TargetState::Settled(done) => Created::settled(done),
-                _ => create_or_fail(worker, task, entry, item),
+                _ => create_or_fail(worker, entry, item),
             };
         }
         Err(error) => return refused(worker, entry, error),
@@ -275,12 +265,11 @@ pub(super) fn truncate(run: &Run<'_>, before: &Stat, fd: impl AsFd) -> haul_sys:
 /// Makes the file that a dangling link points to (POSIXLY_CORRECT).
 fn overwrite_dangling(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &mut Item,
 ) -> Created {
     let run = worker.operation;
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let how = OpenHow {
         access: Access::Write,
         create: Create::IfAbsent(mode),
@@ -290,7 +279,7 @@ fn overwrite_dangling(
     };
     let is_new = |stat: &Stat| stat.kind() == Kind::Regular && stat.size == 0;
     let opened = run
-        .with_descriptors(|| openat(task.handles.target(), entry.target, how))
+        .with_descriptors(|| openat(entry.handles.target(), entry.target, how))
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {

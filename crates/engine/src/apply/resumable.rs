@@ -22,7 +22,7 @@ use haul_sys::{Call, CallError};
 
 use super::item::{Item, Resumable, Target};
 use super::sibling::sibling;
-use crate::context::{Task, Worker, watch};
+use crate::context::{Worker, watch};
 use crate::entry::Entry;
 use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Verify};
@@ -45,9 +45,9 @@ pub(super) struct Opened {
 
 /// Returns whether the run copies a file so that a later run can resume it. This excludes a file
 /// whose digest is taken in one pass, and a file that a server copies without returning its bytes.
-pub(super) fn serves(run: &Run<'_>, task: &Task, item: &Item) -> bool {
+pub(super) fn serves(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
     let Some(journal) = run.journal else { return false };
-    let pair = &task.node.pair;
+    let pair = &entry.node.pair;
     let is_elsewhere = pair.one_device() && pair.target.copy_range == CopyRange::Offloads;
     let in_order = run.policy.hashing.is_some_and(|hashing| hashing.verify == Verify::No);
     !journal.is_broken()
@@ -64,7 +64,8 @@ pub(super) fn open(
     run: &Run<'_>,
     entry: &Entry<'_>,
     item: &Item,
-    (directory, mode): (BorrowedFd<'_>, u32),
+    directory: BorrowedFd<'_>,
+    mode: u32,
 ) -> haul_sys::Result<Opened> {
     if let Some(opened) = reopen(run, entry, &item.stat, directory)? {
         return Ok(opened);
@@ -148,7 +149,9 @@ impl Resumable {
     pub(super) fn go_on(
         &self,
         worker: &mut Worker<'_, '_>,
-        (transfer, target, pair): (&Transfer, BorrowedFd<'_>, &Pair),
+        transfer: &Transfer,
+        target: BorrowedFd<'_>,
+        pair: &Pair,
     ) -> Result<(), DataError> {
         let earlier =
             std::mem::take(&mut *self.earlier.lock().unwrap_or_else(PoisonError::into_inner));

@@ -26,7 +26,7 @@ use crate::context::{Worker, watch};
 pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'a> {
     let Large { filling, pair, sharing } = large;
     let run = worker.operation;
-    let Filling { task, entry, source, stat, target } = &filling;
+    let Filling { entry, source, stat, target } = &filling;
     // Workers move the ranges through duplicates, so that the completing worker can own the
     // originals.
     let (duplicate_source, duplicate_target) = match (source.try_clone(), target.fd.try_clone()) {
@@ -48,16 +48,16 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
     let watch = watch(worker);
     let prepared = transfer.prepare(&job, &mut worker.local.kit, watch).and_then(|()| {
         let Some(partial) = &target.partial else { return Ok(()) };
-        partial.go_on(worker, (&transfer, target.fd.as_fd(), &pair))
+        partial.go_on(worker, &transfer, target.fd.as_fd(), &pair)
     });
     if let Err(error) = prepared {
         return Next::Complete(filling.finished(), Err(error));
     }
-    task.node.owe();
-    let (node, stat) = (Arc::clone(&task.node), **stat);
+    entry.node.owe();
+    let (node, stat) = (Arc::clone(entry.node), **stat);
     let (source_name, target_name) = (entry.source.to_owned(), entry.target.to_owned());
     let (digests, partial) = (looking_at(target), target.partial.clone());
-    let (inherits, new_owner) = (task.inherits_acl, task.new_owner);
+    let (inherits, new_owner) = (entry.node.inherits_acl, entry.node.new_owner);
     let Filling { source, target, .. } = filling;
     let file = Arc::new(SharedFile {
         node,

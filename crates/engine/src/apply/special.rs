@@ -8,31 +8,30 @@ use super::created::{Created, keep_by_name};
 use super::existing::TargetState;
 use super::item::Item;
 use super::swap::swap_in;
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::durable_names::secure_place;
-use crate::entry::Entry;
+use crate::entry::OpenEntry;
 use crate::error::What;
 use crate::monitor::Shard;
 
 /// Makes a file of the source's kind, with its device number.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &Item,
     standing: &TargetState,
 ) -> Created {
     let run = worker.operation;
     let kind = item.stat.kind();
-    let mode = crate::metadata::creation_mode(&item.stat, run.policy, task.new_owner);
+    let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
     let rdev = match kind {
         Kind::BlockDevice | Kind::CharDevice => item.stat.rdev,
         _ => 0,
     };
-    let directory = task.handles.target();
+    let directory = entry.handles.target();
     let make = |name: &CStr| {
         mknodat(directory, name, kind, mode, rdev)?;
-        keep_by_name(run, (task, entry), &item.stat, name);
+        keep_by_name(run, entry, &item.stat, name);
         Ok(())
     };
     let made = match standing {

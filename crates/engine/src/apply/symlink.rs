@@ -9,43 +9,31 @@ use super::existing;
 use super::existing::TargetState;
 use super::item::Item;
 use super::swap::swap_in;
-use crate::context::{Task, Worker};
+use crate::context::Worker;
 use crate::durable_names::secure_place;
-use crate::entry::Entry;
+use crate::entry::OpenEntry;
 use crate::error::What;
 use crate::monitor::{Outcome, Shard};
 
 /// Makes a symbolic link with the text of the source link.
 pub(super) fn make(
     worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
+    entry: &OpenEntry<'_>,
     item: &Item,
     standing: &TargetState,
 ) -> Created {
     let run = worker.operation;
-    let text = match readlinkat(task.handles.source(), entry.source) {
+    let text = match readlinkat(entry.handles.source(), entry.source) {
         Ok(text) => text,
         Err(error) => {
             entry.fail(run, What::ReadLink, Some(error.errno));
             return Created::No;
         }
     };
-    make_link(worker, task, entry, (&text, item), standing)
-}
-
-fn make_link(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    (text, item): (&CStr, &Item),
-    standing: &TargetState,
-) -> Created {
-    let run = worker.operation;
-    let directory = task.handles.target();
+    let directory = entry.handles.target();
     let make = |name: &CStr| {
-        symlinkat(text, directory, name)?;
-        keep_by_name(run, (task, entry), &item.stat, name);
+        symlinkat(&text, directory, name)?;
+        keep_by_name(run, entry, &item.stat, name);
         Ok(())
     };
     let made = match standing {
@@ -57,7 +45,7 @@ fn make_link(
             Shard::one(&worker.local.shard.symlinks);
             secure_place(run, entry);
             if entry.is_operand() {
-                let made = statat(task.handles.target(), entry.target);
+                let made = statat(entry.handles.target(), entry.target);
                 run.note_operand_name(entry.target, made);
             }
             Created::Yes
@@ -70,20 +58,15 @@ fn make_link(
 }
 
 /// Makes the target a symbolic link to the source (`-s`).
-pub(super) fn to_source(
-    worker: &mut Worker<'_, '_>,
-    task: &Task,
-    entry: &Entry<'_>,
-    item: &mut Item,
-) {
+pub(super) fn to_source(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
     let Ok(text) = CString::new(entry.source_path()) else { return };
-    let standing = existing::resolve(worker, task, entry, item);
+    let standing = existing::resolve(worker, entry, item);
     if matches!(standing, TargetState::Settled(_)) {
         return;
     }
     entry.tell_backed_up(run, Outcome::Copied, item.stat.kind(), item.backup.as_deref());
-    let target = task.handles.target();
+    let target = entry.handles.target();
     let made = match standing {
         TargetState::Swap => swap_in(target, entry.target, |name| symlinkat(&text, target, name)),
         _ => symlinkat(&text, target, entry.target),
@@ -98,6 +81,6 @@ pub(super) fn to_source(
     };
     entry.fail(run, What::LinkToSource, Some(error.errno));
     if let Some(backup) = item.backup.take() {
-        existing::restore(run, task.handles.target(), entry, &backup);
+        existing::restore(run, entry.handles.target(), entry, &backup);
     }
 }

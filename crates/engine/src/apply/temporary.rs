@@ -21,9 +21,8 @@ use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
 use super::resumable;
 use super::resumable::Opened;
 use super::sibling::sibling;
-use crate::context::Task;
 use crate::decide;
-use crate::entry::Entry;
+use crate::entry::{Entry, OpenEntry};
 use crate::metadata;
 use crate::request::{Consent, Existing, ModePolicy};
 use crate::run::Run;
@@ -56,32 +55,29 @@ impl Temporary {
     /// Makes a file that is to get the entry's name, or the name of the referent of that name.
     pub(super) fn make(
         run: &Run<'_>,
-        task: &Task,
-        entry: &Entry<'_>,
+        entry: &OpenEntry<'_>,
         item: &Item,
         onto: Onto,
-        leads_elsewhere: bool,
     ) -> haul_sys::Result<CreatedFile> {
-        let elsewhere = if leads_elsewhere {
-            Some(behind_link(task.handles.target(), entry.target, &onto)?)
-        } else {
-            below(task.handles.target(), entry.target)?
+        let own = entry.handles.target();
+        let elsewhere = match &onto {
+            Onto::Referent(seen) => Some(behind_link(own, entry.target, seen)?),
+            Onto::Free | Onto::Replaced(_) | Onto::Overwritten => below(own, entry.target)?,
         };
-        let directory =
-            elsewhere.as_ref().map_or(task.handles.target(), |place| place.directory.as_fd());
-        let inherits_mode = matches!(onto, Onto::Replaced(_));
+        let directory = elsewhere.as_ref().map_or(own, |place| place.directory.as_fd());
+        let inherits_mode = matches!(onto, Onto::Replaced(_) | Onto::Referent(_));
         let mode = if inherits_mode {
             0o600
         } else {
-            metadata::creation_mode(&item.stat, run.policy, task.new_owner)
+            metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner)
         };
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
         // With a default ACL, the mode at creation determines which permissions the ACL grants.
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
-        let (fd, hidden, mode, partial) = if resumable::serves(run, task, item) {
+        let (fd, hidden, mode, partial) = if resumable::serves(run, entry, item) {
             let mode = sibling_mode();
             let Opened { fd, hidden, partial } =
-                resumable::open(run, entry, item, (directory, mode))?;
+                resumable::open(run, entry, item, directory, mode)?;
             (fd, Some(hidden), mode, Some(partial))
         } else if let Some(fd) = unnamed(run, directory, mode, access)? {
             (fd, None, mode, None)
@@ -90,7 +86,7 @@ impl Temporary {
             let (fd, hidden) = sibling(run, directory, mode, access)?;
             (fd, Some(hidden), mode, None)
         };
-        let temporary = Temporary { elsewhere, hidden, onto, origin: task.origin };
+        let temporary = Temporary { elsewhere, hidden, onto, origin: entry.node.origin };
         Ok(CreatedFile { fd, temporary, mode: (!inherits_mode).then_some(mode), partial })
     }
 
@@ -114,7 +110,7 @@ impl Temporary {
         own: BorrowedFd<'a>,
         name: &'a CStr,
     ) -> Option<(BorrowedFd<'a>, &'a CStr, &'a Stat)> {
-        let Onto::Replaced(stat) = &self.onto else { return None };
+        let (Onto::Replaced(stat) | Onto::Referent(stat)) = &self.onto else { return None };
         let (directory, name) = self.place(own, name);
         Some((directory, name, stat))
     }
@@ -160,7 +156,7 @@ impl Temporary {
                 }
                 answer => answer,
             },
-            Onto::Replaced(_) | Onto::Overwritten => {
+            Onto::Replaced(_) | Onto::Referent(_) | Onto::Overwritten => {
                 self.publish(directory, name, fd, publish::Onto::Taken)
             }
         };
@@ -262,9 +258,8 @@ fn open_place(own: BorrowedFd<'_>, path: &CStr) -> haul_sys::Result<OwnedFd> {
 
 /// Finds the directory and name of the referent of a link. The referent has to be the file that the
 /// run described.
-fn behind_link(own: BorrowedFd<'_>, link: &CStr, onto: &Onto) -> haul_sys::Result<Elsewhere> {
+fn behind_link(own: BorrowedFd<'_>, link: &CStr, seen: &Stat) -> haul_sys::Result<Elsewhere> {
     let stale = CallError::new(Call::Openat, Errno::STALE);
-    let Onto::Replaced(seen) = onto else { return Err(stale) };
     let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
     let file = openat(own, link, how)?;
     let proc = open_directory(haul_sys::fs::CWD, c"/proc/self/fd", Follow::Yes)?;

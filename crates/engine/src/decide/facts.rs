@@ -72,7 +72,8 @@ pub(crate) struct Source<'a> {
 impl<'a> Source<'a> {
     /// Returns the facts of an entry of which the caller knows only the descriptions.
     pub(crate) const fn new(
-        (stat, link): (&'a Stat, &'a Stat),
+        stat: &'a Stat,
+        link: &'a Stat,
         role: Role,
         root_dev: u64,
     ) -> Source<'a> {

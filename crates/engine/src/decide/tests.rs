@@ -24,7 +24,7 @@ fn taken(link: Stat) -> Taken {
 }
 
 fn inside(stat: &Stat) -> Source<'_> {
-    Source::new((stat, stat), Role::Inside, stat.dev)
+    Source::new(stat, stat, Role::Inside, stat.dev)
 }
 
 /// Returns the action before the run looks at the target.
