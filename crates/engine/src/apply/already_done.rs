@@ -1,12 +1,12 @@
 //! Entries that an earlier run finished: this run recognises them and leaves them as they are. A
 //! run that finishes an entry records it in the journal.
 
-use haul_sys::fs::{Kind, Stat, statat};
+use haul_sys::fs::{Kind, statat};
 
 use super::item::Item;
 use crate::context::Worker;
-use crate::entry::{Entry, OpenEntry};
-use crate::journal::Names;
+use crate::entry::OpenEntry;
+use crate::journal::{FinishedEntry, Names};
 use crate::monitor::{HashedFile, Outcome, Shard};
 use crate::request::WholeDigest;
 use crate::run::Run;
@@ -27,9 +27,9 @@ pub(super) fn is_finished(
     if target.kind() != item.stat.kind() {
         return false;
     }
-    let Some(record) = journal.finished(&item.stat, &target, entry.place(), names) else {
-        return false;
-    };
+    let (source, place) = (&item.stat, entry.place());
+    let finished = FinishedEntry { source, target: &target, place, names };
+    let Some(record) = journal.finished(&finished) else { return false };
     let is_wanted = run.policy.hashing.is_some_and(|of| of.whole == WholeDigest::Tell);
     if is_wanted && target.kind() == Kind::Regular {
         let Some(digest) = journal.digest(record) else { return false };
@@ -46,23 +46,13 @@ pub(super) fn is_finished(
     true
 }
 
-/// Records in the journal a file that has its name and whose bytes are on stable storage.
-pub(super) fn note(
-    run: &Run<'_>,
-    entry: &Entry<'_>,
-    (source, target): (&Stat, haul_sys::Result<Stat>),
-    (names, digest): (Names, Option<&[u8]>),
-) {
-    // If the target cannot be described, the only consequence is that a later run copies it again.
-    if let (Some(journal), Ok(target)) = (run.journal, target) {
-        journal.note_finished(source, &target, entry.place(), (names, digest));
-    }
-}
-
 /// Records a link or special file, which has no bytes and is complete with its name.
 pub(super) fn note_named(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, names: Names) {
-    if run.journal.is_some() {
-        let target = statat(entry.handles.target(), entry.target);
-        note(run, entry, (&item.stat, target), (names, None));
+    // If the target cannot be described, the only consequence is that a later run copies it again.
+    if let Some(journal) = run.journal
+        && let Ok(target) = statat(entry.handles.target(), entry.target)
+    {
+        let (source, place) = (&item.stat, entry.place());
+        journal.note_finished(&FinishedEntry { source, target: &target, place, names }, None);
     }
 }

@@ -18,12 +18,12 @@ use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
 use super::unfinished::{Fate, Unfinished};
-use super::{already_done, resumable, verified};
+use super::{resumable, verified};
 use crate::context::Worker;
 use crate::durable_names::sync_names;
 use crate::entry::Entry;
 use crate::error::What;
-use crate::journal::Names as KnownNames;
+use crate::journal::{FinishedEntry, Names as KnownNames};
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
 use crate::run::Run;
@@ -136,9 +136,14 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
     let PendingCommit { node, source_name, target_name, stat, target, moved, digest, .. } = held;
     let entry = Entry { node: &node, source: &source_name, target: &target_name, rest: None };
     let leads_links = target.leads_links;
-    if run.journal.is_some() {
+    // If the target cannot be described, the only consequence is that a later run copies it again.
+    if let Some(journal) = run.journal
+        && let Ok(now) = fstat(&target.fd)
+    {
         let names = if leads_links { KnownNames::Several } else { KnownNames::One };
-        already_done::note(run, &entry, (&stat, fstat(&target.fd)), (names, digest.as_deref()));
+        let place = entry.place();
+        let finished = FinishedEntry { source: &stat, target: &now, place, names };
+        journal.note_finished(&finished, digest.as_deref());
     }
     // The syncs before the publication have reported every error that close could report.
     if let Err(error) = close(target.fd) {

@@ -9,7 +9,7 @@ use haul_io::digest::Algorithm;
 
 use super::codes::WORDS;
 use super::header::{self, Flaw, Relation};
-use super::record::{self, Names, Place};
+use super::record::{self, FinishedEntry, Names, Place};
 use super::scan::scan;
 use super::sums::Sums;
 use crate::error::Aspect;
@@ -116,7 +116,9 @@ fn a_journal_that_was_written_once_is_known_again() {
     };
     let scanned = scan(&sums, header.bytes, &mut read_at).expect("reading memory does not fail");
     assert_eq!((scanned.records, scanned.end), (1, bytes.len() as u64));
-    let record = record::finished(&stat(1, FILE), &stat(2, FILE), PLACE, Names::One);
+    let (source, target) = (&stat(1, FILE), &stat(2, FILE));
+    let entry = FinishedEntry { source, target, place: PLACE, names: Names::One };
+    let record = record::finished(&entry);
     assert!(scanned.index.is_finished(sums.of(&record)));
 }
 

@@ -31,8 +31,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Adds a record that the scan read at this offset.
-    pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, (offset, bytes): (u64, usize)) {
+    /// Adds a record of this length that the scan read at this offset.
+    pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, offset: u64, bytes: usize) {
         match record {
             Read::Finished => self.finished.push(sum),
             Read::Part { source, ino, hidden, place } => {

@@ -28,6 +28,6 @@ pub use aspect::{Aspect, Differences};
 pub(crate) use beginning::OTHERS_WRITE;
 pub(crate) use open::open;
 pub(crate) use record::source as spell_source;
-pub(crate) use record::{Names, Place, Position};
+pub(crate) use record::{FinishedEntry, Names, Place, Position};
 pub(crate) use sums::{Sum, algorithm as piece_algorithm};
 pub(crate) use write::{Ended, Journal, Secure};

@@ -18,13 +18,12 @@ use super::beginning::{OTHERS_WRITE, Unread, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
-use super::scan::scan;
+use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
-use crate::timestamp_precision;
 use crate::walk::path::{directory_of, join, split};
 
 /// Number of attempts to open a name that other processes keep removing.
@@ -83,11 +82,9 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
                 free = Some(Ok(spot));
                 continue;
             }
-            Ok(Some(Found { fd, said: Some(header) })) => {
-                take_up((fd, spot), &header, request.form)
-            }
+            Ok(Some(Found { fd, said: Some(header) })) => take_up(fd, spot, &header, request.form),
             Ok(Some(Found { fd, said: None })) => {
-                write_header((fd, spot), &run, as_name(request, plan))
+                write_header(fd, spot, &run, as_name(request, plan))
             }
             Err(trouble) => Err(trouble),
         };
@@ -257,7 +254,7 @@ fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
         Err(error) => return Err(give_up(&spot, error)),
     }
     let (directory, name) = (spot.directory.try_clone(), spot.name.clone());
-    let opened = write_header((fd, spot), run, as_name);
+    let opened = write_header(fd, spot, run, as_name);
     match (opened, directory) {
         (Err(OpenError::Call(error)), Ok(directory)) => {
             Err(give_up(&Spot { directory, name, shown: Vec::new() }, error))
@@ -275,31 +272,22 @@ fn give_up(spot: &Spot, error: CallError) -> OpenError {
 
 /// Writes the header of a journal to a file that this run owns and has locked, and that has no
 /// useful contents.
-fn write_header(
-    (fd, spot): (OwnedFd, Spot),
-    run: &[u8],
-    as_name: bool,
-) -> Result<Opened, OpenError> {
+fn write_header(fd: OwnedFd, spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
     let nonce = haul_sys::process::random()?;
     let header = header::spell(nonce, as_name, run);
     ftruncate(&fd, 0)?;
     write_fully(&fd, &header, 0)?;
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
-    let end = header.len() as u64;
-    let journal = Journal::new(
-        (fd, spot),
-        Sums::new(nonce),
-        Index::default(),
-        (end, 0),
-        timestamp_precision::now(),
-    );
+    let empty = Scanned { index: Index::default(), end: header.len() as u64, records: 0 };
+    let journal = Journal::new(fd, spot, Sums::new(nonce), empty);
     Ok(Opened { journal, form: None })
 }
 
 /// Reads an existing journal, and truncates a torn record at the end.
 fn take_up(
-    (fd, spot): (OwnedFd, Spot),
+    fd: OwnedFd,
+    spot: Spot,
     header: &header::Header,
     form: TargetForm,
 ) -> Result<Opened, OpenError> {
@@ -312,8 +300,6 @@ fn take_up(
         (false, TargetForm::Guess) => TargetForm::Directory,
         (false, form) => form,
     };
-    let position = (scanned.end, scanned.records);
-    let journal =
-        Journal::new((fd, spot), sums, scanned.index, position, timestamp_precision::now());
+    let journal = Journal::new(fd, spot, sums, scanned);
     Ok(Opened { journal, form: Some(form) })
 }

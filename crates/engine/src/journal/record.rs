@@ -71,6 +71,15 @@ pub(crate) enum Names {
     Several,
 }
 
+/// Entry that a run has copied and that has its name.
+#[derive(Clone, Copy)]
+pub(crate) struct FinishedEntry<'a> {
+    pub(crate) source: &'a Stat,
+    pub(crate) target: &'a Stat,
+    pub(crate) place: Place<'a>,
+    pub(crate) names: Names,
+}
+
 fn put_time(record: &mut Vec<u8>, time: Time) {
     record.extend(time.seconds.to_le_bytes());
     record.extend(time.nanoseconds.to_le_bytes());
@@ -91,7 +100,8 @@ fn put_place(record: &mut Vec<u8>, place: Place<'_>) {
 }
 
 /// Encodes: the run has copied this source to this target.
-pub(super) fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Names) -> Vec<u8> {
+pub(super) fn finished(entry: &FinishedEntry<'_>) -> Vec<u8> {
+    let FinishedEntry { source, target, place, names } = *entry;
     let mut record = Vec::with_capacity(128 + place.name.to_bytes().len());
     record.push(match names {
         Names::One => Tells::Finished as u8,

@@ -30,7 +30,7 @@ pub(super) fn scan(sums: &Sums, begin: u64, read_at: &mut ReadAt<'_>) -> haul_sy
         let Some(frame) = window.peek(FRAME_BYTES + length, read_at)? else { break };
         let Some((sum, bytes)) = whole(sums, frame) else { break };
         let Some(read) = record::read(bytes) else { break };
-        index.take(sum, &read, (end + FRAME_BYTES as u64, length));
+        index.take(sum, &read, end + FRAME_BYTES as u64, length);
         window.used += FRAME_BYTES + length;
         end += (FRAME_BYTES + length) as u64;
         records += 1;

@@ -5,7 +5,7 @@ use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
 
 use super::header::{self, Flaw};
-use super::record::{self, Names, Place, frame, read_pieces};
+use super::record::{self, FinishedEntry, Names, Place, frame, read_pieces};
 use super::scan::{Scanned, scan};
 use super::sums::Sums;
 use crate::literals::{FILE, stat};
@@ -21,6 +21,10 @@ fn file(ino: u64) -> Stat {
 
 const PLACE: Place<'static> = Place { directory: 3, name: c"a name" };
 
+fn finished(source: &Stat, target: &Stat, place: Place<'_>, names: Names) -> Vec<u8> {
+    record::finished(&FinishedEntry { source, target, place, names })
+}
+
 /// Returns the records of a journal, and the end of each record.
 fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
@@ -29,14 +33,14 @@ fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
         ends.push(bytes.len());
         sum
     };
-    add(&record::finished(&file(1), &file(2), PLACE, Names::One));
-    add(&record::finished(&file(3), &file(4), PLACE, Names::Several));
+    add(&finished(&file(1), &file(2), PLACE, Names::One));
+    add(&finished(&file(3), &file(4), PLACE, Names::Several));
     let part = add(&record::part(&file(5), 6, c".haul-0123456789ab", PLACE));
     let pieces = [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])];
     add(&record::pieces(part, &pieces, 16));
     add(&record::directory(0o755, PLACE));
-    let finished = add(&record::finished(&file(7), &file(8), PLACE, Names::One));
-    add(&record::digest(finished, &[9; 32]));
+    let last = add(&finished(&file(7), &file(8), PLACE, Names::One));
+    add(&record::digest(last, &[9; 32]));
     (bytes, ends)
 }
 
@@ -64,7 +68,7 @@ fn what_is_written_is_read() {
     let offset = usize::try_from(offset).unwrap();
     let pieces = read_pieces(&bytes[offset..offset + length]);
     assert_eq!(pieces, [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])]);
-    let sum = sums.of(&record::finished(&file(7), &file(8), PLACE, Names::One));
+    let sum = sums.of(&finished(&file(7), &file(8), PLACE, Names::One));
     assert!(scanned.index.is_finished(sum));
     assert_eq!(scanned.index.digest(sum), Some([9; 32].as_slice()));
     assert_eq!(scanned.index.directory(&record::place(PLACE)), Some(0o755));
@@ -75,10 +79,10 @@ fn what_is_written_is_read() {
     touched.ctime.nanoseconds += 1;
     let elsewhere = Place { directory: 4, ..PLACE };
     for other in [
-        record::finished(&grown, &file(8), PLACE, Names::One),
-        record::finished(&file(7), &touched, PLACE, Names::One),
-        record::finished(&file(7), &file(8), elsewhere, Names::One),
-        record::finished(&file(7), &file(8), PLACE, Names::Several),
+        finished(&grown, &file(8), PLACE, Names::One),
+        finished(&file(7), &touched, PLACE, Names::One),
+        finished(&file(7), &file(8), elsewhere, Names::One),
+        finished(&file(7), &file(8), PLACE, Names::Several),
     ] {
         assert!(!scanned.index.is_finished(sums.of(&other)));
     }

@@ -16,9 +16,10 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index};
-use super::record::{self, MOST_PIECES, Names, Place, Position};
+use super::record::{self, FinishedEntry, MOST_PIECES, Place, Position};
+use super::scan::Scanned;
 use super::sums::{Sum, Sums};
-use crate::timestamp_precision::precedes;
+use crate::timestamp_precision::{self, precedes};
 
 /// Whether a write to the journal has to be on stable storage before the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +68,10 @@ pub(crate) enum Ended {
 }
 
 impl Journal {
-    pub(super) fn new(
-        (fd, spot): (OwnedFd, Spot),
-        sums: Sums,
-        before: Index,
-        (end, records): (u64, u64),
-        begun: Time,
-    ) -> Journal {
+    /// Returns the journal in a file that this run has locked and scanned. The run begins now.
+    pub(super) fn new(fd: OwnedFd, spot: Spot, sums: Sums, scanned: Scanned) -> Journal {
+        let Scanned { index: before, end, records } = scanned;
+        let begun = timestamp_precision::now();
         let writing = Mutex::new(Writing { pending: Vec::new(), end, records });
         Journal { fd, spot, sums, before, begun, writing, broken: AtomicBool::new(false) }
     }
@@ -104,14 +102,8 @@ impl Journal {
 
     /// Returns the record with which an earlier run finished this entry, if neither side has
     /// changed since then.
-    pub(crate) fn finished(
-        &self,
-        source: &Stat,
-        target: &Stat,
-        place: Place<'_>,
-        names: Names,
-    ) -> Option<Sum> {
-        let sum = self.sums.of(&record::finished(source, target, place, names));
+    pub(crate) fn finished(&self, entry: &FinishedEntry<'_>) -> Option<Sum> {
+        let sum = self.sums.of(&record::finished(entry));
         self.before.is_finished(sum).then_some(sum)
     }
 
@@ -151,19 +143,13 @@ impl Journal {
     }
 
     /// Records an entry that is complete, is on stable storage and has its name.
-    pub(crate) fn note_finished(
-        &self,
-        source: &Stat,
-        target: &Stat,
-        place: Place<'_>,
-        (names, digest): (Names, Option<&[u8]>),
-    ) {
+    pub(crate) fn note_finished(&self, entry: &FinishedEntry<'_>, digest: Option<&[u8]>) {
         // A source that changed after this run began may change again without a later timestamp,
         // because the clocks of file systems have a coarse granularity.
-        if self.is_broken() || !precedes(source.ctime, self.begun) {
+        if self.is_broken() || !precedes(entry.source.ctime, self.begun) {
             return;
         }
-        let sum = self.note(&record::finished(source, target, place, names));
+        let sum = self.note(&record::finished(entry));
         if let Some(digest) = digest {
             self.note(&record::digest(sum, digest));
         }
