@@ -29,11 +29,11 @@ use haul_tree::{Reader, Task, walk};
 /// stopped. The monitor receives each failure when it occurs.
 pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let Some(resume) = &request.resume else {
-        return carry_out(request, (Plan::resolve(request), None), monitor, control);
+        return carry_out(request, Plan::resolve(request), None, monitor, control);
     };
     match take_up(request, resume) {
-        Ok((plan, journal)) => carry_out(request, (Ok(plan), Some(&journal)), monitor, control),
-        Err(failure) => carry_out(request, (Err(failure), None), monitor, control),
+        Ok((plan, journal)) => carry_out(request, Ok(plan), Some(&journal), monitor, control),
+        Err(failure) => carry_out(request, Err(failure), None, monitor, control),
     }
 }
 
@@ -56,12 +56,13 @@ pub fn copy_again(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
-    carry_out(request, (Plan::of_pairs(request, again), None), monitor, control)
+    carry_out(request, Plan::of_pairs(request, again), None, monitor, control)
 }
 
 fn carry_out(
     request: &Request,
-    (plan, journal): (Result<Plan, Failure>, Option<&Journal>),
+    plan: Result<Plan, Failure>,
+    journal: Option<&Journal>,
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -78,7 +79,7 @@ fn carry_out(
         policy.backup = None;
     }
     let records = Records { journal, copied: None };
-    copy_planned(&policy, request.resources, (plan, records), monitor, control)
+    copy_planned(&policy, request.resources, plan, records, monitor, control)
 }
 
 /// Records that a run writes.
@@ -94,7 +95,8 @@ pub(crate) struct Records<'r> {
 pub(crate) fn copy_planned(
     policy: &Policy,
     resources: Resources,
-    (plan, records): (Plan, Records<'_>),
+    plan: Plan,
+    records: Records<'_>,
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -162,7 +164,7 @@ fn root(run: &Run<'_>, plan: Plan) -> Task<CopyDirectory> {
     // first file look up its file systems.
     let dev = |fd: std::os::fd::BorrowedFd<'_>| fstat(fd).map_or(0, |stat| stat.dev);
     let pair =
-        run.pairs.of((dev(source.as_fd()), source.as_fd()), (dev(target.as_fd()), target.as_fd()));
+        run.pairs.of(dev(source.as_fd()), source.as_fd(), dev(target.as_fd()), target.as_fd());
     let inherits_acl = run.policy.preserve.mode == ModePolicy::Keep;
     let directory = CopyDirectory {
         source_name: CString::default(),

@@ -14,11 +14,14 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Returns the pair of two devices. The first call queries both file systems.
+    /// Returns the pair of two devices, each with a descriptor on it. The first call queries both
+    /// file systems.
     pub(crate) fn of(
         &self,
-        (source_dev, source): (u64, BorrowedFd<'_>),
-        (target_dev, target): (u64, BorrowedFd<'_>),
+        source_dev: u64,
+        source: BorrowedFd<'_>,
+        target_dev: u64,
+        target: BorrowedFd<'_>,
     ) -> Arc<Pair> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known

@@ -92,7 +92,7 @@ pub type Tell<'a> = dyn FnMut(&[u8], Found) + Send + 'a;
 /// Searches a directory and everything below it on the same file system for stale temporaries.
 /// Entries that changed after `latest_seconds` of the epoch stay. Blocks until the search is
 /// complete.
-pub fn clean(root: &CStr, latest_seconds: i64, (mode, moves): (Mode, Moves), tell: &mut Tell<'_>) {
+pub fn clean(root: &CStr, latest_seconds: i64, mode: Mode, moves: Moves, tell: &mut Tell<'_>) {
     let directories = OpenDirectories::new(DIRECTORIES);
     let top = Single::root(&directories, ());
     let search = Search {

@@ -56,7 +56,7 @@ pub(super) fn settle(
         Err(DataError::Changed) => run.policy.changed_retries,
         _ => 0,
     };
-    let again = move_again(worker, file, stat, (by_itself, asked_for));
+    let again = move_again(worker, file, stat, by_itself, asked_for);
     let moved = again.unwrap_or(moved)?;
     let has_changed = !stat.is_unchanged(file.stat);
     let (what, severity) = match moved.change {
@@ -101,7 +101,8 @@ fn move_again(
     worker: &mut Worker<'_, '_>,
     file: &Finished<'_>,
     stat: &mut Stat,
-    (at_once, after_a_while): (u32, u32),
+    at_once: u32,
+    after_a_while: u32,
 ) -> Option<Result<Moved, DataError>> {
     let run = worker.operation;
     let target = &file.target;
@@ -142,7 +143,7 @@ fn once_more(
     seek_set(&target.fd, 0)?;
     seek_set(&file.source, 0)?;
     let target_dev = fstat(&target.fd)?.dev;
-    let pair = run.pairs.of((stat.dev, file.source.as_fd()), (target_dev, target.fd.as_fd()));
+    let pair = run.pairs.of(stat.dev, file.source.as_fd(), target_dev, target.fd.as_fd());
     let watch = watch(worker);
     let job = job(&file.source, target, stat, &pair, run);
     if !stat.is_unchanged(&before) {

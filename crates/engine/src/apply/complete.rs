@@ -170,8 +170,7 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
         .or_else(|| fstat(&target.fd).ok().map(|now| (now.uid, now.gid)))
         .unwrap_or((u32::MAX, u32::MAX));
     let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
-    let lost =
-        metadata::keep((file.source.as_fd(), file.stat), target.fd.as_fd(), made, run.policy);
+    let lost = metadata::keep(file.source.as_fd(), file.stat, target.fd.as_fd(), made, run.policy);
     file.entry.lost(run, lost);
 }
 

@@ -201,7 +201,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let (attributes, lost) =
         DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
-    let pair = run.pairs.of((source.dev, handles.source()), (target.dev, handles.target()));
+    let pair = run.pairs.of(source.dev, handles.source(), target.dev, handles.target());
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     let position = run.position_below(parent, name);

@@ -62,7 +62,7 @@ pub(super) fn pair_of(
     if stat.dev == pair.source_dev && target_dev == pair.target_dev {
         return Arc::clone(pair);
     }
-    run.pairs.of((stat.dev, source.as_fd()), (target_dev, target.fd.as_fd()))
+    run.pairs.of(stat.dev, source.as_fd(), target_dev, target.fd.as_fd())
 }
 
 /// Returns the pair of a file again, if the file gets its name in another directory than the
@@ -75,5 +75,5 @@ pub(super) fn pair_at_last(run: &Run<'_>, file: &Finished<'_>) -> Arc<Pair> {
     if !is_elsewhere || dev == node.pair.target_dev {
         return Arc::clone(&node.pair);
     }
-    run.pairs.of((stat.dev, source.as_fd()), (dev, target.fd.as_fd()))
+    run.pairs.of(stat.dev, source.as_fd(), dev, target.fd.as_fd())
 }

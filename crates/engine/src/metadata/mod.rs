@@ -76,9 +76,17 @@ pub(crate) struct NewTarget {
     pub(crate) owner: (u32, u32),
 }
 
+/// Attributes of a source that its target gets.
+#[derive(Clone, Copy)]
+struct SourceAttributes<'a> {
+    stat: &'a Stat,
+    extended: &'a Attributes,
+}
+
 /// Applies to an open target every attribute of an open source that the policy preserves.
 pub(crate) fn keep(
-    (source, stat): (BorrowedFd<'_>, &Stat),
+    source: BorrowedFd<'_>,
+    stat: &Stat,
     target: BorrowedFd<'_>,
     made: NewTarget,
     policy: &Policy,
@@ -87,9 +95,9 @@ pub(crate) fn keep(
         return Vec::new();
     }
     let mut lost = Vec::new();
-    let attributes = Attributes::read(source, policy, &mut lost);
+    let extended = &Attributes::read(source, policy, &mut lost);
     let widen = || made.mode.and_then(|made| mode::widen(target, stat, made, policy));
-    apply_in_order(target, (stat, &attributes), made, policy, widen, &mut lost);
+    apply_in_order(target, SourceAttributes { stat, extended }, made, policy, widen, &mut lost);
     lost
 }
 
@@ -97,21 +105,21 @@ pub(crate) fn keep(
 /// preserves none.
 fn apply_in_order(
     target: BorrowedFd<'_>,
-    (stat, attributes): (&Stat, &Attributes),
+    source: SourceAttributes<'_>,
     made: NewTarget,
     policy: &Policy,
     mode_otherwise: impl FnOnce() -> Option<Lost>,
     lost: &mut Vec<Lost>,
 ) {
-    let owned = give(target, stat, made, policy, lost);
-    attributes.apply(target, policy, lost);
+    let owned = give(target, source.stat, made, policy, lost);
+    source.extended.apply(target, policy, lost);
     if policy.preserve.mode == ModePolicy::Keep {
-        mode::keep(target, (stat, attributes), (made, owned), policy, lost);
+        mode::keep(target, source, made, owned, policy, lost);
     } else {
         lost.extend(mode_otherwise());
     }
     if policy.preserve.times.wanted() {
-        lost.extend(times::keep(target, stat, policy.preserve.times));
+        lost.extend(times::keep(target, source.stat, policy.preserve.times));
     }
 }
 
@@ -193,9 +201,9 @@ impl DirectoryAttributes {
         let mut lost = Vec::new();
         let narrow = || self.narrowed_mode.and_then(|mode| mode::set(target, mode));
         match self.stat.as_deref() {
-            Some((stat, attributes)) => {
-                let kept = (stat, attributes);
-                apply_in_order(target, kept, self.made, policy, narrow, &mut lost);
+            Some((stat, extended)) => {
+                let source = SourceAttributes { stat, extended };
+                apply_in_order(target, source, self.made, policy, narrow, &mut lost);
             }
             None => lost.extend(narrow()),
         }

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use haul_sys::fs::{Kind, Stat, fchmod, fstat};
 
 use super::owner::Owned;
-use super::{Attributes, Lost, NewTarget, acl};
+use super::{Lost, NewTarget, SourceAttributes, acl};
 use crate::decide;
 use crate::error::{Severity, What};
 use crate::request::{ModePolicy, Policy};
@@ -57,23 +57,25 @@ pub(super) fn narrow(target: BorrowedFd<'_>, stat: &Stat) -> haul_sys::Result<()
 /// cannot have the list.
 pub(super) fn keep(
     target: BorrowedFd<'_>,
-    (stat, attributes): (&Stat, &Attributes),
-    (made, owned): (NewTarget, Owned),
+    source: SourceAttributes<'_>,
+    made: NewTarget,
+    owned: Owned,
     policy: &Policy,
     lost: &mut Vec<Lost>,
 ) {
     debug_assert_eq!(policy.preserve.mode, ModePolicy::Keep);
+    let SourceAttributes { stat, extended } = source;
     let mode = match owned {
         Owned::Alike => stat.permissions(),
         Owned::Differently => stat.permissions() & 0o777,
     };
-    acl::keep(target, attributes, made, stat.kind(), lost);
+    acl::keep(target, extended, made, stat.kind(), lost);
     // The call that made the file may already have set exactly these bits.
     let same_owner = made.owner == (stat.uid, stat.gid);
     let is_right = made.mode.is_some_and(|made| made & !policy.umask == mode)
         && same_owner
         && !made.inherits_acl
-        && !attributes.has_acl()
+        && !extended.has_acl()
         && stat.kind() == Kind::Regular;
     if !is_right {
         lost.extend(set(target, mode));

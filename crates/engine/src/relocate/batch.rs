@@ -345,7 +345,7 @@ impl<'r> Batch<'r> {
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
                 let records = Records { journal: None, copied: Some(copied) };
-                copy_planned(&policy, run.request.resources, (plan, records), &adapter, control);
+                copy_planned(&policy, run.request.resources, plan, records, &adapter, control);
             }
             Err(error) => {
                 for moving in &gathered {

@@ -47,26 +47,28 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     if directories.is_empty() {
         return usage_error(&output, &Usage("missing directory operand".to_owned()));
     }
-    sweep(&output, &directories, (mode, moves, age_seconds))
+    sweep(&output, &directories, mode, moves, age_seconds)
 }
 
 fn sweep(
     output: &Output,
     directories: &[OsString],
-    (mode, moves, age): (Mode, Moves, i64),
+    mode: Mode,
+    moves: Moves,
+    age_seconds: i64,
 ) -> ExitCode {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age);
+    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(age_seconds);
     let mut failed = false;
     for directory in directories {
         let Ok(directory) = CString::new(directory.as_bytes()) else { continue };
-        clean(&directory, latest, (mode, moves), &mut |path, found| {
+        clean(&directory, latest, mode, moves, &mut |path, found| {
             let shown = quote(path);
             match (found, mode) {
                 (Found::Leftover, Mode::Remove) => output.line(&format!("removed {shown}")),
                 (Found::Leftover, Mode::Tell) => output.line(&format!("would remove {shown}")),
                 (Found::InUse, _) => {
-                    output.line(&format!("left {shown}: in use, or younger than {age} seconds"));
+                    output.line(&format!("left {shown}: in use, or younger than {age_seconds} seconds"));
                 }
                 (Found::Foreign, _) => {
                     output.line(&format!("left {shown}: it belongs to another user, or is a directory"));
