@@ -20,6 +20,8 @@ use haul_tree::{
 };
 
 use super::approval::{COMPARED_BYTES, same_bytes};
+use super::request::Policy;
+use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::walk::node::identity;
@@ -84,13 +86,14 @@ impl haul_tree::Directory for Directory {
 /// paths, relative to the copy, of directories that the caller must remove as a whole.
 pub(super) fn adopt(
     source: &CStr,
-    (directory, waiting): (BorrowedFd<'_>, &CStr),
-    (privileged, copied): (bool, &CopiedEntries),
+    copy: At<'_>,
+    policy: &Policy,
+    copied: &CopiedEntries,
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<u8>>> {
     let handle = Handle {
         source: open_directory(CWD, source, Follow::No)?,
-        copy: open_directory(directory, waiting, Follow::No)?,
+        copy: open_directory(copy.directory, copy.name, Follow::No)?,
     };
     // Complete directories have their final modes, which may grant access to other users.
     fchmod(&handle.copy, 0o700)?;
@@ -98,7 +101,7 @@ pub(super) fn adopt(
         directories: OpenDirectories::new(DIRECTORIES),
         doomed: Mutex::default(),
         failed: Mutex::default(),
-        privileged,
+        privileged: policy.privileged,
         copied,
         stop,
     };
@@ -235,7 +238,7 @@ impl Adoption<'_> {
     fn judge(&self, local: &mut Local, handle: &Handle, name: &CStr) -> Result<Kind> {
         let there = statat(&handle.copy, name)?;
         let kind = there.kind();
-        if kind != Kind::Directory && !self.is_right(local, handle, (name, &there)) {
+        if kind != Kind::Directory && !self.is_right(local, handle, name, &there) {
             unlinkat(&handle.copy, name)?;
         }
         Ok(kind)
@@ -243,7 +246,7 @@ impl Adoption<'_> {
 
     /// Returns whether a file is a complete copy. A file with several names is copied again,
     /// because the copy has to know it to link the other names.
-    fn is_right(&self, local: &mut Local, handle: &Handle, (name, there): (&CStr, &Stat)) -> bool {
+    fn is_right(&self, local: &mut Local, handle: &Handle, name: &CStr, there: &Stat) -> bool {
         let Ok(stat) = statat(&handle.source, name) else { return false };
         let both_plain = stat.kind() == Kind::Regular
             && there.kind() == Kind::Regular

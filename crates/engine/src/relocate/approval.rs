@@ -7,13 +7,14 @@
 //! neither check stays.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Kind, OpenHow, Stat, Time, fstat, open_beneath, openat, readlinkat, statat};
 use haul_sys::{Call, CallError, Errno};
 
+use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::metadata::copied_attributes;
 use crate::monitor::Candidate;
@@ -136,11 +137,12 @@ impl Approval<'_> {
             return Some(false);
         }
         let step_ns = timestamp_precision::step_ns(&there, &directory);
+        let copy = At { directory: directory.as_fd(), name: &name };
         Some(match stat.kind() {
             Kind::Regular => {
                 stat.size == there.size
                     && timestamp_precision::is_same(there.mtime, stat.mtime, step_ns)
-                    && self.is_same_file(candidate, (directory.as_fd(), &name, &there))?
+                    && self.is_same_file(candidate, copy, &there)?
             }
             Kind::Symlink => {
                 let text = readlinkat(candidate.directory, candidate.name).ok()?;
@@ -152,13 +154,9 @@ impl Approval<'_> {
 
     /// Compares two files. Both must have the given states before and after the comparison. The
     /// source is examined last, and by name, because the removal of that name comes next.
-    fn is_same_file(
-        &self,
-        candidate: &Candidate<'_>,
-        (directory, name, there): (BorrowedFd<'_>, &CStr, &Stat),
-    ) -> Option<bool> {
+    fn is_same_file(&self, candidate: &Candidate<'_>, copy: At<'_>, there: &Stat) -> Option<bool> {
         let source = openat(candidate.directory, candidate.name, OpenHow::READ).ok()?;
-        let copy = openat(directory, name, OpenHow::READ).ok()?;
+        let copy = openat(copy.directory, copy.name, OpenHow::READ).ok()?;
         let is_still = |now: haul_sys::Result<Stat>, seen: &Stat| {
             now.is_ok_and(|now| now.same_file(seen) && now.is_unchanged(seen))
         };

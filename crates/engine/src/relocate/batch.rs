@@ -24,6 +24,7 @@ use super::run::Run;
 use super::target::Place;
 use super::{adopt, note, stage};
 use crate::apply::backup;
+use crate::apply::existing::At;
 use crate::copied_entries::CopiedEntries;
 use crate::copy::{Records, copy_planned};
 use crate::error::What;
@@ -174,7 +175,7 @@ impl<'r> Batch<'r> {
         }
         let mut is_there = false;
         if let Some(there) = there
-            && let Err(errno) = self.may_replace(directory.as_fd(), &name, (there, *backs_up))
+            && let Err(errno) = self.may_replace(directory.as_fd(), &name, there, *backs_up)
         {
             is_there = errno == Errno::NOTEMPTY
                 && stat.kind() == Kind::Directory
@@ -253,7 +254,8 @@ impl<'r> Batch<'r> {
         &self,
         directory: BorrowedFd<'_>,
         name: &CStr,
-        (there, backs_up): (&Stat, bool),
+        there: &Stat,
+        backs_up: bool,
     ) -> Result<(), Errno> {
         if !self.run.request.policy.privileged {
             may_write_at(directory, c".").map_err(|error| error.errno)?;
@@ -406,9 +408,8 @@ impl<'r> Batch<'r> {
         if !is_ours {
             return fail(Errno::EXIST);
         }
-        let place = (ground.directory.as_fd(), &*moving.stage);
-        let privileged = run.request.policy.privileged;
-        match adopt::adopt(&moving.source, place, (privileged, copied), run.control.stop) {
+        let copy = At { directory: ground.directory.as_fd(), name: &moving.stage };
+        match adopt::adopt(&moving.source, copy, &run.request.policy, copied, run.control.stop) {
             Ok(doomed) => {
                 let paths = doomed.iter().map(|path| join(&[&waiting, path])).collect();
                 if self.remove_paths(paths) { Leftover::Adopted } else { Leftover::InTheWay }

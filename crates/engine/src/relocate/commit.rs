@@ -10,7 +10,7 @@ use super::adapter::RemoveAdapter;
 use super::approval::{Approval, Copied};
 use super::batch::{Batch, Ground, Moving};
 use super::control::Control;
-use super::note;
+use super::note::{self, Inode};
 use super::target::rename_new_at;
 use crate::apply::backup;
 use crate::copied_entries::CopiedEntries;
@@ -70,8 +70,8 @@ impl Batch<'_> {
         let (mut noted, mut lost) = (Vec::with_capacity(copied.len()), Vec::new());
         for moving in copied {
             let note = || {
-                let source = (&*moving.source, &moving.stat, moving.birth);
-                note::write(ground.directory.as_fd(), &moving.stage, source)
+                let source = Inode { number: moving.stat.ino, birth: moving.birth };
+                note::write(ground.directory.as_fd(), &moving.stage, &moving.source, source)
             };
             match if moving.is_directory() { note() } else { Ok(()) } {
                 Ok(()) => noted.push(moving),

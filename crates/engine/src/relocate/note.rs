@@ -7,6 +7,7 @@
 //! forge a note.
 
 use std::ffi::{CStr, CString};
+use std::fmt;
 use std::os::fd::BorrowedFd;
 
 use haul_sys::fs::{
@@ -38,21 +39,30 @@ pub(crate) fn of_copy(name: &[u8]) -> Option<&[u8]> {
     name.strip_suffix(SUFFIX)
 }
 
-fn shown(time: Option<Time>) -> String {
-    time.map_or_else(|| "-".to_owned(), |time| format!("{}.{}", time.seconds, time.nanoseconds))
+/// Inode number and birth time of a file. A file system may reuse the number, but not with the same
+/// birth time.
+#[derive(Clone, Copy)]
+pub(super) struct Inode {
+    pub(super) number: u64,
+    /// Birth time, if the file system stores it.
+    pub(super) birth: Option<Time>,
 }
 
-fn text(
-    (source, source_birth): (&Stat, Option<Time>),
-    (target, target_birth): (&Stat, Option<Time>),
-) -> String {
+impl fmt::Display for Inode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.birth {
+            Some(time) => {
+                write!(formatter, "{} {}.{}", self.number, time.seconds, time.nanoseconds)
+            }
+            None => write!(formatter, "{} -", self.number),
+        }
+    }
+}
+
+fn text(source: Inode, target: Inode) -> String {
     format!(
         "This directory's move is complete; its source is being removed.\n\
-         source {} {}\ntarget {} {}\n",
-        source.ino,
-        shown(source_birth),
-        target.ino,
-        shown(target_birth)
+         source {source}\ntarget {target}\n"
     )
 }
 
@@ -68,7 +78,7 @@ fn whereabouts(source: &CStr) -> Option<Vec<u8>> {
     path.truncate(trimmed(&path).len());
     let parent = parent_of(&path)?;
     let (stat, birth) = (statat_follow(CWD, &parent).ok()?, birth_at(CWD, &parent).ok()?);
-    let mut told = format!("in {} {}\n", stat.ino, shown(birth)).into_bytes();
+    let mut told = format!("in {}\n", Inode { number: stat.ino, birth }).into_bytes();
     told.extend_from_slice(PATH);
     told.extend_from_slice(&path);
     (path.len() < 4096).then_some(told)
@@ -82,14 +92,15 @@ fn parent_of(path: &[u8]) -> Option<CString> {
 }
 
 /// Writes the note for a complete copy that waits.
-pub(crate) fn write(
+pub(super) fn write(
     directory: BorrowedFd<'_>,
     waiting: &CStr,
-    (path, source, birth): (&CStr, &Stat, Option<Time>),
+    path: &CStr,
+    source: Inode,
 ) -> haul_sys::Result<()> {
-    let copy = statat(directory, waiting)?;
-    let copy_birth = birth_at(directory, waiting)?;
-    let mut text = text((source, birth), (&copy, copy_birth)).into_bytes();
+    let number = statat(directory, waiting)?.ino;
+    let copy = Inode { number, birth: birth_at(directory, waiting)? };
+    let mut text = text(source, copy).into_bytes();
     text.extend(whereabouts(path).unwrap_or_default());
     let name = name(waiting);
     let make = || openat(directory, &name, OpenHow::new_file(0o600));
@@ -120,9 +131,9 @@ pub(crate) fn tells_of(directory: BorrowedFd<'_>, target: &CStr, source: &CStr) 
     let look = || -> haul_sys::Result<bool> {
         let stat = statat(CWD, source)?;
         let birth = birth_at(CWD, source)?;
-        let there = statat(directory, target)?;
-        let there_birth = birth_at(directory, target)?;
-        let expected = text((&stat, birth), (&there, there_birth));
+        let number = statat(directory, target)?.ino;
+        let there = Inode { number, birth: birth_at(directory, target)? };
+        let expected = text(Inode { number: stat.ino, birth }, there);
         let note = read(directory, &name(&stage::name_for(&stat, birth, target)))?;
         Ok(note.is_some_and(|text| text.starts_with(expected.as_bytes())))
     };
@@ -157,7 +168,7 @@ pub(crate) fn source_of(directory: BorrowedFd<'_>, name: &CStr) -> Source {
         let text = read(directory, name).ok()??;
         let mut lines = text.splitn(5, |byte| *byte == b'\n').skip(1);
         let is = |line: &[u8], word: &str, stat: &Stat, birth| {
-            line == format!("{word} {} {}", stat.ino, shown(birth)).as_bytes()
+            line == format!("{word} {}", Inode { number: stat.ino, birth }).as_bytes()
         };
         let (source, _target, within) = (lines.next()?, lines.next()?, lines.next()?);
         let path = lines.next()?.strip_prefix(PATH)?;

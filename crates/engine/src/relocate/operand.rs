@@ -27,6 +27,15 @@ use crate::walk::node::identity;
 use crate::walk::path::beside;
 use crate::walk::path::split;
 
+/// An operand of a move, and the place that it moves to.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<'a> {
+    pub(super) source: &'a CStr,
+    pub(super) place: &'a Place<'a>,
+    /// Whether no operand follows, so that the run need not remember this one.
+    pub(super) is_last: bool,
+}
+
 /// Marks an operand as finished; its reports have been made.
 struct Settled;
 
@@ -42,14 +51,18 @@ pub(super) struct Mover<'r> {
     pub(super) remembers: bool,
 }
 
+impl Operand<'_> {
+    /// Returns the paths of source and target for messages.
+    fn paths(&self) -> (&[u8], &[u8]) {
+        (self.source.to_bytes(), &self.place.shown)
+    }
+}
+
 impl Mover<'_> {
-    /// Moves a source to its place, or adds it to the batch.
-    pub(super) fn one(
-        &mut self,
-        source: &CStr,
-        place: &Place<'_>,
-        (first, is_last): (Option<Renamed>, bool),
-    ) {
+    /// Moves an operand to its place, or adds it to the batch. `first` is the result of a rename
+    /// that was tried before.
+    pub(super) fn one(&mut self, operand: &Operand<'_>, first: Option<Renamed>) {
+        let Operand { source, place, .. } = *operand;
         // A waiting operand has neither its old nor its new name in a reliable state. So an
         // operand that is related to one waits for the batch.
         if self.batch.is_met(source, place) {
@@ -62,41 +75,36 @@ impl Mover<'_> {
             None => Some(rename_new(source, place.directory, &place.name)),
         };
         if tried == Some(Ok(())) {
-            return self.renamed(source, place, (None, is_last), Outcome::Renamed);
+            return self.renamed(operand, None, Outcome::Renamed);
         }
         let errno = tried.and_then(Result::err);
         // The reports of a finished operand have been made.
-        let _settled = self.take(source, place, errno, is_last);
+        let _settled = self.take(operand, errno);
     }
 
     /// Handles a place that is occupied, or that a rename does not reach.
-    fn take(
-        &mut self,
-        source: &CStr,
-        place: &Place<'_>,
-        errno: Option<Errno>,
-        is_last: bool,
-    ) -> Result<(), Settled> {
+    fn take(&mut self, operand: &Operand<'_>, errno: Option<Errno>) -> Result<(), Settled> {
+        let Operand { source, place, .. } = *operand;
         let policy = &self.run.request.policy;
         let is_taken = errno == Some(Errno::EXIST);
         if is_taken && policy.keeps_existing() {
-            return Err(self.keep(source, place));
+            return Err(self.keep(operand));
         }
         let stat = statat(CWD, source)
-            .map_err(|error| self.fail(source, place, What::Stat, Some(error.errno)))?;
+            .map_err(|error| self.fail(operand, What::Stat, Some(error.errno)))?;
         let there = match place.stat() {
             Ok(there) => Some(there),
             Err(error) if error.errno == Errno::NOENT => None,
             Err(error) => {
-                return Err(self.fail(source, place, What::StatTarget, Some(error.errno)));
+                return Err(self.fail(operand, What::StatTarget, Some(error.errno)));
             }
         };
         let action = match &there {
-            Some(there) => self.judge(source, place, (&stat, there))?,
+            Some(there) => self.judge(operand, &stat, there)?,
             None => Action::Take,
         };
         let backs_up = match action {
-            Action::Refuse(what) => return Err(self.fail(source, place, what, None)),
+            Action::Refuse(what) => return Err(self.fail(operand, what, None)),
             Action::BackUp => true,
             Action::Take => false,
         };
@@ -105,13 +113,13 @@ impl Mover<'_> {
             if errno == Some(Errno::XDEV) {
                 errno
             } else {
-                match self.replace(source, place, backs_up)? {
+                match self.replace(operand, backs_up)? {
                     Ok(backup) => {
                         let outcome = match policy.mode {
                             Mode::Move => Outcome::Renamed,
                             Mode::Exchange => Outcome::Exchanged,
                         };
-                        self.renamed(source, place, (backup, is_last), outcome);
+                        self.renamed(operand, backup, outcome);
                         return Ok(());
                     }
                     Err(errno) => Some(errno),
@@ -122,30 +130,26 @@ impl Mover<'_> {
         };
         let across = policy.across == Across::Copy && policy.mode == Mode::Move;
         if errno != Some(Errno::XDEV) || !across {
-            return Err(self.refused(source, place, (errno, &stat)));
+            return Err(self.refused(operand, errno, &stat));
         }
         if is_dots(source) {
             // The kernel reports this itself if it gets as far as the lookup of the name.
-            return Err(self.fail(source, place, What::Move, Some(Errno::BUSY)));
+            return Err(self.fail(operand, What::Move, Some(Errno::BUSY)));
         }
         self.batch.add(&Newcomer { source, place, stat, there, backs_up });
         Ok(())
     }
 
     /// Applies GNU's rules to an occupied place, and asks the user if required.
-    fn judge(
-        &self,
-        source: &CStr,
-        place: &Place<'_>,
-        (stat, there): (&Stat, &Stat),
-    ) -> Result<Action, Settled> {
+    fn judge(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Result<Action, Settled> {
+        let place = operand.place;
         let policy = &self.run.request.policy;
-        let pair = self.pair(source, place, (stat, there));
+        let pair = self.pair(operand, stat, there);
         match before_asking(&pair, policy) {
             None => {}
-            Some(Ok(())) => return Err(self.keep(source, place)),
-            Some(Err(What::NotReplacing)) => return Err(self.keep(source, place)),
-            Some(Err(what)) => return Err(self.fail(source, place, what, None)),
+            Some(Ok(())) => return Err(self.keep(operand)),
+            Some(Err(What::NotReplacing)) => return Err(self.keep(operand)),
+            Some(Err(what)) => return Err(self.fail(operand, what, None)),
         }
         let protected = there.kind() != Kind::Symlink
             && !policy.privileged
@@ -161,14 +165,15 @@ impl Mover<'_> {
             if !agreed {
                 // GNU mv exits with 1 and prints no message.
                 Control::one(&self.run.control.failures);
-                self.skipped(source, place);
+                self.skipped(operand);
                 return Err(Settled);
             }
         }
         Ok(decide(&pair, policy))
     }
 
-    fn pair(&self, source: &CStr, place: &Place<'_>, (stat, there): (&Stat, &Stat)) -> Pair {
+    fn pair(&self, operand: &Operand<'_>, stat: &Stat, there: &Stat) -> Pair {
+        let Operand { source, place, .. } = *operand;
         let is_link = stat.kind() == Kind::Symlink;
         let followed = is_link.then(|| statat_follow(CWD, source).ok()).flatten();
         let same = |one: Option<Stat>| one.is_some_and(|one| one.same_file(there));
@@ -191,23 +196,23 @@ impl Mover<'_> {
     /// backup name first.
     fn replace(
         &self,
-        source: &CStr,
-        place: &Place<'_>,
+        operand: &Operand<'_>,
         backs_up: bool,
     ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
+        let Operand { source, place, .. } = *operand;
         let policy = &self.run.request.policy;
         let mut backup_name = None;
         if let (true, Some(how)) = (backs_up, &policy.backup) {
             let stat = statat(CWD, source)
-                .map_err(|error| self.fail(source, place, What::Stat, Some(error.errno)))?;
+                .map_err(|error| self.fail(operand, What::Stat, Some(error.errno)))?;
             if backup::would_destroy((source, &stat), place.directory, &place.name, how) {
-                return self.swap_with_backup(source, place, &stat);
+                return self.swap_with_backup(operand, &stat);
             }
             match backup::make(place.directory, &place.name, how) {
                 Ok(name) => backup_name = Some(name),
                 Err(error) if error.errno == Errno::NOENT => {}
                 Err(error) => {
-                    return Err(self.fail(source, place, What::Backup, Some(error.errno)));
+                    return Err(self.fail(operand, What::Backup, Some(error.errno)));
                 }
             }
         }
@@ -238,11 +243,11 @@ impl Mover<'_> {
     /// refused.
     fn swap_with_backup(
         &self,
-        source: &CStr,
-        place: &Place<'_>,
+        operand: &Operand<'_>,
         stat: &Stat,
     ) -> Result<Result<Option<Vec<u8>>, Errno>, Settled> {
-        let refused = |errno| self.fail(source, place, What::BackupDestroysSource, errno);
+        let Operand { source, place, .. } = *operand;
+        let refused = |errno| self.fail(operand, What::BackupDestroysSource, errno);
         if stat.kind() != Kind::Symlink || self.run.request.policy.mode != Mode::Move {
             return Err(refused(None));
         }
@@ -251,18 +256,13 @@ impl Mover<'_> {
         Ok(Ok(Some(source.to_bytes().to_vec())))
     }
 
-    fn renamed(
-        &mut self,
-        source: &CStr,
-        place: &Place<'_>,
-        (backup, is_last): (Option<Vec<u8>>, bool),
-        outcome: Outcome,
-    ) {
+    fn renamed(&mut self, operand: &Operand<'_>, backup: Option<Vec<u8>>, outcome: Outcome) {
+        let place = operand.place;
         Control::one(match outcome {
             Outcome::Exchanged => &self.run.control.exchanged,
             _ => &self.run.control.renamed,
         });
-        if self.remembers && !is_last {
+        if self.remembers && !operand.is_last {
             match place.stat() {
                 Ok(stat) => {
                     self.made.insert((place.name.clone(), identity(&stat)));
@@ -273,54 +273,50 @@ impl Mover<'_> {
                 }
             }
         }
-        self.tell(source, place, outcome, backup);
+        self.tell(operand, outcome, backup);
     }
 
     /// Leaves the target unchanged.
-    fn keep(&self, source: &CStr, place: &Place<'_>) -> Settled {
+    fn keep(&self, operand: &Operand<'_>) -> Settled {
         if self.run.request.policy.existing == Existing::KeepAndFail {
-            return self.fail(source, place, What::NotReplacing, None);
+            return self.fail(operand, What::NotReplacing, None);
         }
-        self.skipped(source, place);
+        self.skipped(operand);
         Settled
     }
 
-    fn skipped(&self, source: &CStr, place: &Place<'_>) {
+    fn skipped(&self, operand: &Operand<'_>) {
         Control::one(&self.run.control.skipped);
-        self.tell(source, place, Outcome::Skipped, None);
+        self.tell(operand, Outcome::Skipped, None);
     }
 
-    fn tell(&self, source: &CStr, place: &Place<'_>, outcome: Outcome, backup: Option<Vec<u8>>) {
+    fn tell(&self, operand: &Operand<'_>, outcome: Outcome, backup: Option<Vec<u8>>) {
         if self.run.monitor.wants_entries() {
             self.run.monitor.entry(&Event {
                 outcome,
                 kind: Kind::Unknown,
-                source: source.to_bytes().to_vec(),
-                target: place.shown.clone(),
+                source: operand.source.to_bytes().to_vec(),
+                target: operand.place.shown.clone(),
                 backup,
             });
         }
     }
 
-    fn fail(&self, source: &CStr, place: &Place<'_>, what: What, errno: Option<Errno>) -> Settled {
-        self.run.fail(what, (source.to_bytes(), &place.shown), errno);
+    fn fail(&self, operand: &Operand<'_>, what: What, errno: Option<Errno>) -> Settled {
+        self.run.fail(what, operand.paths(), errno);
         Settled
     }
 
     /// Reports the errno of a failed rename.
-    fn refused(
-        &mut self,
-        source: &CStr,
-        place: &Place<'_>,
-        (errno, stat): (Option<Errno>, &Stat),
-    ) -> Settled {
+    fn refused(&mut self, operand: &Operand<'_>, errno: Option<Errno>, stat: &Stat) -> Settled {
+        let place = operand.place;
         let mode = self.run.request.policy.mode;
         let what = match errno {
             Some(Errno::INVAL) if mode == Mode::Move => {
                 if self.into_themselves.insert((place.name.clone(), identity(stat))) {
-                    return self.fail(source, place, What::IntoItself, None);
+                    return self.fail(operand, What::IntoItself, None);
                 }
-                self.run.warn(What::GivenTwice, (source.to_bytes(), &place.shown));
+                self.run.warn(What::GivenTwice, operand.paths());
                 return Settled;
             }
             _ if mode == Mode::Exchange => What::Exchange,
@@ -337,7 +333,7 @@ impl Mover<'_> {
             ) => What::Overwrite,
             _ => What::Move,
         };
-        self.fail(source, place, what, Some(errno.unwrap_or(Errno::NOENT)))
+        self.fail(operand, what, Some(errno.unwrap_or(Errno::NOENT)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use super::batch::Batch;
 use super::control::{Control, Counts};
-use super::operand::Mover;
+use super::operand::{Mover, Operand};
 use super::request::Request;
 use super::run::Run;
 use super::target::Target;
@@ -44,7 +44,7 @@ pub fn relocate(request: &Request, monitor: &dyn Monitor, control: &Control<'_>)
         }
         let source: &CStr = source;
         let place = target.place(source, request);
-        mover.one(source, &place, (first, index == last));
+        mover.one(&Operand { source, place: &place, is_last: index == last }, first);
     }
     mover.batch.finish();
     control.counts()

@@ -18,21 +18,17 @@ impl Run<'_> {
     /// Reports a failure of an operand, once.
     pub(super) fn fail(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>) {
         Control::one(&self.control.failures);
-        self.report(what, paths, (errno, Severity::Failure));
+        self.report(what, paths, errno, Severity::Failure);
     }
 
     /// Reports a warning about an operand.
     pub(super) fn warn(&self, what: What, paths: (&[u8], &[u8])) {
         Control::one(&self.control.warnings);
-        self.report(what, paths, (None, Severity::Warning));
+        self.report(what, paths, None, Severity::Warning);
     }
 
-    fn report(
-        &self,
-        what: What,
-        (source, target): (&[u8], &[u8]),
-        (errno, severity): (Option<Errno>, Severity),
-    ) {
+    fn report(&self, what: What, paths: (&[u8], &[u8]), errno: Option<Errno>, severity: Severity) {
+        let (source, target) = paths;
         self.monitor.failed(&Failure {
             operation: Operation::Move,
             what,
