@@ -26,6 +26,8 @@ mod ends;
 mod errors;
 mod fidelity;
 mod file_values;
+mod gzip;
+mod gzip_faults;
 mod help_words;
 mod hole_map;
 mod identity;

@@ -6,6 +6,7 @@
 
 mod cli;
 mod expected;
+mod gzip;
 mod results;
 mod stage;
 mod suite;

@@ -1,5 +1,7 @@
 //! GNU's tests as a stage of `cargo xtask test`, counted with the other tests.
 
+use super::gzip;
+use super::results::Comparison;
 use super::suite::{As, Suite};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -8,7 +10,17 @@ use crate::workspace::{Workspace, env_is_on};
 
 /// Runs the areas and counts the results; fails if the suite could not run.
 pub(super) fn count(suite: &Suite<'_>, areas: &[&str], tally: &mut Tally) -> Result<()> {
-    let comparison = suite.compare(areas)?;
+    add(suite.compare(areas)?, tally);
+    Ok(())
+}
+
+/// Runs gzip's tests and counts the results; fails if they could not run.
+pub(super) fn count_gzip(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    add(gzip::compare(workspace)?, tally);
+    Ok(())
+}
+
+fn add(comparison: Comparison, tally: &mut Tally) {
     println!();
     tally.passed += comparison.passed;
     for difference in comparison.differences {
@@ -20,7 +32,6 @@ pub(super) fn count(suite: &Suite<'_>, areas: &[&str], tally: &mut Tally) -> Res
     for failure in comparison.failures {
         tally.fail(&format!("gnu: {failure}"));
     }
-    Ok(())
 }
 
 /// Counts the suite as not run, or, where it is required, as failed.
@@ -39,5 +50,6 @@ pub(super) fn not_run(error: &Error, tally: &mut Tally) -> Result<()> {
 pub(crate) fn stage(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let outcome = Suite::provide(workspace, As::RootIfPossible)
         .and_then(|suite| count(&suite, &suite.own_areas(), tally));
-    outcome.or_else(|error| not_run(&error, tally))
+    outcome.or_else(|error| not_run(&error, tally))?;
+    count_gzip(workspace, tally).or_else(|error| not_run(&error, tally))
 }

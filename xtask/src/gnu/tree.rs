@@ -1,4 +1,4 @@
-//! GNU coreutils' source tree, fetched with apt and built once below `target/gnu`.
+//! The source trees of GNU coreutils and gzip, fetched with apt and built once below `target`.
 //!
 //! It comes from a newer Debian than most machines have, because the reference is GNU's current
 //! behaviour. apt uses a separate state folder for that, with the mirror that the machine already uses,
@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The Debian release whose coreutils is the reference.
+/// The Debian release whose coreutils and gzip are the reference.
 const RELEASE: &str = "trixie";
 
 /// Programs that building the tree and running its tests need.
@@ -64,24 +64,33 @@ pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
         }
         return Ok(tree);
     }
-    let dir = workspace.target.join("gnu");
-    fs::create_dir_all(&dir).context("create", dir.display())?;
-    let lock = File::open(&dir).context("open", dir.display())?;
+    provide_in(&workspace.target.join("gnu"), "coreutils")
+}
+
+/// Returns the built tree of gzip; builds it if necessary.
+pub(super) fn provide_gzip(workspace: &Workspace) -> Result<PathBuf> {
+    provide_in(&workspace.target.join("gnu-gzip/source"), "gzip")
+}
+
+/// Returns the built tree of a package in a folder, or builds it there.
+fn provide_in(dir: &Path, package: &str) -> Result<PathBuf> {
+    fs::create_dir_all(dir).context("create", dir.display())?;
+    let lock = File::open(dir).context("open", dir.display())?;
     lock.lock().context("lock", dir.display())?;
-    if let Some(tree) = source_tree(&dir)?.filter(|tree| tree.join(DONE).exists()) {
+    if let Some(tree) = source_tree(dir, package)?.filter(|tree| tree.join(DONE).exists()) {
         return Ok(tree);
     }
     provide_packages()?;
-    println!("building GNU coreutils in {}, once; this takes some minutes", dir.display());
-    fetch(&dir)?;
-    build(&dir)
+    println!("building GNU {package} in {}, once; this takes some minutes", dir.display());
+    fetch(dir, package)?;
+    build(dir, package)
 }
 
-/// The folder `coreutils-*` there, if it has been unpacked.
-fn source_tree(dir: &Path) -> Result<Option<PathBuf>> {
+/// The folder `PACKAGE-*` there, if it has been unpacked.
+fn source_tree(dir: &Path, package: &str) -> Result<Option<PathBuf>> {
+    let prefix = format!("{package}-");
     let starts = |path: &PathBuf| {
-        path.is_dir()
-            && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("coreutils-"))
+        path.is_dir() && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix))
     };
     Ok(files(dir)?.into_iter().find(starts))
 }
@@ -106,7 +115,7 @@ fn provide_packages() -> Result<()> {
 }
 
 /// Downloads the source package into the folder, unless it is there.
-fn fetch(dir: &Path) -> Result<()> {
+fn fetch(dir: &Path, package: &str) -> Result<()> {
     if tarball(dir)?.is_some() {
         return Ok(());
     }
@@ -136,7 +145,7 @@ fn fetch(dir: &Path) -> Result<()> {
         run(apt.args(arguments))
     };
     apt(&["update"])?;
-    apt(&["source", "--download-only", "coreutils"])
+    apt(&["source", "--download-only", package])
 }
 
 /// The upstream source that has been downloaded, if it has.
@@ -150,18 +159,18 @@ fn is_signature(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "asc")
 }
 
-fn build(dir: &Path) -> Result<PathBuf> {
+fn build(dir: &Path, package: &str) -> Result<PathBuf> {
     let no_source = || {
-        Error::new(format!("no coreutils source in {}", dir.display()))
+        Error::new(format!("no {package} source in {}", dir.display()))
             .hint("remove that folder and try again")
     };
     // The files of a killed build are in an unknown state.
-    if let Some(left) = source_tree(dir)? {
+    if let Some(left) = source_tree(dir, package)? {
         fs::remove_dir_all(&left).context("remove", left.display())?;
     }
     let tarball = tarball(dir)?.ok_or_else(no_source)?;
     run(command("tar").current_dir(dir).args(["--no-same-owner", "-xf"]).arg(tarball))?;
-    let tree = source_tree(dir)?.ok_or_else(no_source)?;
+    let tree = source_tree(dir, package)?.ok_or_else(no_source)?;
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let configure = tree.join("configure");
     run(command(configure)
