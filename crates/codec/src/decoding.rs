@@ -47,6 +47,8 @@ pub struct Summary {
     pub last_bytes: u64,
     /// CRC-32 of the last member of a gzip stream.
     pub check: Option<u32>,
+    /// Segments of a gzip stream that workers decompressed, where the stream allowed it.
+    pub by_workers: u64,
     /// What was ignored.
     pub trailing: Trailing,
     /// Whether a ZIP archive has further entries, which were ignored.

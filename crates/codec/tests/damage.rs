@@ -75,7 +75,8 @@ proptest! {
         match (&found, &in_order) {
             (Ok((found, one)), Ok((same, other))) => {
                 prop_assert!(found == same);
-                prop_assert_eq!(one, other);
+                // Who did the work is all that may differ.
+                prop_assert_eq!(*other, haul_codec::Summary { by_workers: 0, ..*one });
             }
             (Err(_), Err(_)) => {}
             _ => prop_assert!(false, "{jobs} jobs and one disagree"),

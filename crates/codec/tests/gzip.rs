@@ -71,6 +71,21 @@ fn many_small_members_are_read_by_several_workers() {
 }
 
 #[test]
+fn workers_do_what_the_stream_allows() {
+    let data = words(6 << 20, 9);
+    let ours = encoded(&data, 6, 1, Cut::Even);
+    let small: Vec<u8> = data.chunks(65_280).flat_map(|part| foreign(part, 6)).collect();
+    for (gz, least) in [(&ours, 5), (&small, 3)] {
+        assert_eq!(decoded(gz, 1).unwrap().1.by_workers, 0);
+        let by_workers = decoded(gz, 3).unwrap().1.by_workers;
+        assert!(by_workers >= least, "{by_workers} segments");
+    }
+    // One member of another writer is read in order.
+    let one = foreign(&noise(4 << 20, 9), 6);
+    assert_eq!(decoded(&one, 3).unwrap().1.by_workers, 0);
+}
+
+#[test]
 fn data_that_contain_members_and_marks_are_data() {
     // Stored blocks show the inner file as it is.
     let inner = encoded(&words(6 << 20, 5), 6, 2, Cut::ByContent);

@@ -53,6 +53,7 @@ pub(crate) struct Decode {
     current: Option<(Arc<Segment>, usize)>,
     ready: VecDeque<Vec<u8>>,
     trailing: Trailing,
+    by_workers: u64,
     has_ended: bool,
     failed: Option<DecodeError>,
 }
@@ -73,6 +74,7 @@ impl Decode {
             current: None,
             ready: VecDeque::new(),
             trailing: Trailing::Nothing,
+            by_workers: 0,
             has_ended: false,
             failed: None,
         }
@@ -120,6 +122,7 @@ impl Decode {
             self.ready.extend(made.pieces.into_pieces());
             self.state.join(made.state)?;
             taken = made.taken;
+            self.by_workers += 1;
         }
         if taken < segment.bytes.len() {
             self.current = Some((segment, taken));
@@ -216,6 +219,7 @@ impl Decoding for Decode {
             last_bytes: bytes,
             check: Some(check),
             trailing: self.trailing,
+            by_workers: self.by_workers,
             ..Summary::default()
         }
     }
