@@ -31,7 +31,7 @@ const WRITERS: &[(&str, &str, i32)] = &[
     ("haul xxhsum a", "xxhsum", 1),
     ("haul sum a", "sum", 1),
     ("haul hash a", "haul hash", 1),
-    ("haul gzip -c a", "gzip", 1),
+    ("haul gzip --help", "gzip", 1),
     ("haul cp -v a b", "cp", 1),
     ("haul cp --json a b", "cp", 1),
     ("haul cp a b; haul mv -v b c", "mv", 1),

@@ -289,3 +289,19 @@ fn memory_is_bounded() -> Outcome {
     assert!(hidden(scratch.path())?.is_empty());
     Ok(())
 }
+
+#[test]
+fn a_signal_ends_a_run_that_waits_for_a_pipe() -> Outcome {
+    let scratch = Scratch::new()?;
+    let pipe = scratch.at("pipe");
+    Call::of("mkfifo").word(&pipe).succeed()?;
+    for words in ["haul zcat", "haul gzip -c"] {
+        // The other end stays open and silent until the command has ended.
+        let script = format!("{words} < pipe > out & exec 3> pipe; sleep 0.2; kill $!; wait $!");
+        let path = format!("{}:/usr/bin:/bin", haul().parent().ok_or("no folder")?.display());
+        let shell = Call::of("sh").words(["-c", &script]).env("PATH", &path);
+        let done = shell.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(128 + 15), "{words}: {}", done.errors());
+    }
+    Ok(())
+}

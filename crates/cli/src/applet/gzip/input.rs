@@ -6,9 +6,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use haul_io::stream::{Block, ReadPlan, Reader, Source, StreamError};
+use haul_io::stream::{Block, Pool, ReadPlan, Reader, Source, StreamError, fill_while};
 use haul_io::{Cache, DataPolicy};
 use haul_sys::Result;
 use haul_sys::fs::{CWD, Follow, Kind, OFlags, OpenHow, Stat, fstat, open_directory, openat};
@@ -82,6 +82,9 @@ const DEPTH: usize = 4;
 /// Blocks that wait for the decoder.
 const BLOCKS_AHEAD: usize = 2;
 
+/// Bytes of a block from a pipe, as much as one holds unless it is made larger.
+const PIPE_BLOCK_BYTES: usize = 64 << 10;
+
 /// Files up to this size are read by plain calls where the page cache may be used: a thread and a
 /// queue cost more than they save.
 const SMALL_BYTES: u64 = 1 << 20;
@@ -109,6 +112,13 @@ pub(super) fn decoder_source(
         return Ok(Box::new(std::fs::File::from(file)));
     }
     let (put, blocks) = sync_channel(BLOCKS_AHEAD);
+    if !matches!(opened.stat.kind(), Kind::Regular | Kind::BlockDevice) {
+        let file = Arc::clone(opened.file());
+        std::thread::Builder::new()
+            .name("haul gzip read".to_owned())
+            .spawn(move || pump(&file, &put, stop))?;
+        return Ok(Box::new(Blocks { blocks, current: None, at: 0 }));
+    }
     let (source, policy) = (opened.source.clone(), policy.clone());
     std::thread::Builder::new().name("haul gzip read".to_owned()).spawn(move || {
         let mut reader = match reader(source, &policy, stop) {
@@ -133,6 +143,36 @@ pub(super) fn decoder_source(
         }
     })?;
     Ok(Box::new(Blocks { blocks, current: None, at: 0 }))
+}
+
+/// Reads a pipe on a thread that signals need not interrupt.
+fn pump(
+    file: &OwnedFd,
+    put: &SyncSender<std::result::Result<Block, StreamError>>,
+    stop: &'static AtomicBool,
+) {
+    let pool = Pool::new(PIPE_BLOCK_BYTES, BLOCKS_AHEAD + 2);
+    loop {
+        let (block, error) = match pool.take(stop) {
+            Ok(Some(mut block)) => {
+                let error = fill_while(file.as_fd(), &mut block, stop, || true).err();
+                (Some(block), error)
+            }
+            Ok(None) => (None, Some(StreamError::Stopped)),
+            Err(error) => (None, Some(StreamError::Call(error))),
+        };
+        let block = block.filter(|block| !block.is_empty());
+        let is_end = block.is_none() || error.is_some();
+        let events = block.map(Ok).into_iter().chain(error.map(Err));
+        for event in events {
+            if put.send(event).is_err() {
+                return;
+            }
+        }
+        if is_end {
+            return;
+        }
+    }
 }
 
 /// Blocks that another thread reads.
