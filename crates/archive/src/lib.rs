@@ -1,6 +1,7 @@
 //! tar archives as a source and a sink of entries.
 //!
-//! [`format`] reads headers, [`source`] and [`filter`] give the bytes. Nothing here prints,
+//! [`format`] reads and writes headers, [`source`] and [`filter`] give the bytes, [`extract`] makes
+//! files of members, [`create`](mod@create) makes members of files. Nothing here prints,
 //! reads the environment or ends the process.
 //!
 //! ```
@@ -13,6 +14,7 @@
 //! ```
 
 mod accounts;
+pub mod create;
 pub mod extract;
 pub mod filter;
 pub mod format;

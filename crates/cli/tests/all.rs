@@ -65,6 +65,7 @@ mod sums;
 mod support;
 mod sweep;
 mod syscalls;
+mod tar_create;
 mod tar_extract;
 mod tar_list;
 mod tee;

@@ -80,6 +80,18 @@ pub(super) fn check(block: &Block) -> Checked {
     }
 }
 
+/// Writes the checksum: six digits, a NUL and a space.
+pub(super) fn seal(block: &mut Block) {
+    if let Some(place) = block.get_mut(field::CHECKSUM) {
+        place.fill(b' ');
+    }
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    let text = format!("{sum:06o}\0");
+    if let Some(place) = block.get_mut(148..155) {
+        place.copy_from_slice(text.as_bytes());
+    }
+}
+
 /// Returns a field's bytes.
 pub(super) fn bytes(block: &Block, range: Range<usize>) -> &[u8] {
     block.get(range).unwrap_or_default()

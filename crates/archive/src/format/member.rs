@@ -76,6 +76,8 @@ pub struct Member {
     pub mtime: Moment,
     /// Time of the last access, if the archive has it.
     pub atime: Option<Moment>,
+    /// Time of the last change of attributes, if the archive has it.
+    pub ctime: Option<Moment>,
     /// Major and minor number of a device.
     pub device: (u32, u32),
     /// The regions of a sparse file; `None` for other files.

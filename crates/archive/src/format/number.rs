@@ -53,7 +53,6 @@ pub(super) const fn octal_max(bytes: usize) -> i64 {
     (1 << (3 * (bytes - 1))) - 1
 }
 
-#[cfg(test)]
 /// Writes a number into a field as octal digits and a NUL. Returns `false` if it does not fit.
 pub(super) fn write_octal(field: &mut [u8], value: i64) -> bool {
     if value < 0 || value > octal_max(field.len()) {
@@ -70,7 +69,6 @@ pub(super) fn write_octal(field: &mut [u8], value: i64) -> bool {
     true
 }
 
-#[cfg(test)]
 /// Writes a number into a field in base 256.
 pub(super) fn write_base_256(field: &mut [u8], value: i64) {
     let mut rest = value;

@@ -14,7 +14,7 @@ pub(super) struct Record {
 const REPEATED: [&[u8]; 2] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes"];
 
 /// Keywords that carry no attribute that haul restores, and that are no reason for a warning.
-const SILENT: [&[u8]; 2] = [b"comment", b"ctime"];
+const SILENT: [&[u8]; 1] = [b"comment"];
 
 /// Splits an extended header. A keyword that occurs twice must have the same value.
 pub(super) fn records(mut text: &[u8]) -> Result<Vec<Record>, Refusal> {
@@ -53,7 +53,6 @@ fn first(text: &[u8]) -> Option<(Record, &[u8])> {
     Some((Record { keyword: keyword.to_vec(), value }, rest))
 }
 
-#[cfg(test)]
 /// Appends a record.
 pub(super) fn push(text: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     let rest = keyword.len() + value.len() + 3;
@@ -69,7 +68,6 @@ pub(super) fn push(text: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     text.push(b'\n');
 }
 
-#[cfg(test)]
 fn digits(number: usize) -> usize {
     number.to_string().len()
 }
@@ -86,6 +84,7 @@ pub(super) struct Extended {
     pub(super) group: Option<Vec<u8>>,
     pub(super) mtime: Option<Moment>,
     pub(super) atime: Option<Moment>,
+    pub(super) ctime: Option<Moment>,
     pub(super) xattrs: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) acls: [Option<Vec<u8>>; 2],
     pub(super) context: Option<Vec<u8>>,
@@ -133,6 +132,7 @@ impl Extended {
             b"gid" => self.gid = optional(value)?,
             b"mtime" => self.mtime = optional_moment(value)?,
             b"atime" => self.atime = optional_moment(value)?,
+            b"ctime" => self.ctime = optional_moment(value)?,
             b"SCHILY.acl.access" => self.acls[0] = text(),
             b"SCHILY.acl.default" => self.acls[1] = text(),
             b"RHT.security.selinux" => self.context = text(),
@@ -241,7 +241,6 @@ fn moment(value: &[u8]) -> Result<Moment, Refusal> {
     })
 }
 
-#[cfg(test)]
 /// Writes a time as GNU tar does: without zeros at the end of the fraction.
 pub(super) fn moment_text(moment: Moment) -> Vec<u8> {
     let (is_negative, seconds, nanoseconds) = if moment.seconds >= 0 {

@@ -356,6 +356,7 @@ impl<S: Source> Reader<S> {
             size: stored,
             mtime: extended.mtime.unwrap_or(Moment { seconds: header.mtime, nanoseconds: 0 }),
             atime: extended.atime,
+            ctime: extended.ctime,
             device: (header.major, header.minor),
             regions: None,
             xattrs: extended.xattrs.clone(),

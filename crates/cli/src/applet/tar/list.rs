@@ -63,6 +63,18 @@ pub(super) fn show(
     verbosity: u32,
     columns: &mut Columns,
 ) {
+    let on_error = settings.extraction.to_stdout;
+    show_on(session, member, settings, (verbosity, on_error), columns);
+}
+
+/// Shows a member, on standard error where standard output is for something else.
+pub(super) fn show_on(
+    session: &Session,
+    member: &Member,
+    settings: &Settings,
+    (verbosity, on_error): (u32, bool),
+    columns: &mut Columns,
+) {
     let mut text = String::new();
     if settings.shows_blocks {
         text = format!("block {}: ", member.header_offset / BLOCK_BYTES as u64);
@@ -72,7 +84,7 @@ pub(super) fn show(
     } else {
         text.push_str(&listed(&member.name));
     }
-    if settings.extraction.to_stdout {
+    if on_error {
         session.output.raw_error(&format!("{text}\n"));
     } else {
         session.output.line(&text);

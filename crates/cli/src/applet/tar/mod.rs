@@ -1,5 +1,7 @@
 //! `haul tar`: GNU tar's command line; `haul-archive` reads and writes the archives.
 
+mod create;
+mod creation;
 mod event;
 mod extract;
 mod list;
@@ -10,6 +12,7 @@ mod open;
 mod options;
 mod print;
 mod quoting;
+mod refuse;
 mod run;
 mod session;
 mod settings;
@@ -20,7 +23,7 @@ use super::entry::{Applet, Run};
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {
     name: "tar",
-    summary: "list and extract archives, as GNU tar",
+    summary: "create, list and extract archives, as GNU tar",
     drop_in: true,
     unwritten: 2,
     run: Run::Words(run::run),

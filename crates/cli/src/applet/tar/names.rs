@@ -23,6 +23,8 @@ pub(super) struct Name {
     /// Index of its directory in [`Names::directories`]; `None` is where the run began.
     pub(super) directory: Option<usize>,
     pub(super) has_wildcards: bool,
+    /// Whether it stands for all below it.
+    pub(super) recurses: bool,
     pub(super) found: u64,
 }
 
@@ -69,6 +71,11 @@ impl Names {
         self.names.is_empty() && !self.has_list
     }
 
+    /// Returns whether a name may come twice, because there is a list or more than one operand.
+    pub(super) fn may_repeat(&self) -> bool {
+        self.has_list || self.names.len() != 1
+    }
+
     pub(super) fn set_null(&mut self, on: bool) {
         self.ends_in_nul = on;
         self.is_verbatim = on;
@@ -98,6 +105,7 @@ impl Names {
             text: text.to_vec(),
             pattern: Pattern::new(text, how),
             directory: self.directories.len().checked_sub(1),
+            recurses: self.recurses,
             has_wildcards: special && self.wildcards.is_none(),
             found: 0,
         });
@@ -115,6 +123,12 @@ impl Names {
         }
         let how = self.matching(Matching::EXCLUDE);
         self.excluded.push(Pattern::new(if text.is_empty() { pattern } else { text }, how));
+    }
+
+    /// Leaves out names that match these patterns as a whole or behind a slash, whatever options say.
+    pub(super) fn exclude_all(&mut self, patterns: &[&str]) {
+        let new = |text: &&str| Pattern::new(text.as_bytes(), Matching::EXCLUDE);
+        self.excluded.extend(patterns.iter().map(new));
     }
 
     /// Reads patterns from a file.

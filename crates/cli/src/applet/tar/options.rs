@@ -13,28 +13,46 @@ pub(super) enum Id {
     Unsupported(&'static str),
     AbsoluteNames,
     Anchored(bool),
+    AutoCompress(bool),
+    BlockingFactor,
     DelayDirectories,
     BlockNumber,
     Bzip2,
+    ClampMtime,
+    Create,
+    Dereference,
     Directory,
     Exclude,
     Existing(Existing),
     Extract,
+    ExcludeBackups,
     ExcludeFrom,
+    ExcludeVcs,
     File,
     FilesFrom,
     ForceLocal,
+    Format,
     FullTime,
+    Group,
     Gzip,
+    HardDereference,
     Help,
     Jobs,
     IgnoreCase(bool),
     IgnoreZeros,
     List,
     NoAttributes,
+    OldArchive,
     OldOwner,
+    OneFileSystem,
     OneTopLevel,
+    Owner,
+    Posix,
+    ReadFullRecords,
+    RecordSize,
     Lzma,
+    Mode,
+    Mtime,
     Null(bool),
     NumericOwner,
     Occurrence,
@@ -43,6 +61,7 @@ pub(super) enum Id {
     SamePermissions(bool),
     Seek(bool),
     ShowTransformed,
+    Sort,
     StripComponents,
     ToStdout,
     Touch,
@@ -60,6 +79,7 @@ pub(super) enum Id {
 
 /// All options that haul has.
 pub(super) const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Create, ("c", "create"), Nothing, "create an archive of the named files"),
     opt(Id::List, ("t", "list"), Nothing, "list the members of an archive"),
     opt(Id::Extract, ("x", "extract"), Nothing, "extract the members of an archive"),
     long(Id::Extract, "get", Nothing, ""),
@@ -82,6 +102,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::Gzip, "gunzip", Nothing, ""),
     long(Id::Gzip, "ungzip", Nothing, ""),
     opt(Id::Bzip2, ("j", "bzip2"), Nothing, "with bzip2 (only read)"),
+    opt(
+        Id::AutoCompress(true),
+        ("a", "auto-compress"),
+        Nothing,
+        "with -c: compress as the ending of ARCHIVE says",
+    ),
+    long(Id::AutoCompress(false), "no-auto-compress", Nothing, "do not (default)"),
     opt(Id::Xz, ("J", "xz"), Nothing, "with xz"),
     long(Id::Lzma, "lzma", Nothing, "with lzma (only read)"),
     long(Id::Zstd, "zstd", Nothing, "with zstd"),
@@ -144,7 +171,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::SamePermissions(false), "no-same-permissions", Nothing, "apply the umask"),
     long(Id::SameOwner(true), "same-owner", Nothing, "restore owners (default for root)"),
     long(Id::SameOwner(false), "no-same-owner", Nothing, "files belong to you"),
-    opt(Id::OldOwner, ("o", ""), Nothing, "with -x: --no-same-owner"),
+    opt(Id::OldOwner, ("o", ""), Nothing, "with -x: --no-same-owner; with -c: --format=v7"),
     opt(Id::Touch, ("m", "touch"), Nothing, "do not restore times"),
     long(
         Id::DelayDirectories,
@@ -187,6 +214,42 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("DIR"),
         "change to DIR for all names that follow",
     ),
+    opt(
+        Id::Format,
+        ("H", "format"),
+        Required("FORMAT"),
+        "with -c: gnu (default), oldgnu, posix (or pax), ustar\nor v7",
+    ),
+    long(Id::Posix, "posix", Nothing, "--format=posix"),
+    long(Id::OldArchive, "old-archive", Nothing, "--format=v7"),
+    long(Id::OldArchive, "portability", Nothing, ""),
+    long(Id::Sort, "sort", Required("ORDER"), "order within a directory: none (default) or name"),
+    long(Id::Owner, "owner", Required("NAME[:UID]"), "the owner of all members"),
+    long(Id::Group, "group", Required("NAME[:GID]"), "the group of all members"),
+    long(Id::Mode, "mode", Required("CHANGES"), "change permissions as chmod does"),
+    long(
+        Id::Mtime,
+        "mtime",
+        Required("TIME"),
+        "the time of all members: @SECONDS, a date in UTC\n('2026-01-31 12:00 UTC'), or that of a file",
+    ),
+    long(Id::ClampMtime, "clamp-mtime", Nothing, "only of members that are younger"),
+    opt(Id::Dereference, ("h", "dereference"), Nothing, "archive what symbolic links point to"),
+    long(Id::HardDereference, "hard-dereference", Nothing, "archive each name of a file as a file"),
+    long(Id::OneFileSystem, "one-file-system", Nothing, "do not enter other file systems"),
+    opt(
+        Id::BlockingFactor,
+        ("b", "blocking-factor"),
+        Required("BLOCKS"),
+        "blocks of 512 bytes in a record (default: 20)",
+    ),
+    long(Id::RecordSize, "record-size", Required("BYTES"), "bytes of a record, in another way"),
+    opt(
+        Id::ReadFullRecords,
+        ("B", "read-full-records"),
+        Nothing,
+        "records are read whole (haul always does)",
+    ),
     opt(Id::FilesFrom, ("T", "files-from"), Required("FILE"), "read more names from FILE"),
     long(Id::Null(true), "null", Nothing, "names in FILE end in NUL; implies the next"),
     long(Id::Null(false), "no-null", Nothing, "they end in newlines (default)"),
@@ -206,6 +269,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("FILE"),
         "leave out what matches a line of FILE",
     ),
+    long(Id::ExcludeVcs, "exclude-vcs", Nothing, "leave out directories of version control"),
+    long(Id::ExcludeBackups, "exclude-backups", Nothing, "leave out backup and lock files"),
     long(Id::Recursion(true), "recursion", Nothing, "a directory stands for all below (default)"),
     long(Id::Recursion(false), "no-recursion", Nothing, "it stands for itself alone"),
     long(Id::Anchored(true), "anchored", Nothing, "patterns match from the beginning of a name"),
@@ -250,14 +315,17 @@ read in another way than haul are refused, with the name of the member.
 
 The other options of GNU tar are refused by name.
 
-Exit status: 0 if all went well; 2 if something failed.
+The bytes of an archive do not depend on --jobs or on timing.
+
+Exit status: 0 if all went well; 1 if files changed while they were archived; 2 if
+something failed.
 ";
 
 /// Returns the text of `--help`.
 pub(super) fn help() -> String {
     format!(
         "Usage: tar [OPTION]... [NAME]...\n\
-         List and extract tar archives.\n\n{VALUES}{}\nOnly haul has:\n{}{NOTES}",
+         Create, list and extract tar archives.\n\n{VALUES}{}\nOnly haul has:\n{}{NOTES}",
         options(OPTIONS, Origin::Gnu),
         options(OPTIONS, Origin::Haul)
     )

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::create::create;
 use super::extract::extract;
 use super::list::list;
 use super::options::help;
@@ -20,6 +21,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Work(mut settings)) => match settings.mode {
             Mode::List => list(&session, &mut settings),
+            Mode::Create => create(&session, &settings),
             Mode::Extract => extract(&Arc::new(session), &mut settings),
         },
         Err(Refused::Words(usage)) => session.usage(&usage, BAD_WORDS),

@@ -14,6 +14,9 @@ use crate::output::Output;
 /// The exit status of everything that fails, usage errors included.
 pub(super) const FAILURE: u8 = 2;
 
+/// The exit status of a run during which files changed.
+const DIFFERS: u8 = 1;
+
 /// The exit status of a command line that cannot be split into options and arguments (`EX_USAGE`).
 pub(super) const BAD_WORDS: u8 = 64;
 
@@ -21,6 +24,7 @@ pub(super) const BAD_WORDS: u8 = 64;
 pub(super) struct Session {
     pub(super) output: Output,
     failed: AtomicBool,
+    differs: AtomicBool,
     /// Beginnings of names that were removed, and whether of links.
     removed: Mutex<HashSet<(Vec<u8>, bool)>>,
 }
@@ -30,6 +34,7 @@ impl Session {
         Session {
             output: Output::new("tar"),
             failed: AtomicBool::new(false),
+            differs: AtomicBool::new(false),
             removed: Mutex::default(),
         }
     }
@@ -69,6 +74,12 @@ impl Session {
         ExitCode::from(status)
     }
 
+    /// Prints a message, and the run will tell that the archive differs from the files.
+    pub(super) fn differ(&self, text: &str) {
+        self.differs.store(true, Ordering::Relaxed);
+        self.output.error(text);
+    }
+
     /// Ends a run that cannot be continued.
     pub(super) fn fatal(&self, text: &str) -> ExitCode {
         self.output.error(text);
@@ -96,6 +107,9 @@ impl Session {
         if self.failed.load(Ordering::Relaxed) {
             self.output.error("Exiting with failure status due to previous errors");
             return ExitCode::from(FAILURE);
+        }
+        if self.differs.load(Ordering::Relaxed) {
+            return ExitCode::from(DIFFERS);
         }
         ExitCode::SUCCESS
     }

@@ -8,18 +8,49 @@ use haul_archive::filter::Filter;
 use haul_archive::format::Zeros;
 use haul_sys::process::Zone;
 
+use super::creation::Creation;
 use super::names::Names;
 use super::old_style::with_dashes;
 use super::options::{Id, OPTIONS};
+use super::refuse::bad;
 use super::unsupported::UNSUPPORTED;
 use crate::ending::CommandError;
 use crate::getopt::{Opt, Usage, Word, parse_anywhere};
+
+/// What `--exclude-vcs` leaves out.
+const VERSION_CONTROL: &[&str] = &[
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".svn",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    ".hgrags",
+    "_darcs",
+];
+
+/// What `--exclude-backups` leaves out.
+const BACKUPS: &[&str] = &[".#*", "*~", "#*#"];
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     List,
     Extract,
+    Create,
 }
 
 /// How the archive is compressed.
@@ -48,6 +79,7 @@ pub(super) struct Settings {
     pub(super) occurrence: Option<u64>,
     pub(super) names: Names,
     pub(super) extraction: Extraction,
+    pub(super) creation: Creation,
 }
 
 /// What is asked for about extracted files.
@@ -121,11 +153,6 @@ impl From<CommandError> for Refused {
     }
 }
 
-/// Refuses a command line.
-pub(super) fn bad<T>(text: &str) -> Result<T, CommandError> {
-    Err(CommandError::Usage(Usage(text.to_owned())))
-}
-
 /// Reads the words of `TAR_OPTIONS` and of the command line.
 pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
     let options: Vec<Opt<Id>> = OPTIONS.iter().chain(UNSUPPORTED).copied().collect();
@@ -162,6 +189,8 @@ struct Reading {
     occurrence: Option<u64>,
     names: Names,
     extraction: Extraction,
+    creation: Creation,
+    has_old_letter: bool,
 }
 
 impl Reading {
@@ -171,12 +200,38 @@ impl Reading {
             Id::List => self.mode(Mode::List)?,
             Id::File => self.file(value)?,
             Id::Extract => self.mode(Mode::Extract)?,
-            Id::ForceLocal | Id::Help | Id::Version | Id::DelayDirectories | Id::NoAttributes => {}
+            Id::Create => self.mode(Mode::Create)?,
+            Id::ExcludeVcs => self.names.exclude_all(VERSION_CONTROL),
+            Id::ExcludeBackups => self.names.exclude_all(BACKUPS),
+            Id::Format
+            | Id::Posix
+            | Id::OldArchive
+            | Id::Sort
+            | Id::Dereference
+            | Id::HardDereference
+            | Id::Owner
+            | Id::Group
+            | Id::Mode
+            | Id::Mtime
+            | Id::ClampMtime
+            | Id::OneFileSystem
+            | Id::AutoCompress(_)
+            | Id::BlockingFactor
+            | Id::RecordSize => self.creation.set(id, &value)?,
+            Id::ForceLocal
+            | Id::Help
+            | Id::Version
+            | Id::DelayDirectories
+            | Id::ReadFullRecords
+            | Id::NoAttributes => {}
+            Id::OldOwner => {
+                self.has_old_letter = true;
+                self.extraction.set(id, value)?;
+            }
             Id::Existing(_)
             | Id::ToStdout
             | Id::SamePermissions(_)
             | Id::SameOwner(_)
-            | Id::OldOwner
             | Id::Touch
             | Id::AbsoluteNames
             | Id::StripComponents
@@ -220,6 +275,34 @@ impl Reading {
         Ok(())
     }
 
+    /// Refuses what `-c` cannot do.
+    fn check_creation(&mut self) -> Result<(), CommandError> {
+        if self.has_old_letter {
+            self.creation.set(Id::OldArchive, OsStr::new(""))?;
+        }
+        self.creation.check()?;
+        if self.names.is_empty() {
+            return bad("Cowardly refusing to create an empty archive");
+        }
+        if let Some(Compression::Known(filter @ (Filter::Bzip2 | Filter::Lzma))) = self.compression
+        {
+            return bad(&format!("writing {} is not supported by haul", filter.name()));
+        }
+        if self.occurrence.is_some() {
+            return bad("--occurrence cannot be used with -c");
+        }
+        if self.extraction.strip > 0 || self.extraction.top_level.is_some() {
+            return bad("--strip-components and --one-top-level are for -x");
+        }
+        if self.extraction.to_stdout {
+            return bad("-O is for -x");
+        }
+        if self.shows_blocks {
+            return bad("-R with -c is not supported by haul");
+        }
+        Ok(())
+    }
+
     fn mode(&mut self, mode: Mode) -> Result<(), CommandError> {
         if self.mode.replace(mode).is_some_and(|earlier| earlier != mode) {
             return bad(
@@ -245,12 +328,15 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(self) -> Result<Settings, CommandError> {
+    fn finish(mut self) -> Result<Settings, CommandError> {
         let Some(mode) = self.mode else {
             return bad(
                 "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options",
             );
         };
+        if mode == Mode::Create {
+            self.check_creation()?;
+        }
         let file = self.file.or_else(|| std::env::var_os("TAPE")).unwrap_or_else(|| "-".into());
         if self.occurrence.is_some() && self.names.is_empty() {
             return bad("--occurrence is meaningless without a file list");
@@ -269,6 +355,7 @@ impl Reading {
             occurrence: self.occurrence,
             names: self.names,
             extraction: self.extraction,
+            creation: self.creation,
         })
     }
 }

@@ -1,0 +1,375 @@
+//! The thread that writes members in order.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+
+use haul_io::fully::read_fully;
+use haul_sys::Errno;
+use haul_sys::fs::{Kind, Stat, Time, fstat};
+use haul_sys::process::{group_name, user_name};
+
+use super::entry::{Data, Described, Entry, Failure, describe};
+use super::line::Line;
+use super::plan::{Event, Monitor, Operand, Owner, Plan};
+use super::sink::Sink;
+use super::walk::{Filter, Found, Step, Walk};
+use crate::format::{Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable, headers};
+use crate::safe_name::safe_name;
+
+/// Bytes of a large file that are in memory at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What comes along the line in order.
+enum Item {
+    Entry(Box<Described>),
+    Unreadable(Vec<u8>, haul_sys::CallError, bool),
+    Changed(Vec<u8>),
+}
+
+/// What a worker is given.
+enum Work {
+    Describe(Found),
+    Pass(Item),
+}
+
+struct Excluding<'m>(&'m (dyn Monitor + Sync));
+
+impl Filter for Excluding<'_> {
+    fn is_excluded(&self, name: &[u8]) -> bool {
+        self.0.is_excluded(name)
+    }
+}
+
+/// Writes members for all operands. Blocks. Fails if the archive cannot be written; what is wrong with
+/// single names, the monitor is told.
+pub fn create<W: Write>(
+    operands: Vec<Operand>,
+    plan: &Plan,
+    monitor: &(dyn Monitor + Sync),
+    sink: &mut Sink<W>,
+) -> std::io::Result<()> {
+    let line: Line<Work, Item> = Line::new();
+    std::thread::scope(|scope| {
+        let line = &line;
+        scope.spawn(move || {
+            walk(operands, plan, monitor, line);
+            line.close();
+        });
+        for _ in 0..plan.workers.max(1) {
+            scope.spawn(move || {
+                while let Some((number, work)) = line.take() {
+                    let item = match work {
+                        Work::Describe(found) => {
+                            Item::Entry(Box::new(describe(found, plan.follow)))
+                        }
+                        Work::Pass(item) => item,
+                    };
+                    line.finish(number, item);
+                }
+            });
+        }
+        let mut creator = Creator {
+            plan,
+            monitor,
+            sink,
+            users: HashMap::new(),
+            groups: HashMap::new(),
+            links: HashMap::new(),
+            failed: Vec::new(),
+        };
+        while let Some(item) = line.next() {
+            if let Err(error) = creator.item(item) {
+                line.abandon();
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn walk(
+    operands: Vec<Operand>,
+    plan: &Plan,
+    monitor: &(dyn Monitor + Sync),
+    line: &Line<Work, Item>,
+) {
+    let filter = Excluding(monitor);
+    for operand in operands {
+        let Ok(leaf) = std::ffi::CString::new(operand.name.clone()) else { continue };
+        let found = Found { parent: operand.directory, leaf, name: operand.name, is_operand: true };
+        let rules = (plan.sort, plan.follow);
+        let mut walk = Walk::new(&filter, rules, &found, operand.recurses, plan.stays_on_device);
+        while let Some(step) = walk.advance() {
+            let work = match step {
+                Step::Entry(found) => Work::Describe(found),
+                Step::Unreadable(name, error, is_operand) => {
+                    Work::Pass(Item::Unreadable(name, error, is_operand))
+                }
+                Step::Changed(name) => Work::Pass(Item::Changed(name)),
+            };
+            if !line.put(work) {
+                return;
+            }
+        }
+    }
+}
+
+struct Creator<'p, W> {
+    plan: &'p Plan,
+    monitor: &'p (dyn Monitor + Sync),
+    sink: &'p mut Sink<W>,
+    users: HashMap<u32, Vec<u8>>,
+    groups: HashMap<u32, Vec<u8>>,
+    /// The first names of files with several, by device and inode.
+    links: HashMap<(u64, u64), Vec<u8>>,
+    /// The last name that could not be described, so that it is reported once.
+    failed: Vec<u8>,
+}
+
+impl<W: Write> Creator<'_, W> {
+    fn item(&mut self, item: Item) -> std::io::Result<()> {
+        match item {
+            Item::Entry(described) => return self.described(*described),
+            Item::Changed(name) => self.monitor.event(&name, &Event::Changed),
+            Item::Unreadable(name, ..) if name == self.failed => {}
+            Item::Unreadable(name, error, is_operand) => {
+                let is_gone = error.errno == Errno::NOENT && !is_operand;
+                let event = if is_gone { Event::Removed } else { Event::ReadDirectory(error) };
+                self.monitor.event(&name, &event);
+            }
+        }
+        Ok(())
+    }
+
+    fn described(&mut self, described: Described) -> std::io::Result<()> {
+        let Described { found, answer } = described;
+        match answer {
+            Ok(entry) => self.entry(&found, entry),
+            Err(failure) => {
+                let event = match failure {
+                    Failure::Stat(error) | Failure::Open(error) | Failure::Readlink(error)
+                        if error.errno == Errno::NOENT && !found.is_operand =>
+                    {
+                        Event::Removed
+                    }
+                    Failure::Stat(error) => Event::Stat(error),
+                    Failure::Open(error) => Event::Open(error),
+                    Failure::Readlink(error) => Event::Readlink(error),
+                    Failure::Read(bytes, error) => Event::Read(0, bytes, error),
+                };
+                self.monitor.event(&found.name, &event);
+                self.failed = found.name;
+                Ok(())
+            }
+        }
+    }
+
+    fn entry(&mut self, found: &Found, entry: Entry) -> std::io::Result<()> {
+        let Entry { stat, data } = entry;
+        if self.plan.archive == Some((stat.dev, stat.ino)) {
+            self.monitor.event(&found.name, &Event::IsArchive);
+            return Ok(());
+        }
+        let kind = match stat.kind() {
+            Kind::Regular => MemberKind::Regular,
+            Kind::Directory => MemberKind::Directory,
+            Kind::Symlink => MemberKind::Symlink,
+            Kind::Fifo => MemberKind::Fifo,
+            Kind::CharDevice => MemberKind::CharDevice,
+            Kind::BlockDevice => MemberKind::BlockDevice,
+            Kind::Socket => {
+                self.monitor.event(&found.name, &Event::Socket);
+                return Ok(());
+            }
+            Kind::Unknown => {
+                self.monitor.event(&found.name, &Event::UnknownKind);
+                return Ok(());
+            }
+        };
+        let mut member = self.member(found, &stat, kind);
+        if let Data::Link(text) = &data {
+            member.link.clone_from(text);
+        }
+        let has_names =
+            (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
+        let key = (stat.dev, stat.ino);
+        let is_counted = has_names && !self.plan.copies_hard_links;
+        if is_counted && let Some(first) = self.links.get(&key) {
+            member.kind = MemberKind::HardLink;
+            member.link = self.safe(&first.clone(), true);
+            (member.size, member.stored_bytes) = (0, 0);
+            return self.write(found, &member, Data::None, &stat).map(|_| ());
+        }
+        let is_written = self.write(found, &member, data, &stat)?;
+        if is_counted && is_written {
+            self.links.insert(key, found.name.clone());
+        }
+        Ok(())
+    }
+
+    fn safe(&self, name: &[u8], of_link: bool) -> Vec<u8> {
+        if self.plan.absolute_names {
+            return name.to_vec();
+        }
+        let safe = safe_name(name);
+        if !safe.removed.is_empty() {
+            self.monitor.removed(&safe.removed, of_link);
+        }
+        safe.rest
+    }
+
+    fn member(&mut self, found: &Found, stat: &Stat, kind: MemberKind) -> Member {
+        let is_directory = kind == MemberKind::Directory;
+        let mut shown = found.name.clone();
+        if is_directory && !shown.ends_with(b"/") {
+            shown.push(b'/');
+        }
+        let plan = self.plan;
+        let numeric = plan.numeric_owner;
+        let (uid, user) = owned(&plan.owner, stat.uid, numeric, &mut self.users, user_name);
+        let (gid, group) = owned(&plan.group, stat.gid, numeric, &mut self.groups, group_name);
+        let mode = stat.permissions();
+        let size = if kind == MemberKind::Regular { stat.size } else { 0 };
+        let mtime = moment(stat.mtime);
+        let name = self.safe(&shown, false);
+        Member {
+            layout: Layout::Ustar,
+            kind,
+            // Nothing is left of `/` and of `..`.
+            name: if is_directory && name == b"." { b"./".to_vec() } else { name },
+            link: Vec::new(),
+            mode: plan.mode.as_ref().map_or(mode, |change| change.apply(mode, is_directory)),
+            uid,
+            gid,
+            user,
+            group,
+            size,
+            mtime: match plan.mtime {
+                Some(time) if !plan.clamps_mtime || mtime > time => time,
+                _ => mtime,
+            },
+            atime: Some(moment(stat.atime)),
+            ctime: Some(moment(stat.ctime)),
+            device: device_parts(stat.rdev),
+            regions: None,
+            xattrs: Vec::new(),
+            acls: [None, None],
+            context: None,
+            header_offset: self.sink.written(),
+            data_offset: 0,
+            stored_bytes: size,
+        }
+    }
+
+    /// Writes a member. Returns `false` if the format cannot express it.
+    fn write(
+        &mut self,
+        found: &Found,
+        member: &Member,
+        data: Data,
+        stat: &Stat,
+    ) -> std::io::Result<bool> {
+        let owners = if self.plan.numeric_owner { OwnerNames::Leave } else { OwnerNames::Write };
+        let style = Style {
+            format: self.plan.format,
+            owners,
+            extended_mtime: self.plan.mtime.map(|time| time.seconds),
+        };
+        let header = match headers(member, style) {
+            Ok(header) => header,
+            Err(unwritable @ Unwritable::LinkTooLong) => {
+                self.monitor.event(&member.link, &Event::Unwritable(unwritable));
+                return Ok(false);
+            }
+            Err(unwritable) => {
+                self.monitor.event(&found.name, &Event::Unwritable(unwritable));
+                return Ok(false);
+            }
+        };
+        self.monitor.member(member);
+        self.sink.put(&header)?;
+        match data {
+            Data::None | Data::Link(_) => return Ok(true),
+            Data::Bytes(bytes, after) => {
+                let missing = stat.size - bytes.len() as u64;
+                self.sink.put(&bytes)?;
+                self.shrank(found, missing)?;
+                self.compare(found, stat, &after, missing);
+            }
+            Data::File(file) => self.large(found, &file, stat)?,
+        }
+        self.sink.pad()?;
+        Ok(true)
+    }
+
+    fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
+        if missing > 0 {
+            self.monitor.event(&found.name, &Event::Shrank(missing));
+        }
+        self.sink.zeros(missing)
+    }
+
+    fn compare(&self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
+        if missing == 0 && (after.ctime != before.ctime || after.size > before.size) {
+            self.monitor.event(&found.name, &Event::Changed);
+        }
+    }
+
+    fn large(&mut self, found: &Found, file: &OwnedFd, stat: &Stat) -> std::io::Result<()> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut at = 0;
+        while at < stat.size {
+            let want = usize::try_from(stat.size - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            let room = piece.get_mut(..want).unwrap_or_default();
+            match read_fully(file, room, at) {
+                Ok(0) => break,
+                Ok(count) => {
+                    self.sink.put(room.get(..count).unwrap_or_default())?;
+                    at += count as u64;
+                }
+                Err(error) => {
+                    self.monitor.event(&found.name, &Event::Read(at, want as u64, error));
+                    return self.sink.zeros(stat.size - at);
+                }
+            }
+        }
+        let missing = stat.size - at;
+        self.shrank(found, missing)?;
+        match fstat(file) {
+            Ok(after) => self.compare(found, stat, &after, missing),
+            Err(error) => self.monitor.event(&found.name, &Event::Stat(error)),
+        }
+        Ok(())
+    }
+}
+
+fn moment(time: Time) -> Moment {
+    Moment { seconds: time.seconds, nanoseconds: time.nanoseconds }
+}
+
+/// Returns the number and the name of an owner, each name looked up once.
+fn owned(
+    forced: &Option<Owner>,
+    id: u32,
+    numeric: bool,
+    known: &mut HashMap<u32, Vec<u8>>,
+    look_up: fn(u32) -> Option<Vec<u8>>,
+) -> (u64, Vec<u8>) {
+    let number = forced.as_ref().and_then(|owner| owner.id).unwrap_or(u64::from(id));
+    if numeric {
+        return (number, Vec::new());
+    }
+    if let Some(owner) = forced {
+        return (number, owner.name.clone());
+    }
+    let name = known.entry(id).or_insert_with(|| look_up(id).unwrap_or_default());
+    (number, name.clone())
+}
+
+/// Splits the kernel's number of a device: `gnu_dev_major` and `gnu_dev_minor` of the C library.
+fn device_parts(device: u64) -> (u32, u32) {
+    let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
+    let minor = (device & 0xff) | (device >> 12 & 0xffff_ff00);
+    (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0))
+}

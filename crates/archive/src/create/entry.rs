@@ -1,0 +1,104 @@
+//! One entry as a worker describes it: its attributes, and its first bytes.
+
+use std::os::fd::OwnedFd;
+
+use haul_io::fully::read_fully;
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
+    readlinkat, statat, statat_follow,
+};
+use haul_sys::{CallError, Result};
+
+use super::walk::Found;
+
+/// Files up to this size are read by workers into memory.
+const SMALL_BYTES: u64 = 256 << 10;
+
+/// What a worker found at a name.
+pub(super) struct Described {
+    pub(super) found: Found,
+    pub(super) answer: std::result::Result<Entry, Failure>,
+}
+
+/// Why a name cannot be archived.
+pub(super) enum Failure {
+    Stat(CallError),
+    Open(CallError),
+    /// So many bytes could not be read.
+    Read(u64, CallError),
+    Readlink(CallError),
+}
+
+/// A name that can be archived.
+pub(super) struct Entry {
+    pub(super) stat: Stat,
+    pub(super) data: Data,
+}
+
+/// The bytes of an entry.
+pub(super) enum Data {
+    /// It has none.
+    None,
+    /// The target of a symbolic link.
+    Link(Vec<u8>),
+    /// The whole file, and what the file was after it was read.
+    Bytes(Vec<u8>, Stat),
+    /// A file that the writer reads.
+    File(OwnedFd),
+}
+
+/// Describes a name and reads a small file. Blocks.
+pub(super) fn describe(found: Found, follow: Follow) -> Described {
+    let answer = entry(&found, follow);
+    Described { found, answer }
+}
+
+fn entry(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure> {
+    let stat = match follow {
+        Follow::No => statat(&*found.parent, &found.leaf),
+        Follow::Yes => statat_follow(&*found.parent, &found.leaf),
+    };
+    let stat = stat.map_err(Failure::Stat)?;
+    match stat.kind() {
+        Kind::Regular => regular(found, follow),
+        Kind::Symlink => {
+            let text = readlinkat(&*found.parent, &found.leaf).map_err(Failure::Readlink)?;
+            Ok(Entry { stat, data: Data::Link(text.into_bytes()) })
+        }
+        Kind::Directory => {
+            // One that cannot be opened is left out.
+            let opened = open_directory(&*found.parent, &found.leaf, follow);
+            let stat = fstat(opened.map_err(Failure::Open)?).map_err(Failure::Stat)?;
+            Ok(Entry { stat, data: Data::None })
+        }
+        _ => Ok(Entry { stat, data: Data::None }),
+    }
+}
+
+fn regular(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure> {
+    let how = OpenHow {
+        access: Access::Read,
+        create: Create::No,
+        follow,
+        wait: Wait::No,
+        extra: OFlags::empty(),
+    };
+    let file = openat(&*found.parent, &found.leaf, how).map_err(Failure::Open)?;
+    // The file that was opened counts, whatever the name was a moment ago.
+    let stat = fstat(&file).map_err(Failure::Stat)?;
+    if stat.kind() != Kind::Regular {
+        return Ok(Entry { stat, data: Data::None });
+    }
+    if stat.size > SMALL_BYTES {
+        return Ok(Entry { stat, data: Data::File(file) });
+    }
+    let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;
+    Ok(Entry { stat, data })
+}
+
+fn read(file: &OwnedFd, stat: &Stat) -> Result<Data> {
+    let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];
+    let count = read_fully(file, &mut bytes, 0)?;
+    bytes.truncate(count);
+    Ok(Data::Bytes(bytes, fstat(file)?))
+}

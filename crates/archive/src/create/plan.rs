@@ -1,0 +1,134 @@
+//! What the caller wants archived, and what it is told: plain data.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use haul_sys::CallError;
+use haul_sys::fs::Follow;
+
+use super::mode::ModeChange;
+use super::walk::Sort;
+use crate::format::{Member, Moment, Unwritable, WriteFormat};
+
+/// An owner or group that members get instead of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The name, which may be empty.
+    pub name: Vec<u8>,
+    /// The number; `None` keeps that of the file.
+    pub id: Option<u64>,
+}
+
+/// How an archive is created.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its format.
+    pub format: WriteFormat,
+    /// The order of a directory's entries.
+    pub sort: Sort,
+    /// Whether symbolic links are followed (`-h`).
+    pub follow: Follow,
+    /// Whether every name of a file is archived as a file of its own.
+    pub copies_hard_links: bool,
+    /// Whether a file with one name may come twice, as when operands overlap; then it becomes a hard
+    /// link, and every file is remembered.
+    pub names_may_repeat: bool,
+    /// Whether names of owners are left out.
+    pub numeric_owner: bool,
+    /// The owner of all members.
+    pub owner: Option<Owner>,
+    /// The group of all members.
+    pub group: Option<Owner>,
+    /// A change of all permissions.
+    pub mode: Option<ModeChange>,
+    /// The time of all members.
+    pub mtime: Option<Moment>,
+    /// Whether only later times are replaced by `mtime`.
+    pub clamps_mtime: bool,
+    /// Whether names may begin with `/` and contain `..`.
+    pub absolute_names: bool,
+    /// Whether directories of other file systems are not entered.
+    pub stays_on_device: bool,
+    /// Device and inode of the archive, which is never archived.
+    pub archive: Option<(u64, u64)>,
+    /// Number of workers, at least 1.
+    pub workers: usize,
+}
+
+/// A name that the user gave.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The directory that it is relative to.
+    pub directory: Arc<OwnedFd>,
+    /// The name.
+    pub name: Vec<u8>,
+    /// Whether everything below it is archived, too.
+    pub recurses: bool,
+}
+
+/// What happened to a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It cannot be described.
+    Stat(CallError),
+    /// It cannot be opened.
+    Open(CallError),
+    /// The target of a symbolic link cannot be read.
+    Readlink(CallError),
+    /// A directory cannot be read.
+    ReadDirectory(CallError),
+    /// Bytes cannot be read: where, how many, and why. Zeros take their place.
+    Read(u64, u64, CallError),
+    /// It was removed after its directory was read.
+    Removed,
+    /// It changed while it was read.
+    Changed,
+    /// It ended this many bytes early. Zeros take their place.
+    Shrank(u64),
+    /// It is a socket, which archives cannot have.
+    Socket,
+    /// The format has no such kind of file.
+    UnknownKind,
+    /// It is the archive.
+    IsArchive,
+    /// The format cannot express it.
+    Unwritable(Unwritable),
+}
+
+/// What an event means for the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing.
+    Warning,
+    /// The archive differs from the files.
+    Differs,
+    /// A file is missing or incomplete.
+    Failure,
+}
+
+impl Event {
+    /// Returns what the event means for the run.
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        match self {
+            Event::Socket | Event::IsArchive => Severity::Warning,
+            Event::Removed | Event::Changed | Event::Shrank(_) => Severity::Differs,
+            _ => Severity::Failure,
+        }
+    }
+}
+
+/// Is told what happens, in the order of the archive.
+pub trait Monitor {
+    /// Returns whether a name, with all below it, is left out. Called by the thread that walks.
+    fn is_excluded(&self, name: &[u8]) -> bool;
+
+    /// A member is about to be written.
+    fn member(&self, member: &Member);
+
+    /// Something happened to a name.
+    fn event(&self, name: &[u8], event: &Event);
+
+    /// The beginning of a name, or of the target of a hard link, was removed.
+    fn removed(&self, beginning: &[u8], of_link: bool);
+}

@@ -1,0 +1,58 @@
+//! The archive as it is written: bytes in order, counted, and padded to whole records at the end.
+
+use std::io::{Result, Write};
+
+use crate::format::BLOCK_BYTES;
+
+/// An archive that is being written.
+pub struct Sink<W> {
+    target: W,
+    written: u64,
+}
+
+impl<W: Write> Sink<W> {
+    /// Writes to a target.
+    #[must_use]
+    pub const fn new(target: W) -> Sink<W> {
+        Sink { target, written: 0 }
+    }
+
+    /// Returns the number of bytes written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes bytes. Blocks.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.target.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes zeros.
+    pub fn zeros(&mut self, bytes: u64) -> Result<()> {
+        let zeros = [0; 8192];
+        let mut left = bytes;
+        while left > 0 {
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
+            self.put(zeros.get(..count).unwrap_or_default())?;
+            left -= count as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes zeros up to a whole block.
+    pub fn pad(&mut self) -> Result<()> {
+        self.zeros(self.written.next_multiple_of(BLOCK_BYTES as u64) - self.written)
+    }
+
+    /// Writes the end of the archive: two blocks of zeros, and more up to a whole record. Returns the
+    /// target.
+    pub fn end(mut self, record_bytes: u64) -> Result<W> {
+        self.zeros(2 * BLOCK_BYTES as u64)?;
+        self.zeros(self.written.next_multiple_of(record_bytes) - self.written)?;
+        self.target.flush()?;
+        Ok(self.target)
+    }
+}

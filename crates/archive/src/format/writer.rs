@@ -1,0 +1,339 @@
+//! Writes the headers of a member, byte for byte as GNU tar does.
+
+use super::header::{BLOCK_BYTES, Block, field, seal};
+use super::member::{Member, MemberKind, Moment};
+use super::number::{octal_max, write_base_256, write_octal};
+use super::pax::{moment_text, push};
+
+/// A format that archives are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteFormat {
+    /// Unix V7.
+    V7,
+    /// GNU tar up to 1.12.
+    OldGnu,
+    /// GNU tar since then.
+    Gnu,
+    /// POSIX.1-1988.
+    Ustar,
+    /// POSIX.1-2001, with extended headers.
+    Posix,
+}
+
+/// Whether the owner's and group's names are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerNames {
+    /// They are.
+    Write,
+    /// Numbers suffice.
+    Leave,
+}
+
+/// How members are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// The format.
+    pub format: WriteFormat,
+    /// Whether names of owners are written.
+    pub owners: OwnerNames,
+    /// The time of extended headers, in seconds since 1970; `None` is that of their member.
+    pub extended_mtime: Option<i64>,
+}
+
+/// Why a member cannot be written in a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unwritable {
+    /// The name is longer than this number of bytes, which is what all fields hold.
+    NameTooLong(usize),
+    /// The name cannot be cut at a slash so that both parts fit.
+    NameUnsplittable,
+    /// The target of a link is too long.
+    LinkTooLong,
+    /// A number does not fit its field: what it is, the number, and the largest that fits.
+    NumberTooLarge(&'static str, i64, i64),
+    /// The format has no such kind of file.
+    Kind,
+}
+
+/// Writes the headers of a member: what comes before its data.
+pub fn headers(member: &Member, style: Style) -> Result<Vec<u8>, Unwritable> {
+    let mut writer = Writer { style, records: Vec::new(), out: Vec::new() };
+    let mut block = [0; BLOCK_BYTES];
+    writer.names(member, &mut block)?;
+    writer.fields(member, &mut block)?;
+    if style.format == WriteFormat::Posix {
+        writer.times(member);
+    }
+    if !writer.records.is_empty() {
+        writer.extended(member)?;
+    }
+    seal(&mut block);
+    writer.out.extend_from_slice(&block);
+    Ok(writer.out)
+}
+
+/// Bytes of the longest name that has a NUL behind it.
+const V7_NAME_MAX: usize = 99;
+
+/// Bytes of the longest name of ustar: prefix, slash and name.
+const USTAR_NAME_MAX: usize = 256;
+
+/// Where a name goes.
+enum Fit {
+    /// Into its field.
+    Short,
+    /// Into a record of the extended header.
+    Record,
+    /// Into a member of its own before this one.
+    Long,
+    /// Nowhere.
+    None,
+}
+
+struct Writer {
+    style: Style,
+    records: Vec<u8>,
+    out: Vec<u8>,
+}
+
+fn put(block: &mut Block, range: std::ops::Range<usize>, text: &[u8]) {
+    let room = block.get_mut(range).unwrap_or_default();
+    for (to, from) in room.iter_mut().zip(text) {
+        *to = *from;
+    }
+}
+
+impl Writer {
+    fn is_gnu(&self) -> bool {
+        matches!(self.style.format, WriteFormat::Gnu | WriteFormat::OldGnu)
+    }
+
+    fn names(&mut self, member: &Member, block: &mut Block) -> Result<(), Unwritable> {
+        let is_link = matches!(member.kind, MemberKind::HardLink | MemberKind::Symlink);
+        if is_link {
+            match self.fit(&member.link) {
+                Fit::Short => {}
+                Fit::Record => push(&mut self.records, b"linkpath", &member.link),
+                Fit::Long => self.long(b'K', &member.link),
+                Fit::None => return Err(Unwritable::LinkTooLong),
+            }
+            put(block, field::LINK, &member.link);
+        }
+        let name = &member.name;
+        match self.fit(name) {
+            Fit::Short => {}
+            Fit::Record => push(&mut self.records, b"path", name),
+            Fit::Long => self.long(b'L', name),
+            Fit::None if self.style.format == WriteFormat::Ustar => return split_name(name, block),
+            Fit::None => return Err(Unwritable::NameTooLong(V7_NAME_MAX)),
+        }
+        // The old format has a NUL behind every name.
+        let shorter = usize::from(self.style.format == WriteFormat::OldGnu);
+        put(block, field::NAME.start..field::NAME.end - shorter, name);
+        Ok(())
+    }
+
+    /// Returns how a name of 100 bytes or more, or one that is not ASCII, is written.
+    fn fit(&self, name: &[u8]) -> Fit {
+        let most = match self.style.format {
+            WriteFormat::V7 | WriteFormat::OldGnu => V7_NAME_MAX,
+            _ => field::NAME.len(),
+        };
+        match self.style.format {
+            WriteFormat::Posix if !name.is_ascii() => Fit::Record,
+            _ if name.len() <= most => Fit::Short,
+            WriteFormat::Posix => Fit::Record,
+            WriteFormat::Gnu | WriteFormat::OldGnu => Fit::Long,
+            WriteFormat::V7 | WriteFormat::Ustar => Fit::None,
+        }
+    }
+
+    /// Writes a member of GNU's format that has the long name of the next one as its data.
+    fn long(&mut self, kind: u8, text: &[u8]) {
+        let mut block = [0; BLOCK_BYTES];
+        put(&mut block, field::NAME, b"././@LongLink");
+        for range in [field::UID, field::GID] {
+            write_octal(block.get_mut(range).unwrap_or_default(), 0);
+        }
+        write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
+        write_octal(block.get_mut(field::MTIME).unwrap_or_default(), 0);
+        let size = i64::try_from(text.len() + 1).unwrap_or(i64::MAX);
+        write_octal(block.get_mut(field::SIZE).unwrap_or_default(), size);
+        put(&mut block, field::TYPE..field::TYPE + 1, &[kind]);
+        put(&mut block, field::MAGIC, b"ustar  \0");
+        if self.style.owners == OwnerNames::Write {
+            put(&mut block, field::USER, b"root");
+            put(&mut block, field::GROUP, b"root");
+        }
+        seal(&mut block);
+        self.out.extend_from_slice(&block);
+        self.out.extend_from_slice(text);
+        self.out.push(0);
+        pad(&mut self.out);
+    }
+
+    fn fields(&mut self, member: &Member, block: &mut Block) -> Result<(), Unwritable> {
+        let mode = i64::from(member.mode);
+        write_octal(block.get_mut(field::MODE).unwrap_or_default(), mode);
+        self.number(block, field::UID, ("uid", "uid_t"), signed(member.uid))?;
+        self.number(block, field::GID, ("gid", "gid_t"), signed(member.gid))?;
+        self.number(block, field::SIZE, ("size", "off_t"), signed(member.stored_bytes))?;
+        self.number(block, field::MTIME, ("mtime", "time_t"), member.mtime.seconds)?;
+        put(block, field::TYPE..field::TYPE + 1, &[self.type_flag(member)?]);
+        match self.style.format {
+            WriteFormat::V7 => {}
+            WriteFormat::Gnu | WriteFormat::OldGnu => put(block, field::MAGIC, b"ustar  \0"),
+            WriteFormat::Ustar | WriteFormat::Posix => put(block, field::MAGIC, b"ustar\x0000"),
+        }
+        if self.style.format != WriteFormat::V7 {
+            self.owner(block, field::USER, b"uname", &member.user);
+            self.owner(block, field::GROUP, b"gname", &member.group);
+        }
+        let is_device = matches!(member.kind, MemberKind::CharDevice | MemberKind::BlockDevice);
+        if is_device || !self.is_gnu() {
+            let (major, minor) = if is_device { member.device } else { (0, 0) };
+            self.number(block, field::MAJOR, ("", "major_t"), i64::from(major))?;
+            self.number(block, field::MINOR, ("", "minor_t"), i64::from(minor))?;
+        }
+        Ok(())
+    }
+
+    fn owner(&mut self, block: &mut Block, range: std::ops::Range<usize>, key: &[u8], name: &[u8]) {
+        // The last byte stays a NUL.
+        let fits = name.len() < range.len() && name.is_ascii();
+        if !fits && self.style.format == WriteFormat::Posix {
+            push(&mut self.records, key, name);
+        }
+        put(block, range.start..range.end - 1, name);
+    }
+
+    /// Writes a number in octal, or as the format allows for what does not fit.
+    fn number(
+        &mut self,
+        block: &mut Block,
+        range: std::ops::Range<usize>,
+        (keyword, kind): (&'static str, &'static str),
+        value: i64,
+    ) -> Result<(), Unwritable> {
+        let room = block.get_mut(range).unwrap_or_default();
+        if write_octal(room, value) {
+            return Ok(());
+        }
+        match self.style.format {
+            WriteFormat::Gnu | WriteFormat::OldGnu => write_base_256(room, value),
+            WriteFormat::Posix if keyword == "mtime" => {
+                // `times` writes the record.
+                write_octal(room, 0);
+            }
+            WriteFormat::Posix if !keyword.is_empty() => {
+                push(&mut self.records, keyword.as_bytes(), value.to_string().as_bytes());
+                write_octal(room, 0);
+            }
+            _ => return Err(Unwritable::NumberTooLarge(kind, value, octal_max(room.len()))),
+        }
+        Ok(())
+    }
+
+    fn type_flag(&self, member: &Member) -> Result<u8, Unwritable> {
+        let is_v7 = self.style.format == WriteFormat::V7;
+        Ok(match member.kind {
+            MemberKind::Regular | MemberKind::Contiguous if is_v7 => 0,
+            MemberKind::Regular | MemberKind::Contiguous => b'0',
+            MemberKind::HardLink => b'1',
+            MemberKind::Symlink => b'2',
+            MemberKind::Directory => b'5',
+            _ if is_v7 => return Err(Unwritable::Kind),
+            MemberKind::CharDevice => b'3',
+            MemberKind::BlockDevice => b'4',
+            MemberKind::Fifo => b'6',
+            MemberKind::DumpDirectory
+            | MemberKind::VolumeLabel
+            | MemberKind::Continued
+            | MemberKind::Unknown(_) => return Err(Unwritable::Kind),
+        })
+    }
+
+    fn times(&mut self, member: &Member) {
+        let mtime = member.mtime;
+        let is_plain = mtime.nanoseconds == 0 && (0..=octal_max(12)).contains(&mtime.seconds);
+        if !is_plain {
+            push(&mut self.records, b"mtime", &moment_text(mtime));
+        }
+        let times: [(&[u8], Option<Moment>); 2] =
+            [(b"atime", member.atime), (b"ctime", member.ctime)];
+        for (key, moment) in times {
+            if let Some(moment) = moment {
+                push(&mut self.records, key, &moment_text(moment));
+            }
+        }
+    }
+
+    /// Writes the extended header.
+    fn extended(&mut self, member: &Member) -> Result<(), Unwritable> {
+        let mut block = [0; BLOCK_BYTES];
+        put(&mut block, field::NAME, &extended_name(&member.name));
+        write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
+        for range in [field::UID, field::GID] {
+            write_octal(block.get_mut(range).unwrap_or_default(), 0);
+        }
+        let records = std::mem::take(&mut self.records);
+        let size = i64::try_from(records.len()).unwrap_or(i64::MAX);
+        write_octal(block.get_mut(field::SIZE).unwrap_or_default(), size);
+        let room = block.get_mut(field::MTIME).unwrap_or_default();
+        let most = octal_max(room.len());
+        write_octal(room, self.style.extended_mtime.unwrap_or(member.mtime.seconds).clamp(0, most));
+        put(&mut block, field::TYPE..field::TYPE + 1, b"x");
+        put(&mut block, field::MAGIC, b"ustar\x0000");
+        seal(&mut block);
+        self.out.extend_from_slice(&block);
+        self.out.extend_from_slice(&records);
+        pad(&mut self.out);
+        Ok(())
+    }
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Appends zeros up to a whole block.
+pub(crate) fn pad(out: &mut Vec<u8>) {
+    out.resize(out.len().next_multiple_of(BLOCK_BYTES), 0);
+}
+
+/// Returns the name of the extended header of a member: `DIR/PaxHeaders/FILE`.
+fn extended_name(name: &[u8]) -> Vec<u8> {
+    let mut path = name;
+    while let [rest @ .., b'/'] = path {
+        path = rest;
+    }
+    let (parent, leaf) = match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => {
+            (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default())
+        }
+        None => (&b"."[..], path),
+    };
+    [parent, b"/PaxHeaders/", leaf].concat()
+}
+
+/// Cuts a name at a slash into a prefix of up to 155 bytes and a name of up to 100.
+fn split_name(name: &[u8], block: &mut Block) -> Result<(), Unwritable> {
+    let (prefix_max, name_max) = (field::PREFIX.len(), field::NAME.len());
+    if name.len() > prefix_max + name_max + 1 {
+        return Err(Unwritable::NameTooLong(USTAR_NAME_MAX));
+    }
+    let end = match name.len() {
+        length if length > prefix_max + 1 => prefix_max + 1,
+        length if name.ends_with(b"/") => length - 1,
+        length => length,
+    };
+    let slash = name.get(..end).and_then(|begin| begin.iter().rposition(|byte| *byte == b'/'));
+    let slash = slash.filter(|at| *at > 0).ok_or(Unwritable::NameUnsplittable)?;
+    let rest = name.get(slash + 1..).unwrap_or_default();
+    if rest.is_empty() || rest.len() > name_max {
+        return Err(Unwritable::NameUnsplittable);
+    }
+    put(block, field::PREFIX, name.get(..slash).unwrap_or_default());
+    put(block, field::NAME, rest);
+    Ok(())
+}

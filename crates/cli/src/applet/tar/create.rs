@@ -1,0 +1,236 @@
+//! `tar -c`: writes the names as an archive, to a file or standard output, compressed or not.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_archive::create::{
+    Event, Monitor, Operand, Plan, Severity, Sink, create as write_members,
+};
+use haul_archive::filter::{Encode, Filter, encode_by, encoder};
+use haul_archive::format::{Member, Unwritable};
+use haul_sys::fs::fstat;
+use haul_sys::process::{Ignorable, Standard, ignore};
+
+use super::list::show_on;
+use super::print::Columns;
+use super::quoting::named;
+use super::session::Session;
+use super::settings::{Compression, Settings};
+use crate::escape::quote_word;
+use crate::file_error::describe;
+use crate::standard::demand;
+
+/// Bytes that are gathered before the archive is written to.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Where the archive goes.
+enum Target {
+    Plain(BufWriter<File>),
+    Packed(BufWriter<Box<dyn Encode>>),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Plain(file) => file.write(bytes),
+            Target::Packed(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Target::Plain(file) => file.flush(),
+            // The end of the data flushes, and a flush before would make them longer.
+            Target::Packed(_) => Ok(()),
+        }
+    }
+}
+
+impl Target {
+    /// Writes what is left and closes the file, which may be when its errors are reported.
+    fn end(self) -> io::Result<()> {
+        match self {
+            Target::Plain(file) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                haul_sys::fs::close(OwnedFd::from(file)).map_err(|error| error.errno.into())
+            }
+            Target::Packed(encoder) => {
+                encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
+            }
+        }
+    }
+}
+
+/// Creates an archive.
+pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
+    let archive = settings.file.clone();
+    let archive = named(archive.as_encoded_bytes());
+    let operands = match operands(session, settings) {
+        Ok(operands) => operands,
+        Err(text) => return session.fatal(&text),
+    };
+    let (target, identity) = match open(settings) {
+        Ok(opened) => opened,
+        Err(error) => {
+            return session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)));
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let planned = settings.creation.plan();
+    let plan = Plan {
+        archive: identity,
+        names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
+        numeric_owner: settings.numeric_owner,
+        absolute_names: settings.extraction.absolute_names,
+        workers: settings.extraction.jobs.unwrap_or(processors),
+        ..planned
+    };
+    let telling = Telling { session, settings, columns: Mutex::new(Columns::new()) };
+    let mut sink = Sink::new(target);
+    let written = write_members(operands, &plan, &telling, &mut sink)
+        .and_then(|()| sink.end(settings.creation.blocking * 512))
+        .and_then(Target::end);
+    match written {
+        Ok(()) => session.end(),
+        Err(error) => session.fatal(&format!("{archive}: Cannot write: {}", describe(&error))),
+    }
+}
+
+/// Opens the archive, and returns its device and inode if it is a file that could contain itself.
+fn open(settings: &Settings) -> io::Result<(Target, Option<(u64, u64)>)> {
+    let file = if settings.file.as_encoded_bytes() == b"-" {
+        demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
+        File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?)
+    } else {
+        File::create(&settings.file)?
+    };
+    let stat = fstat(&file).map_err(|error| io::Error::from(error.errno))?;
+    let is_file = stat.kind() == haul_sys::fs::Kind::Regular;
+    let identity = is_file.then_some((stat.dev, stat.ino));
+    let filter = match &settings.compression {
+        Compression::Known(filter) => Some(*filter),
+        Compression::Auto if settings.creation.by_name => {
+            Filter::of_name(settings.file.as_encoded_bytes())
+        }
+        Compression::Auto => None,
+        Compression::Program(words) => {
+            // A program that ends early is an error of the archive, not the end of this process.
+            ignore(Ignorable::BrokenPipe);
+            let encoder = encode_by(words, OwnedFd::from(file))?;
+            return Ok((Target::Packed(BufWriter::with_capacity(BUFFER_BYTES, encoder)), identity));
+        }
+    };
+    let target = match filter {
+        None => Target::Plain(BufWriter::with_capacity(BUFFER_BYTES, file)),
+        Some(filter) => {
+            let encoder = encoder(filter, file)?.ok_or(io::ErrorKind::Unsupported)?;
+            Target::Packed(BufWriter::with_capacity(BUFFER_BYTES, encoder))
+        }
+    };
+    Ok((target, identity))
+}
+
+/// Opens the directories of `-C` and joins them with the names.
+fn operands(session: &Session, settings: &Settings) -> Result<Vec<Operand>, String> {
+    let names = &settings.names;
+    let mut directories: Vec<Arc<OwnedFd>> = Vec::new();
+    let mut path = PathBuf::from(".");
+    let steps = std::iter::once(b".".as_slice());
+    for step in steps.chain(names.directories.iter().map(Vec::as_slice)) {
+        path.push(OsStr::from_bytes(step));
+        let opened = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
+            true => Ok(OwnedFd::from(file)),
+            false => Err(haul_sys::Errno::NOTDIR.into()),
+        });
+        let directory = opened
+            .map_err(|error| format!("{}: Cannot open: {}", named(step), describe(&error)))?;
+        directories.push(Arc::new(directory));
+    }
+    let mut operands = Vec::with_capacity(names.names.len());
+    for name in &names.names {
+        if name.text.contains(&0) {
+            session.fail_at(&name.text, "a name cannot contain a NUL");
+            continue;
+        }
+        let at = name.directory.map_or(0, |index| index + 1);
+        let Some(directory) = directories.get(at) else { continue };
+        operands.push(Operand {
+            directory: Arc::clone(directory),
+            name: name.text.clone(),
+            recurses: name.recurses,
+        });
+    }
+    Ok(operands)
+}
+
+struct Telling<'s> {
+    session: &'s Session,
+    settings: &'s Settings,
+    columns: Mutex<Columns>,
+}
+
+impl Monitor for Telling<'_> {
+    fn is_excluded(&self, name: &[u8]) -> bool {
+        self.settings.names.is_excluded(name)
+    }
+
+    fn member(&self, member: &Member) {
+        if self.settings.verbosity > 0 {
+            let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+            let on_error = self.settings.file.as_encoded_bytes() == b"-";
+            let verbosity = self.settings.verbosity - 1;
+            show_on(self.session, member, self.settings, (verbosity, on_error), &mut columns);
+        }
+    }
+
+    fn removed(&self, beginning: &[u8], of_link: bool) {
+        self.session.removed(beginning, of_link);
+    }
+
+    fn event(&self, name: &[u8], event: &Event) {
+        let text = format!("{}: {}", named(name), words(event));
+        match event.severity() {
+            Severity::Warning => self.session.warn(&text),
+            Severity::Differs => self.session.differ(&text),
+            Severity::Failure => self.session.fail(&text),
+        }
+    }
+}
+
+fn words(event: &Event) -> String {
+    match event {
+        Event::Stat(error) => format!("Cannot stat: {}", error.text()),
+        Event::Open(error) => format!("Cannot open: {}", error.text()),
+        Event::Readlink(error) => format!("Cannot readlink: {}", error.text()),
+        Event::ReadDirectory(error) => format!("Cannot read directory: {}", error.text()),
+        Event::Read(at, bytes, error) => {
+            format!("Read error at byte {at}, while reading {bytes} bytes: {}", error.text())
+        }
+        Event::Removed => "File removed before we read it".to_owned(),
+        Event::Changed => "file changed as we read it".to_owned(),
+        Event::Shrank(1) => "File shrank by 1 byte; padding with zeros".to_owned(),
+        Event::Shrank(bytes) => format!("File shrank by {bytes} bytes; padding with zeros"),
+        Event::Socket => "socket ignored".to_owned(),
+        Event::UnknownKind => "Unknown file type; file ignored".to_owned(),
+        Event::IsArchive => "file is the archive; not dumped".to_owned(),
+        Event::Unwritable(unwritable) => match unwritable {
+            Unwritable::NameTooLong(most) => {
+                format!("file name is too long (max {most}); not dumped")
+            }
+            Unwritable::NameUnsplittable => {
+                "file name is too long (cannot be split); not dumped".to_owned()
+            }
+            Unwritable::LinkTooLong => "link name is too long; not dumped".to_owned(),
+            Unwritable::NumberTooLarge(kind, value, most) => {
+                format!("value {value} out of {} range 0..{most}", quote_word(kind.as_bytes()))
+            }
+            Unwritable::Kind => "Unknown file type; file ignored".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,254 @@
+//! The options of `tar -c`, as plain data.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt as _;
+
+use haul_archive::create::{ModeChange, Owner, Plan, Sort};
+use haul_archive::format::{Moment, WriteFormat};
+use haul_sys::fs::Follow;
+use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
+
+use super::options::Id;
+use super::refuse::bad;
+use crate::ending::CommandError;
+use crate::file_error::describe;
+use crate::getopt::choose;
+
+/// What is asked for about a new archive.
+#[derive(Clone, Debug)]
+pub(super) struct Creation {
+    format: WriteFormat,
+    sort: Sort,
+    follow: Follow,
+    copies_hard_links: bool,
+    owner: Option<Owner>,
+    group: Option<Owner>,
+    mode: Option<ModeChange>,
+    mtime: Option<Moment>,
+    clamps_mtime: bool,
+    stays_on_device: bool,
+    /// Blocks of a record.
+    pub(super) blocking: u64,
+    /// Whether the ending of the archive's name chooses the compression.
+    pub(super) by_name: bool,
+}
+
+impl Default for Creation {
+    fn default() -> Creation {
+        Creation {
+            format: WriteFormat::Gnu,
+            sort: Sort::None,
+            follow: Follow::No,
+            copies_hard_links: false,
+            owner: None,
+            group: None,
+            mode: None,
+            mtime: None,
+            clamps_mtime: false,
+            stays_on_device: false,
+            blocking: 20,
+            by_name: false,
+        }
+    }
+}
+
+impl Creation {
+    pub(super) fn set(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
+        let text = value.to_string_lossy();
+        match id {
+            Id::Format => self.format = format(value)?,
+            Id::Posix => self.format = WriteFormat::Posix,
+            Id::OldArchive => self.format = WriteFormat::V7,
+            Id::Sort => {
+                const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("name", Sort::Name)];
+                self.sort = choose("--sort", value, SORTS)?;
+            }
+            Id::Dereference => self.follow = Follow::Yes,
+            Id::HardDereference => self.copies_hard_links = true,
+            Id::Owner => self.owner = Some(owner(&text, ("owner", user_id, user_name))?),
+            Id::Group => self.group = Some(owner(&text, ("group", group_id, group_name))?),
+            Id::Mode => match ModeChange::parse(&text, umask()) {
+                Some(change) => self.mode = Some(change),
+                None => {
+                    let text = "Invalid mode given on option".to_owned();
+                    return Err(CommandError::Plain(text));
+                }
+            },
+            Id::Mtime => self.mtime = Some(time(&text)?),
+            Id::ClampMtime => self.clamps_mtime = true,
+            Id::OneFileSystem => self.stays_on_device = true,
+            Id::AutoCompress(on) => self.by_name = on,
+            Id::BlockingFactor => match text.parse() {
+                Ok(blocks) if (1..=1 << 22).contains(&blocks) => self.blocking = blocks,
+                _ => return bad(&format!("{text}: Invalid blocking factor")),
+            },
+            Id::RecordSize => match text.parse::<u64>() {
+                Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) && bytes <= 1 << 31 => {
+                    self.blocking = bytes / 512;
+                }
+                _ => return bad("Record size must be a multiple of 512."),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks what only makes sense together.
+    pub(super) fn check(&self) -> Result<(), CommandError> {
+        if self.clamps_mtime && self.mtime.is_none() {
+            return bad("--clamp-mtime needs a date specified using --mtime");
+        }
+        Ok(())
+    }
+
+    /// Returns the plan, without what other options say.
+    pub(super) fn plan(&self) -> Plan {
+        Plan {
+            format: self.format,
+            sort: self.sort,
+            follow: self.follow,
+            copies_hard_links: self.copies_hard_links,
+            names_may_repeat: self.follow == Follow::Yes,
+            numeric_owner: false,
+            owner: self.owner.clone(),
+            group: self.group.clone(),
+            mode: self.mode.clone(),
+            mtime: self.mtime,
+            clamps_mtime: self.clamps_mtime,
+            absolute_names: false,
+            stays_on_device: self.stays_on_device,
+            archive: None,
+            workers: 1,
+        }
+    }
+}
+
+fn format(value: &OsStr) -> Result<WriteFormat, CommandError> {
+    const FORMATS: &[(&str, WriteFormat)] = &[
+        ("v7", WriteFormat::V7),
+        ("oldgnu", WriteFormat::OldGnu),
+        ("ustar", WriteFormat::Ustar),
+        ("posix", WriteFormat::Posix),
+        ("pax", WriteFormat::Posix),
+        ("gnu", WriteFormat::Gnu),
+    ];
+    let known = FORMATS.iter().find(|(name, _)| value == *name);
+    match known {
+        Some((_, format)) => Ok(*format),
+        None => bad(&format!("{}: Invalid archive format", value.to_string_lossy())),
+    }
+}
+
+type IdOfName = fn(&[u8]) -> Option<u32>;
+type NameOfId = fn(u32) -> Option<Vec<u8>>;
+
+/// Reads `NAME`, `NAME:ID`, `:ID` and a number.
+fn owner(
+    text: &str,
+    (what, by_name, by_id): (&str, IdOfName, NameOfId),
+) -> Result<Owner, CommandError> {
+    let number = |text: &str| text.parse::<u64>().ok().filter(|id| i64::try_from(*id).is_ok());
+    let invalid = || bad(&format!("{text}: Invalid {what} or {what} ID"));
+    let name_of = |id: u64| u32::try_from(id).ok().and_then(by_id).unwrap_or_default();
+    if let Some((name, id)) = text.split_once(':') {
+        return match number(id) {
+            Some(id) if name.is_empty() => Ok(Owner { name: name_of(id), id: Some(id) }),
+            Some(id) => Ok(Owner { name: name.as_bytes().to_vec(), id: Some(id) }),
+            None => invalid(),
+        };
+    }
+    if let Some(id) = by_name(text.as_bytes()) {
+        return Ok(Owner { name: text.as_bytes().to_vec(), id: Some(u64::from(id)) });
+    }
+    // The standard library would read a sign.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    match number(text).filter(|_| digits) {
+        Some(id) => Ok(Owner { name: name_of(id), id: Some(id) }),
+        None if text.starts_with(|c: char| c.is_ascii_digit()) => invalid(),
+        None => Ok(Owner { name: text.as_bytes().to_vec(), id: None }),
+    }
+}
+
+/// Reads a time: `@SECONDS`, `YYYY-MM-DD[ HH:MM[:SS]]` in UTC, or the name of a file that has it.
+fn time(text: &str) -> Result<Moment, CommandError> {
+    if text.starts_with(['/', '.']) {
+        return match std::fs::metadata(text) {
+            Ok(found) => Ok(Moment {
+                seconds: found.mtime(),
+                nanoseconds: u32::try_from(found.mtime_nsec()).unwrap_or(0),
+            }),
+            Err(error) => {
+                Err(CommandError::Plain(format!("{text}: Cannot stat: {}", describe(&error))))
+            }
+        };
+    }
+    let found = text.strip_prefix('@').map_or_else(|| date(text), since_1970);
+    match found {
+        Some(moment) => Ok(moment),
+        None => bad(&format!(
+            "the time '{text}' is not supported by haul; use @SECONDS, 'YYYY-MM-DD HH:MM:SS UTC' or \
+             the name of a file that begins with '/' or '.'"
+        )),
+    }
+}
+
+fn since_1970(text: &str) -> Option<Moment> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit()) && fraction.len() <= 9;
+    let seconds: i64 = whole.parse().ok().filter(|_| is_number)?;
+    let nanoseconds: u32 = format!("{fraction:0<9}").parse().ok()?;
+    // A negative time with a fraction counts from the second below.
+    if seconds < 0 && nanoseconds > 0 {
+        return None;
+    }
+    Some(Moment { seconds, nanoseconds })
+}
+
+/// Reads a date that says that it is in UTC: without a zone it would depend on the machine.
+fn date(text: &str) -> Option<Moment> {
+    let text = text.strip_suffix('Z').or_else(|| text.strip_suffix(" UTC"))?;
+    let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    let numbers = |text: &str, separator: char| -> Option<Vec<i64>> {
+        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        text.split(separator).map(|part| part.parse().ok().filter(|_| is_digits(part))).collect()
+    };
+    let day = numbers(day, '-')?;
+    let clock = numbers(clock, ':')?;
+    let [year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = *day.as_slice() else { return None };
+    let (hour, minute, second) = match *clock.as_slice() {
+        [hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
+        [hour @ 0..=23, minute @ 0..=59, second @ 0..=59] => (hour, minute, second),
+        _ => return None,
+    };
+    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    // The 31st of a shorter month is another day.
+    let found = haul_sys::process::local_time(seconds, haul_sys::process::Zone::Utc)?;
+    let is_same = (i64::from(found.month), i64::from(found.day)) == (month, day);
+    is_same.then_some(Moment { seconds, nanoseconds: 0 })
+}
+
+/// Counts days in the Gregorian calendar, with years that begin in March.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = (153 * month + 2) / 5 + day - 1;
+    365 * year + year / 4 - year / 100 + year / 400 + days - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_or_refused() {
+        let seconds = |text: &str| time(text).ok().map(|moment| moment.seconds);
+        assert_eq!(seconds("@0"), Some(0));
+        assert_eq!(seconds("@1700000000.25"), Some(1_700_000_000));
+        assert_eq!(seconds("@-5"), Some(-5));
+        assert_eq!(seconds("2000-02-28 23:59:59 UTC"), Some(951_782_399));
+        assert_eq!(seconds("1970-01-01Z"), Some(0));
+        assert_eq!(seconds("2024-02-29T12:00Z"), Some(1_709_208_000));
+        for text in ["@", "@x", "2023-02-29Z", "2000-01-01", "yesterday", "2000-13-01Z", "@-1.5"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+}
