@@ -10,8 +10,7 @@ pub enum Cut {
 }
 
 /// Bytes of a block at most. A block is compressed without the bytes before it, so a smaller one
-/// costs size: of a source tree, level 6, blocks of 128 KiB take 3 % more than the whole, of 1 MiB
-/// less than 0.5 %.
+/// costs size; with this one, a source tree of 30 MB takes no more than gzip's output (level 6).
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 
 /// The smallest block that the data may decide on.

@@ -2,7 +2,7 @@
 //!
 //! libdeflate ends every stream that it makes with a block that has the flag "final". Where that
 //! block begins is not known without reading the stream, so this reads it, without its bytes: the
-//! codes alone, in a fiftieth of the time that compressing took. It is for streams that
+//! codes alone, which takes much less time than compressing them. It is for streams that
 //! libdeflate made a moment ago; a stream that it cannot read is an error, never a panic.
 
 /// Order of the lengths of the codes for code lengths, RFC 1951, 3.2.7.
