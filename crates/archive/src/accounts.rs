@@ -19,7 +19,10 @@ impl Accounts {
     pub(crate) fn owner(&mut self, member: &Member, by_name: bool) -> Option<(u32, u32)> {
         let user = find(&mut self.users, &member.user, by_name, user_id);
         let group = find(&mut self.groups, &member.group, by_name, group_id);
-        let number = |id: Option<u32>, number: u64| id.or_else(|| u32::try_from(number).ok());
+        // chown(2) takes the largest number for "leave it as it is".
+        let number = |id: Option<u32>, number: u64| {
+            id.or_else(|| u32::try_from(number).ok()).filter(|id| *id != u32::MAX)
+        };
         Some((number(user, member.uid)?, number(group, member.gid)?))
     }
 }

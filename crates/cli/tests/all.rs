@@ -67,6 +67,7 @@ mod sweep;
 mod syscalls;
 mod tar_create;
 mod tar_extract;
+mod tar_judge;
 mod tar_list;
 mod tee;
 #[cfg(feature = "trace")]

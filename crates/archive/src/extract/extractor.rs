@@ -60,8 +60,8 @@ pub struct Extractor {
     pub(super) accounts: Accounts,
     pub(super) delayed: Vec<Delayed>,
     pub(super) placeholders: Vec<Placeholder>,
-    /// Placeholders by key.
-    pub(super) by_key: HashMap<Vec<u8>, usize>,
+    /// Placeholders by device and inode number.
+    pub(super) by_id: HashMap<(u64, u64), usize>,
     pub(super) in_flight: HashSet<Vec<u8>>,
     pub(super) pairs: Vec<Arc<Pair>>,
     pub(super) last_pair: Option<(Arc<OwnedFd>, Arc<Pair>)>,
@@ -98,7 +98,7 @@ impl Extractor {
             accounts: Accounts::default(),
             delayed: Vec::new(),
             placeholders: Vec::new(),
-            by_key: HashMap::new(),
+            by_id: HashMap::new(),
             in_flight: HashSet::new(),
             pairs: Vec::new(),
             last_pair: None,
@@ -122,10 +122,14 @@ impl Extractor {
     pub fn member<S: Source>(
         &mut self,
         reader: &mut Reader<S>,
-        member: Member,
+        mut member: Member,
         name: &[u8],
         link: &[u8],
     ) -> Result<(), ReadError> {
+        // They are not restored, and members wait in memory: in queues, and directories to the end.
+        member.xattrs = Vec::new();
+        member.acls = Default::default();
+        member.context = None;
         let leads_out = has_parent(name) || name.starts_with(b"/");
         if leads_out && self.shared.policy.names == Names::Beneath {
             self.tell(name, &Event::LeadsOut);
@@ -199,7 +203,9 @@ impl Extractor {
         match self.shared.policy.existing {
             Existing::UnlinkFirst => {
                 self.drain();
+                // The target directory itself stays.
                 if let Ok(place) = self.places.existing(name)
+                    && place.leaf.as_c_str() != c"."
                     && let Err(error) = self.remove(&place)
                     && error.errno != Errno::NOENT
                 {
@@ -264,21 +270,40 @@ impl Extractor {
                 self.last_pair = None;
                 Ok(())
             }
-            answer => answer,
+            answer => {
+                // It may have been a link that earlier members went through.
+                self.places.forget_links();
+                self.last_pair = None;
+                answer
+            }
         }
     }
 
+    /// Returns the owner that a member gets, if the policy sets one. Reports a number that this
+    /// system cannot have.
     pub(super) fn owner(&mut self, member: &Member) -> Option<(u32, u32)> {
-        match self.shared.policy.owners {
-            Owners::Own => None,
-            Owners::Named => self.accounts.owner(member, true),
-            Owners::Numbered => self.accounts.owner(member, false),
+        let by_name = match self.shared.policy.owners {
+            Owners::Own => return None,
+            Owners::Named => true,
+            Owners::Numbered => false,
+        };
+        let owner = self.accounts.owner(member, by_name);
+        if owner.is_none() {
+            let error = CallError::new(haul_sys::Call::Fchown, Errno::OVERFLOW);
+            self.failed(&member.name, Action::Owner(u32::MAX, u32::MAX), error);
         }
+        owner
     }
 
     pub(super) fn place(&mut self, name: &[u8], action: Action) -> Option<Place> {
         match self.places.of(name) {
-            Ok(place) => Some(place),
+            Ok(place) => {
+                // A worker may be making the same file under its other name.
+                if place.through_link {
+                    self.drain();
+                }
+                Some(place)
+            }
             Err(error) => {
                 self.failed(name, action, error);
                 None
@@ -339,6 +364,10 @@ impl Extractor {
         let attributes =
             Attributes { mode: stat.permissions(), ..self.shared.attributes(&member, None) };
         let dev_ino = (stat.dev, stat.ino);
+        // One that this extraction made has its permissions for the meantime.
+        if self.delayed.iter().any(|delayed| delayed.dev_ino == dev_ino) {
+            return;
+        }
         self.delayed.push(Delayed { name: name.to_vec(), dev_ino, member, attributes });
     }
 

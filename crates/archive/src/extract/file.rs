@@ -199,7 +199,7 @@ impl Shared {
         }
         match fstat(file) {
             Ok(stat) => {
-                let mode = self.allowed_mode(name, member, attributes.mode, &stat);
+                let mode = self.allowed_mode(name, member, attributes, &stat);
                 if mode != stat.permissions()
                     && let Err(error) = fchmod(file, mode)
                 {
@@ -216,13 +216,26 @@ impl Shared {
     }
 
     /// Removes the bits that run a program as its owner or group where that is not the archive's.
-    fn allowed_mode(&self, name: &[u8], member: &Member, mode: u32, stat: &Stat) -> u32 {
+    fn allowed_mode(
+        &self,
+        name: &[u8],
+        member: &Member,
+        attributes: Attributes,
+        stat: &Stat,
+    ) -> u32 {
+        let mode = attributes.mode;
+        let (uid, gid) = match (self.policy.owners, attributes.owner) {
+            (Owners::Own, _) => (Some(member.uid), Some(member.gid)),
+            (_, Some((uid, gid))) => (Some(u64::from(uid)), Some(u64::from(gid))),
+            // The owner of the archive cannot be set.
+            (_, None) => (None, None),
+        };
         let is_directory = stat.kind() == Kind::Directory;
         let mut refused = 0;
-        if u64::from(stat.uid) != self.wanted(member.uid, &member.user, stat.uid) {
+        if uid != Some(u64::from(stat.uid)) {
             refused |= 0o4000;
         }
-        if u64::from(stat.gid) != self.wanted(member.gid, &member.group, stat.gid) {
+        if gid != Some(u64::from(stat.gid)) {
             refused |= 0o2000;
         }
         if is_directory || mode & refused == 0 {
@@ -230,12 +243,5 @@ impl Shared {
         }
         self.monitor.event(name, &Event::Unprivileged(mode & refused));
         mode & !refused
-    }
-
-    /// Returns the owner that a privileged file must have: the number in the archive, unless the owner
-    /// was set by name and this is the owner.
-    fn wanted(&self, number: u64, name: &[u8], now: u32) -> u64 {
-        let by_name = self.policy.owners == Owners::Named && !name.is_empty();
-        if by_name { u64::from(now) } else { number }
     }
 }

@@ -8,7 +8,7 @@ use haul_sys::{CallError, Errno};
 
 use super::event::{Action, Event};
 use super::extractor::{Extractor, Placeholder, Then};
-use super::place::{Place, key};
+use super::place::Place;
 use super::policy::{Existing, Names};
 use crate::format::Member;
 use crate::safe_name::has_parent;
@@ -68,7 +68,7 @@ impl Extractor {
         };
         let links = Vec::new();
         let dev_ino = (stat.dev, stat.ino);
-        self.by_key.insert(key(name), self.placeholders.len());
+        self.by_id.insert(dev_ino, self.placeholders.len());
         self.placeholders.push(Placeholder { name: name.to_vec(), dev_ino, member, owner, links });
     }
 
@@ -110,7 +110,10 @@ impl Extractor {
                 Then::Fail => return self.failed(name, action(), error),
             }
         }
-        if let Some(at) = self.by_key.get(&key(link))
+        // By identity: a placeholder can be reached by other spellings, links and earlier hard links.
+        if !self.placeholders.is_empty()
+            && let Ok(stat) = statat(&*place.parent, &place.leaf)
+            && let Some(at) = self.by_id.get(&(stat.dev, stat.ino))
             && let Some(placeholder) = self.placeholders.get_mut(*at)
         {
             placeholder.links.push(name.to_vec());

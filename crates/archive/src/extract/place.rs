@@ -80,6 +80,11 @@ impl Places {
         self.open.clear();
     }
 
+    /// Forgets open directories that a symbolic link led to, because one may have been replaced.
+    pub(super) fn forget_links(&mut self) {
+        self.open.retain(|_, (_, through_link)| !*through_link);
+    }
+
     /// Returns the place of a path. Missing directories on the way are made.
     pub(super) fn of(&mut self, path: &[u8]) -> Result<Place> {
         match self.existing(path) {

@@ -2,6 +2,7 @@
 
 mod header;
 mod member;
+mod next;
 mod number;
 mod pax;
 mod reader;
@@ -12,6 +13,7 @@ mod writer;
 
 pub use header::{BLOCK_BYTES, Layout};
 pub use member::{Member, MemberKind, Moment, Region};
-pub use reader::{At, EXTENDED_MAX_BYTES, Next, REGIONS_MAX, ReadError, Reader, Zeros};
+pub use next::{At, Next, ReadError, Zeros};
+pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
 pub use refusal::Refusal;
 pub use writer::{OwnerNames, Style, Unwritable, WriteFormat, headers};

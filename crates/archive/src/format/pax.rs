@@ -1,5 +1,7 @@
 //! Extended headers: records `LENGTH KEYWORD=VALUE\n`, POSIX.1-2017 `pax`, "pax Extended Header".
 
+use std::collections::HashMap;
+
 use super::member::{Moment, Region};
 use super::refusal::Refusal;
 
@@ -16,19 +18,28 @@ const REPEATED: [&[u8]; 2] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes"];
 /// Keywords that carry no attribute that haul restores, and that are no reason for a warning.
 const SILENT: [&[u8]; 1] = [b"comment"];
 
+/// Extended attributes of one member: Linux lists 64 KiB of names, each with a prefix.
+const XATTRS_MAX: usize = 8192;
+
 /// Splits an extended header. A keyword that occurs twice must have the same value.
 pub(super) fn records(mut text: &[u8]) -> Result<Vec<Record>, Refusal> {
     let mut records: Vec<Record> = Vec::new();
+    let mut by_keyword: HashMap<Vec<u8>, usize> = HashMap::new();
     while !text.is_empty() {
         let (record, rest) = first(text).ok_or(Refusal::MalformedRecord)?;
         let is_single = !REPEATED.contains(&record.keyword.as_slice());
-        let earlier = records.iter().find(|other| other.keyword == record.keyword);
+        let earlier = by_keyword.get(&record.keyword).and_then(|at| records.get(*at));
         match earlier {
             Some(other) if is_single && other.value != record.value => {
                 return Err(Refusal::RepeatedRecord);
             }
             Some(_) if is_single => {}
-            _ => records.push(record),
+            _ => {
+                if is_single {
+                    by_keyword.insert(record.keyword.clone(), records.len());
+                }
+                records.push(record);
+            }
         }
         text = rest;
     }
@@ -139,6 +150,9 @@ impl Extended {
             _ => {
                 if let Some(name) = keyword.strip_prefix(b"SCHILY.xattr.") {
                     self.xattrs.retain(|(other, _)| other != name);
+                    if self.xattrs.len() >= XATTRS_MAX {
+                        return Err(Refusal::HeaderTooLarge);
+                    }
                     self.xattrs.push((name.to_vec(), value.to_vec()));
                 } else if let Some(rest) = keyword.strip_prefix(b"GNU.sparse.") {
                     self.sparse.add_one(rest, value)?;

@@ -5,10 +5,11 @@
 
 use super::header::{BLOCK_BYTES, Block, Checked, Header, Layout, bytes, check, field};
 use super::member::{Member, MemberKind, Moment, Region};
+use super::next::{At, Next, ReadError, Zeros};
 use super::number::{octal_max, parse, parse_unsigned};
 use super::pax::{Extended, number, records};
 use super::refusal::Refusal;
-use crate::source::{Source, SourceError};
+use crate::source::Source;
 
 /// Bytes of the largest extended header or long name: sixty times the largest value that the kernel
 /// allows for an extended attribute.
@@ -16,41 +17,6 @@ pub const EXTENDED_MAX_BYTES: u64 = 4 << 20;
 
 /// The largest number of regions of a sparse file; GNU tar's own test has a thousand.
 pub const REGIONS_MAX: usize = 1 << 20;
-
-/// What is next in an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A member. Its data can be read by [`Reader::read`], or else are skipped.
-    Member(Box<Member>),
-    /// A member that is refused, with its name. Where [`Refusal::hides_next_header`], the archive ends
-    /// here.
-    Refused(Vec<u8>, Refusal),
-    /// A block that is no header, where one should be. The reader continues with the next block.
-    Invalid,
-    /// The file is shorter than a block.
-    TooShort,
-    /// Two blocks of zeros, or the end of the file between two members.
-    End,
-    /// A single block of zeros, with its number, and then another header or the end of the file.
-    LoneZero(u64),
-    /// A keyword of an extended header that is not known; the member follows.
-    UnknownKeyword(Vec<u8>),
-}
-
-/// Why an archive could not be read any further.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReadError {
-    /// The source failed.
-    Source(SourceError),
-    /// The archive ends within a member.
-    UnexpectedEnd,
-}
-
-impl From<SourceError> for ReadError {
-    fn from(error: SourceError) -> ReadError {
-        ReadError::Source(error)
-    }
-}
 
 /// Why the headers of a member give no member.
 enum Failure {
@@ -70,15 +36,6 @@ impl From<ReadError> for Failure {
     }
 }
 
-/// Whether blocks of zeros end the archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zeros {
-    /// Two of them do.
-    End,
-    /// They are skipped (`--ignore-zeros`).
-    Skip,
-}
-
 /// Reads the members of an archive.
 pub struct Reader<S> {
     source: S,
@@ -95,6 +52,7 @@ pub struct Reader<S> {
     has_ended: bool,
     end: At,
     was_invalid: bool,
+    refuses_empty: bool,
 }
 
 /// Headers before that of a member.
@@ -110,15 +68,6 @@ impl Pending {
     fn is_empty(&self) -> bool {
         self.name.is_none() && self.link.is_none() && self.extended.is_none()
     }
-}
-
-/// Where an archive ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct At {
-    /// Offset of the block of zeros, or of the end of the file.
-    pub offset: u64,
-    /// Whether it is a block of zeros.
-    pub zeros: bool,
 }
 
 impl<S: Source> Reader<S> {
@@ -137,6 +86,7 @@ impl<S: Source> Reader<S> {
             has_ended: false,
             end: At::default(),
             was_invalid: false,
+            refuses_empty: false,
         }
     }
 
@@ -190,6 +140,20 @@ impl<S: Source> Reader<S> {
         Ok((count == BLOCK_BYTES).then_some(block))
     }
 
+    /// Reads what follows the end of the archive, so that a decoder compares the sums of all its data
+    /// and a program that decompresses can end. Blocks.
+    pub fn drain(&mut self) -> Result<(), ReadError> {
+        self.source.skip(u64::MAX)?;
+        Ok(())
+    }
+
+    /// Makes an archive without a byte an error ([`Next::TooShort`]), as a file that was cut there.
+    #[must_use]
+    pub const fn refusing_empty(mut self, refuses_empty: bool) -> Reader<S> {
+        self.refuses_empty = refuses_empty;
+        self
+    }
+
     /// Returns what is next, skipping what is left of the last member's data. Blocks.
     pub fn advance(&mut self) -> Result<Next, ReadError> {
         if let Some(keyword) = self.warnings.pop() {
@@ -210,7 +174,8 @@ impl<S: Source> Reader<S> {
             return self.advance();
         }
         self.warnings.clear();
-        self.has_ended = match &next {
+        // A block of zeros has ended it, whatever comes with it.
+        self.has_ended |= match &next {
             Next::End | Next::TooShort => true,
             Next::Refused(_, refusal) => refusal.hides_next_header(),
             _ => false,
@@ -226,7 +191,9 @@ impl<S: Source> Reader<S> {
                 // Headers that belong to a member that does not come.
                 return match self.pending.is_empty() {
                     false => Err(ReadError::UnexpectedEnd),
-                    true if start == 0 && self.offset > 0 => Ok(Next::TooShort),
+                    true if start == 0 && (self.offset > 0 || self.refuses_empty) => {
+                        Ok(Next::TooShort)
+                    }
                     true => Ok(Next::End),
                 };
             };

@@ -202,7 +202,9 @@ impl Settings {
 
     /// Refuses what contradicts itself. Returns the warning that is due.
     fn settle(&self) -> Result<Option<&'static str>, Refused> {
-        if self.suffix.is_empty() || self.suffix.len() > SUFFIX_BYTES_MAX {
+        // With a slash it would name a file in another directory.
+        let leads_elsewhere = self.suffix.contains(&b'/');
+        if self.suffix.is_empty() || self.suffix.len() > SUFFIX_BYTES_MAX || leads_elsewhere {
             let suffix = String::from_utf8_lossy(&self.suffix);
             return Err(Refused::Plain(format!("invalid suffix '{suffix}'")));
         }

@@ -44,8 +44,8 @@ impl From<ReadError> for Stopped {
 pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let source = match open(settings) {
-        Ok(source) => source,
+    let (source, is_plain) = match open(settings) {
+        Ok(opened) => opened,
         Err(error) => {
             return session.fatal(&format!(
                 "{}: Cannot open: {}",
@@ -60,7 +60,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
     };
     let mut run = Run {
         session,
-        reader: Reader::new(source, settings.zeros),
+        reader: Reader::new(source, settings.zeros).refusing_empty(is_plain),
         policy: policy(settings),
         monitor: Arc::new(Telling {
             session: Arc::clone(session),
@@ -72,6 +72,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         top,
     };
     let ended = run.members(settings);
+    let ended = ended.and_then(|()| run.reader.drain().map_err(Stopped::Read));
     for (_, extractor) in run.extractors.drain() {
         extractor.finish();
     }

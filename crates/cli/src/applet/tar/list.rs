@@ -17,8 +17,8 @@ use crate::file_error::describe;
 pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let source = match open(settings) {
-        Ok(source) => source,
+    let (source, is_plain) = match open(settings) {
+        Ok(opened) => opened,
         Err(error) => {
             return session.fatal(&format!(
                 "{}: Cannot open: {}",
@@ -27,7 +27,7 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
             ));
         }
     };
-    let mut reader = Reader::new(source, settings.zeros);
+    let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
     let mut columns = Columns::new();
     loop {
         match next(session, &mut reader) {
@@ -46,8 +46,11 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
             }
         }
     }
+    let end = reader.end();
+    if let Err(error) = reader.drain() {
+        return session.unreadable(archive, &error);
+    }
     if settings.shows_blocks {
-        let end = reader.end();
         let what = if end.zeros { "** Block of NULs **" } else { "** End of File **" };
         session.output.line(&format!("block {}: {what}", end.offset / BLOCK_BYTES as u64));
     }

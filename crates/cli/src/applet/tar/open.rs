@@ -17,11 +17,15 @@ use crate::standard;
 /// Bytes of a request to a pipe: its capacity by default.
 const PIPE_REQUEST_BYTES: usize = 64 << 10;
 
+/// An open archive, and whether it is not compressed.
+type Opened = (Box<dyn Source + Send>, bool);
+
 /// Opens the archive that the settings name.
-pub(super) fn open(settings: &Settings) -> io::Result<Box<dyn Source + Send>> {
+pub(super) fn open(settings: &Settings) -> io::Result<Opened> {
     let file = standard::opened(settings.file.as_encoded_bytes())?;
     if let Compression::Program(words) = &settings.compression {
-        return Ok(Box::new(StreamSource::new(decode_by(words, OwnedFd::from(file))?)));
+        let decoded = decode_by(words, OwnedFd::from(file))?;
+        return Ok((Box::new(StreamSource::new(decoded)), false));
     }
     let kind = fstat(&file).map_err(io_error)?.kind();
     if matches!(kind, Kind::Regular | Kind::BlockDevice) && settings.may_seek {
@@ -37,12 +41,12 @@ pub(super) fn open(settings: &Settings) -> io::Result<Box<dyn Source + Send>> {
     };
     let whole = io::Cursor::new(begin).chain(stream);
     Ok(match filter {
-        Some(filter) => Box::new(StreamSource::new(decoder(filter, whole)?)),
-        None => Box::new(StreamSource::new(whole)),
+        Some(filter) => (Box::new(StreamSource::new(decoder(filter, whole)?)), false),
+        None => (Box::new(StreamSource::new(whole)), true),
     })
 }
 
-fn open_seekable(file: File, settings: &Settings) -> io::Result<Box<dyn Source + Send>> {
+fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
     let start = seek_tell(file.as_fd()).map_err(io_error)?;
     let size = seek_end(file.as_fd(), 0).map_err(io_error)?;
     seek_set(file.as_fd(), start).map_err(io_error)?;
@@ -53,8 +57,8 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Box<dyn Source +
         _ => of_magic(begin.get(..count).unwrap_or_default()),
     };
     Ok(match filter {
-        Some(filter) => Box::new(StreamSource::new(decoder(filter, file)?)),
-        None => Box::new(FileSource::new(Arc::new(OwnedFd::from(file)), start, size)),
+        Some(filter) => (Box::new(StreamSource::new(decoder(filter, file)?)), false),
+        None => (Box::new(FileSource::new(Arc::new(OwnedFd::from(file)), start, size)), true),
     })
 }
 

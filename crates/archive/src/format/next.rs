@@ -1,0 +1,58 @@
+//! What a reader of an archive returns.
+
+use super::member::Member;
+use super::refusal::Refusal;
+use crate::source::SourceError;
+
+/// What is next in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A member. Its data can be read by [`Reader::read`](super::Reader::read), or else are skipped.
+    Member(Box<Member>),
+    /// A member that is refused, with its name. Where [`Refusal::hides_next_header`], the archive ends
+    /// here.
+    Refused(Vec<u8>, Refusal),
+    /// A block that is no header, where one should be. The reader continues with the next block.
+    Invalid,
+    /// The file is shorter than a block.
+    TooShort,
+    /// Two blocks of zeros, or the end of the file between two members.
+    End,
+    /// A single block of zeros, with its number, and then another header or the end of the file.
+    LoneZero(u64),
+    /// A keyword of an extended header that is not known; the member follows.
+    UnknownKeyword(Vec<u8>),
+}
+
+/// Why an archive could not be read any further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadError {
+    /// The source failed.
+    Source(SourceError),
+    /// The archive ends within a member.
+    UnexpectedEnd,
+}
+
+impl From<SourceError> for ReadError {
+    fn from(error: SourceError) -> ReadError {
+        ReadError::Source(error)
+    }
+}
+
+/// Whether blocks of zeros end the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zeros {
+    /// Two of them do.
+    End,
+    /// They are skipped (`--ignore-zeros`).
+    Skip,
+}
+
+/// Where an archive ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct At {
+    /// Offset of the block of zeros, or of the end of the file.
+    pub offset: u64,
+    /// Whether it is a block of zeros.
+    pub zeros: bool,
+}
