@@ -61,6 +61,7 @@ const LIKE_GNU: &[(&[&str], &str)] = &[
     (&["-U"], "add('./','5'); add('./f',data=b'1')"),
     // A block of zeros ends the archive, whatever follows.
     (&[], "add('first',data=b'1'); raw(b'\\0'*512); add('h',data=header(tarfile.TarInfo('evil')))"),
+    (&["--strip-components=1"], "add('../x',data=b'1'); add('d/y',data=b'2')"),
     (&["-i"], "add('first',data=b'1'); raw(b'\\0'*512); add('last',data=b'2')"),
 ];
 

@@ -109,6 +109,12 @@ fn policy(settings: &Settings) -> Policy {
 /// Returns the directory of `--one-top-level`: as given, or the archive's name without its endings.
 fn top_level(settings: &Settings) -> Result<Option<Vec<u8>>, String> {
     let Some(given) = &settings.extraction.top_level else { return Ok(None) };
+    let bytes = given.as_encoded_bytes();
+    if has_parent(bytes) || bytes.starts_with(b"/") {
+        return Err("--one-top-level needs a name below the target directory; give that one with \
+                    --directory"
+            .to_owned());
+    }
     if !given.is_empty() {
         return Ok(Some(given.as_encoded_bytes().to_vec()));
     }
@@ -173,13 +179,13 @@ impl Run<'_> {
         changed: &Changed,
         directory: Option<usize>,
     ) -> Result<(), Stopped> {
-        let top = self.top.as_deref();
-        let Some(name) = changed.extracted(settings, top) else { return Ok(()) };
-        let link = changed.extracted_link(settings, top);
         if !settings.extraction.absolute_names && has_parent(&member.name) {
             self.session.fail_at(&member.name, "Member name contains '..'");
             return Ok(());
         }
+        let top = self.top.as_deref();
+        let Some(name) = changed.extracted(settings, top) else { return Ok(()) };
+        let link = changed.extracted_link(settings, top);
         if settings.verbosity > 0 {
             let mut shown = member.clone();
             changed.prepare_to_show(&mut shown, settings);
