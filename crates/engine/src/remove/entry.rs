@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_sys::Errno;
-use haul_sys::fs::{Access, Kind, OpenHow, Stat, fstat, may_write_at, openat, unlinkat};
+use haul_sys::fs::{Kind, Stat, may_write_at, unlinkat};
 
+use super::approved;
 use super::context::{Enter, Worker};
 use super::gentle;
 use super::node::{Entry, Node};
 use super::prompt::{self, Consent};
 use super::request::{Approval, Ask, Mode, Policy};
-use super::run::Run;
 use crate::error::What;
 use crate::monitor::{Protection, Shard};
 use haul_tree::Entries;
@@ -59,8 +59,7 @@ fn one(worker: &mut Worker<'_, '_>, entry: Entry<'_>, kind: Option<Kind>) {
     let run = worker.operation;
     let gentle = run.throttle.is_gentle() && kind.is_none_or(|kind| kind == Kind::Regular);
     let mut stat = None;
-    let approval = run.policy.approval == Approval::Each;
-    if kind.is_none() || gentle || approval || prompt::looks(run.policy) {
+    if kind.is_none() || gentle || prompt::looks(run.policy) {
         match entry.stat() {
             Ok(found) if found.kind() == Kind::Directory => {
                 return later(worker, entry.parent, entry.name, None);
@@ -98,22 +97,18 @@ pub(super) fn unlink_entry(
             Err(errno) => return run.fail(node, name, What::Remove, Some(errno)),
         }
     }
-    if let Some(stat) = &stat
-        && !run.approves(entry, stat)
-    {
-        return;
-    }
     let kind = kind.or(stat.map(|stat| stat.kind())).unwrap_or(Kind::Unknown);
-    let answer = match (run.policy.mode, &stat) {
-        (Mode::Pretend, _) => Ok(()),
-        (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => gentle::unlink(run, entry, stat),
-        (Mode::Remove, Some(stat)) if approves_each && stat.nlink > 1 => {
-            unlink_one_of_several(run, entry, stat)
+    let removed = match (run.policy.mode, &stat) {
+        (Mode::Pretend, _) => Ok(true),
+        (Mode::Remove, _) if approves_each => approved::unlink(run, entry),
+        (Mode::Remove, Some(stat)) if run.throttle.is_gentle() => {
+            gentle::unlink(run, entry, stat).map(|()| true)
         }
-        (Mode::Remove, _) => unlinkat(directory, name),
+        (Mode::Remove, _) => unlinkat(directory, name).map(|()| true),
     };
-    match answer {
-        Ok(()) => {
+    match removed {
+        Ok(false) => {}
+        Ok(true) => {
             Shard::one(match kind {
                 Kind::Regular | Kind::Unknown => &worker.local.shard.files,
                 Kind::Symlink => &worker.local.shard.symlinks,
@@ -130,20 +125,6 @@ pub(super) fn unlink_entry(
         }
         Err(error) => unremovable(worker, entry, error.errno),
     }
-}
-
-/// Removes one of several names of a file and reports the file's new state to the monitor, because
-/// the removal changes its ctime.
-fn unlink_one_of_several(run: &Run<'_>, entry: Entry<'_>, stat: &Stat) -> haul_sys::Result<()> {
-    let Entry { directory, name, .. } = entry;
-    let how = OpenHow { access: Access::Path, ..OpenHow::READ };
-    let pinned = openat(directory, name, how)?;
-    unlinkat(directory, name)?;
-    let after = fstat(&pinned)?;
-    if after.same_file(stat) {
-        run.monitor.unlinked(stat, &after);
-    }
-    Ok(())
 }
 
 /// Carries out a consent decision. Returns whether the entry may be removed.

@@ -3,10 +3,12 @@
 //! A removal is an operation of `haul-tree`, as the copy is. It has one side only, so it has
 //! directories of its own ([`node`]); the walk, the pool and the open directories are shared.
 
+mod approved;
 mod context;
 mod delete_profile;
 mod directory;
 mod entry;
+mod file_locks;
 mod finish;
 mod gentle;
 mod guards;

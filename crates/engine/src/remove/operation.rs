@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 use super::delete_profile::DeleteProfiles;
+use super::file_locks::FileLocks;
 use super::guards;
 use super::node::{Node, OpenDirectories, RemoveDirectory};
 use super::operand::trimmed;
@@ -76,6 +77,7 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         throttle: Throttle::new(policy.pace),
         root: None,
         asking: Mutex::new(()),
+        files: FileLocks::default(),
         tells_entries,
     };
     match guards::root(policy) {

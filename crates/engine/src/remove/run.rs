@@ -8,6 +8,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat};
 
 use super::delete_profile::DeleteProfiles;
+use super::file_locks::FileLocks;
 use super::node::{Entry, Node, OpenDirectories, keep, path_of};
 use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
@@ -27,6 +28,8 @@ pub(super) struct Run<'r> {
     pub(super) root: Option<Identity>,
     /// Lock that a worker holds while it asks the user.
     pub(super) asking: Mutex<()>,
+    /// Locks for files whose names are removed after approval.
+    pub(super) files: FileLocks,
     /// Whether the monitor receives entries.
     pub(super) tells_entries: bool,
 }
