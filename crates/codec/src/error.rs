@@ -17,7 +17,7 @@ pub enum Damage {
     Flags(u8),
     /// The check sum of a gzip header: what it says, and what was computed.
     HeaderChecksum(u16, u16),
-    /// A gzip header with a name that is longer than any file's.
+    /// A gzip header that is longer than any known, or has a name longer than any path.
     NameTooLarge,
     /// The compressed bytes violate the format.
     Format,

@@ -11,6 +11,10 @@
 //! workers. This crate does no I/O of its own: source and sink are the caller's, so that `haul gzip`
 //! reads past the page cache and an archiver reads from memory.
 //!
+//! A gzip member of another writer is inflated by one thread, while others read and write. The
+//! two-stage method, which several workers could apply to such a member, is not here: ARCHITECTURE.md
+//! has the figures that made it unnecessary, and it would be another `Decode`.
+//!
 //! A format is one file: its compressor of one block (`BlockFormat` in `encoding.rs`) and its decoder
 //! (`Decode` in `decoding.rs`), and a line in [`Format`].
 //!

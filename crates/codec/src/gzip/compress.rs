@@ -72,3 +72,17 @@ fn compress(compressor: &mut Compressor, job: &Job) -> io::Result<Compressed> {
     let check = crc32fast::hash(&job.bytes);
     Ok(Compressed { bytes, check, bytes_in: job.bytes.len() as u64 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_written_modulo_4_gib() {
+        let mut gzip = Gzip::new(6, Stamp::NONE);
+        for bytes_in in [1 << 32, 5] {
+            gzip.add(&Compressed { bytes: Vec::new(), check: 0, bytes_in });
+        }
+        assert_eq!(gzip.tail().split_at(4).1, [5, 0, 0, 0]);
+    }
+}

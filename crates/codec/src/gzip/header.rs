@@ -22,10 +22,7 @@ const UNIX: u8 = 3;
 /// Bytes of a header without optional fields.
 const FIXED_BYTES: usize = 10;
 
-/// The longest name that is kept, as long as a path may be, see path_resolution(7).
-const NAME_BYTES_MAX: usize = 4096;
-
-/// The longest header that is read: all optional fields, and a comment longer than any known.
+/// The longest header that is read: all optional fields, with a name or comment longer than any known.
 const HEADER_BYTES_MAX: usize = 256 << 10;
 
 /// What the header of a new member says.
@@ -94,9 +91,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Header>, Damage> {
     left.at = FIXED_BYTES;
     match left.optional(flags) {
         Some((name, extra_bytes)) => {
-            if name.as_ref().is_some_and(|name| name.len() > NAME_BYTES_MAX) {
-                return Err(Damage::NameTooLarge);
-            }
             if flags & HEADER_CRC != 0 {
                 let computed = crc32fast::hash(bytes.get(..left.at).unwrap_or(bytes));
                 let computed = (computed & 0xffff) as u16;

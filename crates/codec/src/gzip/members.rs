@@ -360,3 +360,34 @@ fn combined(before: &Members, check: u32, bytes: u64) -> (u32, u64) {
     all.combine(&crc32fast::Hasher::new_with_initial_len(check, bytes));
     (all.finalize(), before.bytes + bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the state before the trailer of a member that contains `abc`, and the trailer.
+    fn before_trailer() -> (Members, [u8; TRAILER_BYTES]) {
+        let member = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 3, 0, 0xfc, 0xff, b'a', b'b', b'c'];
+        let (mut state, mut pieces) = (Members::at_member(Garbage::Ignore), Pieces::default());
+        let taken = state.feed(&member, usize::MAX, &mut pieces);
+        assert_eq!((taken, pieces.bytes()), (Ok(member.len()), 3));
+        let [a, b, c, d] = crc32fast::hash(b"abc").to_le_bytes();
+        (state, [a, b, c, d, 3, 0, 0, 0])
+    }
+
+    #[test]
+    fn lengths_are_compared_modulo_4_gib() {
+        for beyond in [0, 1 << 32, 3 << 32] {
+            let (mut state, trailer) = before_trailer();
+            // As if so many bytes, which do not change the check sum, had come before.
+            state.bytes += beyond;
+            assert_eq!(state.feed(&trailer, 1, &mut Pieces::default()), Ok(TRAILER_BYTES));
+            assert_eq!(state.last.map(|(_, bytes)| bytes), Some(3 + beyond));
+            assert_eq!(state.end(), Ok(Trailing::Nothing));
+        }
+        let (mut state, trailer) = before_trailer();
+        state.bytes += 1 << 31;
+        let fed = state.feed(&trailer, 1, &mut Pieces::default());
+        assert_eq!(fed, Err(Damage::Length));
+    }
+}
