@@ -27,7 +27,7 @@ mod errors;
 mod fidelity;
 mod file_values;
 mod gzip;
-mod gzip_faults;
+mod gzip_corners;
 mod help_words;
 mod hole_map;
 mod identity;

@@ -78,14 +78,14 @@ impl Extent {
 
 /// The fault of one call.
 #[derive(Clone, Debug)]
-struct Injection {
-    call: String,
-    what: String,
-    ending: Ending,
+pub(super) struct Injection {
+    pub(super) call: String,
+    pub(super) what: String,
+    pub(super) ending: Ending,
 }
 
 /// Lists the injections for a run whose calls are known.
-fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injection> {
+pub(super) fn injections(calls: &BTreeMap<String, Vec<usize>>, extent: Extent) -> Vec<Injection> {
     let mut list = Vec::new();
     for (call, occurrences) in calls {
         let particular = PARTICULAR.iter().filter(|(prefix, _)| call.starts_with(prefix));

@@ -9,6 +9,7 @@ mod case;
 mod change;
 mod faults;
 mod power;
+mod replace;
 mod scene;
 mod tests;
 mod verdict;

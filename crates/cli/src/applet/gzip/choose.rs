@@ -1,7 +1,7 @@
 //! Decides about one file before its data are touched: which file it is, whether it is left out, and
 //! which names and times the output gets.
 
-use haul_codec::{Header, Stamp};
+use haul_codec::{Damage, Header, Stamp};
 use haul_sys::fs::{Follow, Kind, Stat, Time};
 use haul_sys::{Errno, errno_text};
 
@@ -10,6 +10,9 @@ use super::input::{Named, Opened};
 use super::messages::Said;
 use super::names::{TRIED, base, original, renamed, suffix_at};
 use super::settings::{Target, Task};
+
+/// The longest path with its NUL, see path_resolution(7): a stored name is shorter.
+const PATH_BYTES_MAX: usize = 4096;
 
 impl Files<'_> {
     /// Opens an input; one that does not exist is looked for with the usual suffixes.
@@ -155,6 +158,11 @@ impl Files<'_> {
         let is_used = settings.keeps_name()
             && (settings.target == Target::Files || settings.task == Task::List);
         match &header.name {
+            // One that is not used may have any length.
+            Some(name) if is_used && name.len() >= PATH_BYTES_MAX => {
+                said.damage(settings, shown, Damage::NameTooLarge);
+                Err(())
+            }
             Some(name) if is_used && !base(name).is_empty() => Ok(renamed(&output, name)),
             _ => Ok(output),
         }

@@ -13,12 +13,13 @@ use haul_sys::{Errno, errno_text};
 use super::codes::Code;
 use super::input::{Named, Opened};
 use super::list::{Row, Totals};
-use super::messages::{PROGRAM, Said, ratio};
+use super::messages::{PROGRAM, Said, ends_run, ratio};
 use super::names::base;
 use super::settings::{Settings, Switch, Target, Task};
 use super::sink::Sink;
 use super::stream::{Failed, Means};
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::standard::demand;
 
 /// Files of this size and more are done one at a time, each by all workers.
@@ -28,6 +29,7 @@ const LARGE_BYTES: u64 = 4 << 20;
 pub(super) struct Files<'a> {
     pub(super) means: Means<'a>,
     pub(super) output: &'a Output,
+    pub(super) progress: &'a Progress<'a>,
     /// Standard output, where outputs go there: only one worker has it.
     pub(super) stdout: RefCell<Option<Sink>>,
     pub(super) totals: &'a Mutex<Totals>,
@@ -349,7 +351,11 @@ impl Files<'_> {
         let settings = self.settings();
         match failed {
             Failed::Input(text) => said.break_off(input, &format!(": {text}")),
-            Failed::Data(damage) => said.damage(settings, input, damage),
+            Failed::Data(damage) => {
+                said.damage(settings, input, damage);
+                // As in gzip; a test tells about the other files, too.
+                said.is_end |= settings.task == Task::Decompress && ends_run(damage);
+            }
             Failed::Output(text, is_pipe) => {
                 let text = format!(": {text}");
                 if is_pipe {
@@ -357,7 +363,8 @@ impl Files<'_> {
                 } else {
                     said.break_off(output, &text);
                 }
-                said.is_end = settings.target == Target::Stdout;
+                // As in gzip: the next output would have no room either.
+                said.is_end = true;
             }
             Failed::Stopped => {
                 said.code = said.code.and(Code::Error);

@@ -117,6 +117,22 @@ impl Said {
     }
 }
 
+/// Tells whether gzip ends behind a file with this damage: it goes on only where a header is wrong.
+pub(super) fn ends_run(damage: Damage) -> bool {
+    matches!(
+        damage,
+        Damage::UnexpectedEnd
+            | Damage::Format
+            | Damage::Checksum
+            | Damage::Length
+            | Damage::NameTooLarge
+            | Damage::Code
+            | Damage::CodeLength
+            | Damage::CodeTable
+            | Damage::CodeTableIncomplete
+    )
+}
+
 /// Formats a ratio as gzip does: how much of `whole` was saved.
 pub(super) fn ratio(saved: i128, whole: u64) -> String {
     let percent = if whole == 0 { 0.0 } else { 100.0 * saved as f64 / whole as f64 };

@@ -81,9 +81,13 @@ impl Files<'_> {
         let mut answer = false;
         if self.may_ask.is_on() {
             said.raw(b" do you wish to overwrite (y or n)? ");
-            self.output.flush();
-            self.output.raw_error_bytes(&std::mem::take(&mut said.text));
-            answer = is_yes();
+            let text = std::mem::take(&mut said.text);
+            // The progress line would be drawn over the question.
+            answer = self.progress.aside(|| {
+                self.output.flush();
+                self.output.raw_error_bytes(&text);
+                is_yes()
+            });
         }
         if answer {
             return Ok(());

@@ -83,6 +83,7 @@ fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode 
     let worker = |stdout| Files {
         means,
         output,
+        progress: &progress,
         stdout: RefCell::new(stdout),
         totals: &totals,
         large: &large,

@@ -2,7 +2,8 @@
 //!
 //! A directory's names are read at once, before the first of its files is done, because the outputs
 //! are made in the same directory. Names found in a tree are opened relative to their directory, and
-//! links are not followed.
+//! links are not followed. Of a deep tree only the innermost directories stay open; an outer one is
+//! opened again from its child, and must be the same.
 
 use std::collections::VecDeque;
 use std::ffi::{CString, OsString};
@@ -11,8 +12,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
-use haul_sys::fs::{Follow, Kind, open_directory, statat, statat_follow};
-use haul_tree::for_each_name;
+use haul_sys::fs::{Follow, Kind, fstat, open_directory, statat, statat_follow};
+use haul_sys::{Call, CallError, Errno};
+use haul_tree::{Identity, for_each_name, identity, verified};
 
 use super::input::Named;
 use super::settings::Switch;
@@ -26,9 +28,14 @@ pub(super) enum Item {
     Failed(Vec<u8>, String),
 }
 
+/// Directories that stay open.
+const OPEN_MAX: usize = 64;
+
 /// A directory whose names are being returned.
 struct Level {
-    directory: Arc<OwnedFd>,
+    /// `None` while directories far below it are read.
+    directory: Option<Arc<OwnedFd>>,
+    identity: Identity,
     shown: Vec<u8>,
     names: VecDeque<(CString, Option<Kind>)>,
 }
@@ -53,9 +60,37 @@ impl Walk {
             names.push_back((name.to_owned(), kind));
             ControlFlow::Continue(())
         })?;
-        let (directory, shown) = (Arc::new(directory), named.shown.clone());
-        self.levels.push(Level { directory, shown, names });
+        let identity = identity(&fstat(&directory)?);
+        let (directory, shown) = (Some(Arc::new(directory)), named.shown.clone());
+        self.levels.push(Level { directory, identity, shown, names });
+        let outer = self.levels.len().checked_sub(OPEN_MAX + 1);
+        if let Some(level) = outer.and_then(|outer| self.levels.get_mut(outer)) {
+            level.directory = None;
+        }
         Ok(())
+    }
+
+    /// Leaves the innermost directory. Returns a failure if the one around it cannot be opened again.
+    fn leave(&mut self) -> Option<Item> {
+        let inner = self.levels.pop()?;
+        let outer = self.levels.last_mut().filter(|outer| outer.directory.is_none())?;
+        let opened = inner
+            .directory
+            .ok_or(CallError::new(Call::Openat, Errno::STALE))
+            .and_then(|inner| open_directory(&*inner, c"..", Follow::No))
+            .and_then(|opened| verified(opened, outer.identity));
+        match opened {
+            Ok(opened) => {
+                outer.directory = Some(Arc::new(opened));
+                None
+            }
+            Err(error) => {
+                let shown = outer.shown.clone();
+                // Those around it are closed, too, and there is no way to them.
+                self.levels.clear();
+                Some(Item::Failed(shown, error.text()))
+            }
+        }
     }
 
     fn item(&mut self, named: Named, kind: Option<Kind>, follow: Follow) -> Option<Item> {
@@ -102,8 +137,12 @@ impl Iterator for Walk {
                     item => return item,
                 }
             };
-            let Some((name, kind)) = level.names.pop_front() else {
-                self.levels.pop();
+            let (Some(directory), Some((name, kind))) =
+                (level.directory.clone(), level.names.pop_front())
+            else {
+                if let Some(failed) = self.leave() {
+                    return Some(failed);
+                }
                 continue;
             };
             let mut shown = level.shown.clone();
@@ -111,7 +150,7 @@ impl Iterator for Walk {
                 shown.push(b'/');
             }
             shown.extend_from_slice(name.to_bytes());
-            let named = Named { directory: Arc::clone(&level.directory), name, shown };
+            let named = Named { directory, name, shown };
             // Links in a tree are left alone, or read as `-f` and `-c` have it, but not entered.
             if let Some(item) = self.item(named, kind, Follow::No) {
                 return Some(item);
