@@ -98,6 +98,18 @@ fn a_test_tells_about_every_file() -> Outcome {
 }
 
 #[test]
+fn a_list_counts_all_members() -> Outcome {
+    let scratch = Scratch::new()?;
+    let one = call(&scratch, ["gzip", "-nc"]).input("data\n".repeat(1000)).succeed()?.stdout;
+    scratch.write("a.gz", one.repeat(3))?;
+    let listed = call(&scratch, ["gzip", "-lq", "a.gz"]).succeed()?.text();
+    let columns: Vec<&str> = listed.split_whitespace().collect();
+    let size = (3 * one.len()).to_string();
+    assert_eq!((columns[0], columns[1], columns[3]), (size.as_str(), "15000", "a"), "{listed}");
+    Ok(())
+}
+
+#[test]
 fn a_tree_is_done_as_gnu_does_it() -> Outcome {
     let scratch = Scratch::new()?;
     if !has("gzip")? {
