@@ -1,9 +1,27 @@
 //! How an applet ends that does no work: with a usage error, or after `--help` or `--version`.
 
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use crate::getopt::Usage;
 use crate::output::Output;
+
+/// The command that `--help` belongs to, where the program was called as `haul COMMAND`.
+static CALLED: OnceLock<&'static str> = OnceLock::new();
+
+/// Notes that the applet was called as `haul NAME`, not by a link of its own name.
+pub(crate) fn called_through_haul(name: &'static str) {
+    // A process runs one applet.
+    let _only_once = CALLED.set(name);
+}
+
+/// Returns how the program that messages name is called here.
+pub(crate) fn called_as(program: &str) -> String {
+    match CALLED.get() {
+        Some(name) => format!("haul {name}"),
+        None => program.to_owned(),
+    }
+}
 
 /// Why an applet does nothing.
 pub(crate) enum CommandError {
@@ -38,8 +56,14 @@ pub(crate) fn refused(output: &Output, error: &CommandError) -> ExitCode {
 /// Ends an applet whose command line is invalid.
 pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
     output.error(&usage.0);
-    output.raw_error(&format!("Try '{} --help' for more information.\n", output.program()));
+    point_to_help(output);
     ExitCode::FAILURE
+}
+
+/// Prints the line that names `--help`.
+pub(crate) fn point_to_help(output: &Output) {
+    let program = called_as(output.program());
+    output.raw_error(&format!("Try '{program} --help' for more information.\n"));
 }
 
 /// Prints a text on standard output and ends the applet.

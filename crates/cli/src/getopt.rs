@@ -2,12 +2,14 @@
 //!
 //! Drop-in means that abbreviations, options after operands, `--`, and the messages are those that
 //! scripts know; the argument libraries have their own. haul's further options never make a GNU
-//! abbreviation ambiguous: only their full names count.
+//! abbreviation ambiguous: theirs count where no name of GNU's begins so.
 
 mod choose;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::suggest::closest;
 
 pub(crate) use choose::{choose, choose_exactly};
 
@@ -164,14 +166,20 @@ fn find_long<'o, I: Copy>(
     if let Some(exact) = options.iter().find(|option| option.long.as_bytes() == name) {
         return Ok(exact);
     }
-    let begins = |option: &&Opt<I>| {
-        option.origin == Origin::Gnu
-            && !option.long.is_empty()
-            && option.long.as_bytes().starts_with(name)
+    let of = |origin: Origin| -> Vec<&'o Opt<I>> {
+        let begins = |option: &&Opt<I>| {
+            option.origin == origin
+                && !option.long.is_empty()
+                && option.long.as_bytes().starts_with(name)
+        };
+        options.iter().filter(begins).collect()
     };
-    let candidates: Vec<&Opt<I>> = options.iter().filter(begins).collect();
+    let mut candidates = of(Origin::Gnu);
+    if candidates.is_empty() {
+        candidates = of(Origin::Haul);
+    }
     match candidates.as_slice() {
-        [] => Err(Usage(format!("unrecognized option '--{}'", String::from_utf8_lossy(text)))),
+        [] => Err(unrecognized(name, text, options)),
         [one] => Ok(one),
         several => {
             let names: String =
@@ -182,6 +190,18 @@ fn find_long<'o, I: Copy>(
             )))
         }
     }
+}
+
+/// Returns GNU's message, with a further line if another name is probably meant.
+fn unrecognized<I>(name: &[u8], text: &[u8], options: &[Opt<I>]) -> Usage {
+    let mut message = format!("unrecognized option '--{}'", String::from_utf8_lossy(text));
+    // An option without help is another name, or not meant for people.
+    let names = options.iter().filter(|option| !option.help.is_empty()).map(|option| option.long);
+    let meant = std::str::from_utf8(name).ok().and_then(|name| closest(name, names));
+    if let Some(meant) = meant {
+        message.push_str(&format!("\nDid you mean '--{meant}'?"));
+    }
+    Usage(message)
 }
 
 fn short_options<'a, I: Copy>(
@@ -233,7 +253,7 @@ mod tests {
         takes: Takes,
         origin: Origin,
     ) -> Opt<char> {
-        Opt { id, short, long, takes, origin, help: "" }
+        Opt { id, short, long, takes, origin, help: "described" }
     }
 
     const OPTIONS: &[Opt<char>] = &[
@@ -306,7 +326,11 @@ mod tests {
     fn our_options_do_not_make_theirs_ambiguous() {
         assert_eq!(read(&["--ver"]).unwrap(), [option('v', None)]);
         assert_eq!(read(&["--verify"]).unwrap(), [option('x', None)]);
-        assert!(read(&["--verif"]).is_err());
+        assert_eq!(read(&["--verif"]).unwrap(), [option('x', None)]);
+        assert_eq!(
+            read(&["--verifi=1"]).unwrap_err().0,
+            "unrecognized option '--verifi=1'\nDid you mean '--verify'?"
+        );
     }
 
     #[test]

@@ -13,11 +13,13 @@ mod getopt;
 mod lossless;
 mod option;
 mod output;
+mod page;
 mod profile;
 mod progress;
 mod report;
 mod sizes;
 mod standard;
+mod suggest;
 mod sum_file;
 
 use std::ffi::OsString;

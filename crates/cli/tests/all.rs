@@ -72,6 +72,7 @@ mod tar_list;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;
+mod typed;
 mod verify;
 mod verify_tree;
 mod window;

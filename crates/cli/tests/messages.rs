@@ -49,7 +49,7 @@ fn check(cases: &[(&str, &str)], code: i32, adapt: impl Fn(Call) -> Call) -> Out
     Ok(())
 }
 
-const TRY: &str = "Try 'cp --help' for more information.";
+const TRY: &str = "Try 'haul cp --help' for more information.";
 
 #[test]
 fn wrong_command_lines_are_answered_in_getopts_words() -> Outcome {
@@ -218,7 +218,8 @@ fn a_link_called_cp_is_cp() -> Outcome {
     assert_eq!(done.text(), "");
     assert_eq!(fs::read(scratch.at("g"))?, b"one");
     let done = Call::of(scratch.at("cp")).in_dir(scratch.path()).run()?;
-    assert_eq!(done.errors(), format!("cp: missing file operand\n{TRY}\n"));
+    let line = "Try 'cp --help' for more information.";
+    assert_eq!(done.errors(), format!("cp: missing file operand\n{line}\n"));
     Ok(())
 }
 

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use super::entry::{Applet, Run};
 use super::table::{APPLETS, missing_feature};
-use crate::ending::print_and_end;
+use crate::ending::{called_through_haul, print_and_end};
 use crate::escape::quote;
 use crate::output::{Output, close_output};
+use crate::suggest::closest;
 
 impl Applet {
     /// Runs it, and closes standard output.
@@ -23,6 +24,20 @@ impl Applet {
     }
 }
 
+impl Applet {
+    /// Runs it as `haul NAME`. `-h` alone is `--help` there, unless the applet has an option of this
+    /// letter; under its own name it is the error that it is in GNU's program.
+    fn run_through_haul(&self, words: &[OsString]) -> ExitCode {
+        called_through_haul(self.name);
+        let is_h = matches!(words, [word] if word == "-h");
+        let has_h = || (self.page)().all_options().any(|option| option.short.contains('h'));
+        if is_h && !has_h() {
+            return self.run(&[OsString::from("--help")]);
+        }
+        self.run(words)
+    }
+}
+
 /// Runs the applet that the program's name or the first word asks for.
 pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
     let own_name = arguments.first().map(|path| file_name(path)).unwrap_or_default();
@@ -34,7 +49,16 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
     if let Some(word) = arguments.get(1)
         && let Some(applet) = APPLETS.iter().find(|applet| word == applet.name)
     {
-        return applet.run(behind(2));
+        return applet.run_through_haul(behind(2));
+    }
+    if let (Some("help"), Some(word)) =
+        (arguments.get(1).and_then(|word| word.to_str()), arguments.get(2))
+        && !word.as_encoded_bytes().starts_with(b"-")
+    {
+        return match APPLETS.iter().find(|applet| word == applet.name) {
+            Some(applet) => applet.run_through_haul(&[OsString::from("--help")]),
+            None => close_output("haul", without_applet(Some(word)), ExitCode::FAILURE),
+        };
     }
     close_output("haul", without_applet(arguments.get(1)), ExitCode::FAILURE)
 }
@@ -69,6 +93,10 @@ fn without_applet(word: Option<&OsString>) -> ExitCode {
         }
         _ => {
             output.error(&format!("there is no command {}", quote(word.as_encoded_bytes())));
+            let names = APPLETS.iter().map(|applet| applet.name);
+            if let Some(meant) = word.to_str().and_then(|word| closest(word, names)) {
+                output.raw_error(&format!("Did you mean 'haul {meant}'?\n"));
+            }
             output.raw_error("Try 'haul --help' for the list of commands.\n");
             ExitCode::from(2)
         }
@@ -88,7 +116,7 @@ fn overview() -> String {
         text.push_str(&format!("  {:10} {}\n", applet.name, applet.summary));
     }
     text.push_str(
-        "\n'haul COMMAND --help' says more. A link to haul that has a command's name is that \
+        "\n'haul help COMMAND' or 'haul COMMAND --help' says more. A link to haul that has a command's name is that \
          command.\n",
     );
     text

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::page::Page;
+
 /// A command within haul.
 pub(crate) struct Applet {
     /// Its name, on the command line and as a link.
@@ -13,6 +15,8 @@ pub(crate) struct Applet {
     pub(crate) drop_in: bool,
     /// The exit status if standard output could not take what was written.
     pub(crate) unwritten: u8,
+    /// Returns what `--help` says.
+    pub(crate) page: fn() -> Page,
     /// What runs it.
     pub(crate) run: Run,
 }

@@ -1,7 +1,4 @@
-//! What the texts of `--help` share: the two columns of options in GNU's shape, `--version`, and
-//! paragraphs that several applets print.
-
-use crate::getopt::{Opt, Origin, Takes};
+//! What the texts of `--help` share: paragraphs that several applets print, and `--version`.
 
 /// The line above the table of options in the help of every drop-in applet.
 pub(crate) const VALUES: &str =
@@ -26,41 +23,6 @@ CONTROL is the value of --backup, else that of VERSION_CONTROL:
                   default
   none, off       no backup, despite --backup
 ";
-
-/// Formats the options of one origin, two columns, as GNU does.
-pub(crate) fn options<I>(options: &[Opt<I>], origin: Origin) -> String {
-    const COLUMN: usize = 31;
-    let mut text = String::new();
-    for option in options.iter().filter(|option| option.origin == origin) {
-        let mut left = String::from("  ");
-        let shorts: Vec<String> = option.short.chars().map(|letter| format!("-{letter}")).collect();
-        left.push_str(&shorts.join(", "));
-        if shorts.is_empty() {
-            left.push_str("    ");
-        }
-        if !option.long.is_empty() {
-            left.push_str(if shorts.is_empty() { "" } else { ", " });
-            left.push_str(&format!("--{}", option.long));
-            match option.takes {
-                Takes::Nothing | Takes::Digits => {}
-                Takes::Required(name) => left.push_str(&format!("={name}")),
-                Takes::Optional(name) => left.push_str(&format!("[={name}]")),
-            }
-        }
-        let mut lines = option.help.lines();
-        if left.len() + 2 > COLUMN {
-            text.push_str(&left);
-            text.push('\n');
-        } else {
-            let first = lines.next().unwrap_or("");
-            text.push_str(&format!("{left:COLUMN$}{first}\n"));
-        }
-        for line in lines {
-            text.push_str(&format!("{:COLUMN$}{line}\n", ""));
-        }
-    }
-    text
-}
 
 /// Returns the text of `--version`; its first line ends in the version.
 pub(crate) fn version(program: &str) -> String {

@@ -11,6 +11,7 @@ use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Usage, Word, own, parse};
 use crate::output::Output;
+use crate::page::Page;
 use haul_io::digest::Algorithm;
 use haul_io::{Cache, DataPolicy};
 
@@ -90,7 +91,7 @@ pub(crate) fn files<W: Wanted>(
     output: &Output,
     arguments: &[OsString],
     all: &[Opt<W::Id>],
-    help: impl Fn(&[Opt<W::Id>]) -> String,
+    help: impl Fn(&[Opt<W::Id>]) -> Page,
     wanted: &mut W,
 ) -> Result<Vec<OsString>, ExitCode> {
     let complain = |usage: Usage| usage_error(output, &usage);
@@ -99,7 +100,7 @@ pub(crate) fn files<W: Wanted>(
         match word {
             Word::Operand(file) => files.push(file),
             Word::Option { id, value } => match W::shared(id) {
-                Some(StreamId::Help) => return Err(print_and_end(output, &help(all))),
+                Some(StreamId::Help) => return Err(print_and_end(output, &help(all).to_string())),
                 Some(StreamId::Version) => {
                     return Err(print_and_end(output, &version(output.program())));
                 }

@@ -2,19 +2,21 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::options;
+use crate::page::Page;
 
-/// Returns the text of `--help`.
-pub(super) fn help(program: &str) -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [SCENARIO]...\n  \
          or:  {program} compare OLD.json NEW.json\n\
          Measure which way of copying or deleting is fastest on this machine: every installed tool,\n\
          and haul with each of its methods, I/O sizes and numbers of jobs; commands as black boxes,\n\
          each in a fresh place, in random order. Without SCENARIO: a tour of small, medium, large\n\
-         and huge files, warm and cold, copied and deleted, which takes some minutes.\n\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu),
-    )
+         and huge files, warm and cold, copied and deleted, which takes some minutes.\n\n"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .exit(EXIT)
 }
 
 const NOTES: &str = "
@@ -36,7 +38,8 @@ Examples:
   haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9
   haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul,haul-ring
   haul bench large --only=cp --tool new='./target/release/haul cp {source} {target}'
-
-The exit status is 0 if everything was measured, 1 if something could not be, 2 if the command line
-is invalid. A tool that fails or copies wrongly is a result: it is shown, and never ranked.
 ";
+
+const EXIT: &str = "\
+The exit status is 0 if everything was measured, 1 if something could not be, 2 if the command line
+is invalid. A tool that fails or copies wrongly is a result: it is shown, and never ranked.";

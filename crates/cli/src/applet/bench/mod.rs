@@ -18,5 +18,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "find out which way of copying is fastest here, with evidence",
     drop_in: false,
     unwritten: 1,
+    page: || help::help("haul bench"),
     run: Run::Words(run::run),
 };

@@ -30,7 +30,7 @@ const USAGE: u8 = 2;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_and_end(&output, &help(PROGRAM)),
+        Ok(Wanted::Help) => ending::print_and_end(&output, &help(PROGRAM).to_string()),
         Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
         Ok(Wanted::List(settings)) => ending::print_and_end(&output, &list(&tools(&settings))),
         Ok(Wanted::Compare(old, new)) => compare(&output, &old, &new),

@@ -12,5 +12,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "write files to standard output, as GNU cat",
     drop_in: true,
     unwritten: 1,
+    page: options::help,
     run: Run::Words(run::run),
 };

@@ -2,7 +2,8 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, Takes};
-use crate::option::help::{STANDARD_INPUT, options};
+use crate::option::help::STANDARD_INPUT;
+use crate::page::Page;
 
 /// An option of `cat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +58,14 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Version, ("", "version"), "show the version and exit"),
 ];
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(format!(
         "Usage: cat [OPTION]... [FILE]...\n\
          Write every FILE to standard output, one behind the other.\n\n\
-         {STANDARD_INPUT}\n{}\n\
-         Example:\n  \
-         cat head - tail  standard input between two files\n",
-        options(OPTIONS, Origin::Gnu)
-    )
+         {STANDARD_INPUT}\n"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text("\nExample:\n  cat head - tail  standard input between two files\n")
+    .exit("The exit status is 0 if everything was written, 1 otherwise.")
 }

@@ -37,7 +37,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     for word in words {
         match word {
             Word::Operand(file) => files.push(file),
-            Word::Option { id: Id::Help, .. } => return ending::print_and_end(&output, &help()),
+            Word::Option { id: Id::Help, .. } => {
+                return ending::print_and_end(&output, &help().to_string());
+            }
             Word::Option { id: Id::Version, .. } => {
                 return ending::print_and_end(&output, &version(PROGRAM));
             }

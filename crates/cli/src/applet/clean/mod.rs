@@ -11,5 +11,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "remove the hidden files that runs which were killed have left",
     drop_in: false,
     unwritten: 1,
+    page: options::help,
     run: Run::Words(run::run),
 };

@@ -1,21 +1,7 @@
 //! The options of `clean`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes};
-
-/// The text of `--help`.
-pub(super) const HELP: &str = "Usage: haul clean [-n] [--moves] DIRECTORY...\n\
-    Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
-    killed runs left in DIRECTORY and below it, on its file system, and print their\n\
-    names. They include journals and unfinished files of 'cp --resume', which then\n\
-    starts from the beginning. Files that another run uses, files younger than a\n\
-    minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
-    an interrupted move, unless --moves is given.\n\n      \
-    --moves                abandon interrupted moves: remove partly copied\n                             \
-    directories, and the notes of moves that only have\n                             \
-    to remove the source; the source keeps every file\n  \
-    -n, --dry-run              only print what would be removed\n      \
-    --older-than=SECONDS   keep files younger than this (default: 60)\n      \
-    --help                 display this help and exit\n";
+use crate::page::Page;
 
 /// An option of `clean`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +27,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         long: "moves",
         takes: Takes::Nothing,
         origin: Origin::Haul,
-        help: "abandon interrupted moves: remove partly copied directories, and the notes of moves that only have to remove the source",
+        help: "abandon interrupted moves: remove partly copied\ndirectories, and the notes of moves that only have\nto remove the source; the source keeps every file",
     },
     Opt {
         id: Id::OlderThan,
@@ -60,3 +46,18 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         help: "show this text and exit",
     },
 ];
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
+        "Usage: haul clean [OPTION]... DIRECTORY...\n\
+         Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
+         killed runs left in DIRECTORY and below it, on its file system, and print their\n\
+         names. They include journals and unfinished files of 'cp --resume', which then\n\
+         starts from the beginning. Files that another run uses, files younger than a\n\
+         minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
+         an interrupted move, unless --moves is given.\n\n",
+    )
+    .options(OPTIONS, Origin::Haul)
+    .exit("The exit status is 0 unless a file or directory could not be read or removed.")
+}

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use haul_engine::stale::{AGE_SECONDS, Found, Mode, Moves, clean};
 
-use super::options::{HELP, Id, OPTIONS};
+use super::options::{Id, OPTIONS, help};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                     }
                 }
             }
-            Word::Option { id: Id::Help, .. } => return print_and_end(&output, HELP),
+            Word::Option { id: Id::Help, .. } => {
+                return print_and_end(&output, &help().to_string());
+            }
         }
     }
     if directories.is_empty() {

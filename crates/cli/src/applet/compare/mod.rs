@@ -12,5 +12,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "compare two trees in everything, and say what differs",
     drop_in: false,
     unwritten: 2,
+    page: options::help,
     run: Run::Words(run::run),
 };

@@ -3,7 +3,7 @@
 use haul_manifest::Aspect;
 
 use crate::getopt::{Opt, Origin, Takes, opt};
-use crate::option::help::options;
+use crate::page::Page;
 
 /// An option of `compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +32,13 @@ pub(super) fn names() -> String {
     Aspect::ALL.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
         "Usage: haul compare [OPTION]... A B\n\
-         Compare the trees (or files) A and B, and say what differs.\n\n{}\n\
-         Separate ASPECTS by commas; there are {}.\n\n\
-         The exit status is 0 if nothing differs, 1 if something does, 2 after an error.\n",
-        options(OPTIONS, Origin::Gnu),
-        names()
+         Compare the trees (or files) A and B, and say what differs.\n\n",
     )
+    .options(OPTIONS, Origin::Gnu)
+    .text(format!("\nSeparate ASPECTS by commas; there are {}.\n", names()))
+    .exit("The exit status is 0 if nothing differs, 1 if something does, 2 after an error.")
 }

@@ -2,26 +2,31 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::{EXISTING, VALUES, options};
+use crate::option::help::{EXISTING, VALUES};
+use crate::page::Page;
 
-/// Returns the text of `--help`.
-pub(crate) fn help(program: &str) -> String {
-    let mut text = format!(
+/// Returns the page of `--help`.
+pub(crate) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [-T] SOURCE DEST\n  \
          or:  {program} [OPTION]... SOURCE... DIRECTORY\n  \
          or:  {program} [OPTION]... -t DIRECTORY SOURCE...\n\
          Copy files and trees.\n\n\
          {VALUES}"
-    );
-    text.push_str(&options(OPTIONS, Origin::Gnu));
-    text.push_str(NOTES);
-    text.push_str(EXISTING);
-    text.push_str(REFLINK);
-    text.push_str("\nOptions that GNU cp does not have:\n");
-    text.push_str(&options(OPTIONS, Origin::Haul));
-    text.push_str(SAFER);
-    text
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .text(EXISTING)
+    .text(REFLINK)
+    .heading("Options that GNU cp does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(SAFER)
+    .exit(EXIT)
 }
+
+const EXIT: &str = "\
+The exit status is 0 if everything was copied, and 1 if something was not, a file
+changed while it was copied, or the command line is invalid.";
 
 const NOTES: &str = "
 ATTR_LIST names attributes, with commas between: mode (permission bits and access

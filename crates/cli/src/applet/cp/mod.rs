@@ -21,5 +21,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "copy files and trees, as GNU cp",
     drop_in: true,
     unwritten: 1,
+    page: || help::help("cp"),
     run: Run::Words(run::run),
 };

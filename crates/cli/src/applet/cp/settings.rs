@@ -91,7 +91,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         match word {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => {
-                return Ok(Command::Print(help::help(PROGRAM)));
+                return Ok(Command::Print(help::help(PROGRAM).to_string()));
             }
             Word::Option { id: Id::Version, .. } => {
                 return Ok(Command::Print(version(PROGRAM)));

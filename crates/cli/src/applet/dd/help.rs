@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin};
+use crate::page::Page;
 
 /// An option of `dd`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,15 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     },
 ];
 
-/// The text of `--help`.
-pub(super) const HELP: &str = "\
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(OPERANDS)
+        .options(OPTIONS, Origin::Gnu)
+        .exit("The exit status is 0 if everything was copied, 1 otherwise.")
+}
+
+/// The operands.
+const OPERANDS: &str = "\
 Usage: dd [OPERAND]...
   or:  dd OPTION
 Copy blocks from one file to another, and convert them on the way.
@@ -90,6 +98,4 @@ FLAGS:
 
 At SIGUSR1 dd prints the report so far and continues.
 
-      --help     show this text and exit
-      --version  show the version and exit
 ";

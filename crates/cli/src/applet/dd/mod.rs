@@ -14,5 +14,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "copy and convert by records, as GNU dd",
     drop_in: true,
     unwritten: 1,
+    page: help::help,
     run: Run::Words(run::run),
 };

@@ -15,7 +15,7 @@ use haul_sys::fs::{
 use haul_sys::process::{Standard, die_by, hear_asked, hear_interrupt};
 
 use super::adapter::{Adapter, Signals, names};
-use super::help::{HELP, Id, OPTIONS};
+use super::help::{Id, OPTIONS, help};
 use super::operands::{Request, Wrong};
 use super::report::Teller;
 use crate::ending::{self, usage_error};
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
                 match word {
                     Word::Operand(operand) => operands.push(operand),
                     Word::Option { id: Id::Help, .. } => {
-                        return ending::print_and_end(&output, HELP);
+                        return ending::print_and_end(&output, &help().to_string());
                     }
                     Word::Option { id: Id::Version, .. } => {
                         return ending::print_and_end(&output, &version(PROGRAM));

@@ -28,6 +28,7 @@ pub(super) const GZIP: Applet = Applet {
     summary: "compress files on all processors, as GNU gzip",
     drop_in: true,
     unwritten: 1,
+    page: || options::help("gzip"),
     run: Run::Words(run::gzip),
 };
 
@@ -37,6 +38,7 @@ pub(super) const GUNZIP: Applet = Applet {
     summary: "decompress files, as GNU gunzip",
     drop_in: true,
     unwritten: 1,
+    page: || options::help("gunzip"),
     run: Run::Words(run::gunzip),
 };
 
@@ -46,5 +48,6 @@ pub(super) const ZCAT: Applet = Applet {
     summary: "decompress files to standard output, as GNU zcat",
     drop_in: true,
     unwritten: 1,
+    page: || options::help("zcat"),
     run: Run::Words(run::zcat),
 };

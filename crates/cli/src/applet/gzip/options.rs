@@ -2,7 +2,8 @@
 
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
-use crate::option::help::{STANDARD_INPUT, VALUES, options};
+use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::page::Page;
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +118,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     ),
 ];
 
-/// Returns the text of `--help`.
-pub(super) fn help(program: &str) -> String {
+/// Returns the page of `--help`.
+pub(super) fn help(program: &str) -> Page {
     let shown: Vec<Opt<Id>> =
         OPTIONS.iter().filter(|option| !option.help.is_empty()).copied().collect();
     let does = match program {
@@ -126,17 +127,17 @@ pub(super) fn help(program: &str) -> String {
         "zcat" => "Write the originals of all FILEs to standard output.",
         _ => "Replace every FILE by a compressed one.",
     };
-    format!(
+    Page::new(format!(
         "Usage: {program} [OPTION]... [FILE]...\n\
          {does} An output has its name only\n\
          when it is complete, and owner, mode, times and attributes of the input.\n\n\
-         {VALUES}{STANDARD_INPUT}\n{}\n\
-         haul's own options:\n{}\n\
-         The output is the same for any number of workers. Exit status: 0 success, 1 an\n\
-         error, 2 a warning.\n",
-        options(&shown, Origin::Gnu),
-        options(&shown, Origin::Haul)
-    )
+         {VALUES}{STANDARD_INPUT}\n"
+    ))
+    .options(&shown, Origin::Gnu)
+    .heading("haul's own options")
+    .options(&shown, Origin::Haul)
+    .text("\nThe output is the same for any number of workers.\n")
+    .exit("The exit status is 0 for success, 1 for an error, 2 for a warning.")
 }
 
 /// Returns the text of `--license`.

@@ -49,7 +49,7 @@ fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     let warn = |text: &str| output.error(text);
     match read(settings, std::env::var_os("GZIP"), arguments, &warn) {
-        Ok(Asked::Text(Text::Help)) => print_and_end(&output, &help(program)),
+        Ok(Asked::Text(Text::Help)) => print_and_end(&output, &help(program).to_string()),
         Ok(Asked::Text(Text::Version)) => print_and_end(&output, &version(program)),
         Ok(Asked::Text(Text::Licence)) => print_and_end(&output, &licence(program)),
         Ok(Asked::Files(settings, files)) => do_all(&output, &settings, &files),

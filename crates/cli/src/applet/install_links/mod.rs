@@ -10,5 +10,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "make links of the names that haul stands in for",
     drop_in: false,
     unwritten: 1,
+    page: run::help,
     run: Run::Table(run::run),
 };

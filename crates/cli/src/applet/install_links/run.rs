@@ -1,31 +1,68 @@
 //! `haul install-links DIR`: makes links to the binary with the names of the tools that it replaces.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::applet::entry::Applet;
 use crate::ending::{print_and_end, usage_error};
+use crate::escape::quote;
 use crate::file_error::describe;
-use crate::getopt::Usage;
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Usage, Word, long, parse};
+use crate::option::help::version;
 use crate::output::Output;
+use crate::page::Page;
 
 const PROGRAM: &str = "haul install-links";
 
-const HELP: &str = "Usage: haul install-links DIRECTORY\n\
-    Make a symbolic link to this binary in DIRECTORY for each command that stands\n\
-    in for one of GNU's (haul --list-applets). A name that is taken is left alone\n\
-    and reported, unless it is such a link already.\n";
+/// An option of `install-links`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
+        "Usage: haul install-links DIRECTORY\n\
+         Make a symbolic link to this binary in DIRECTORY for each command that stands\n\
+         in for one of GNU's (haul --list-applets). A name that is taken is left alone\n\
+         and reported, unless it is such a link already.\n\n",
+    )
+    .options(OPTIONS, Origin::Gnu)
+    .exit("The exit status is 0 if all links exist, 1 otherwise.")
+}
 
 /// Runs `install-links` with its arguments and the table of applets.
 pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    match arguments {
-        [word] if word == "--help" => print_and_end(&output, HELP),
-        [directory] if !directory.as_encoded_bytes().starts_with(b"-") => {
-            install(&output, Path::new(directory), applets)
+    let words = match parse(arguments, OPTIONS) {
+        Ok(words) => words,
+        Err(usage) => return usage_error(&output, &usage),
+    };
+    let mut operands = Vec::new();
+    for word in words {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => {
+                return print_and_end(&output, &help().to_string());
+            }
+            Word::Option { id: Id::Version, .. } => {
+                return print_and_end(&output, &version(PROGRAM));
+            }
         }
+    }
+    match operands.as_slice() {
+        [directory] => install(&output, Path::new(directory), applets),
         _ => usage_error(&output, &Usage("give the one directory for the links".to_owned())),
     }
 }
@@ -41,13 +78,20 @@ fn install(output: &Output, directory: &Path, applets: &[Applet]) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for applet in applets.iter().filter(|applet| applet.drop_in) {
         let link = directory.join(applet.name);
-        let shown = crate::escape::quote(link.as_os_str().as_encoded_bytes());
+        let shown = quote(link.as_os_str().as_encoded_bytes());
         match symlink(&binary, &link) {
             Ok(()) => output.line(&format!("{shown} is haul {} now", applet.name)),
             Err(_) if std::fs::read_link(&link).is_ok_and(|text| text == binary) => {}
-            Err(error) => {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 output.error(&format!("cannot create symbolic link {shown}: {}", describe(&error)));
                 code = ExitCode::FAILURE;
+            }
+            // What is wrong with the directory is wrong for every further link.
+            Err(error) => {
+                let shown = quote(directory.as_os_str().as_encoded_bytes());
+                output.error(&format!("cannot create links in {shown}: {}", describe(&error)));
+                code = ExitCode::FAILURE;
+                break;
             }
         }
     }

@@ -2,25 +2,30 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::{EXISTING, VALUES, options};
+use crate::option::help::{EXISTING, VALUES};
+use crate::page::Page;
 
-/// Returns the text of `--help`.
-pub(crate) fn help(program: &str) -> String {
-    let mut text = format!(
+/// Returns the page of `--help`.
+pub(crate) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [-T] SOURCE DEST\n  \
          or:  {program} [OPTION]... SOURCE... DIRECTORY\n  \
          or:  {program} [OPTION]... -t DIRECTORY SOURCE...\n\
          Move files and trees: rename them, or copy and remove them.\n\n\
          {VALUES}"
-    );
-    text.push_str(&options(OPTIONS, Origin::Gnu));
-    text.push_str("\nOf -f, -i and -n the last one counts.\n");
-    text.push_str(EXISTING);
-    text.push_str("\nOptions that GNU mv does not have:\n");
-    text.push_str(&options(OPTIONS, Origin::Haul));
-    text.push_str(SAFER);
-    text
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text("\nOf -f, -i and -n the last one counts.\n")
+    .text(EXISTING)
+    .heading("Options that GNU mv does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(SAFER)
+    .exit(EXIT)
 }
+
+const EXIT: &str = "\
+The exit status is 0 if everything was moved, and 1 if something was not, or the
+command line is invalid.";
 
 const SAFER: &str = "
 Where this mv is stricter than GNU's: across file systems it copies a source to a

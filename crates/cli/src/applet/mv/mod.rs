@@ -12,5 +12,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "move files and trees, as GNU mv, durably across file systems",
     drop_in: true,
     unwritten: 1,
+    page: || help::help("mv"),
     run: Run::Words(run::run),
 };

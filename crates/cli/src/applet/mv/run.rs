@@ -83,7 +83,9 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     for word in parse(arguments, OPTIONS)? {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(PROGRAM))),
+            Word::Option { id: Id::Help, .. } => {
+                return Ok(Command::Print(help(PROGRAM).to_string()));
+            }
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
             Word::Option { id, value } => settings.set(id, value)?,
         }

@@ -12,5 +12,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "write files to a pipe, with many large reads in flight",
     drop_in: false,
     unwritten: 1,
+    page: || options::help(&options::all_options()),
     run: Run::Words(run::run),
 };

@@ -2,8 +2,8 @@
 
 use crate::getopt::Takes::Required;
 use crate::getopt::{Opt, Origin, own};
-use crate::option::help::options;
 use crate::option::stream::{StreamId, shared};
+use crate::page::Page;
 
 /// An option of `read`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +23,19 @@ pub(super) fn all_options() -> Vec<Opt<Id>> {
     all
 }
 
-/// Returns the text of `--help`.
-pub(super) fn help(all: &[Opt<Id>]) -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help(all: &[Opt<Id>]) -> Page {
+    Page::new(
         "Usage: haul read [OPTION]... FILE...\n\
          Write FILEs to standard output, one after the other, with many large reads in\n\
-         flight. FILE - is standard input.\n\n{}\n\
-         With --cache=auto haul reads cached pages from the cache and keeps them there; of\n\
+         flight. FILE - is standard input.\n\n",
+    )
+    .options(all, Origin::Haul)
+    .text(
+        "\nWith --cache=auto haul reads cached pages from the cache and keeps them there; of\n\
          files of 8 MiB and more it adds no pages. Holes are written as zeros without reads.\n\
          Digests go to standard error, as lines of a check file.\n\n\
          Example:\n  haul read dump.sql | zstd | haul write dump.sql.zst\n",
-        options(all, Origin::Haul)
     )
+    .exit("The exit status is 0 if every FILE was written out completely, 1 otherwise.")
 }

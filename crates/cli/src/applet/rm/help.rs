@@ -2,15 +2,15 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::options;
+use crate::page::Page;
 
-/// Returns the text of `--help`.
-pub(crate) fn help(program: &str) -> String {
-    let mut text = format!(
+/// Returns the page of `--help`.
+pub(crate) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [FILE]...\nRemove files, and with -r whole trees.\n\n"
-    );
-    text.push_str(&options(OPTIONS, Origin::Gnu));
-    text.push_str(&format!(
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text(format!(
         "\n\
          Directories need -r, or -d if they are empty. '.' and '..' are refused at the\n\
          end of a FILE. A FILE that begins with '-' goes behind '--', or gets a directory\n\
@@ -20,12 +20,16 @@ pub(crate) fn help(program: &str) -> String {
          \n\
          rm does not erase data: the bytes stay on the device until the blocks are used\n\
          again. See shred(1).\n"
-    ));
-    text.push_str("\nOptions that GNU rm does not have:\n");
-    text.push_str(&options(OPTIONS, Origin::Haul));
-    text.push_str(SAFER);
-    text
+    ))
+    .heading("Options that GNU rm does not have")
+    .options(OPTIONS, Origin::Haul)
+    .text(SAFER)
+    .exit(EXIT)
 }
+
+const EXIT: &str = "\
+The exit status is 0 if everything was removed, or did not exist with -f, and 1 if
+something was not removed, or the command line is invalid.";
 
 const SAFER: &str = "
 Where this rm is stricter than GNU's: '/' is also preserved where it is mounted

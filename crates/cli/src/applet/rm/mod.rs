@@ -14,5 +14,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "remove files and trees, as GNU rm",
     drop_in: true,
     unwritten: 1,
+    page: || help::help("rm"),
     run: Run::Words(run::run),
 };

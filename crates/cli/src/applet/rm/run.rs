@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Err(CommandError::Usage(usage)) => {
             output.error(&usage.0);
             advise(&output, arguments);
-            output.raw_error(&format!("Try '{PROGRAM} --help' for more information.\n"));
+            ending::point_to_help(&output);
             ExitCode::FAILURE
         }
     }
@@ -93,8 +93,9 @@ fn advise(output: &Output, arguments: &[OsString]) {
                 .is_ok_and(|name| haul_sys::fs::statat(haul_sys::fs::CWD, &name).is_ok())
     };
     if let Some(argument) = arguments.iter().find(is_file) {
+        let program = ending::called_as(PROGRAM);
         output.raw_error(&format!(
-            "Try '{PROGRAM} ./{}' to remove the file {}.\n",
+            "Try '{program} ./{}' to remove the file {}.\n",
             quote_if_needed(argument.as_bytes()),
             quote(argument.as_bytes())
         ));
@@ -124,7 +125,9 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     for word in parse(arguments, &options)? {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(PROGRAM))),
+            Word::Option { id: Id::Help, .. } => {
+                return Ok(Command::Print(help(PROGRAM).to_string()));
+            }
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
             Word::Option { id: Id::NoPreserveRoot, .. } if is_abbreviated(arguments) => {
                 return Err(CommandError::Plain(

@@ -15,5 +15,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "cut a file into pieces, as GNU split",
     drop_in: true,
     unwritten: 1,
+    page: || options::help("split"),
     run: Run::Words(run::run),
 };

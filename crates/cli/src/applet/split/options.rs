@@ -2,7 +2,8 @@
 
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt};
-use crate::option::help::{STANDARD_INPUT, VALUES, options};
+use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::page::Page;
 
 /// An option of `split`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +105,15 @@ Regular files are split by -b, -n N and -n l/N on several processors, and share
 their blocks with the pieces where the file system can.
 ";
 
-/// Returns the text of `--help`.
-pub(super) fn help(program: &str) -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [FILE [PREFIX]]\n\
          Cut FILE into pieces PREFIXaa, PREFIXab and so on: of 1000 lines, and with the\n\
          PREFIX x, by default.\n\n\
-         {STANDARD_INPUT}\n{VALUES}{}{NOTES}",
-        options(OPTIONS, Origin::Gnu)
-    )
+         {STANDARD_INPUT}\n{VALUES}"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .exit("The exit status is 0 if all pieces were written, 1 otherwise.")
 }

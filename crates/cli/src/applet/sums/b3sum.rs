@@ -15,16 +15,17 @@ use super::format::shown;
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Line, Reader};
-use super::options::cache;
+use super::options::{EXIT, cache};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::option::data;
-use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::option::help::{STANDARD_INPUT, version};
 use crate::option::value;
 use crate::output::Output;
+use crate::page::Page;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
@@ -129,7 +130,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     for word in words {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return print_and_end(&output, &help()),
+            Word::Option { id: Id::Help, .. } => {
+                return print_and_end(&output, &help().to_string());
+            }
             Word::Option { id: Id::Version, .. } => {
                 return print_and_end(&output, &version(PROGRAM));
             }
@@ -149,14 +152,16 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(format!(
         "Usage: {PROGRAM} [OPTION]... [FILE]...\nCompute BLAKE3 sums, or check files against them.\n\n\
-         {STANDARD_INPUT}\n{}\n\
-         Options that the reference program does not have:\n{}",
-        options(OPTIONS, Origin::Gnu),
-        options(OPTIONS, Origin::Haul)
-    )
+         {STANDARD_INPUT}\n"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .heading("Options that the reference program does not have")
+    .options(OPTIONS, Origin::Haul)
+    .exit(EXIT)
 }
 
 impl Settings {

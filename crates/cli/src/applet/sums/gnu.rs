@@ -18,28 +18,41 @@ use crate::getopt::{Usage, Word, parse};
 use crate::option::help::version;
 use crate::output::Output;
 
+/// `md5sum`
+pub(super) const MD5: Program = Program::Fixed("MD5 (128-bit)");
+/// `sha1sum`
+pub(super) const SHA1: Program = Program::Fixed("SHA1 (160-bit)");
+/// `sha224sum`
+pub(super) const SHA224: Program = Program::Fixed("SHA224 (224-bit)");
+/// `sha256sum`
+pub(super) const SHA256: Program = Program::Fixed("SHA256 (256-bit)");
+/// `sha384sum`
+pub(super) const SHA384: Program = Program::Fixed("SHA384 (384-bit)");
+/// `sha512sum`
+pub(super) const SHA512: Program = Program::Fixed("SHA512 (512-bit)");
+
 pub(crate) fn md5sum(arguments: &[OsString]) -> ExitCode {
-    run("md5sum", Program::Fixed("MD5 (128-bit)"), "md5", arguments)
+    run("md5sum", MD5, "md5", arguments)
 }
 
 pub(crate) fn sha1sum(arguments: &[OsString]) -> ExitCode {
-    run("sha1sum", Program::Fixed("SHA1 (160-bit)"), "sha1", arguments)
+    run("sha1sum", SHA1, "sha1", arguments)
 }
 
 pub(crate) fn sha224sum(arguments: &[OsString]) -> ExitCode {
-    run("sha224sum", Program::Fixed("SHA224 (224-bit)"), "sha224", arguments)
+    run("sha224sum", SHA224, "sha224", arguments)
 }
 
 pub(crate) fn sha256sum(arguments: &[OsString]) -> ExitCode {
-    run("sha256sum", Program::Fixed("SHA256 (256-bit)"), "sha256", arguments)
+    run("sha256sum", SHA256, "sha256", arguments)
 }
 
 pub(crate) fn sha384sum(arguments: &[OsString]) -> ExitCode {
-    run("sha384sum", Program::Fixed("SHA384 (384-bit)"), "sha384", arguments)
+    run("sha384sum", SHA384, "sha384", arguments)
 }
 
 pub(crate) fn sha512sum(arguments: &[OsString]) -> ExitCode {
-    run("sha512sum", Program::Fixed("SHA512 (512-bit)"), "sha512", arguments)
+    run("sha512sum", SHA512, "sha512", arguments)
 }
 
 pub(crate) fn b2sum(arguments: &[OsString]) -> ExitCode {
@@ -111,7 +124,9 @@ fn read(
     for word in parse(arguments, &program.options())? {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help(program, name))),
+            Word::Option { id: Id::Help, .. } => {
+                return Ok(Command::Print(help(program, name).to_string()));
+            }
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(name))),
             Word::Option { id, value } => settings.set(id, value.as_deref())?,
         }

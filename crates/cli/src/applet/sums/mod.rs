@@ -15,6 +15,7 @@ mod settings;
 mod xxhsum;
 
 use super::entry::{Applet, Run};
+use options::Program;
 
 /// The row of `md5sum` in the table.
 pub(super) const MD5SUM: Applet = Applet {
@@ -22,6 +23,7 @@ pub(super) const MD5SUM: Applet = Applet {
     summary: "print or check MD5 sums, as GNU md5sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::MD5, "md5sum"),
     run: Run::Words(gnu::md5sum),
 };
 
@@ -31,6 +33,7 @@ pub(super) const SHA1SUM: Applet = Applet {
     summary: "print or check SHA-1 sums, as GNU sha1sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::SHA1, "sha1sum"),
     run: Run::Words(gnu::sha1sum),
 };
 
@@ -40,6 +43,7 @@ pub(super) const SHA224SUM: Applet = Applet {
     summary: "print or check SHA-224 sums, as GNU sha224sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::SHA224, "sha224sum"),
     run: Run::Words(gnu::sha224sum),
 };
 
@@ -49,6 +53,7 @@ pub(super) const SHA256SUM: Applet = Applet {
     summary: "print or check SHA-256 sums, as GNU sha256sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::SHA256, "sha256sum"),
     run: Run::Words(gnu::sha256sum),
 };
 
@@ -58,6 +63,7 @@ pub(super) const SHA384SUM: Applet = Applet {
     summary: "print or check SHA-384 sums, as GNU sha384sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::SHA384, "sha384sum"),
     run: Run::Words(gnu::sha384sum),
 };
 
@@ -67,6 +73,7 @@ pub(super) const SHA512SUM: Applet = Applet {
     summary: "print or check SHA-512 sums, as GNU sha512sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(gnu::SHA512, "sha512sum"),
     run: Run::Words(gnu::sha512sum),
 };
 
@@ -76,6 +83,7 @@ pub(super) const B2SUM: Applet = Applet {
     summary: "print or check BLAKE2b sums, as GNU b2sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(Program::Blake2, "b2sum"),
     run: Run::Words(gnu::b2sum),
 };
 
@@ -85,6 +93,7 @@ pub(super) const CKSUM: Applet = Applet {
     summary: "print or check sums of any of GNU cksum's kinds",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(Program::Cksum, "cksum"),
     run: Run::Words(gnu::cksum),
 };
 
@@ -94,6 +103,7 @@ pub(super) const B3SUM: Applet = Applet {
     summary: "print or check BLAKE3 sums, on all processors",
     drop_in: true,
     unwritten: 1,
+    page: b3sum::help,
     run: Run::Words(b3sum::run),
 };
 
@@ -103,6 +113,7 @@ pub(super) const XXHSUM: Applet = Applet {
     summary: "print or check xxHash sums",
     drop_in: true,
     unwritten: 1,
+    page: xxhsum::help,
     run: Run::Words(xxhsum::run),
 };
 
@@ -112,6 +123,7 @@ pub(super) const SUM: Applet = Applet {
     summary: "print sums of 16 bits, as GNU sum",
     drop_in: true,
     unwritten: 1,
+    page: || options::help(Program::Sum, "sum"),
     run: Run::Words(gnu::sum),
 };
 
@@ -121,5 +133,6 @@ pub(super) const HASH: Applet = Applet {
     summary: "print or check digests of any kind, BLAKE3 unless told otherwise",
     drop_in: false,
     unwritten: 1,
+    page: || options::help(Program::Own, "haul hash"),
     run: Run::Words(gnu::hash),
 };

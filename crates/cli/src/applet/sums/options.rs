@@ -2,7 +2,8 @@
 
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, opt, own};
-use crate::option::help::{STANDARD_INPUT, options};
+use crate::option::help::STANDARD_INPUT;
+use crate::page::Page;
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,8 +143,13 @@ const LINES: &str = "
 -c reads what this program printed before, in any of its forms.
 ";
 
-/// Returns the text of `--help`.
-pub(super) fn help(program: Program, name: &str) -> String {
+/// What all of these programs say about exit statuses.
+pub(super) const EXIT: &str = "\
+The exit status is 0 if every file was read, and with -c every sum matches, and 1
+otherwise.";
+
+/// Returns the page of `--help`.
+pub(super) fn help(program: Program, name: &str) -> Page {
     let what = match program {
         Program::Fixed(tag) => format!("Compute {tag} sums, or check files against them."),
         Program::Blake2 => "Compute BLAKE2b sums, or check files against them.".to_owned(),
@@ -153,30 +159,29 @@ pub(super) fn help(program: Program, name: &str) -> String {
         }
     };
     let table = program.options();
-    let mut text = format!(
-        "Usage: {name} [OPTION]... [FILE]...\n{what}\n\n\
-         {STANDARD_INPUT}\n{}",
-        options(&table, Origin::Gnu)
-    );
-    match program {
-        Program::Cksum => text.push_str(DIGESTS),
-        Program::Own => text.push_str(&own_digests()),
-        Program::Sum => {}
-        Program::Fixed(_) | Program::Blake2 => text.push_str(
+    let mut notes = match program {
+        Program::Cksum => DIGESTS.to_owned(),
+        Program::Own => own_digests(),
+        Program::Sum => String::new(),
+        Program::Fixed(_) | Program::Blake2 => {
             "\nA line is the digest, a space, the mark, and the name. The mark changes\n\
-             nothing about how a file is read.\n",
-        ),
-    }
+             nothing about how a file is read.\n"
+                .to_owned()
+        }
+    };
     if program != Program::Sum {
-        text.push_str(LINES);
+        notes.push_str(LINES);
     }
-    text.push_str("\nOptions that GNU's programs do not have:\n");
-    text.push_str(&options(&table, Origin::Haul));
-    text.push_str(
-        "\nSeveral files are read at once, but one at a time from a disk that spins; BLAKE3\n\
-         of a large file uses all processors.\n",
-    );
-    text
+    Page::new(format!("Usage: {name} [OPTION]... [FILE]...\n{what}\n\n{STANDARD_INPUT}\n"))
+        .options(&table, Origin::Gnu)
+        .text(notes)
+        .heading("Options that GNU's programs do not have")
+        .options(&table, Origin::Haul)
+        .text(
+            "\nSeveral files are read at once, but one at a time from a disk that spins; BLAKE3\n\
+             of a large file uses all processors.\n",
+        )
+        .exit(EXIT)
 }
 
 fn own_digests() -> String {

@@ -14,15 +14,16 @@ use super::format::shown;
 use super::gnu::print_all;
 use super::hash::{Hashed, Hashing, Method};
 use super::lines::{Expected, Line, Reader};
-use super::options::{cache, jobs};
+use super::options::{EXIT, cache, jobs};
 use crate::ending::{print_and_end, usage_error};
 use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
 use crate::option::data;
-use crate::option::help::{STANDARD_INPUT, options, version};
+use crate::option::help::{STANDARD_INPUT, version};
 use crate::option::value;
 use crate::output::Output;
+use crate::page::Page;
 use crate::standard::opened;
 use crate::sum_file::{escaped, needs_escape};
 
@@ -125,7 +126,7 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
             Word::Option { id, value } => (id, value),
         };
         match id {
-            Id::Help => return Ok(Command::Print(help())),
+            Id::Help => return Ok(Command::Print(help().to_string())),
             Id::Version => return Ok(Command::Print(version(PROGRAM))),
             Id::Hash => settings.algorithm = hash(value.as_deref().unwrap_or_default())?,
             Id::Check => settings.check = true,
@@ -158,16 +159,18 @@ fn hash(word: &OsStr) -> Result<&'static Algorithm, Usage> {
     })
 }
 
-fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(format!(
         "Usage: {PROGRAM} [OPTION]... [FILE]...\n\
          Compute xxHash sums, or check files against them. They find accidents, not\n\
          forgeries.\n\n\
-         {STANDARD_INPUT}\n{}\n\
-         Options that xxHash's own program does not have (which has -b and -i, a benchmark):\n{}",
-        options(OPTIONS, Origin::Gnu),
-        options(OPTIONS, Origin::Haul)
-    )
+         {STANDARD_INPUT}\n"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .heading("Options that xxHash's own program does not have (which has -b and -i, a benchmark)")
+    .options(OPTIONS, Origin::Haul)
+    .exit(EXIT)
 }
 
 /// The suffix of a tag whose digits are in reverse order.

@@ -26,5 +26,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "create, list and extract archives, as GNU tar",
     drop_in: true,
     unwritten: 2,
+    page: options::help,
     run: Run::Words(run::run),
 };

@@ -4,7 +4,8 @@ use haul_archive::extract::Existing;
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, long, opt, own};
-use crate::option::help::{VALUES, options};
+use crate::option::help::VALUES;
+use crate::page::Page;
 
 /// An option of `tar`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,17 +317,21 @@ read in another way than haul are refused, with the name of the member.
 The other options of GNU tar are refused by name.
 
 The bytes of an archive do not depend on --jobs or on timing.
-
-Exit status: 0 if all went well; 1 if files changed while they were archived; 2 if
-something failed.
 ";
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+const EXIT: &str = "\
+The exit status is 0 if all went well; 1 if files changed while they were archived;
+2 if something failed.";
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(format!(
         "Usage: tar [OPTION]... [NAME]...\n\
-         Create, list and extract tar archives.\n\n{VALUES}{}\nOnly haul has:\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu),
-        options(OPTIONS, Origin::Haul)
-    )
+         Create, list and extract tar archives.\n\n{VALUES}"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .heading("Only haul has")
+    .options(OPTIONS, Origin::Haul)
+    .text(NOTES)
+    .exit(EXIT)
 }

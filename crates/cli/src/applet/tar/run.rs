@@ -17,7 +17,7 @@ use crate::option::help::version;
 pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let session = Session::new();
     match read(arguments) {
-        Ok(Asked::Help) => print_or(&session.output, &help(), FAILURE),
+        Ok(Asked::Help) => print_or(&session.output, &help().to_string(), FAILURE),
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Work(mut settings)) => match settings.mode {
             Mode::List => list(&session, &mut settings),

@@ -11,5 +11,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "copy standard input to files and standard output, as GNU tee",
     drop_in: true,
     unwritten: 1,
+    page: options::help,
     run: Run::Words(run::run),
 };

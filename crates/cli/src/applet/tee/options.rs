@@ -1,7 +1,7 @@
 //! The options of `tee`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, opt};
-use crate::option::help::options;
+use crate::page::Page;
 
 /// An option of `tee`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +38,13 @@ A run ends when all its outputs are pipes without readers. Without -p and
 failures are reported.
 ";
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
         "Usage: tee [OPTION]... [FILE]...\n\
-         Write standard input to standard output and to every FILE.\n\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu)
+         Write standard input to standard output and to every FILE.\n\n",
     )
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .exit("The exit status is 0 if everything was written, 1 if a file could not be opened,\na read or a write failed, or the command line is invalid.")
 }

@@ -56,7 +56,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     for word in words {
         match word {
             Word::Operand(name) => settings.names.push(name),
-            Word::Option { id: Id::Help, .. } => return print_and_end(&output, &help()),
+            Word::Option { id: Id::Help, .. } => {
+                return print_and_end(&output, &help().to_string());
+            }
             Word::Option { id: Id::Version, .. } => {
                 return print_and_end(&output, &version(PROGRAM));
             }

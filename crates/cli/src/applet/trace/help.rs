@@ -2,18 +2,20 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::option::help::options;
+use crate::page::Page;
 
-/// Returns the text of `--help`.
-pub(super) fn help(program: &str) -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help(program: &str) -> Page {
+    Page::new(format!(
         "Usage: {program} [OPTION]... [--] COMMAND [ARGUMENT]...\n  \
          or:  {program} [OPTION]... --vs 'COMMAND B' [--] COMMAND [ARGUMENT]...\n  \
          or:  {program} [OPTION]... -p PID [--for DURATION]\n\
          Run COMMAND, and show the system calls of it and of all processes that it starts: how\n\
-         many, how large, how long.\n\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu),
-    )
+         many, how large, how long.\n\n"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .exit(EXIT)
 }
 
 const NOTES: &str = "
@@ -29,10 +31,11 @@ COMMAND did not read. With --by or --files, the report of each command follows t
 The report comes when COMMAND and all processes that it started have ended. Ctrl-C reaches COMMAND
 as usual, haul still prints the report, and does not wait for processes that COMMAND left behind.
 Without -p, haul passes SIGTERM and the like on to COMMAND.
+";
 
+const EXIT: &str = "\
 The exit status is that of COMMAND (128+N where signal N killed it; of the first, with --vs);
   127  if the command cannot be found
   126  if it cannot be run
   125  if haul itself fails, or its command line is invalid.
-With -p it is 0 or 125.
-";
+With -p it is 0 or 125.";

@@ -14,5 +14,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "show what a command asks of the kernel: counts, sizes, latencies",
     drop_in: false,
     unwritten: 125,
+    page: || help::help("haul trace"),
     run: Run::Words(run::run),
 };

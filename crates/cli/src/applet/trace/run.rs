@@ -33,7 +33,7 @@ const NOT_FOUND: u8 = 127;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_or(&output, &help(PROGRAM), ERROR),
+        Ok(Wanted::Help) => ending::print_or(&output, &help(PROGRAM).to_string(), ERROR),
         Ok(Wanted::Version) => ending::print_or(&output, &version(PROGRAM), ERROR),
         Ok(Wanted::Trace(settings)) => ExitCode::from(trace(&output, *settings)),
         Err(usage) => {

@@ -11,5 +11,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "measure what is fastest here, so that haul cp does it from then on",
     drop_in: false,
     unwritten: 1,
+    page: options::help,
     run: Run::Words(run::run),
 };

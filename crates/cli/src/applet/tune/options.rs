@@ -1,7 +1,7 @@
 //! The options of `tune`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, long};
-use crate::option::help::options;
+use crate::page::Page;
 
 /// An option of `tune`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,16 +53,19 @@ measurement shows that it saves a twentieth of the time. It is a text file that 
 haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one for each pair of file
 systems. 'haul cp --debug' shows the profile that it uses, --profile=none uses none. haul does not
 use a profile that is invalid, or of another haul, kernel or number of processors, and warns once.
-
-The exit status is 0 if a profile was written, 1 if not, 2 if the command line is invalid.
 ";
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+const EXIT: &str =
+    "The exit status is 0 if a profile was written, 1 if not, 2 if the command line is invalid.";
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
         "Usage: haul tune [OPTION]... [PATH]\n\
          Measure what is fastest between the file systems here, and write a profile that 'haul cp'\n\
-         uses from then on. It takes some minutes.\n\n{}{NOTES}",
-        options(OPTIONS, Origin::Gnu),
+         uses from then on. It takes some minutes.\n\n",
     )
+    .options(OPTIONS, Origin::Gnu)
+    .text(NOTES)
+    .exit(EXIT)
 }

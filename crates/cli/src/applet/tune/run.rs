@@ -41,7 +41,7 @@ const USAGE: u8 = 2;
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
     match read(arguments) {
-        Ok(Wanted::Help) => ending::print_and_end(&output, &help()),
+        Ok(Wanted::Help) => ending::print_and_end(&output, &help().to_string()),
         Ok(Wanted::Version) => ending::print_and_end(&output, &version(PROGRAM)),
         Ok(Wanted::Tune(settings)) => measure(&output, &settings),
         Err(usage) => {

@@ -14,5 +14,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "say which files of a tree are not what checksums, or another tree, say",
     drop_in: false,
     unwritten: 2,
+    page: options::help,
     run: Run::Words(run::run),
 };

@@ -1,7 +1,7 @@
 //! The options of `verify`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, long};
-use crate::option::help::options;
+use crate::page::Page;
 
 /// An option of `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +43,27 @@ pub(super) fn algorithms() -> String {
     names.join(", ")
 }
 
-/// Returns the text of `--help`.
-pub(super) fn help() -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
         "Usage: haul verify [OPTION]... TREE --against SUMS\n  or:  haul verify [OPTION]... TREE \
          --against TREE\n\
-         Say which files of TREE are missing, extra, or differ in their contents.\n\n{}\n\
-         Lines of SUMS are those of sha256sum and its like ('DIGITS  NAME'), with or\n\
+         Say which files of TREE are missing, extra, or differ in their contents.\n\n",
+    )
+    .options(OPTIONS, Origin::Gnu)
+    .text(format!(
+        "\nLines of SUMS are those of sha256sum and its like ('DIGITS  NAME'), with or\n\
          without --tag, and of b3sum and xxhsum. Their names are relative to TREE, or\n\
          begin with the end of TREE's path, as those of 'haul cp --sum-file' do. Where\n\
          neither the lines nor the name of SUMS tell the algorithm, it is the one that fits\n\
          a file. Files are read from storage, as far as their pages can be dropped from the\n\
          cache. Algorithms are {}.\n\n\
-         Example:\n  haul cp -r A B --sum-file S && haul verify B --against S\n\n\
-         The exit status is 0 if all files match, 1 if something is missing,\n\
-         extra or differs, 2 after an error: a file that cannot be read, or a malformed\n\
-         line.\n",
-        options(OPTIONS, Origin::Gnu),
+         Example:\n  haul cp -r A B --sum-file S && haul verify B --against S\n",
         algorithms()
-    )
+    ))
+    .exit(EXIT)
 }
+
+const EXIT: &str = "\
+The exit status is 0 if all files match, 1 if something is missing, extra or differs,
+2 after an error: a file that cannot be read, or a malformed line.";

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         match word {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help(), ERROR);
+                return ending::print_or(&output, &help().to_string(), ERROR);
             }
             Word::Option { id: Id::Version, .. } => {
                 return ending::print_or(&output, &version(PROGRAM), ERROR);

@@ -12,5 +12,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "write a pipe to files, with many large writes in flight",
     drop_in: false,
     unwritten: 1,
+    page: || options::help(&options::all_options()),
     run: Run::Words(run::run),
 };

@@ -2,8 +2,8 @@
 
 use crate::getopt::Takes::{Nothing, Required};
 use crate::getopt::{Opt, Origin, own};
-use crate::option::help::options;
 use crate::option::stream::{StreamId, shared};
+use crate::page::Page;
 
 /// An option of `write`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +52,16 @@ pub(super) fn all_options() -> Vec<Opt<Id>> {
     all
 }
 
-/// Returns the text of `--help`.
-pub(super) fn help(all: &[Opt<Id>]) -> String {
-    format!(
+/// Returns the page of `--help`.
+pub(super) fn help(all: &[Opt<Id>]) -> Page {
+    Page::new(
         "Usage: haul write [OPTION]... FILE...\n\
          Write standard input to each FILE, with many large writes in flight. FILE - is\n\
-         standard output.\n\n{}\n\
-         With --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
+         standard output.\n\n",
+    )
+    .options(all, Origin::Haul)
+    .text(
+        "\nWith --cache=auto what is larger than 2 MiB goes past the page cache, and\n\
          nothing of it stays there. Digests are printed on standard output, or on\n\
          standard error where that is a FILE, as lines of a check file.\n\n\
          A pipe cannot tell the end of the data from the end of a program that failed:\n\
@@ -69,6 +72,6 @@ pub(super) fn help(all: &[Opt<Id>]) -> String {
          then; without, FILE contains the bytes that came.\n\n\
          Example:\n  set -o pipefail\n  \
          haul read dump.sql | zstd | haul write --atomic --fsync dump.sql.zst\n",
-        options(all, Origin::Haul)
     )
+    .exit("The exit status is 0 if every FILE received all data, 1 otherwise.")
 }

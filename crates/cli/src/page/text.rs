@@ -1,0 +1,58 @@
+//! A page as the text of `--help`: options in two columns, in GNU's shape.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::{Block, Page, Shown};
+use crate::getopt::Takes;
+
+impl Display for Page {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        for block in &self.blocks {
+            match block {
+                Block::Text(text) => out.write_str(text)?,
+                Block::Heading(text) => write!(out, "\n{text}:\n")?,
+                Block::Options(options) => {
+                    options.iter().try_for_each(|option| row(out, option))?;
+                }
+                Block::Exit(text) => write!(out, "\n{text}\n")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shown {
+    /// Returns its names, as `-r, -R, --recursive` or `--reflink[=WHEN]`.
+    pub(crate) fn names(&self) -> String {
+        let mut names: Vec<String> = self.letters().map(|letter| format!("-{letter}")).collect();
+        if !self.long.is_empty() {
+            names.push(format!("--{}", self.long));
+        }
+        let mut text = names.join(", ");
+        match self.takes {
+            Takes::Required(name) if !self.long.is_empty() => text.push_str(&format!("={name}")),
+            Takes::Optional(name) if !self.long.is_empty() => text.push_str(&format!("[={name}]")),
+            _ => {}
+        }
+        text
+    }
+
+    /// Returns its letters.
+    pub(crate) fn letters(&self) -> impl Iterator<Item = char> {
+        self.short.chars()
+    }
+}
+
+/// Writes an option, in two columns.
+fn row(out: &mut Formatter<'_>, option: &Shown) -> Result {
+    const COLUMN: usize = 31;
+    let indent = if option.short.is_empty() { "      " } else { "  " };
+    let left = format!("{indent}{}", option.names());
+    let mut lines = option.help.lines();
+    if left.len() + 2 > COLUMN {
+        writeln!(out, "{left}")?;
+    } else {
+        writeln!(out, "{left:COLUMN$}{}", lines.next().unwrap_or(""))?;
+    }
+    lines.try_for_each(|line| writeln!(out, "{:COLUMN$}{line}", ""))
+}
