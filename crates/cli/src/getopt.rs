@@ -42,6 +42,31 @@ pub(crate) struct Opt<I> {
     pub(crate) origin: Origin,
     /// Text in `--help`; empty for another name of the previous option.
     pub(crate) help: &'static str,
+    /// Which values there are.
+    pub(crate) values: Values,
+}
+
+/// Which values an option has, for completions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values {
+    /// What the argument's name says: a file for FILE, a directory for DIR or DIRECTORY, else any.
+    Named,
+    /// One of these words, from the table that the value is read with.
+    Words(fn() -> Vec<&'static str>),
+    /// Several of these words, separated by commas.
+    List(fn() -> Vec<&'static str>),
+}
+
+/// Returns the words of a table of values.
+pub(crate) fn words_of<V>(table: &[(&'static str, V)]) -> Vec<&'static str> {
+    table.iter().map(|(word, _)| *word).collect()
+}
+
+impl<I: Copy> Opt<I> {
+    /// States which values there are.
+    pub(crate) const fn with(self, values: Values) -> Opt<I> {
+        Opt { values, ..self }
+    }
 }
 
 /// Makes an option that GNU's program has, or an option of a program of our own.
@@ -51,7 +76,7 @@ pub(crate) const fn opt<I>(
     takes: Takes,
     help: &'static str,
 ) -> Opt<I> {
-    Opt { id, short, long, takes, origin: Origin::Gnu, help }
+    Opt { id, short, long, takes, origin: Origin::Gnu, help, values: Values::Named }
 }
 
 /// Makes such an option that has no letter.
@@ -61,7 +86,7 @@ pub(crate) const fn long<I>(id: I, long: &'static str, takes: Takes, help: &'sta
 
 /// Makes an option that only haul has: it never makes an abbreviation of GNU's ambiguous.
 pub(crate) const fn own<I>(id: I, long: &'static str, takes: Takes, help: &'static str) -> Opt<I> {
-    Opt { id, short: "", long, takes, origin: Origin::Haul, help }
+    Opt { id, short: "", long, takes, origin: Origin::Haul, help, values: Values::Named }
 }
 
 /// A word of the command line.
@@ -110,11 +135,25 @@ pub(crate) fn parse_before_command<I: Copy>(
     parse_in(Order::First, arguments, options)
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The letters, name and help of every option that this thread offered to the parser first.
+    pub(crate) static PARSED: std::cell::RefCell<Vec<(&'static str, &'static str, &'static str)>> =
+        const { std::cell::RefCell::new(Vec::new()) };
+}
+
 fn parse_in<I: Copy>(
     order: Order,
     arguments: &[OsString],
     options: &[Opt<I>],
 ) -> Result<Vec<Word<I>>, Usage> {
+    #[cfg(test)]
+    PARSED.with_borrow_mut(|parsed| {
+        // `sum` also tries the options of another command, for its message.
+        if parsed.is_empty() {
+            parsed.extend(options.iter().map(|option| (option.short, option.long, option.help)));
+        }
+    });
     let mut words = Vec::new();
     let mut rest = arguments.iter();
     let mut only_operands = false;
@@ -253,7 +292,7 @@ mod tests {
         takes: Takes,
         origin: Origin,
     ) -> Opt<char> {
-        Opt { id, short, long, takes, origin, help: "described" }
+        Opt { id, short, long, takes, origin, help: "described", values: Values::Named }
     }
 
     const OPTIONS: &[Opt<char>] = &[

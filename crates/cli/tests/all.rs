@@ -16,6 +16,7 @@ mod clean;
 mod close_output;
 mod closed_input;
 mod compare;
+mod completions;
 mod containers;
 mod data;
 mod data_options;

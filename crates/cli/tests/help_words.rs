@@ -52,6 +52,8 @@ const OWN: &[&str] = &[
     "tune",
     "clean",
     "install-links",
+    "completions",
+    "manual",
 ];
 
 /// Returns a text's words in lower case, without options, operands and values.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::page::Page;
+use crate::page::{Page, Topic};
 
 /// A command within haul.
 pub(crate) struct Applet {
@@ -28,4 +28,15 @@ pub(crate) enum Run {
     Words(fn(&[OsString]) -> ExitCode),
     /// This one also reads the table of applets.
     Table(fn(&[OsString], &[Applet]) -> ExitCode),
+}
+
+/// Returns the pages of applets, for what is made of all of them.
+pub(crate) fn topics(applets: &[Applet]) -> Vec<Topic> {
+    let topic = |applet: &Applet| Topic {
+        name: applet.name,
+        summary: applet.summary,
+        drop_in: applet.drop_in,
+        page: (applet.page)(),
+    };
+    applets.iter().map(topic).collect()
 }

@@ -6,8 +6,8 @@ use super::trace;
 #[cfg(feature = "bench")]
 use super::{bench, tune};
 use super::{
-    cat, clean, compare, cp, dd, gzip, install_links, mv, read, rm, split, sums, tar, tee, verify,
-    write,
+    cat, clean, compare, completions, cp, dd, gzip, install_links, manual, mv, read, rm, split,
+    sums, tar, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -47,6 +47,8 @@ pub(super) static APPLETS: &[Applet] = &[
     tune::APPLET,
     clean::APPLET,
     install_links::APPLET,
+    completions::APPLET,
+    manual::APPLET,
 ];
 
 /// Names of the applets that need a cargo feature, and the feature.
@@ -61,7 +63,12 @@ pub(super) fn missing_feature(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
+    use super::super::entry::{Run, topics};
     use super::*;
+    use crate::getopt::PARSED;
+    use crate::page::{bash, fish, of_command, zsh};
 
     #[test]
     fn names_are_unique() {
@@ -84,5 +91,56 @@ mod tests {
         }
         assert_eq!(missing_feature("cp"), None);
         assert_eq!(missing_feature("fly"), None);
+    }
+
+    /// Every option that a parser was offered is on the page, in all completions and in the manual,
+    /// unless its row has no text: another name of the option before it, or GNU's for tests.
+    #[test]
+    fn what_is_parsed_is_described_everywhere() {
+        let topics = topics(APPLETS);
+        let scripts = [bash(&topics), zsh(&topics), fish(&topics)];
+        for (applet, topic) in APPLETS.iter().zip(&topics) {
+            PARSED.with_borrow_mut(Vec::clear);
+            // Refused before anything happens.
+            let words = [OsString::from("--no-such-option-at-all")];
+            let _status = match applet.run {
+                Run::Words(run) => run(&words),
+                Run::Table(run) => run(&words, APPLETS),
+            };
+            let parsed = PARSED.with_borrow(Vec::clone);
+            assert!(!parsed.is_empty(), "{}", applet.name);
+            let manual = of_command(topic).replace("\\-", "-");
+            let help = topic.page.to_string();
+            for (short, long, help_of) in parsed {
+                if help_of.is_empty() {
+                    continue;
+                }
+                let name = applet.name;
+                let shown = topic.page.visible().any(|it| it.short == short && it.long == long);
+                assert!(shown, "{name}: -{short} --{long}");
+                for text in [&help, &manual] {
+                    assert!(
+                        long.is_empty() || text.contains(&format!("--{long}")),
+                        "{name} {long}"
+                    );
+                    assert!(
+                        short.chars().all(|it| text.contains(&format!("-{it}"))),
+                        "{name} {short}"
+                    );
+                }
+                assert!(
+                    long.is_empty() || scripts[0].contains(&format!("--{long}")),
+                    "{name} {long}"
+                );
+                assert!(
+                    long.is_empty() || scripts[1].contains(&format!("*--{long}")),
+                    "{name} {long}"
+                );
+                assert!(
+                    long.is_empty() || scripts[2].contains(&format!(" -l {long} ")),
+                    "{name} {long}"
+                );
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use haul_engine::request::{Appearance, Policy, Sync};
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Tell};
 
 use crate::escape::quote_word;
-use crate::getopt::{Usage, choose};
+use crate::getopt::{Usage, Values, choose, words_of};
 
 /// An option about bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,24 +83,36 @@ pub(crate) fn list_methods() -> String {
 
 /// Reads the value of `--cache`.
 pub(crate) fn cache(word: &OsStr) -> Result<Cache, Usage> {
-    choose(
-        "--cache",
-        word,
-        &[
-            ("auto", Cache::Auto),
-            ("keep", Cache::Keep),
-            ("drop", Cache::Drop),
-            ("direct", Cache::Direct),
-            ("restore", Cache::Restore),
-        ],
-    )
+    choose("--cache", word, CACHES)
 }
 
+const CACHES: &[(&str, Cache)] = &[
+    ("auto", Cache::Auto),
+    ("keep", Cache::Keep),
+    ("drop", Cache::Drop),
+    ("direct", Cache::Direct),
+    ("restore", Cache::Restore),
+];
+
+/// The values of `--cache`.
+pub(crate) const CACHE_VALUES: Values = Values::Words(|| words_of(CACHES));
+
 fn method(word: &OsStr) -> Result<Choice, Usage> {
+    choose("--method", word, &methods())
+}
+
+fn methods() -> Vec<(&'static str, Choice)> {
     let mut names = vec![("auto", Choice::Auto)];
     names.extend(MethodId::ALL.map(|method| (method.name(), Choice::Only(method))));
-    choose("--method", word, &names)
+    names
 }
+
+/// The values of `--method`.
+pub(crate) const METHOD_VALUES: Values = Values::Words(|| words_of(&methods()));
+
+/// The names of all digests.
+pub(crate) const DIGEST_VALUES: Values =
+    Values::Words(|| haul_io::digest::TABLE.iter().map(|algorithm| algorithm.name).collect());
 
 pub(crate) fn io_size(word: &OsStr) -> Result<usize, Usage> {
     let bytes = size("--io-size", word)?;

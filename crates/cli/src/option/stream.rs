@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use super::data::{cache, io_size, queue_depth, size};
+use super::data::{CACHE_VALUES, DIGEST_VALUES, cache, io_size, queue_depth, size};
 use super::help::version;
-use super::value::{ProgressWhen, progress_when};
+use super::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
@@ -115,7 +115,7 @@ pub(crate) fn files<W: Wanted>(
 }
 
 /// The options that both have, in terms of an applet's own.
-pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
+pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
     vec![
         own(
             of(StreamId::Bandwidth),
@@ -128,7 +128,7 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "cache",
             Required("POLICY"),
             "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-        ),
+        ).with(CACHE_VALUES),
         own(
             of(StreamId::IoSize),
             "io-size",
@@ -140,7 +140,7 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "progress",
             Optional("WHEN"),
             "show progress on standard error, and which side\nthe run waits for: always, never, auto",
-        ),
+        ).with(PROGRESS_VALUES),
         own(
             of(StreamId::QueueDepth),
             "queue-depth",
@@ -152,7 +152,7 @@ pub(crate) fn shared<I>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "sum",
             Required("ALGORITHM"),
             "compute a digest of the data: blake3, xxh3-64,\nsha256, md5, ...",
-        ),
+        ).with(DIGEST_VALUES),
         own(of(StreamId::Help), "help", Nothing, "show this text and exit"),
         own(of(StreamId::Version), "version", Nothing, "show the version and exit"),
     ]

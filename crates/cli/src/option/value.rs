@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use haul_engine::request::{Backup, BackupKind, Existing};
 
-use crate::getopt::{Usage, choose};
+use crate::getopt::{Usage, Values, choose, words_of};
 
 /// When a progress bar is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,31 +18,31 @@ pub(crate) enum ProgressWhen {
 /// Reads the value of `--progress`.
 pub(crate) fn progress_when(value: Option<&OsStr>) -> Result<ProgressWhen, Usage> {
     let Some(word) = value else { return Ok(ProgressWhen::Always) };
-    choose(
-        "--progress",
-        word,
-        &[
-            ("auto", ProgressWhen::Auto),
-            ("always", ProgressWhen::Always),
-            ("never", ProgressWhen::Never),
-        ],
-    )
+    choose("--progress", word, PROGRESS)
 }
+
+const PROGRESS: &[(&str, ProgressWhen)] = &[
+    ("auto", ProgressWhen::Auto),
+    ("always", ProgressWhen::Always),
+    ("never", ProgressWhen::Never),
+];
+
+/// The values of `--progress`.
+pub(crate) const PROGRESS_VALUES: Values = Values::Words(|| words_of(PROGRESS));
+
+const UPDATES: &[(&str, Existing)] = &[
+    ("all", Existing::Overwrite),
+    ("none", Existing::Keep),
+    ("none-fail", Existing::KeepAndFail),
+    ("older", Existing::Older),
+];
+
+/// The values of `--update`.
+pub(crate) const UPDATE_VALUES: Values = Values::Words(|| words_of(UPDATES));
 
 /// Reads the value of `--update`.
 pub(crate) fn update(value: Option<&OsStr>) -> Result<Existing, Usage> {
-    value.map_or(Ok(Existing::Older), |word| {
-        choose(
-            "--update",
-            word,
-            &[
-                ("all", Existing::Overwrite),
-                ("none", Existing::Keep),
-                ("none-fail", Existing::KeepAndFail),
-                ("older", Existing::Older),
-            ],
-        )
-    })
+    value.map_or(Ok(Existing::Older), |word| choose("--update", word, UPDATES))
 }
 
 /// Which standard stream stands in for a file that an option names.
@@ -106,21 +106,25 @@ pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+const KINDS: &[(&str, Option<BackupKind>)] = &[
+    ("none", None),
+    ("off", None),
+    ("simple", Some(BackupKind::Simple)),
+    ("never", Some(BackupKind::Simple)),
+    ("existing", Some(BackupKind::Existing)),
+    ("nil", Some(BackupKind::Existing)),
+    ("numbered", Some(BackupKind::Numbered)),
+    ("t", Some(BackupKind::Numbered)),
+];
+
+/// The values of `--backup`.
+pub(crate) const BACKUP_VALUES: Values = Values::Words(|| words_of(KINDS));
+
 /// Reads the kind of backups: `--backup=CONTROL`, else VERSION_CONTROL, else the default.
 pub(crate) fn backup(
     control: Option<&OsStr>,
     suffix: Option<&OsStr>,
 ) -> Result<Option<Backup>, Usage> {
-    const KINDS: &[(&str, Option<BackupKind>)] = &[
-        ("none", None),
-        ("off", None),
-        ("simple", Some(BackupKind::Simple)),
-        ("never", Some(BackupKind::Simple)),
-        ("existing", Some(BackupKind::Existing)),
-        ("nil", Some(BackupKind::Existing)),
-        ("numbered", Some(BackupKind::Numbered)),
-        ("t", Some(BackupKind::Numbered)),
-    ];
     let environment = std::env::var_os("VERSION_CONTROL").filter(|value| !value.is_empty());
     let kind = match (control, &environment) {
         (Some(word), _) if !word.is_empty() => choose("backup type", word, KINDS)?,

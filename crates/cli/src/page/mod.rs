@@ -1,14 +1,64 @@
-//! What an applet says about itself: one page as data, from which `--help` is printed.
+//! What an applet says about itself: one page as data, from which `--help`, the manual
+//! and completions are made.
 
+mod bash;
+mod fish;
+mod manual;
 mod text;
+mod zsh;
 
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, Origin, Takes, Values};
+
+pub(crate) use bash::bash;
+pub(crate) use fish::fish;
+pub(crate) use manual::{of_command, of_haul};
+pub(crate) use zsh::zsh;
 
 /// The description of an applet, in the order of `--help`.
 #[derive(Debug)]
 pub(crate) struct Page {
     /// The parts.
     pub(crate) blocks: Vec<Block>,
+    /// What an operand can be.
+    pub(crate) operand: Argument,
+    /// Operands of the form KEY=VALUE.
+    pub(crate) keys: Vec<(&'static str, Argument)>,
+}
+
+/// A page and what the table of commands says about it.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    /// The command's name.
+    pub(crate) name: &'static str,
+    /// One line.
+    pub(crate) summary: &'static str,
+    /// Whether its usage lines begin with its own name, not with haul's.
+    pub(crate) drop_in: bool,
+    /// The page.
+    pub(crate) page: Page,
+}
+
+/// What the value of an option, or an operand, can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// There is none.
+    None,
+    /// Any text.
+    Free,
+    Files,
+    Directories,
+    /// The name of a program.
+    #[cfg_attr(not(feature = "trace"), expect(dead_code, reason = "only trace runs programs"))]
+    Command,
+    /// One of these.
+    Words(Vec<&'static str>),
+    /// Several of these, with commas between.
+    List(Vec<&'static str>),
+}
+
+/// Returns the words that haul itself has in place of a command.
+pub(crate) const fn own_words() -> [&'static str; 4] {
+    ["help", "--help", "--version", "--list-applets"]
 }
 
 /// A part of a page.
@@ -25,7 +75,7 @@ pub(crate) enum Block {
 }
 
 /// An option as a page shows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// Its letters.
     pub(crate) short: &'static str,
@@ -35,12 +85,14 @@ pub(crate) struct Shown {
     pub(crate) takes: Takes,
     /// Its text; empty for another name of the option before it.
     pub(crate) help: &'static str,
+    /// What its value can be.
+    pub(crate) argument: Argument,
 }
 
 impl Page {
     /// Makes a page from its usage lines and what the applet does.
     pub(crate) fn new(text: impl Into<String>) -> Page {
-        Page { blocks: vec![Block::Text(text.into())] }
+        Page { blocks: vec![Block::Text(text.into())], operand: Argument::Files, keys: Vec::new() }
     }
 
     /// Adds paragraphs.
@@ -62,6 +114,7 @@ impl Page {
             long: option.long,
             takes: option.takes,
             help: option.help,
+            argument: argument(option.takes, option.values),
         });
         self.blocks.push(Block::Options(shown.collect()));
         self
@@ -73,11 +126,64 @@ impl Page {
         self
     }
 
+    /// States what operands can be; without it, they are files.
+    pub(crate) fn operand(self, operand: Argument) -> Page {
+        Page { operand, ..self }
+    }
+
+    /// States the operands of the form KEY=VALUE.
+    pub(crate) fn keys(self, keys: Vec<(&'static str, Argument)>) -> Page {
+        Page { keys, ..self }
+    }
+
+    /// Returns the options that people are shown, and other names of those.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = &Shown> {
+        self.all_options().filter(|option| option.is_visible())
+    }
+
     /// Returns all options.
     pub(crate) fn all_options(&self) -> impl Iterator<Item = &Shown> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Options(options) => options.as_slice(),
             Block::Text(_) | Block::Heading(_) | Block::Exit(_) => &[],
         })
+    }
+}
+
+impl Shown {
+    /// Returns whether there is something to show: GNU's options for tests begin with a third dash.
+    pub(crate) fn is_visible(&self) -> bool {
+        !self.long.starts_with('-')
+    }
+
+    /// Returns its help as one line.
+    pub(crate) fn words(&self) -> String {
+        self.help.replace('\n', " ")
+    }
+
+    /// Returns whether its value may be the next word.
+    pub(crate) const fn is_required(&self) -> bool {
+        matches!(self.takes, Takes::Required(_))
+    }
+
+    /// Returns the name of its value.
+    pub(crate) const fn takes_name(&self) -> Option<&'static str> {
+        match self.takes {
+            Takes::Required(name) | Takes::Optional(name) => Some(name),
+            Takes::Nothing | Takes::Digits => None,
+        }
+    }
+}
+
+fn argument(takes: Takes, values: Values) -> Argument {
+    match (takes, values) {
+        (Takes::Nothing | Takes::Digits, _) => Argument::None,
+        (_, Values::Words(words)) => Argument::Words(words()),
+        (_, Values::List(words)) => Argument::List(words()),
+        (Takes::Required(name) | Takes::Optional(name), Values::Named) => match name {
+            "FILE" | "ARCHIVE" => Argument::Files,
+            "DIR" | "DIRECTORY" => Argument::Directories,
+            _ => Argument::Free,
+        },
     }
 }

@@ -1,8 +1,8 @@
 //! `haul bench --help`.
 
-use super::options::OPTIONS;
+use super::options::{OPTIONS, scenarios};
 use crate::getopt::Origin;
-use crate::page::Page;
+use crate::page::{Argument, Page};
 
 /// Returns the page of `--help`.
 pub(super) fn help(program: &str) -> Page {
@@ -17,6 +17,7 @@ pub(super) fn help(program: &str) -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
     .exit(EXIT)
+    .operand(Argument::Words(scenarios()))
 }
 
 const NOTES: &str = "

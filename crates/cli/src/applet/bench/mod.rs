@@ -9,6 +9,7 @@ mod run;
 mod watch;
 
 use super::entry::{Applet, Run};
+pub(super) use options::scenarios;
 pub(super) use plan::{Refusal, fresh, scenario, usual_ground};
 pub(super) use run::{announce, end, session, tools_with_this_haul};
 

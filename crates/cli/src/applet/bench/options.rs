@@ -8,7 +8,7 @@ use std::time::Duration;
 use haul_bench::{CacheState, Group, Ranking, Rounds, Scale, Template, Tool};
 
 use crate::escape::quote_word;
-use crate::getopt::{Opt, Takes, Usage, Word, choose, long, parse};
+use crate::getopt::{Opt, Takes, Usage, Values, Word, choose, long, parse, words_of};
 use crate::option::value::{Dash, file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "series",
         Required("LIST"),
         "series to measure: methods, jobs, io-sizes,\ndepths, all (the default) or none",
-    ),
+    )
+    .with(Values::List(|| words_of(SERIES))),
     long(
         Id::Baseline,
         "baseline",
@@ -338,16 +339,23 @@ fn number<N: FromStr + Copy + PartialOrd + std::fmt::Display>(
     }
 }
 
+const ALL: &[Group] = &[Group::Methods, Group::Jobs, Group::Sizes, Group::Depths];
+
+const SERIES: &[(&str, &[Group])] = &[
+    ("methods", &[Group::Methods]),
+    ("jobs", &[Group::Jobs]),
+    ("io-sizes", &[Group::Sizes]),
+    ("depths", &[Group::Depths]),
+    ("all", ALL),
+    ("none", &[]),
+];
+
+/// Returns the names of all scenarios.
+pub(in crate::applet) fn scenarios() -> Vec<&'static str> {
+    haul_bench::SCENARIOS.iter().map(|scenario| scenario.name).collect()
+}
+
 fn series(word: &OsStr) -> Result<Vec<Group>, Usage> {
-    const ALL: &[Group] = &[Group::Methods, Group::Jobs, Group::Sizes, Group::Depths];
-    const SERIES: &[(&str, &[Group])] = &[
-        ("methods", &[Group::Methods]),
-        ("jobs", &[Group::Jobs]),
-        ("io-sizes", &[Group::Sizes]),
-        ("depths", &[Group::Depths]),
-        ("all", ALL),
-        ("none", &[]),
-    ];
     let mut groups: Vec<Group> = Vec::new();
     for name in text(word)?.split(',') {
         groups.extend_from_slice(choose("--series", OsStr::new(name), SERIES)?);

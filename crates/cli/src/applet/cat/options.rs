@@ -1,7 +1,7 @@
 //! The options of `cat`, and `--help`.
 
 use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin, Takes};
+use crate::getopt::{Opt, Origin};
 use crate::option::help::STANDARD_INPUT;
 use crate::page::Page;
 
@@ -23,8 +23,7 @@ pub(super) enum Id {
 }
 
 const fn opt(id: Id, (short, long): (&'static str, &'static str), help: &'static str) -> Opt<Id> {
-    const TAKES: Takes = Nothing;
-    Opt { id, short, long, takes: TAKES, origin: Origin::Gnu, help }
+    crate::getopt::opt(id, (short, long), Nothing, help)
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[

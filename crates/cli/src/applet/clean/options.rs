@@ -1,7 +1,8 @@
 //! The options of `clean`, and `--help`.
 
-use crate::getopt::{Opt, Origin, Takes};
-use crate::page::Page;
+use crate::getopt::Takes::{Nothing, Required};
+use crate::getopt::{Opt, Origin, long, opt};
+use crate::page::{Argument, Page};
 
 /// An option of `clean`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,38 +14,20 @@ pub(super) enum Id {
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
-    Opt {
-        id: Id::DryRun,
-        short: "n",
-        long: "dry-run",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "only print what would be removed",
-    },
-    Opt {
-        id: Id::Moves,
-        short: "",
-        long: "moves",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "abandon interrupted moves: remove partly copied\ndirectories, and the notes of moves that only have\nto remove the source; the source keeps every file",
-    },
-    Opt {
-        id: Id::OlderThan,
-        short: "",
-        long: "older-than",
-        takes: Takes::Required("SECONDS"),
-        origin: Origin::Haul,
-        help: "keep files younger than this (default: 60)",
-    },
-    Opt {
-        id: Id::Help,
-        short: "",
-        long: "help",
-        takes: Takes::Nothing,
-        origin: Origin::Haul,
-        help: "show this text and exit",
-    },
+    opt(Id::DryRun, ("n", "dry-run"), Nothing, "only print what would be removed"),
+    long(
+        Id::Moves,
+        "moves",
+        Nothing,
+        "abandon interrupted moves: remove partly copied\ndirectories, and the notes of moves that only have\nto remove the source; the source keeps every file",
+    ),
+    long(
+        Id::OlderThan,
+        "older-than",
+        Required("SECONDS"),
+        "keep files younger than this (default: 60)",
+    ),
+    long(Id::Help, "help", Nothing, "show this text and exit"),
 ];
 
 /// Returns the page of `--help`.
@@ -58,6 +41,7 @@ pub(super) fn help() -> Page {
          minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
          an interrupted move, unless --moves is given.\n\n",
     )
-    .options(OPTIONS, Origin::Haul)
+    .options(OPTIONS, Origin::Gnu)
     .exit("The exit status is 0 unless a file or directory could not be read or removed.")
+    .operand(Argument::Directories)
 }

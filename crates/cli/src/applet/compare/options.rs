@@ -2,7 +2,7 @@
 
 use haul_manifest::Aspect;
 
-use crate::getopt::{Opt, Origin, Takes, opt};
+use crate::getopt::{Opt, Origin, Takes, Values, opt};
 use crate::page::Page;
 
 /// An option of `compare`.
@@ -19,17 +19,23 @@ pub(super) enum Id {
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Contents, ("c", "contents"), Takes::Nothing, "compare names, kinds and contents alone"),
-    opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone"),
-    opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects"),
+    opt(Id::Only, ("", "only"), Takes::Required("ASPECTS"), "compare these aspects alone")
+        .with(Values::List(aspects)),
+    opt(Id::Ignore, ("", "ignore"), Takes::Required("ASPECTS"), "do not compare these aspects")
+        .with(Values::List(aspects)),
     opt(Id::Json, ("", "json"), Takes::Nothing, "print differences and the summary as JSON lines"),
     opt(Id::Quiet, ("q", "quiet"), Takes::Nothing, "print nothing; the exit status says it"),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];
 
+fn aspects() -> Vec<&'static str> {
+    Aspect::ALL.iter().map(|aspect| aspect.name()).collect()
+}
+
 /// Returns the names of all aspects.
 pub(super) fn names() -> String {
-    Aspect::ALL.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
+    aspects().join(", ")
 }
 
 /// Returns the page of `--help`.

@@ -1,8 +1,11 @@
 //! The options of `cp`: one table, from which arguments are read and `--help` is written.
 
-use crate::getopt::{Opt, Takes, opt, own};
-use crate::option::data::DataId;
+use super::profile::{AUTO, NONE};
+use super::values::{ATTRIBUTE_VALUES, REFLINK_VALUES, SPARSE_VALUES};
+use crate::getopt::{Opt, Takes, Values, opt, own};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES};
 use crate::option::trust::TrustId;
+use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `cp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "backup"),
         Optional("CONTROL"),
         "keep what DEST replaces, under a backup name.\nSee below",
-    ),
+    ).with(BACKUP_VALUES),
     opt(Id::BackupUsual, ("b", ""), Nothing, "--backup without a value"),
     opt(
         Id::CopyContents,
@@ -115,8 +118,8 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "preserve"),
         Optional("ATTR_LIST"),
         "give the copies these attributes of SOURCE",
-    ),
-    opt(Id::NoPreserve, ("", "no-preserve"), Required("ATTR_LIST"), "exclude these attributes"),
+    ).with(ATTRIBUTE_VALUES),
+    opt(Id::NoPreserve, ("", "no-preserve"), Required("ATTR_LIST"), "exclude these attributes").with(ATTRIBUTE_VALUES),
     opt(
         Id::Parents,
         ("", "parents"),
@@ -135,13 +138,13 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "reflink"),
         Optional("WHEN"),
         "share blocks: always, auto or never. See below",
-    ),
+    ).with(REFLINK_VALUES),
     opt(
         Id::Sparse,
         ("", "sparse"),
         Required("WHEN"),
         "make holes: auto, always or never. See below",
-    ),
+    ).with(SPARSE_VALUES),
     opt(
         Id::StripSlashes,
         ("", "strip-trailing-slashes"),
@@ -167,7 +170,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "update"),
         Optional("UPDATE"),
         "which existing files to replace: all, none,\nnone-fail or older (default). See below",
-    ),
+    ).with(UPDATE_VALUES),
     opt(Id::UpdateOlder, ("u", ""), Nothing, "stands for --update=older"),
     opt(Id::Verbose, ("v", "verbose"), Nothing, "print the names of each file that is copied"),
     opt(
@@ -203,7 +206,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "cache",
         Required("WHAT"),
         "how to use the page cache: keep, drop, direct,\nrestore, or auto (default). See below",
-    ),
+    ).with(CACHE_VALUES),
     own(
         Id::HaulDryRun,
         "dry-run",
@@ -275,7 +278,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "method",
         Required("NAME"),
         "move bytes with this method or not at all, or\nauto (default): the first that fits",
-    ),
+    ).with(METHOD_VALUES),
     own(
         Id::HaulPreflight,
         "preflight",
@@ -287,13 +290,13 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "profile",
         Required("WHICH"),
         "apply the settings that 'haul tune' measured: auto\n(default: those for these two file systems, if\nthere are any), none, or those in FILE",
-    ),
+    ).with(Values::Words(|| vec![AUTO, NONE])),
     own(
         Id::HaulProgress,
         "progress",
         Optional("WHEN"),
         "show a bar on standard error: always, never, or\nauto (default): if that is a terminal and the run\nis long; with --json, always adds a line each\nsecond: bytes accepted, and bytes on storage",
-    ),
+    ).with(PROGRESS_VALUES),
     own(
         Id::Data(DataId::QueueDepth),
         "queue-depth",
@@ -323,7 +326,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "hash",
         Required("ALGO"),
         "use ALGO for --verify and --sum-file: blake3\n(default), xxh3-64, xxh3-128, blake2b, sha512,\nsha384, sha256, sha224, sha1 or md5",
-    ),
+    ).with(DIGEST_VALUES),
     own(
         Id::Trust(TrustId::Repair),
         "repair",
@@ -347,5 +350,5 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "verify",
         Optional("ALGO"),
         "read each file again from storage before it gets\nits name, and compare it with what was read of\nSOURCE; implies --atomic",
-    ),
+    ).with(DIGEST_VALUES),
 ];

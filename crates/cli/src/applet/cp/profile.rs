@@ -18,12 +18,18 @@ pub(super) struct Advice {
     pub(super) line: Option<String>,
 }
 
+/// The profile of the two file systems, as a value of `--profile`.
+pub(super) const AUTO: &str = "auto";
+
+/// No profile.
+pub(super) const NONE: &str = "none";
+
 /// Reads the value of `--profile`: a word, or the path of a file.
 pub(super) fn wanted(value: Option<&OsStr>) -> Wanted {
     let value = value.unwrap_or_default();
     match value.to_str() {
-        Some("auto") => Wanted::Auto,
-        Some("none") => Wanted::None,
+        Some(AUTO) => Wanted::Auto,
+        Some(NONE) => Wanted::None,
         _ => Wanted::File(value.into()),
     }
 }

@@ -1,7 +1,7 @@
 //! `dd --help` and `dd --version`: the only options, for all else are operands.
 
 use crate::getopt::Takes::Nothing;
-use crate::getopt::{Opt, Origin};
+use crate::getopt::{Opt, Origin, long};
 use crate::page::Page;
 
 /// An option of `dd`.
@@ -12,28 +12,15 @@ pub(super) enum Id {
 }
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
-    Opt {
-        id: Id::Help,
-        short: "",
-        long: "help",
-        takes: Nothing,
-        origin: Origin::Gnu,
-        help: "show this text and exit",
-    },
-    Opt {
-        id: Id::Version,
-        short: "",
-        long: "version",
-        takes: Nothing,
-        origin: Origin::Gnu,
-        help: "show the version and exit",
-    },
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
 
 /// Returns the page of `--help`.
 pub(super) fn help() -> Page {
     Page::new(OPERANDS)
         .options(OPTIONS, Origin::Gnu)
+        .keys(super::operands::keys())
         .exit("The exit status is 0 if everything was copied, 1 otherwise.")
 }
 

@@ -8,6 +8,8 @@ use haul_sys::errno_text;
 use haul_sys::fs::OFlags;
 
 use crate::escape::{quote, quote_word};
+use crate::getopt::words_of;
+use crate::page::Argument;
 
 const CONVERSIONS: &[(&str, Conv)] = &[
     ("ascii", Conv::ASCII.with(Conv::UNBLOCK).with(Conv::TWO_BUFFERS)),
@@ -27,6 +29,46 @@ const CONVERSIONS: &[(&str, Conv)] = &[
     ("fdatasync", Conv::FDATASYNC),
     ("fsync", Conv::FSYNC),
 ];
+
+/// The words of `iflag=` and `oflag=`, and what each sets.
+type Flag = (&'static str, fn(&mut Flags));
+
+const FLAGS: &[Flag] = &[
+    ("append", |flags| flags.open |= OFlags::APPEND),
+    ("direct", |flags| flags.open |= OFlags::DIRECT),
+    ("directory", |flags| flags.open |= OFlags::DIRECTORY),
+    ("dsync", |flags| flags.open |= OFlags::DSYNC),
+    ("noatime", |flags| flags.open |= OFlags::NOATIME),
+    ("nocache", |flags| flags.nocache = true),
+    ("noctty", |flags| flags.open |= OFlags::NOCTTY),
+    ("nofollow", |flags| flags.open |= OFlags::NOFOLLOW),
+    ("nonblock", |flags| flags.open |= OFlags::NONBLOCK),
+    ("sync", |flags| flags.open |= OFlags::SYNC),
+    ("fullblock", |flags| flags.fullblock = true),
+    ("count_bytes", |flags| flags.count_bytes = true),
+    ("skip_bytes", |flags| flags.skip_bytes = true),
+    ("seek_bytes", |flags| flags.seek_bytes = true),
+];
+
+const STATUS: &[(&str, Status)] =
+    &[("none", Status::None), ("noxfer", Status::NoTransfer), ("progress", Status::Progress)];
+
+/// Returns what each operand can be, for completions.
+pub(super) fn keys() -> Vec<(&'static str, Argument)> {
+    let flags = || Argument::List(words_of(FLAGS));
+    let mut keys = vec![("if", Argument::Files), ("of", Argument::Files)];
+    keys.extend(
+        ["bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek"]
+            .map(|key| (key, Argument::Free)),
+    );
+    keys.extend([
+        ("conv", Argument::List(words_of(CONVERSIONS))),
+        ("iflag", flags()),
+        ("oflag", flags()),
+        ("status", Argument::Words(words_of(STATUS))),
+    ]);
+    keys
+}
 
 /// The values of `iflag=` and `oflag=`: flags of the open file, and those of dd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,22 +99,9 @@ impl Flags {
     }
 
     fn add(&mut self, word: &str) -> bool {
-        match word {
-            "append" => self.open |= OFlags::APPEND,
-            "direct" => self.open |= OFlags::DIRECT,
-            "directory" => self.open |= OFlags::DIRECTORY,
-            "dsync" => self.open |= OFlags::DSYNC,
-            "noatime" => self.open |= OFlags::NOATIME,
-            "nocache" => self.nocache = true,
-            "noctty" => self.open |= OFlags::NOCTTY,
-            "nofollow" => self.open |= OFlags::NOFOLLOW,
-            "nonblock" => self.open |= OFlags::NONBLOCK,
-            "sync" => self.open |= OFlags::SYNC,
-            "fullblock" => self.fullblock = true,
-            "count_bytes" => self.count_bytes = true,
-            "skip_bytes" => self.skip_bytes = true,
-            "seek_bytes" => self.seek_bytes = true,
-            _ => return false,
+        match FLAGS.iter().find(|(name, _)| *name == word) {
+            Some((_, set)) => set(self),
+            None => return false,
         }
         true
     }
@@ -192,12 +221,8 @@ impl Reading {
             b"oflag" => add_flags(&mut request.oflags, value, "output flag")?,
             b"status" => {
                 for word in words(value) {
-                    request.status = match word {
-                        b"none" => Status::None,
-                        b"noxfer" => Status::NoTransfer,
-                        b"progress" => Status::Progress,
-                        _ => return Err(invalid("status level", word)),
-                    };
+                    let found = STATUS.iter().find(|(name, _)| name.as_bytes() == word);
+                    request.status = found.ok_or_else(|| invalid("status level", word))?.1;
                 }
             }
             _ => return self.number(name, value).unwrap_or_else(|| Err(unknown())),

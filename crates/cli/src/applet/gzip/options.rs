@@ -2,7 +2,9 @@
 
 use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
 use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::option::value::PROGRESS_VALUES;
 use crate::page::Page;
 
 /// An option.
@@ -100,7 +102,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "cache",
         Required("POLICY"),
         "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
-    ),
+    )
+    .with(CACHE_VALUES),
     own(Id::Durable, "durable", Nothing, "the same as --synchronous"),
     own(Id::Index, "index", Required("FILE"), ""),
     own(Id::Jobs, "jobs", Required("N"), "workers (default: one for each processor)"),
@@ -109,13 +112,15 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "progress",
         Optional("WHEN"),
         "show progress on standard error: always, never, auto",
-    ),
+    )
+    .with(PROGRESS_VALUES),
     own(
         Id::Sum,
         "sum",
         Required("ALGORITHM"),
         "print a digest of the original data on standard\nerror: blake3, xxh3-64, sha256, md5, ...",
-    ),
+    )
+    .with(DIGEST_VALUES),
 ];
 
 /// Returns the page of `--help`.

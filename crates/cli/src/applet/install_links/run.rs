@@ -14,7 +14,7 @@ use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, Usage, Word, long, parse};
 use crate::option::help::version;
 use crate::output::Output;
-use crate::page::Page;
+use crate::page::{Argument, Page};
 
 const PROGRAM: &str = "haul install-links";
 
@@ -40,6 +40,7 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .exit("The exit status is 0 if all links exist, 1 otherwise.")
+    .operand(Argument::Directories)
 }
 
 /// Runs `install-links` with its arguments and the table of applets.

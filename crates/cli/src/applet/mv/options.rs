@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
+use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `mv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,8 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "backup"),
         Optional("CONTROL"),
         "keep what DEST replaces, under a backup name.\nSee below",
-    ),
+    )
+    .with(BACKUP_VALUES),
     opt(Id::BackupUsual, ("b", ""), Nothing, "--backup without a value"),
     opt(Id::Debug, ("", "debug"), Nothing, "print how each file was moved; implies -v"),
     opt(Id::Exchange, ("", "exchange"), Nothing, "swap the two names in one step"),
@@ -69,7 +71,8 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "update"),
         Optional("UPDATE"),
         "which existing files to replace: all, none,\nnone-fail or older (default). See below",
-    ),
+    )
+    .with(UPDATE_VALUES),
     opt(Id::UpdateOlder, ("u", ""), Nothing, "stands for --update=older"),
     opt(Id::Verbose, ("v", "verbose"), Nothing, "print the names of each file that is moved"),
     opt(Id::Context, ("Z", "context"), Nothing, "label the target with the default SELinux type"),
@@ -94,7 +97,8 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show a bar on standard error while copying:\nalways, never, or auto (default): if that is \
          a\nterminal and the run is long; with --json,\nalways adds a line each second",
-    ),
+    )
+    .with(PROGRESS_VALUES),
     own(
         Id::HaulStats,
         "stats",

@@ -1,7 +1,8 @@
 //! The options of `rm`: one table, from which arguments are read and `--help` is written.
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, opt, own};
+use crate::getopt::{Opt, Values, opt, own, words_of};
+use crate::option::value::PROGRESS_VALUES;
 
 /// An option of `rm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,30 @@ pub(crate) enum Id {
     Version,
 }
 
+/// When to ask, according to the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interactive {
+    Never,
+    /// Before what is write-protected, if standard input is a terminal.
+    Sometimes,
+    /// That, and once in the beginning.
+    Once,
+    Always,
+}
+
+/// The values of `--interactive`.
+pub(super) const INTERACTIVE: &[(&str, Interactive)] = &[
+    ("never", Interactive::Never),
+    ("no", Interactive::Never),
+    ("none", Interactive::Never),
+    ("once", Interactive::Once),
+    ("always", Interactive::Always),
+    ("yes", Interactive::Always),
+];
+
+/// The value of `--preserve-root`.
+pub(super) const ALL: &str = "all";
+
 /// GNU's undocumented option for its tests: standard input counts as a terminal.
 pub(crate) const PRESUME_INPUT_TTY: Opt<Id> =
     opt(Id::PresumeInputTty, ("", "-presume-input-tty"), Nothing, "");
@@ -48,7 +73,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "interactive"),
         Optional("WHEN"),
         "when to ask: never, once (-I) or always (-i, also\nwithout WHEN)",
-    ),
+    ).with(Values::Words(|| words_of(INTERACTIVE))),
     opt(
         Id::OneFileSystem,
         ("", "one-file-system"),
@@ -61,7 +86,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         ("", "preserve-root"),
         Optional("all"),
         "refuse to remove '/' (default); with all, refuse\nevery operand that is a mount point, too",
-    ),
+    ).with(Values::Words(|| vec![ALL])),
     opt(Id::Recursive, ("rR", "recursive"), Nothing, "remove directories with everything in them"),
     opt(Id::Directory, ("d", "dir"), Nothing, "remove directories that are empty"),
     opt(Id::Verbose, ("v", "verbose"), Nothing, "print the name of each file that is removed"),
@@ -103,7 +128,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Optional("WHEN"),
         "show on standard error how far it is: always,\nnever, or auto (default): if that is a \
          terminal\nand the run is long",
-    ),
+    ).with(PROGRESS_VALUES),
     own(Id::HaulRate, "rate", Required("N"), "remove at most N entries a second"),
     own(
         Id::HaulStats,

@@ -10,7 +10,7 @@ use haul_engine::remove::{Ask, EmptyDirectories, Guard, Missing, Mode, Policy, R
 use haul_engine::request::{Borders, Order, Recursion, Resources};
 
 use super::help::help;
-use super::options::{Id, OPTIONS, PRESUME_INPUT_TTY};
+use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
 use crate::ending::{self, CommandError, usage_error};
 use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
@@ -27,17 +27,6 @@ const NO_PRESERVE_ROOT: &[u8] = b"--no-preserve-root";
 
 /// Operands that may go without a word under `-I`.
 const FEW: usize = 3;
-
-/// When to ask, according to the options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interactive {
-    Never,
-    /// Before what is write-protected, if standard input is a terminal.
-    Sometimes,
-    /// That, and once in the beginning.
-    Once,
-    Always,
-}
 
 /// The settings of the command line, apart from the policy.
 #[derive(Debug)]
@@ -163,7 +152,7 @@ impl Settings {
             Id::PreserveRoot => {
                 match value {
                     None => {}
-                    Some(all) if all == "all" => policy.mount_points = Guard::On,
+                    Some(all) if all == ALL => policy.mount_points = Guard::On,
                     Some(other) => {
                         return Err(CommandError::Plain(format!(
                             "unrecognized --preserve-root argument: {}",
@@ -203,20 +192,7 @@ impl Settings {
 }
 
 fn interactive(value: Option<&OsStr>) -> Result<Interactive, Usage> {
-    value.map_or(Ok(Interactive::Always), |word| {
-        choose(
-            "--interactive",
-            word,
-            &[
-                ("never", Interactive::Never),
-                ("no", Interactive::Never),
-                ("none", Interactive::Never),
-                ("once", Interactive::Once),
-                ("always", Interactive::Always),
-                ("yes", Interactive::Always),
-            ],
-        )
-    })
+    value.map_or(Ok(Interactive::Always), |word| choose("--interactive", word, INTERACTIVE))
 }
 
 fn rate(word: &OsStr) -> Result<NonZeroU64, Usage> {

@@ -1,7 +1,8 @@
 //! The options of the GNU family, from one table: each program takes those that it has.
 
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, opt, own};
+use crate::getopt::{Opt, Origin, Values, opt, own};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
 use crate::option::help::STANDARD_INPUT;
 use crate::page::Page;
 
@@ -68,22 +69,29 @@ impl Program {
 
     /// Returns the options that this program has.
     pub(super) fn options(self) -> Vec<Opt<Id>> {
-        OPTIONS.iter().filter(|option| self.has(option.id)).copied().collect()
+        let own = OPTIONS.iter().filter(|option| self.has(option.id)).copied();
+        own.map(|option| match (option.id, self) {
+            (Id::Algorithm, Program::Own) => option.with(DIGEST_VALUES),
+            (Id::Algorithm, _) => option.with(Values::Words(|| CKSUM.to_vec())),
+            _ => option,
+        })
+        .collect()
     }
 }
 
 /// `--cache`, as all of these applets have it.
-pub(super) const fn cache<I>(id: I) -> Opt<I> {
+pub(super) const fn cache<I: Copy>(id: I) -> Opt<I> {
     own(
         id,
         "cache",
         Required("WHEN"),
         "how to use the page cache: auto, keep, drop,\ndirect or restore, as in cp",
     )
+    .with(CACHE_VALUES)
 }
 
 /// `--jobs`, as most of them have it.
-pub(super) const fn jobs<I>(id: I) -> Opt<I> {
+pub(super) const fn jobs<I: Copy>(id: I) -> Opt<I> {
     own(id, "jobs", Required("N"), "use at most N workers (default: one for each\nprocessor)")
 }
 
@@ -120,6 +128,12 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
     cache(Id::Cache),
     jobs(Id::Jobs),
+];
+
+/// The algorithms of `cksum`, in the order of its messages.
+pub(super) const CKSUM: [&str; 12] = [
+    "bsd", "sysv", "crc", "crc32b", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
+    "blake2b", "sm3",
 ];
 
 const DIGESTS: &str = "

@@ -7,7 +7,7 @@ use haul_io::Cache;
 use haul_io::digest::{Algorithm, CHECKSUMS, TABLE};
 
 use super::format::{Format, Spelling, Style};
-use super::options::{Id, Program};
+use super::options::{CKSUM, Id, Program};
 use crate::escape::quote_word;
 use crate::getopt::{Usage, choose_exactly};
 use crate::option::{data, value};
@@ -54,12 +54,6 @@ pub(super) struct Settings {
     pub(super) cache: Cache,
     pub(super) jobs: Option<usize>,
 }
-
-/// The algorithms of `cksum`, in the order of its messages.
-const CKSUM: [&str; 12] = [
-    "bsd", "sysv", "crc", "crc32b", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
-    "blake2b", "sm3",
-];
 
 /// Finds an algorithm, checksums included.
 pub(super) fn find(name: &str) -> Option<&'static Algorithm> {

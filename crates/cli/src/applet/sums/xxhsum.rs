@@ -18,7 +18,7 @@ use super::options::{EXIT, cache, jobs};
 use crate::ending::{print_and_end, usage_error};
 use crate::file_error::describe;
 use crate::getopt::Takes::{Nothing, Required};
-use crate::getopt::{Opt, Origin, Usage, Word, opt, parse};
+use crate::getopt::{Opt, Origin, Usage, Values, Word, opt, parse, words_of};
 use crate::option::data;
 use crate::option::help::{STANDARD_INPUT, version};
 use crate::option::value;
@@ -51,7 +51,7 @@ const OPTIONS: &[Opt<Id>] = &[
         ("H", ""),
         Required("#"),
         "which sum: 0 or 32 for XXH32, 1 or 64 for XXH64\n(default), 2 or 128 for XXH128, 3 for XXH3",
-    ),
+    ).with(Values::Words(|| words_of(HASHES))),
     opt(Id::Check, ("c", "check"), Nothing, "compare with the sums that each FILE lists"),
     opt(Id::Tag, ("", "tag"), Nothing, "print lines with a tag: TYPE (FILE) = DIGEST"),
     opt(
@@ -145,15 +145,20 @@ fn read(arguments: &[OsString]) -> Result<Command, Usage> {
     Ok(Command::Sum(settings, operands))
 }
 
+/// The values of `-H`.
+const HASHES: &[(&str, &str)] = &[
+    ("0", "xxh32"),
+    ("32", "xxh32"),
+    ("1", "xxh64"),
+    ("64", "xxh64"),
+    ("2", "xxh3-128"),
+    ("128", "xxh3-128"),
+    ("3", "xxh3-64"),
+];
+
 fn hash(word: &OsStr) -> Result<&'static Algorithm, Usage> {
-    let name = match word.to_str() {
-        Some("0" | "32") => "xxh32",
-        Some("1" | "64") => "xxh64",
-        Some("2" | "128") => "xxh3-128",
-        Some("3") => "xxh3-64",
-        _ => "",
-    };
-    Algorithm::find(name).ok_or_else(|| {
+    let found = HASHES.iter().find(|(name, _)| word == *name);
+    Algorithm::find(found.map_or("", |(_, name)| *name)).ok_or_else(|| {
         let shown = crate::escape::quote_word(word.as_bytes());
         Usage(format!("no algorithm {shown}: give 0, 1, 2, 3, 32, 64 or 128"))
     })

@@ -1,6 +1,6 @@
 //! The options of `tee`, and `--help`.
 
-use crate::getopt::{Opt, Origin, Takes, opt};
+use crate::getopt::{Opt, Origin, Takes, Values, opt, words_of};
 use crate::page::Page;
 
 /// An option of `tee`.
@@ -13,6 +13,23 @@ pub(super) enum Id {
     Version,
 }
 
+/// The mode of `--output-error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnError {
+    Warn,
+    WarnNoPipe,
+    Exit,
+    ExitNoPipe,
+}
+
+/// The values of `--output-error`.
+pub(super) const MODES: &[(&str, OnError)] = &[
+    ("warn", OnError::Warn),
+    ("warn-nopipe", OnError::WarnNoPipe),
+    ("exit", OnError::Exit),
+    ("exit-nopipe", OnError::ExitNoPipe),
+];
+
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Append, ("a", "append"), Takes::Nothing, "add to the end of each FILE"),
     opt(Id::IgnoreInterrupts, ("i", "ignore-interrupts"), Takes::Nothing, "do not end at SIGINT"),
@@ -22,7 +39,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         ("", "output-error"),
         Takes::Optional("MODE"),
         "what to do when a write fails. See below",
-    ),
+    )
+    .with(Values::Words(|| words_of(MODES))),
     opt(Id::Help, ("", "help"), Takes::Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Takes::Nothing, "show the version and exit"),
 ];

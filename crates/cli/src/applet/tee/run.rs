@@ -11,7 +11,7 @@ use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 use haul_sys::{Errno, errno_text};
 
-use super::options::{Id, OPTIONS, help};
+use super::options::{Id, MODES, OPTIONS, OnError, help};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_if_needed;
 use crate::file_error::describe;
@@ -21,15 +21,6 @@ use crate::output::Output;
 use crate::standard::demand;
 
 const PROGRAM: &str = "tee";
-
-/// The mode of `--output-error`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OnError {
-    Warn,
-    WarnNoPipe,
-    Exit,
-    ExitNoPipe,
-}
 
 impl OnError {
     fn ends(self) -> bool {
@@ -74,12 +65,6 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 fn on_error(value: Option<&OsStr>) -> Result<OnError, Usage> {
-    const MODES: &[(&str, OnError)] = &[
-        ("warn", OnError::Warn),
-        ("warn-nopipe", OnError::WarnNoPipe),
-        ("exit", OnError::Exit),
-        ("exit-nopipe", OnError::ExitNoPipe),
-    ];
     value.map_or(Ok(OnError::WarnNoPipe), |word| choose("--output-error", word, MODES))
 }
 

@@ -2,7 +2,7 @@
 
 use super::options::OPTIONS;
 use crate::getopt::Origin;
-use crate::page::Page;
+use crate::page::{Argument, Page};
 
 /// Returns the page of `--help`.
 pub(super) fn help(program: &str) -> Page {
@@ -16,6 +16,7 @@ pub(super) fn help(program: &str) -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
     .exit(EXIT)
+    .operand(Argument::Command)
 }
 
 const NOTES: &str = "

@@ -1,7 +1,8 @@
 //! The options of `tune`, and `--help`.
 
-use crate::getopt::{Opt, Origin, Takes, long};
-use crate::page::Page;
+use crate::applet::bench::scenarios;
+use crate::getopt::{Opt, Origin, Takes, Values, long};
+use crate::page::{Argument, Page};
 
 /// An option of `tune`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "scenario",
         Takes::Required("SCENARIO"),
         "copy this instead of the four below: a name of\n'haul bench --list' with changes after a colon; may\nbe repeated",
-    ),
+    ).with(Values::Words(scenarios)),
     long(Id::Seed, "seed", Takes::Required("N"), "seed of contents and order (default: 1)"),
     long(Id::Help, "help", Takes::Nothing, "show this text and exit"),
     long(Id::Version, "version", Takes::Nothing, "show the version and exit"),
@@ -68,4 +69,5 @@ pub(super) fn help() -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
     .exit(EXIT)
+    .operand(Argument::Directories)
 }

@@ -1,6 +1,7 @@
 //! The options of `verify`, and `--help`.
 
 use crate::getopt::{Opt, Origin, Takes, long};
+use crate::option::data::DIGEST_VALUES;
 use crate::page::Page;
 
 /// An option of `verify`.
@@ -28,7 +29,8 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "algorithm",
         Takes::Required("NAME"),
         "what the checksums are, where the lines do not say\nit and it cannot be found out",
-    ),
+    )
+    .with(DIGEST_VALUES),
     long(Id::IgnoreExtra, "ignore-extra", Takes::Nothing, "files without a checksum are all right"),
     long(Id::Jobs, "jobs", Takes::Required("N"), "read with at most N workers"),
     long(Id::Json, "json", Takes::Nothing, "print findings and the summary as JSON lines"),

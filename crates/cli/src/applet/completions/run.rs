@@ -1,0 +1,80 @@
+//! `haul completions SHELL`: prints the completions that a shell loads.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use crate::applet::entry::{Applet, topics};
+use crate::ending::{print_and_end, usage_error};
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, Usage, Word, long, parse, words_of};
+use crate::option::help::version;
+use crate::output::Output;
+use crate::page::{Argument, Page, Topic};
+
+const PROGRAM: &str = "haul completions";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Help,
+    Version,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+/// Makes a script.
+type Script = fn(&[Topic]) -> String;
+
+const SHELLS: &[(&str, Script)] =
+    &[("bash", crate::page::bash), ("zsh", crate::page::zsh), ("fish", crate::page::fish)];
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
+        "Usage: haul completions SHELL\n\
+         Print what makes SHELL (bash, zsh or fish) complete commands, options, values and\n\
+         names of files behind 'haul'.\n\n",
+    )
+    .options(OPTIONS, Origin::Gnu)
+    .text(
+        "\nExamples:\n  \
+         source <(haul completions bash)\n  \
+         haul completions zsh > ~/.zfunc/_haul\n  \
+         haul completions fish > ~/.config/fish/completions/haul.fish\n\n\
+         In bash, 'complete -F _haul cp' completes cp in the same way, if that is a link to\n\
+         haul.\n",
+    )
+    .exit("The exit status is 0 if the text was printed, 1 otherwise.")
+    .operand(Argument::Words(words_of(SHELLS)))
+}
+
+/// Runs `completions` with its arguments and the table of applets.
+pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
+    let output = Output::new(PROGRAM);
+    match read(arguments, applets) {
+        Ok(text) => print_and_end(&output, &text),
+        Err(usage) => usage_error(&output, &usage),
+    }
+}
+
+fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
+    let mut operands = Vec::new();
+    for word in parse(arguments, OPTIONS)? {
+        match word {
+            Word::Operand(operand) => operands.push(operand),
+            Word::Option { id: Id::Help, .. } => return Ok(help().to_string()),
+            Word::Option { id: Id::Version, .. } => return Ok(version(PROGRAM)),
+        }
+    }
+    let [shell] = operands.as_slice() else {
+        return Err(Usage("give one shell: bash, zsh or fish".to_owned()));
+    };
+    let found = SHELLS.iter().find(|(name, _)| shell == OsStr::new(name));
+    let Some((_, script)) = found else {
+        let shell = crate::escape::quote_word(shell.as_encoded_bytes());
+        return Err(Usage(format!("no completions for {shell}: give bash, zsh or fish")));
+    };
+    Ok(script(&topics(applets)))
+}

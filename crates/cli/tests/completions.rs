@@ -1,0 +1,169 @@
+//! Completions, as the shells themselves compute them, and manual pages, as mandoc and man read them.
+
+use std::fs;
+
+use super::support::run::{Call, haul};
+use super::support::scratch::Scratch;
+use super::support::{Outcome, has, ignored};
+
+/// Returns what bash proposes for the last of these words, with the words as readline splits them.
+fn bash(scratch: &Scratch, words: &[&str]) -> Outcome<Vec<String>> {
+    let script = scratch.at("completions.bash");
+    if !script.exists() {
+        let text = Call::of(haul()).words(["completions", "bash"]).succeed()?.text();
+        fs::write(&script, text)?;
+    }
+    let program = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(( $# - 1 ))\n\
+                   $(complete -p haul | grep -o '_[a-z]*') haul; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut call = Call::of("bash").words(["--norc", "-c", program]).word(&script);
+    call = call.words(words).in_dir(scratch.at("here"));
+    let text = call.succeed()?.text();
+    Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+fn furnished() -> Outcome<Scratch> {
+    let scratch = Scratch::new()?;
+    fs::create_dir_all(scratch.at("here/directory"))?;
+    fs::write(scratch.at("here/a file"), "")?;
+    Ok(scratch)
+}
+
+#[test]
+fn bash_completes_commands_options_values_and_files() -> Outcome {
+    if !has("bash")? {
+        return Ok(());
+    }
+    let scratch = furnished()?;
+    let methods = Call::of(haul()).words(["cp", "--list-methods"]).succeed()?.text();
+    let methods: Vec<&str> =
+        methods.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let mut all = vec!["auto"];
+    all.extend(&methods);
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["haul", "gu"], &["gunzip"]),
+        (&["haul", "help", "ver"], &["verify"]),
+        (&["haul", "cp", "--no-cl"], &["--no-clobber"]),
+        (&["haul", "cp", "--cach"], &["--cache="]),
+        (&["haul", "cp", "--cache", "=", "d"], &["drop", "direct"]),
+        (&["haul", "cp", "--cache", "dr"], &["drop"]),
+        (&["haul", "cp", "--cache=dr"], &["--cache=drop"]),
+        (&["haul", "cp", "--method", "="], &all),
+        (&["haul", "cp", "--verify", "=", "sha2"], &["sha256", "sha224"]),
+        (&["haul", "cp", "--preserve", "=", "mode,own"], &["mode,ownership"]),
+        // The value of an option that need not have one is never the next word.
+        (&["haul", "cp", "--reflink", "a"], &["a file"]),
+        (&["haul", "cp", "--io-size", "="], &[]),
+        (&["haul", "cp", "-t", ""], &["directory"]),
+        (&["haul", "cp", "a"], &["a file"]),
+        (&["haul", "clean", ""], &["directory"]),
+        (&["haul", "dd", "if", "=", "a"], &["a file"]),
+        (&["haul", "dd", "conv", "=", "sparse,not"], &["sparse,notrunc"]),
+        (&["haul", "dd", "stat"], &["status="]),
+        (&["haul", "completions", "z"], &["zsh"]),
+        // Behind a link that has a command's name.
+        (&["/usr/lib/haul/bin/rm", "--interactive", "=", "on"], &["once"]),
+    ];
+    for (words, expected) in cases {
+        let mut found = bash(&scratch, words)?;
+        let mut expected: Vec<String> = expected.iter().map(|word| (*word).to_owned()).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{words:?}");
+    }
+    Ok(())
+}
+
+#[cfg(feature = "bench")]
+#[test]
+fn bash_completes_scenarios() -> Outcome {
+    if !has("bash")? {
+        return Ok(());
+    }
+    let scratch = furnished()?;
+    assert_eq!(bash(&scratch, &["haul", "bench", "hu"])?, ["huge"]);
+    assert_eq!(bash(&scratch, &["haul", "tune", "--scenario", "=", "hu"])?, ["huge"]);
+    Ok(())
+}
+
+#[test]
+fn zsh_and_fish_read_their_completions() -> Outcome {
+    let scratch = furnished()?;
+    for (shell, options) in [("zsh", ["-f", "-n"]), ("fish", ["-N", "-n"])] {
+        let text = Call::of(haul()).words(["completions", shell]).succeed()?.text();
+        assert!(text.contains("copy files and trees"), "{shell}");
+        if !has(shell)? {
+            continue;
+        }
+        let script = scratch.write(&format!("completions.{shell}"), text)?;
+        let done = Call::of(shell).words(options).word(script).succeed()?;
+        assert_eq!(done.errors(), "", "{shell}");
+    }
+    if has("fish")? {
+        let line = "haul completions fish | source; complete -C 'haul cp --cache=d'";
+        let folder = haul().parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let line = format!("set -x PATH {folder} $PATH; {line}");
+        let found = Call::of("fish").words(["-N", "-c", &line]).succeed()?.text();
+        assert!(found.contains("--cache=drop") && found.contains("--cache=direct"), "{found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_unknown_shell_or_command_is_refused() -> Outcome {
+    for words in [&["completions", "tcsh"][..], &["completions"], &["manual", "cpp"]] {
+        let done = Call::of(haul()).words(words).run()?;
+        assert_eq!(done.code(), Some(1), "{words:?}");
+        assert!(done.stdout.is_empty() && done.errors().lines().count() == 2, "{}", done.errors());
+    }
+    Ok(())
+}
+
+/// Returns the names of all commands, of which there are pages.
+fn pages() -> Outcome<Vec<String>> {
+    let page = Call::of(haul()).word("manual").succeed()?.text();
+    let entries = page.lines().filter_map(|line| line.strip_prefix(".BR haul\\-"));
+    let names = entries.filter_map(|entry| entry.strip_suffix(" (1)"));
+    Ok(names.map(|name| name.replace("\\-", "-")).collect())
+}
+
+#[test]
+fn manual_pages_are_clean() -> Outcome {
+    let names = pages()?;
+    assert!(names.len() > 20, "{names:?}");
+    let (mandoc, man) = (has("mandoc")?, has("man")?);
+    for name in names.iter().map(Some).chain([None]) {
+        let page = Call::of(haul()).word("manual").words(name).succeed()?.stdout;
+        if mandoc {
+            let lint = Call::of("mandoc").words(["-T", "lint", "-W", "warning"]);
+            let lint = lint.input(page.clone()).run()?;
+            assert_eq!(lint.text(), "", "{name:?}");
+        }
+        if man {
+            let shown = Call::of("man").words(["--warnings", "-l", "-"]).env("MANWIDTH", "80");
+            let shown = shown.env("MANPAGER", "cat").input(page).run()?;
+            if shown.code() != Some(0) {
+                // Some containers have a man that only says that pages are left out.
+                ignored("a man that formats pages")?;
+                continue;
+            }
+            assert_eq!(shown.errors(), "", "{name:?}");
+            assert!(shown.text().contains("NAME"), "{name:?}: {}", shown.text());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_manual_page_has_all_parts_of_help() -> Outcome {
+    let page = Call::of(haul()).words(["manual", "cp"]).succeed()?.text();
+    for part in [
+        ".SH NAME\nhaul\\-cp \\- copy files and trees",
+        "\nhaul cp [OPTION]... SOURCE... DIRECTORY\n",
+        ".TP\n.B \\-\\-cache=WHAT\n",
+        ".SH OPTIONS THAT GNU CP DOES NOT HAVE\n",
+        ".SH EXIT STATUS\nThe exit status is 0",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    Ok(())
+}
