@@ -109,13 +109,15 @@ impl<'a> Progress<'a> {
         scope.spawn(move || {
             let census = Arc::new(Census::default());
             if !self.wait(PATIENCE) {
+                // A terminal that is narrower than the line gets its beginning.
+                bar.set_style(style("{wide_msg}"));
                 let counted = Arc::clone(&census);
                 scope.spawn(move || count(request, &counted, &self.stop_census));
                 let (mut on_storage, mut ticks) = (0, 0_u32);
                 while !self.wait(TICK) {
                     let now = moment(control, &census, waits_for, (on_storage, renamed()));
                     on_storage = now.stored;
-                    draw(bar, &now);
+                    draw(bar, &now, self.begun.elapsed());
                     let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
                     match self.lines {
                         Some(output) if is_time => {
@@ -155,7 +157,7 @@ impl<'a> Progress<'a> {
             if self.wait(PATIENCE) {
                 return;
             }
-            bar.set_style(style("{spinner} {msg}"));
+            bar.set_style(style("{spinner} {wide_msg}"));
             while !self.wait(TICK) {
                 bar.set_message(line());
                 bar.tick();
@@ -218,17 +220,8 @@ fn moment(
     }
 }
 
-fn draw(bar: &ProgressBar, now: &Moment) {
-    if now.is_all {
-        bar.set_style(style(
-            "{bar:24} {percent:>3}%  {bytes} of {total_bytes}  {msg}  {binary_bytes_per_sec}  {eta} left",
-        ));
-        bar.set_length(now.length());
-    } else {
-        bar.set_style(style("{spinner} {bytes}  {msg}  {binary_bytes_per_sec}"));
-    }
-    bar.set_message(now.message());
-    bar.set_position(now.position());
+fn draw(bar: &ProgressBar, now: &Moment, time: Duration) {
+    bar.set_message(now.bar(time));
     bar.tick();
 }
 

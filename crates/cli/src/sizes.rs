@@ -15,6 +15,15 @@ pub(crate) fn bytes(amount: u64) -> String {
     if unit == 0 { format!("{amount} B") } else { format!("{shown:.1} {name}") }
 }
 
+/// Formats a part of an amount, with its unit once if it is the same: `3.1 of 8.0 GiB`.
+pub(crate) fn bytes_of(part: u64, whole: u64) -> String {
+    let (part, whole) = (bytes(part), bytes(whole));
+    match (part.split_once(' '), whole.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} of {whole}"),
+        _ => format!("{part} of {whole}"),
+    }
+}
+
 /// Formats a duration: `0.25 s`, `3 min 4 s`, `2 h 5 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -64,6 +73,8 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
         assert_eq!(duration(Duration::from_millis(250)), "0.25 s");
         assert_eq!(duration(Duration::from_secs(7500)), "2 h 5 min");
+        assert_eq!(bytes_of(3 << 30, 8 << 30), "3.0 of 8.0 GiB");
+        assert_eq!(bytes_of(1 << 20, 8 << 30), "1.0 MiB of 8.0 GiB");
         assert_eq!(rate(1 << 20, Duration::from_secs(2)), "512.0 KiB/s");
     }
 }

@@ -13,6 +13,9 @@ use crate::sizes;
 /// A smaller lag is not shown: a disk writes it while the line is read.
 const WORD_BYTES: u64 = 64 << 20;
 
+/// The most columns of a bar: every terminal has them, and the last one may wrap.
+pub(crate) const COLUMNS: usize = 79;
+
 /// What a run waits for before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
@@ -78,6 +81,59 @@ impl Moment {
         }
     }
 
+    /// Returns what a terminal shows, in at most [`COLUMNS`] columns: what does not fit is left out,
+    /// the least important part first.
+    pub(crate) fn bar(&self, time: Duration) -> String {
+        const CELLS: u64 = 12;
+        let (position, length) = (self.position(), self.length());
+        let mut parts = Vec::new();
+        if self.is_all {
+            parts.push(format!("{} of {} files", grouped(self.done), grouped(self.counted.1)));
+            parts.push(sizes::bytes_of(position, length));
+        } else {
+            parts.push(format!("{} of {}+ files", grouped(self.done), grouped(self.counted.1)));
+            parts.push(sizes::bytes(position));
+        }
+        parts.push(sizes::rate(position, time));
+        if let Some(left) = self.left(time) {
+            parts.push(format!("{left} left"));
+        }
+        let behind = self.accepted.saturating_sub(self.stored);
+        if self.waits_for == WaitsFor::Acceptance && behind >= WORD_BYTES {
+            parts.push(format!("{} on disk", sizes::bytes(self.stored)));
+        }
+        if self.waits_for == WaitsFor::Storage && self.is_all && self.accepted == length {
+            parts.push("waiting for storage".to_owned());
+        }
+        let mut text = String::new();
+        for part in parts {
+            let with = if text.is_empty() { part } else { format!("{text}, {part}") };
+            if with.chars().count() > COLUMNS {
+                break;
+            }
+            text = with;
+        }
+        let cells = usize::try_from(CELLS).unwrap_or(0);
+        if self.is_all && text.chars().count() + cells + 3 <= COLUMNS {
+            let full = (position.saturating_mul(CELLS)).checked_div(length).unwrap_or(0);
+            let full = usize::try_from(full).unwrap_or(0).min(cells);
+            text = format!("[{}{}] {text}", "#".repeat(full), "-".repeat(cells - full));
+        }
+        text
+    }
+
+    /// Returns the time that is left, if the run continues at the rate that it had so far.
+    fn left(&self, time: Duration) -> Option<String> {
+        let position = self.position();
+        if !self.is_all || position == 0 {
+            return None;
+        }
+        let left = self.length().saturating_sub(position) as f64;
+        let left = Duration::try_from_secs_f64(time.as_secs_f64() * left / position as f64).ok()?;
+        let seconds = left.as_secs();
+        Some(if seconds < 60 { format!("{seconds} s") } else { sizes::duration(left) })
+    }
+
     /// Returns the line that replaces the bar where none can be drawn.
     pub(crate) fn line(&self, time: Duration) -> String {
         let mut text = sizes::bytes(self.position());
@@ -108,6 +164,19 @@ impl Moment {
         })
         .to_string()
     }
+}
+
+/// Returns a number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Returns what of the accepted bytes is on storage at least, when so many of the whole machine's
@@ -164,6 +233,46 @@ mod tests {
         let counting = Moment { is_all: false, stored: 1000 << 20, ..HALF };
         assert_eq!(counting.line(time), "1000.0 MiB  3 entries (counting: 7 so far)  100.0 MiB/s");
         assert_eq!(HALF.last_line(time), "1000.0 MiB  3 entries  100.0 MiB/s");
+    }
+
+    #[test]
+    fn a_bar_says_plain_things() {
+        let time = Duration::from_secs(10);
+        assert_eq!(
+            HALF.bar(time),
+            "3 of 7 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left, 400.0 MiB on disk"
+        );
+        let close = Moment { stored: 1000 << 20, done: 12, counted: (2000 << 20, 1024), ..HALF };
+        assert_eq!(
+            close.bar(time),
+            "[######------] 12 of 1,024 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left"
+        );
+        let counting = Moment { is_all: false, ..close };
+        assert_eq!(counting.bar(time), "12 of 1,024+ files, 1000.0 MiB, 100.0 MiB/s");
+        let durable = Moment { waits_for: WaitsFor::Storage, accepted: 2000 << 20, ..HALF };
+        assert!(durable.bar(time).ends_with(", waiting for storage"), "{}", durable.bar(time));
+    }
+
+    #[test]
+    fn a_bar_never_wraps() {
+        for bytes in [0, 1, 1 << 30, 900 << 40, u64::MAX] {
+            for entries in [0, 7, 123_456, u64::MAX] {
+                for (is_all, waits_for) in [
+                    (true, WaitsFor::Storage),
+                    (true, WaitsFor::Acceptance),
+                    (false, WaitsFor::Storage),
+                ] {
+                    let counted = (bytes, entries);
+                    let (accepted, stored) = (bytes / 2, bytes / 8);
+                    let now =
+                        Moment { accepted, stored, done: entries / 2, counted, is_all, waits_for };
+                    for seconds in [0, 1, 86_400 * 365] {
+                        let line = now.bar(Duration::from_secs(seconds));
+                        assert!(line.chars().count() <= COLUMNS && !line.is_empty(), "{line}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

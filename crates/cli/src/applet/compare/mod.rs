@@ -1,5 +1,6 @@
 //! `haul compare`: compares two trees in everything that a copy should keep.
 
+mod difference;
 mod options;
 mod run;
 

@@ -104,7 +104,9 @@ fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode
             Finding::Difference(difference) if settings.json => {
                 output.line(&json("difference", difference));
             }
-            Finding::Difference(difference) => output.line(&difference.to_string()),
+            Finding::Difference(difference) => {
+                output.line(&super::difference::line(difference, haul_sys::process::Zone::Local));
+            }
             Finding::Failure { side, failure, .. } => {
                 let tree = if *side == Side::A { a } else { b };
                 output.error(&failure_text(tree, failure));

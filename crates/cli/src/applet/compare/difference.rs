@@ -1,0 +1,39 @@
+//! A difference as a line for people: times as dates.
+
+use haul_manifest::{Difference, Timestamp, What};
+use haul_sys::process::{Zone, local_time};
+
+/// Returns the line of a difference, with the times of files in a time zone.
+pub(super) fn line(difference: &Difference, zone: Zone) -> String {
+    let text = difference.to_string();
+    let What::Mtime { a, b } = &difference.what else { return text };
+    // The path in front is escaped in the same way for all kinds of differences.
+    let path = text.strip_suffix(&difference.what.to_string()).unwrap_or(&text);
+    format!("{path}modification time {} in A, {} in B", date(*a, zone), date(*b, zone))
+}
+
+/// Returns a time to the nanosecond, because differences may be that small.
+fn date(time: Timestamp, zone: Zone) -> String {
+    match local_time(time.seconds, zone) {
+        Some(date) => format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09}",
+            date.year, date.month, date.day, date.hour, date.minute, date.second, time.nanoseconds
+        ),
+        // A year beyond all calendars.
+        None => time.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_dates() {
+        let time = |seconds, nanoseconds| Timestamp { seconds, nanoseconds };
+        assert_eq!(date(time(951_782_399, 5), Zone::Utc), "2000-02-28 23:59:59.000000005");
+        assert_eq!(date(time(-1, 0), Zone::Utc), "1969-12-31 23:59:59.000000000");
+        let far = time(i64::MAX, 0);
+        assert_eq!(date(far, Zone::Utc), far.to_string());
+    }
+}
