@@ -127,6 +127,7 @@ fn only(name: &str, one: &Done, other: &Done) -> String {
     found
 }
 
+/// Returns both streams; haul is called as `haul cp`, and the line about `--help` says so.
 fn text(done: &Done) -> String {
-    format!("{}\n{}", done.text(), done.errors())
+    format!("{}\n{}", done.text(), done.errors()).replace("Try 'haul cp --help'", "Try 'cp --help'")
 }
