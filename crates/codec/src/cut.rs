@@ -44,17 +44,36 @@ const fn gear() -> [u64; 256] {
 pub(crate) struct Cutter {
     cut: Cut,
     hash: u64,
+    block_bytes: usize,
 }
 
 impl Cutter {
     pub(crate) fn new(cut: Cut) -> Cutter {
-        Cutter { cut, hash: 0 }
+        Cutter { cut, hash: 0, block_bytes: BLOCK_BYTES }
+    }
+
+    /// Cuts into blocks of this size, at least one byte.
+    pub(crate) fn every(block_bytes: usize) -> Cutter {
+        Cutter { cut: Cut::Even, hash: 0, block_bytes: block_bytes.max(1) }
+    }
+
+    /// Returns the bytes of a block at most.
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// Returns whether a block with `filled` bytes ends before data of this size that should not be
+    /// divided: if they do not fit into it, and it is at least half full.
+    pub(crate) fn ends_before(&self, filled: usize, bytes: u64) -> bool {
+        filled > 0
+            && filled >= self.block_bytes / 2
+            && bytes > (self.block_bytes.saturating_sub(filled)) as u64
     }
 
     /// Returns how many of these bytes belong to the block that has `filled` already, and whether it
     /// ends there.
     pub(crate) fn take(&mut self, filled: usize, bytes: &[u8]) -> (usize, bool) {
-        let room = BLOCK_BYTES - filled;
+        let room = self.block_bytes.saturating_sub(filled);
         if self.cut == Cut::ByContent {
             for (index, byte) in bytes.iter().take(room).enumerate() {
                 let number = GEAR.get(usize::from(*byte)).copied().unwrap_or(0);

@@ -4,15 +4,18 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
+use crate::bzip2::Bzip2;
 use crate::decoding::{Decode, DecodePlan, Summary};
 use crate::error::{Damage, DecodeError};
 use crate::format::Format;
 use crate::gzip::{GzipDecode, Header, MAGICS, parse};
 use crate::input::Input;
+use crate::library::{InOrder, Library};
 use crate::lzw::Lzw;
 use crate::pack::Pack;
 use crate::plain::Plain;
 use crate::zip::Zip;
+use crate::{xz, zstd};
 
 /// What a stream begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +32,9 @@ pub struct Start {
 /// decompresses while the caller works, at most four pieces of 256 KiB ahead; of gzip streams that
 /// allow it `jobs` workers decompress up to twice as many segments. A segment is at most 1.1 MiB of
 /// the stream and 4.3 MiB of data, so memory is bounded by about 11 MiB for each job, whatever the
-/// stream; a stream of [`crate::Encoder`] takes 4 MiB.
+/// stream; a gzip stream of [`crate::Encoder`] takes 4 MiB. Frames of Zstandard that say how large
+/// they are, up to 64 MiB, are decompressed by workers, up to 64 MiB of data for each job; a larger or
+/// unknown one in order, with its window, which the format limits to 2 GiB. xz takes at most 1 GiB.
 pub struct Decoder {
     reader: Option<Box<Reading>>,
     pieces: Option<Receiver<Event>>,
@@ -76,6 +81,25 @@ impl Decoder {
         }
     }
 
+    /// Makes a decoder of a format that the caller knows. Of gzip, ZIP, `compress` and `pack` the
+    /// stream itself says which it is, as gzip reads it; with [`Format::Plain`] bytes are passed on.
+    pub fn of(source: impl Read + Send + 'static, plan: DecodePlan, format: Format) -> Decoder {
+        let mut decoder = Decoder::new(source, plan);
+        let known: Option<Box<dyn Decode>> = match format {
+            Format::Gzip | Format::Zip | Format::Lzw | Format::Pack => None,
+            Format::Plain => Some(Box::new(Plain)),
+            Format::Zstd => Some(Box::new(zstd::Decode::new(plan.jobs))),
+            Format::Xz => Some(in_order(xz::Decode::new(xz::Kind::Xz, plan.jobs))),
+            Format::Lzma => Some(in_order(xz::Decode::new(xz::Kind::Lzma, plan.jobs))),
+            Format::Bzip2 => Some(in_order(Bzip2::new())),
+        };
+        if let (Some(decode), Some(reading)) = (known, &mut decoder.reader) {
+            reading.decode = Some(decode);
+            decoder.start = Some(Start { format, header: None });
+        }
+        decoder
+    }
+
     /// Reads what the stream begins with. Blocks as the source does.
     pub fn start(&mut self) -> Result<Start, DecodeError> {
         if let Some(start) = &self.start {
@@ -88,7 +112,8 @@ impl Decoder {
             Format::Zip => Box::new(Zip::new()),
             Format::Lzw => Box::new(Lzw::new()),
             Format::Pack => Box::new(Pack::new()),
-            Format::Plain => Box::new(Plain),
+            // The others are not recognised, but named by the caller.
+            _ => Box::new(Plain),
         });
         self.start = Some(start.clone());
         Ok(start)
@@ -212,6 +237,10 @@ impl Read for Decoder {
         *at += count;
         Ok(count)
     }
+}
+
+fn in_order(library: impl Library + 'static) -> Box<dyn Decode> {
+    Box::new(InOrder::new(library))
 }
 
 /// Finds out which format a stream is in, as gzip does, by its first bytes.

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use crate::cut::{BLOCK_BYTES, Cut, Cutter};
+use crate::cut::{Cut, Cutter};
 use crate::encoding::{BlockFormat, Compressed, Job};
 use crate::gzip::{Gzip, Stamp};
 use crate::ordered::Ordered;
+use crate::xz;
+use crate::zstd::{Frames, OneFrame};
 
 /// How a stream is to be compressed.
 #[derive(Clone, Debug)]
@@ -26,6 +28,27 @@ impl EncodePlan {
         EncodePlan { level: 6, jobs: 1, cut: Cut::Even, stamp: Stamp::NONE };
 }
 
+/// How a stream is compressed in a format other than gzip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Zstandard, level 3, with check sums: independent frames of at most this many original bytes,
+    /// up to 1 GiB, and a seek table behind them; or with 0 one frame and no table.
+    Zstd {
+        /// Original bytes of a frame at most.
+        frame_bytes: u64,
+    },
+    /// xz, level 6: blocks of 24 MiB, with CRC-64.
+    Xz,
+    /// The format of LZMA alone, level 6: one block, so that one worker compresses it.
+    Lzma,
+}
+
+/// Bytes of a frame at most, by the seekable format.
+const FRAME_BYTES_MAX: u64 = 1 << 30;
+
+/// Room that is reserved for a block before its bytes come.
+const RESERVED_BYTES_MAX: usize = 16 << 20;
+
 /// Counts of a finished stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
@@ -40,7 +63,9 @@ pub struct Totals {
 /// Compresses what is written to it, and writes the result to a sink.
 ///
 /// At most two blocks of 1 MiB for each worker are in flight, with their results and the state of a
-/// compressor for each worker: about 3.5 MiB for each job, and the block that is being filled.
+/// compressor for each worker: about 3.5 MiB for each job, and the block that is being filled. Of
+/// Zstandard the blocks are frames, one more than there are workers; xz takes up to 170 MiB for each
+/// job, as liblzma does.
 pub struct Encoder<W> {
     sink: W,
     format: Box<dyn BlockFormat>,
@@ -56,14 +81,42 @@ pub struct Encoder<W> {
 impl<W: Write> Encoder<W> {
     /// Makes an encoder. Nothing is written to the sink before the first block is complete.
     pub fn new(sink: W, plan: EncodePlan) -> Encoder<W> {
-        let mut format: Box<dyn BlockFormat> = Box::new(Gzip::new(plan.level, plan.stamp));
-        let head = format.head();
+        let format = Box::new(Gzip::new(plan.level, plan.stamp));
         let workers = Ordered::new(plan.jobs, format.compressor());
+        Encoder::with(sink, format, Cutter::new(plan.cut), workers)
+    }
+
+    /// Makes an encoder of another format. `jobs` workers compress at the same time; the bytes are the
+    /// same for any number.
+    pub fn packing(sink: W, packing: Packing, jobs: usize) -> Encoder<W> {
+        // These keep a state from block to block, and have threads of their own.
+        let in_order: Box<dyn BlockFormat> = match packing {
+            Packing::Zstd { frame_bytes: 0 } => Box::new(OneFrame::new(jobs)),
+            Packing::Xz => Box::new(xz::Encode::new(xz::Kind::Xz, jobs)),
+            Packing::Lzma => Box::new(xz::Encode::new(xz::Kind::Lzma, jobs)),
+            Packing::Zstd { frame_bytes } => {
+                let bytes = usize::try_from(frame_bytes.min(FRAME_BYTES_MAX)).unwrap_or(1 << 30);
+                let format = Box::new(Frames::new());
+                let workers = Ordered::new(jobs, format.compressor()).limit(jobs + 1);
+                return Encoder::with(sink, format, Cutter::every(bytes), workers);
+            }
+        };
+        let workers = Ordered::new(1, in_order.compressor());
+        Encoder::with(sink, in_order, Cutter::new(Cut::Even), workers)
+    }
+
+    fn with(
+        sink: W,
+        mut format: Box<dyn BlockFormat>,
+        cutter: Cutter,
+        workers: Ordered<Job, io::Result<Compressed>>,
+    ) -> Encoder<W> {
+        let head = format.head();
         let totals = Totals { bytes_in: 0, bytes_out: 0, header_bytes: 0 };
         Encoder {
             sink,
             format,
-            cutter: Cutter::new(plan.cut),
+            cutter,
             workers,
             block: Vec::new(),
             is_complete: false,
@@ -75,6 +128,18 @@ impl<W: Write> Encoder<W> {
     /// Returns the sink.
     pub fn sink(&mut self) -> &mut W {
         &mut self.sink
+    }
+
+    /// Says that data of this size begin here which should be in one block, if possible. The block
+    /// before ends if they do not fit into it, unless it is less than half full.
+    pub fn border(&mut self, bytes: u64) {
+        self.is_complete |= self.cutter.ends_before(self.block.len(), bytes);
+    }
+
+    /// Gives bytes that readers skip, to be written behind the data: in Zstandard with a seek table.
+    /// Other formats have no room for them.
+    pub fn attach(&mut self, bytes: Vec<u8>) {
+        self.format.attach(bytes);
     }
 
     /// Compresses what is left, writes the end of the stream and returns the sink. Blocks as the
@@ -105,7 +170,8 @@ impl<W: Write> Encoder<W> {
         while self.workers.in_flight() >= self.workers.most() {
             self.pass_on()?;
         }
-        let bytes = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK_BYTES));
+        let room = self.cutter.block_bytes().min(RESERVED_BYTES_MAX);
+        let bytes = std::mem::replace(&mut self.block, Vec::with_capacity(room));
         self.workers.submit(Job { bytes, is_last: false });
         Ok(())
     }

@@ -33,6 +33,10 @@ pub(crate) trait BlockFormat: Send {
     /// Takes note of a block, in order.
     fn add(&mut self, block: &Compressed);
 
+    /// Takes bytes that readers skip, to be written behind the last block, if the format has room for
+    /// them.
+    fn attach(&mut self, _bytes: Vec<u8>) {}
+
     /// Returns the bytes behind the last block.
     fn tail(&mut self) -> Vec<u8>;
 }

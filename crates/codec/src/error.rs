@@ -43,6 +43,8 @@ pub enum Damage {
     CodeTableIncomplete,
     /// A gzip member with data of an older format behind it, which this crate does not decode.
     OtherFormat,
+    /// The data need more memory to be decompressed than this crate allows.
+    Memory,
     /// `lzh` data, which this crate does not decode.
     Lzh,
 }
@@ -70,6 +72,7 @@ impl std::fmt::Display for Damage {
             Damage::OtherFormat => {
                 f.write_str("a gzip member is followed by data in an older format")
             }
+            Damage::Memory => f.write_str("decompressing the data needs too much memory"),
             Damage::Lzh => f.write_str("lzh data is not supported"),
         }
     }

@@ -3,7 +3,7 @@
 /// A format of compressed streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// gzip, RFC 1952: the only format that [`crate::Encoder`] writes.
+    /// gzip, RFC 1952.
     Gzip,
     /// The first entry of a ZIP archive, as gzip reads it.
     Zip,
@@ -11,6 +11,14 @@ pub enum Format {
     Lzw,
     /// `pack`: one Huffman code for the whole file.
     Pack,
+    /// Zstandard, RFC 8878, in any number of frames.
+    Zstd,
+    /// xz, in any number of streams.
+    Xz,
+    /// The format of LZMA alone, or xz.
+    Lzma,
+    /// bzip2, in any number of streams.
+    Bzip2,
     /// No format: the bytes are passed on unchanged, where the caller allows that.
     Plain,
 }

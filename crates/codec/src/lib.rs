@@ -3,7 +3,7 @@
 //! One seam serves every caller. An [`Encoder`] takes bytes in order ([`std::io::Write`]), cuts them
 //! into blocks, lets workers compress several at once, and writes the results in order to the sink
 //! that the caller gave it. A [`Decoder`] reads a compressed stream, which may be of any of the
-//! [`Format`]s, and returns the original bytes in order ([`Decoder::next_piece`], or
+//! [`Format`]s (those that gzip reads are recognised, the others are named by the caller), and returns the original bytes in order ([`Decoder::next_piece`], or
 //! [`std::io::Read`]); it verifies every check sum and length before it reports the end.
 //!
 //! The number of blocks in flight is bounded, so memory is too: see [`Encoder`] and [`Decoder`]. The
@@ -14,6 +14,9 @@
 //! A gzip member of another writer is inflated by one thread, while others read and write. The
 //! two-stage method, which several workers could apply to such a member, is not here: ARCHITECTURE.md
 //! has the figures that made it unnecessary, and it would be another `Decode`.
+//!
+//! xz and single frames of Zstandard have threads of their libraries; everything else is cut into blocks
+//! and frames here, see [`Packing`] and [`Format`].
 //!
 //! A format is one file: its compressor of one block (`BlockFormat` in `encoding.rs`) and its decoder
 //! (`Decode` in `decoding.rs`), and a line in [`Format`].
@@ -36,6 +39,7 @@
 //! # }
 //! ```
 
+mod bzip2;
 mod cut;
 mod decode;
 mod decoding;
@@ -45,17 +49,21 @@ mod error;
 mod format;
 mod gzip;
 mod input;
+mod library;
 mod lzw;
 mod ordered;
 mod pack;
 mod piece;
 mod plain;
+mod xz;
 mod zip;
+mod zstd;
 
 pub use cut::Cut;
 pub use decode::{Decoder, Start};
 pub use decoding::{DecodePlan, Garbage, Summary, Trailing};
-pub use encode::{EncodePlan, Encoder, Totals};
+pub use encode::{EncodePlan, Encoder, Packing, Totals};
 pub use error::{Damage, DecodeError};
 pub use format::Format;
 pub use gzip::{Header, Stamp};
+pub use zstd::{SeekTable, SeekableFrame};

@@ -15,6 +15,7 @@ pub(crate) type MakeWork<J, R> = Arc<dyn Fn() -> Box<dyn FnMut(J) -> R> + Send +
 /// submitted, so that a stream of one block starts none.
 pub(crate) struct Ordered<J, R> {
     jobs: usize,
+    most: usize,
     make: MakeWork<J, R>,
     queue: Option<Sender<Task<J, R>>>,
     pending: VecDeque<Receiver<R>>,
@@ -26,6 +27,7 @@ impl<J: Send + 'static, R: Send + 'static> Ordered<J, R> {
     pub(crate) fn new(jobs: usize, make: MakeWork<J, R>) -> Ordered<J, R> {
         Ordered {
             jobs: jobs.max(1),
+            most: 2 * jobs.max(1),
             make,
             queue: None,
             pending: VecDeque::new(),
@@ -33,9 +35,16 @@ impl<J: Send + 'static, R: Send + 'static> Ordered<J, R> {
         }
     }
 
-    /// Returns how many jobs may be in flight: one for each worker, and one that waits for each.
+    /// Lets no more jobs than these be in flight.
+    pub(crate) fn limit(mut self, most: usize) -> Ordered<J, R> {
+        self.most = most.max(1);
+        self
+    }
+
+    /// Returns how many jobs may be in flight: one for each worker, and one that waits for each,
+    /// unless [`Ordered::limit`] says otherwise.
     pub(crate) fn most(&self) -> usize {
-        2 * self.jobs
+        self.most
     }
 
     /// Returns how many jobs are in flight.

@@ -6,4 +6,5 @@ mod corners;
 mod damage;
 mod gzip;
 mod old_formats;
+mod packings;
 mod support;

@@ -39,7 +39,11 @@ const RULES: &[Rule] = &[
         uses: &["haul-sys", "haul-io", "haul-tree"],
         tests_use: &["haul-manifest", "haul-faultfs"],
     },
-    Rule { name: "haul-archive", uses: &["haul-sys", "haul-io"], tests_use: &["haul-manifest"] },
+    Rule {
+        name: "haul-archive",
+        uses: &["haul-sys", "haul-io", "haul-codec"],
+        tests_use: &["haul-manifest"],
+    },
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },
     Rule {
         name: "haul",

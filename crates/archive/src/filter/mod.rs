@@ -1,12 +1,13 @@
 //! Compression of whole archives: which formats there are, and readers and writers of each.
 //!
-//! The libraries are used behind two functions, [`decoder`] and [`encoder`], so that others can take
-//! their place.
+//! `haul-codec` and other programs do the work, behind [`decoder`] and [`encoder`].
 
 mod magic;
 mod program;
 
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
+
+use haul_codec::{Cut, DecodePlan, Decoder, EncodePlan, Encoder, Format, Packing, Trailing};
 
 pub use magic::{MAGIC_BYTES, of_magic};
 pub use program::{decode_by, encode_by};
@@ -20,7 +21,7 @@ pub enum Filter {
     Bzip2,
     /// xz (`-J`).
     Xz,
-    /// The format of LZMA alone (`--lzma`), which is only read.
+    /// The format of LZMA alone (`--lzma`).
     Lzma,
     /// Zstandard (`--zstd`).
     Zstd,
@@ -54,101 +55,102 @@ impl Filter {
             .find(|(_, _, endings)| endings.iter().any(|known| known.as_bytes() == ending))?;
         Some(row.0)
     }
+
+    const fn format(self) -> Format {
+        match self {
+            Filter::Gzip => Format::Gzip,
+            Filter::Bzip2 => Format::Bzip2,
+            Filter::Xz => Format::Xz,
+            Filter::Lzma => Format::Lzma,
+            Filter::Zstd => Format::Zstd,
+        }
+    }
 }
 
-/// Memory that decoding xz may take: its largest preset needs 65 MiB, and a window of 1 GiB is the
-/// largest of `zstd --long=31 --memory`.
-const MEMORY_MAX_BYTES: u64 = 1 << 30;
+/// Original bytes of a frame of Zstandard, unless the user wants another size.
+pub const FRAME_BYTES: u64 = 16 << 20;
 
-/// The largest window of Zstandard, as a power of two: `--long=30`, and what
-/// [`MEMORY_MAX_BYTES`] allows.
-const ZSTD_WINDOW_LOG_MAX: u32 = 30;
+/// A decoder that fails at the end where bytes behind the data were not understood, as the formats'
+/// own programs do.
+struct Whole(Decoder);
 
-/// Returns a reader of the decompressed bytes. Members of several frames follow one another.
-pub fn decoder<'r>(
+impl Read for Whole {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.0.read(room)?;
+        let is_end = count == 0 && !room.is_empty();
+        if is_end && self.0.summary().trailing == Trailing::Garbage {
+            return Err(std::io::Error::other("trailing garbage behind the compressed data"));
+        }
+        Ok(count)
+    }
+}
+
+/// Returns a reader of the decompressed bytes. Members of several frames follow one another. `jobs`
+/// workers decompress at the same time, where the data allow it.
+pub fn decoder(
     filter: Filter,
-    compressed: impl Read + Send + 'r,
-) -> std::io::Result<Box<dyn Read + Send + 'r>> {
-    let buffered = BufReader::with_capacity(256 << 10, compressed);
-    Ok(match filter {
-        Filter::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-        Filter::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
-        Filter::Xz => {
-            let stream = liblzma::stream::Stream::new_stream_decoder(
-                MEMORY_MAX_BYTES,
-                liblzma::stream::CONCATENATED,
-            )?;
-            Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream))
-        }
-        Filter::Lzma => {
-            // Some programs of this name write xz.
-            let stream = liblzma::stream::Stream::new_auto_decoder(
-                MEMORY_MAX_BYTES,
-                liblzma::stream::CONCATENATED,
-            )?;
-            Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream))
-        }
-        Filter::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-            Box::new(decoder)
-        }
-    })
+    compressed: impl Read + Send + 'static,
+    jobs: usize,
+) -> Box<dyn Read + Send> {
+    let plan = DecodePlan { jobs, ..DecodePlan::default() };
+    Box::new(Whole(Decoder::of(compressed, plan, filter.format())))
 }
 
 /// A writer that compresses. Its end has to be written by [`Encode::end`].
 pub trait Encode: Write + Send {
     /// Writes the end of the compressed data. Fails as a write.
     fn end(self: Box<Self>) -> std::io::Result<()>;
+
+    /// Says that a member with this many bytes of data begins here, which should be in one frame.
+    fn border(&mut self, _bytes: u64) {}
+
+    /// Gives bytes that other readers skip, to be written at the end.
+    fn attach(&mut self, _bytes: Vec<u8>) {}
 }
 
-struct Gzip<W: Write>(flate2::write::GzEncoder<W>);
-struct Xz<W: Write>(liblzma::write::XzEncoder<W>);
-struct Zstd<W: Write>(zstd::stream::write::Encoder<'static, W>);
+impl<W: Write + Send> Encode for Encoder<W> {
+    fn end(self: Box<Self>) -> std::io::Result<()> {
+        let (mut target, _totals) = self.finish()?;
+        target.flush()
+    }
 
-macro_rules! encode {
-    ($name:ident) => {
-        impl<W: Write + Send> Write for $name<W> {
-            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-                self.0.write(bytes)
-            }
+    fn border(&mut self, bytes: u64) {
+        Encoder::border(self, bytes);
+    }
 
-            fn flush(&mut self) -> std::io::Result<()> {
-                self.0.flush()
-            }
-        }
-
-        impl<W: Write + Send> Encode for $name<W> {
-            fn end(self: Box<Self>) -> std::io::Result<()> {
-                self.0.finish()?.flush()
-            }
-        }
-    };
+    fn attach(&mut self, bytes: Vec<u8>) {
+        Encoder::attach(self, bytes);
+    }
 }
 
-encode!(Gzip);
-encode!(Xz);
-encode!(Zstd);
+/// How an archive is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Workers that compress at the same time; the bytes are the same for any number.
+    pub jobs: usize,
+    /// Original bytes of a frame of Zstandard at most; with 0 there is one frame.
+    pub frame_bytes: u64,
+}
 
 /// Returns a writer that compresses with the level that the format's own program has by default, or
 /// `None` for a format that is only read.
 pub fn encoder<'w>(
     filter: Filter,
     target: impl Write + Send + 'w,
-) -> std::io::Result<Option<Box<dyn Encode + 'w>>> {
-    Ok(match filter {
+    effort: Effort,
+) -> Option<Box<dyn Encode + 'w>> {
+    let Effort { jobs, frame_bytes } = effort;
+    let packing = match filter {
         Filter::Gzip => {
-            let level = flate2::Compression::new(6);
-            Some(Box::new(Gzip(flate2::write::GzEncoder::new(target, level))))
+            let plan = EncodePlan { jobs, cut: Cut::Even, ..EncodePlan::GZIP };
+            return Some(Box::new(Encoder::new(target, plan)));
         }
-        Filter::Xz => Some(Box::new(Xz(liblzma::write::XzEncoder::new(target, 6)))),
-        Filter::Zstd => {
-            let mut encoder = zstd::stream::write::Encoder::new(target, 3)?;
-            encoder.include_checksum(true)?;
-            Some(Box::new(Zstd(encoder)))
-        }
-        Filter::Bzip2 | Filter::Lzma => None,
-    })
+        Filter::Bzip2 => return None,
+        Filter::Xz => Packing::Xz,
+        Filter::Lzma => Packing::Lzma,
+        Filter::Zstd => Packing::Zstd { frame_bytes },
+    };
+    Some(Box::new(Encoder::packing(target, packing, jobs)))
 }
 
 #[cfg(test)]
@@ -158,19 +160,33 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again_also_in_several_parts() {
         let text: Vec<u8> = (0..200_000_u32).map(|at| (at ^ at >> 7) as u8).collect();
+        let effort = Effort { jobs: 2, frame_bytes: FRAME_BYTES };
         for filter in [Filter::Gzip, Filter::Xz, Filter::Zstd] {
             let mut packed = Vec::new();
             for half in text.chunks(100_000) {
-                let mut encoder = encoder(filter, &mut packed).unwrap().unwrap();
+                let mut encoder = encoder(filter, &mut packed, effort).unwrap();
                 encoder.write_all(half).unwrap();
                 encoder.end().unwrap();
             }
             assert_eq!(of_magic(&packed), Some(filter));
             let mut found = Vec::new();
-            decoder(filter, &packed[..]).unwrap().read_to_end(&mut found).unwrap();
+            let source = std::io::Cursor::new(packed.clone());
+            decoder(filter, source, 2).read_to_end(&mut found).unwrap();
             assert!(found == text, "{filter:?}");
-            let half = &packed[..packed.len() / 2 + 100];
-            assert!(decoder(filter, half).unwrap().read_to_end(&mut Vec::new()).is_err());
+            let half = std::io::Cursor::new(packed[..packed.len() / 2 + 100].to_vec());
+            assert!(decoder(filter, half, 2).read_to_end(&mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn garbage_behind_the_data_is_an_error() {
+        let effort = Effort { jobs: 1, frame_bytes: FRAME_BYTES };
+        for filter in [Filter::Gzip, Filter::Xz, Filter::Zstd] {
+            let mut packed = Vec::new();
+            encoder(filter, &mut packed, effort).unwrap().end().unwrap();
+            packed.extend_from_slice(b"garbage that is no member and no frame");
+            let read = decoder(filter, std::io::Cursor::new(packed), 1).read(&mut [0]);
+            assert!(read.is_err(), "{filter:?}");
         }
     }
 

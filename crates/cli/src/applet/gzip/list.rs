@@ -62,7 +62,7 @@ impl Totals {
                 Format::Gzip | Format::Zip => "defla",
                 Format::Lzw => "compr",
                 Format::Pack => "pack ",
-                Format::Plain => "store",
+                _ => "store",
             };
             let check = row.summary.check.unwrap_or(u32::MAX);
             let time = row.time.map_or_else(|| "??? ?? ??:??".to_owned(), date);

@@ -111,6 +111,7 @@ impl Said {
                 let text = ": a gzip member before data of pack, compress or lzh is not supported";
                 (false, text.to_owned())
             }
+            Damage::Memory => (false, ": not enough memory".to_owned()),
             Damage::Lzh => (false, ": lzh data is not supported in this version".to_owned()),
         };
         if has_break { self.break_off(name, &text) } else { self.error(name, &text) }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_archive::create::{
     Event, Monitor, Operand, Plan, Severity, Sink, create as write_members,
 };
-use haul_archive::filter::{Encode, Filter, encode_by, encoder};
+use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encoder};
 use haul_archive::format::{Member, Unwritable};
 use haul_sys::fs::fstat;
 use haul_sys::process::{Ignorable, Standard, ignore};
@@ -81,14 +81,13 @@ pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
             return session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)));
         }
     };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let planned = settings.creation.plan();
     let plan = Plan {
         archive: identity,
         names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
-        workers: settings.extraction.jobs.unwrap_or(processors),
+        workers: settings.extraction.workers(),
         ..planned
     };
     let telling = Telling { session, settings, columns: Mutex::new(Columns::new()) };
@@ -129,7 +128,11 @@ fn open(settings: &Settings) -> io::Result<(Target, Option<(u64, u64)>)> {
     let target = match filter {
         None => Target::Plain(BufWriter::with_capacity(BUFFER_BYTES, file)),
         Some(filter) => {
-            let encoder = encoder(filter, file)?.ok_or(io::ErrorKind::Unsupported)?;
+            let effort = Effort {
+                jobs: settings.extraction.workers(),
+                frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
+            };
+            let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
             Target::Packed(BufWriter::with_capacity(BUFFER_BYTES, encoder))
         }
     };

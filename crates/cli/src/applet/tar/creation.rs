@@ -13,6 +13,12 @@ use super::refuse::bad;
 use crate::ending::CommandError;
 use crate::file_error::describe;
 use crate::getopt::choose;
+use crate::option::data::size_or_zero;
+
+/// Bytes of `--frame`: smaller ones would cost much size, and larger ones the seekable format has
+/// not.
+const FRAME_BYTES_MIN: u64 = 64 << 10;
+const FRAME_BYTES_MAX: u64 = 1 << 30;
 
 /// What is asked for about a new archive.
 #[derive(Clone, Debug)]
@@ -29,6 +35,8 @@ pub(super) struct Creation {
     stays_on_device: bool,
     /// Blocks of a record.
     pub(super) blocking: u64,
+    /// Original bytes of a frame of Zstandard at most; 0 for a single frame.
+    pub(super) frame_bytes: Option<u64>,
     /// Whether the ending of the archive's name chooses the compression.
     pub(super) by_name: bool,
 }
@@ -47,6 +55,7 @@ impl Default for Creation {
             clamps_mtime: false,
             stays_on_device: false,
             blocking: 20,
+            frame_bytes: None,
             by_name: false,
         }
     }
@@ -81,6 +90,12 @@ impl Creation {
             Id::BlockingFactor => match text.parse() {
                 Ok(blocks) if (1..=1 << 22).contains(&blocks) => self.blocking = blocks,
                 _ => return bad(&format!("{text}: Invalid blocking factor")),
+            },
+            Id::Frame => match size_or_zero("--frame", value)? {
+                bytes if bytes == 0 || (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&bytes) => {
+                    self.frame_bytes = Some(bytes);
+                }
+                _ => return bad("--frame is 0, or from 64K to 1G"),
             },
             Id::RecordSize => match text.parse::<u64>() {
                 Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) && bytes <= 1 << 31 => {

@@ -41,7 +41,10 @@ pub(super) fn open(settings: &Settings) -> io::Result<Opened> {
     };
     let whole = io::Cursor::new(begin).chain(stream);
     Ok(match filter {
-        Some(filter) => (Box::new(StreamSource::new(decoder(filter, whole)?)), false),
+        Some(filter) => {
+            let decoded = decoder(filter, whole, settings.extraction.workers());
+            (Box::new(StreamSource::new(decoded)), false)
+        }
         None => (Box::new(StreamSource::new(whole)), true),
     })
 }
@@ -57,7 +60,10 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
         _ => of_magic(begin.get(..count).unwrap_or_default()),
     };
     Ok(match filter {
-        Some(filter) => (Box::new(StreamSource::new(decoder(filter, file)?)), false),
+        Some(filter) => {
+            let decoded = decoder(filter, file, settings.extraction.workers());
+            (Box::new(StreamSource::new(decoded)), false)
+        }
         None => (Box::new(FileSource::new(Arc::new(OwnedFd::from(file)), start, size)), true),
     })
 }

@@ -16,6 +16,7 @@ use super::refuse::bad;
 use super::unsupported::UNSUPPORTED;
 use crate::ending::CommandError;
 use crate::getopt::{Opt, Usage, Word, parse_anywhere};
+use crate::option::value::processors;
 
 /// What `--exclude-vcs` leaves out.
 const VERSION_CONTROL: &[&str] = &[
@@ -98,6 +99,11 @@ pub(super) struct Extraction {
 }
 
 impl Extraction {
+    /// Returns the number of workers.
+    pub(super) fn workers(&self) -> usize {
+        self.jobs.unwrap_or_else(processors)
+    }
+
     fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
         match id {
             Id::Existing(existing) => self.existing = existing,
@@ -217,6 +223,7 @@ impl Reading {
             | Id::OneFileSystem
             | Id::AutoCompress(_)
             | Id::BlockingFactor
+            | Id::Frame
             | Id::RecordSize => self.creation.set(id, &value)?,
             Id::ForceLocal
             | Id::Help
@@ -284,8 +291,7 @@ impl Reading {
         if self.names.is_empty() {
             return bad("Cowardly refusing to create an empty archive");
         }
-        if let Some(Compression::Known(filter @ (Filter::Bzip2 | Filter::Lzma))) = self.compression
-        {
+        if let Some(Compression::Known(filter @ Filter::Bzip2)) = self.compression {
             return bad(&format!("writing {} is not supported by haul", filter.name()));
         }
         if self.occurrence.is_some() {

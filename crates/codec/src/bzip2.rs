@@ -1,0 +1,47 @@
+//! bzip2, which is only read: one stream behind the other, as `bzip2 -d` reads them.
+
+use bzip2::{Decompress, Error, Status};
+
+use crate::error::Damage;
+use crate::library::{Library, Step};
+
+/// The state of one stream at a time.
+pub(crate) struct Bzip2 {
+    /// `None` between streams.
+    stream: Option<Decompress>,
+    /// Streams that have begun.
+    count: u64,
+}
+
+impl Bzip2 {
+    pub(crate) fn new() -> Bzip2 {
+        Bzip2 { stream: None, count: 0 }
+    }
+}
+
+impl Library for Bzip2 {
+    fn step(&mut self, bytes: &[u8], room: &mut [u8], is_end: bool) -> Result<Step, Damage> {
+        if self.stream.is_none() && is_end {
+            return Ok(Step { consumed: 0, produced: 0, may_end: self.count > 0 });
+        }
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            None => {
+                self.count += 1;
+                self.stream.insert(Decompress::new(false))
+            }
+        };
+        let before = (stream.total_in(), stream.total_out());
+        let status = stream.decompress(bytes, room).map_err(|error| match error {
+            Error::DataMagic if self.count == 1 => Damage::UnknownFormat,
+            _ => Damage::Format,
+        })?;
+        let consumed = usize::try_from(stream.total_in() - before.0).unwrap_or(0);
+        let produced = usize::try_from(stream.total_out() - before.1).unwrap_or(0);
+        let has_ended = status == Status::StreamEnd;
+        if has_ended {
+            self.stream = None;
+        }
+        Ok(Step { consumed, produced, may_end: has_ended })
+    }
+}

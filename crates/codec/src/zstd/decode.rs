@@ -1,0 +1,245 @@
+//! Decompresses frames: those that are small and say so by several workers, the others in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use zstd::bulk::Decompressor;
+use zstd::stream::raw::{DParameter, Decoder, Operation as _};
+
+use super::frame::{Ahead, CONTENT_BYTES_MAX, look};
+use crate::decoding::{Decode as Decoding, Summary};
+use crate::error::{Damage, DecodeError};
+use crate::input::Input;
+use crate::ordered::Ordered;
+use crate::piece::PIECE_BYTES;
+
+/// The largest window, as a power of two: `--long=31`, the most that libzstd has. A frame takes it
+/// only as far as its content does.
+const WINDOW_LOG_MAX: u32 = 31;
+
+/// A frame, and the bytes of its content.
+type Job = (Vec<u8>, usize);
+
+/// The reader of a stream.
+pub(crate) struct Decode {
+    jobs: usize,
+    workers: Ordered<Job, Result<Vec<Vec<u8>>, Damage>>,
+    /// Contents of the frames that workers have.
+    in_flight: VecDeque<usize>,
+    ready: VecDeque<Vec<u8>>,
+    /// The state in a frame that is decompressed in order.
+    stream: Option<Decoder<'static>>,
+    is_in_frame: bool,
+    skip: u64,
+    frames: u64,
+    by_workers: u64,
+    bytes: u64,
+    failed: Option<DecodeError>,
+    /// What is wrong behind the frames that workers have.
+    later: Option<DecodeError>,
+    has_ended: bool,
+}
+
+impl Decode {
+    pub(crate) fn new(jobs: usize) -> Decode {
+        Decode {
+            jobs,
+            workers: Ordered::new(jobs, Arc::new(|| Box::new(worker()))).limit(jobs + 1),
+            in_flight: VecDeque::new(),
+            ready: VecDeque::new(),
+            stream: None,
+            is_in_frame: false,
+            skip: 0,
+            frames: 0,
+            by_workers: 0,
+            bytes: 0,
+            failed: None,
+            later: None,
+            has_ended: false,
+        }
+    }
+
+    /// Goes on until there are pieces, or the end.
+    fn go_on(&mut self, input: &mut Input) -> Result<(), DecodeError> {
+        while self.ready.is_empty() && !self.has_ended {
+            if self.is_in_frame {
+                self.step(input)?;
+                continue;
+            }
+            if self.later.is_none() {
+                self.later = self.look_ahead(input).err();
+            }
+            if let Some(content) = self.in_flight.pop_front() {
+                self.bytes += content as u64;
+                let lost = || std::io::Error::other("no thread can be started");
+                let done = self.workers.take().ok_or_else(|| DecodeError::Input(lost()))?;
+                self.ready.extend(done?);
+            } else if let Some(error) = self.later.take() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives frames to the workers, as many as may be in flight, and looks at what follows.
+    fn look_ahead(&mut self, input: &mut Input) -> Result<(), DecodeError> {
+        loop {
+            if self.skip > 0 {
+                self.skip(input)?;
+                continue;
+            }
+            let in_flight: usize = self.in_flight.iter().sum();
+            let most = self.jobs as u64 * CONTENT_BYTES_MAX;
+            let is_full = self.in_flight.len() >= self.workers.most();
+            if is_full || in_flight as u64 + CONTENT_BYTES_MAX > most.max(CONTENT_BYTES_MAX) {
+                return Ok(());
+            }
+            match look(input, self.jobs > 1)? {
+                Ahead::Whole { bytes, content } => {
+                    let frame = input.bytes().get(..bytes).unwrap_or(&[]).to_vec();
+                    input.take(bytes);
+                    self.frames += 1;
+                    self.by_workers += 1;
+                    self.in_flight.push_back(content);
+                    self.workers.submit((frame, content));
+                }
+                Ahead::Skippable(bytes) => {
+                    self.frames += 1;
+                    self.skip = bytes;
+                }
+                // What workers have comes before.
+                _ if !self.in_flight.is_empty() => return Ok(()),
+                Ahead::Frame => {
+                    self.frames += 1;
+                    self.is_in_frame = true;
+                    return Ok(());
+                }
+                Ahead::End => {
+                    self.has_ended = true;
+                    return Ok(());
+                }
+                Ahead::Unknown if self.frames == 0 => return Err(Damage::UnknownFormat.into()),
+                Ahead::Unknown => return Err(Damage::Format.into()),
+            }
+        }
+    }
+
+    fn skip(&mut self, input: &mut Input) -> Result<(), DecodeError> {
+        if !input.fill(1)? {
+            return Err(Damage::UnexpectedEnd.into());
+        }
+        let left = usize::try_from(self.skip).unwrap_or(usize::MAX);
+        let count = input.bytes().len().min(left);
+        input.take(count);
+        self.skip -= count as u64;
+        Ok(())
+    }
+
+    /// Decompresses a piece of the current frame.
+    fn step(&mut self, input: &mut Input) -> Result<(), DecodeError> {
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            None => {
+                let mut stream = Decoder::new().map_err(DecodeError::Input)?;
+                let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
+                stream.set_parameter(window).map_err(DecodeError::Input)?;
+                self.stream.insert(stream)
+            }
+        };
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut filled = 0;
+        while let Some(room) = piece.get_mut(filled..).filter(|room| !room.is_empty()) {
+            let is_end = !input.fill(1)?;
+            let answer = stream.run_on_buffers(input.bytes(), room);
+            let done = match answer {
+                Ok(done) => done,
+                Err(error) => {
+                    self.failed = Some(damage(&error).into());
+                    break;
+                }
+            };
+            input.take(done.bytes_read);
+            filled += done.bytes_written;
+            if done.remaining == 0 {
+                self.is_in_frame = false;
+                break;
+            }
+            if is_end && done.bytes_written == 0 {
+                self.failed = Some(Damage::UnexpectedEnd.into());
+                break;
+            }
+        }
+        piece.truncate(filled);
+        self.bytes += filled as u64;
+        self.ready.extend(Some(piece).filter(|piece| !piece.is_empty()));
+        match self.failed.take() {
+            Some(error) if self.ready.is_empty() => Err(error),
+            failed => {
+                self.failed = failed;
+                // The caller sees an error behind the pieces before it.
+                self.has_ended = self.failed.is_some();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Decoding for Decode {
+    fn next(&mut self, input: &mut Input) -> Result<Option<Vec<u8>>, DecodeError> {
+        if self.failed.is_none() && self.ready.is_empty() {
+            // A step may have left one behind its pieces.
+            if let Err(error) = self.go_on(input) {
+                self.failed = Some(error);
+            }
+        }
+        match (self.ready.pop_front(), self.failed.take()) {
+            (Some(piece), failed) => {
+                self.failed = failed;
+                Ok(Some(piece))
+            }
+            (None, Some(error)) => {
+                self.has_ended = true;
+                Err(error)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        Summary {
+            members: self.frames,
+            last_bytes: self.bytes,
+            by_workers: self.by_workers,
+            ..Summary::default()
+        }
+    }
+}
+
+/// Returns the function that decompresses frames.
+fn worker() -> impl FnMut(Job) -> Result<Vec<Vec<u8>>, Damage> {
+    let mut state = None;
+    move |(frame, content)| {
+        let state = match &mut state {
+            Some(state) => state,
+            None => state.insert(Decompressor::new().map_err(|_| Damage::Memory)?),
+        };
+        let mut whole = Vec::with_capacity(content);
+        state.decompress_to_buffer(&frame, &mut whole).map_err(|error| damage(&error))?;
+        if whole.len() != content {
+            return Err(Damage::Length);
+        }
+        Ok(whole.chunks(PIECE_BYTES).map(<[u8]>::to_vec).collect())
+    }
+}
+
+/// Tells errors of libzstd apart; the crate gives their texts.
+fn damage(error: &std::io::Error) -> Damage {
+    let text = error.to_string();
+    if text.contains("checksum") {
+        Damage::Checksum
+    } else if text.contains("memory") {
+        Damage::Memory
+    } else {
+        Damage::Format
+    }
+}
