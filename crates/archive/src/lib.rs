@@ -18,6 +18,7 @@ pub mod create;
 pub mod extract;
 pub mod filter;
 pub mod format;
+pub mod index;
 pub mod pattern;
 pub mod safe_name;
 pub mod source;

@@ -70,6 +70,7 @@ mod tar_create;
 mod tar_extract;
 mod tar_judge;
 mod tar_list;
+mod tar_packed;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;

@@ -64,7 +64,7 @@ pub struct Totals {
 ///
 /// At most two blocks of 1 MiB for each worker are in flight, with their results and the state of a
 /// compressor for each worker: about 3.5 MiB for each job, and the block that is being filled. Of
-/// Zstandard the blocks are frames, one more than there are workers; xz takes up to 170 MiB for each
+/// Zstandard the blocks are frames, one more than there are workers; xz takes up to 166 MiB for each
 /// job, as liblzma does.
 pub struct Encoder<W> {
     sink: W,

@@ -15,7 +15,7 @@ use crate::piece::PIECE_BYTES;
 
 /// The largest window, as a power of two: `--long=31`, the most that libzstd has. A frame takes it
 /// only as far as its content does.
-const WINDOW_LOG_MAX: u32 = 31;
+const WINDOW_LOG_MAX: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
 /// A frame, and the bytes of its content.
 type Job = (Vec<u8>, usize);

@@ -18,6 +18,7 @@ use haul_sys::fs::fstat;
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::list::show_on;
+use super::packed::{Borders, Packed};
 use super::print::Columns;
 use super::quoting::named;
 use super::session::Session;
@@ -32,7 +33,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// Where the archive goes.
 enum Target {
     Plain(BufWriter<File>),
-    Packed(BufWriter<Box<dyn Encode>>),
+    Packed(Box<BufWriter<Packed>>),
 }
 
 impl Write for Target {
@@ -46,13 +47,21 @@ impl Write for Target {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Target::Plain(file) => file.flush(),
-            // The end of the data flushes, and a flush before would make them longer.
-            Target::Packed(_) => Ok(()),
+            Target::Packed(encoder) => encoder.flush(),
         }
     }
 }
 
 impl Target {
+    fn packed(encoder: Box<dyn Encode>, borders: Option<Borders>) -> Target {
+        let packed = Packed::new(encoder, borders);
+        Target::Packed(Box::new(BufWriter::with_capacity(BUFFER_BYTES, packed)))
+    }
+
+    fn has_index(&self) -> bool {
+        matches!(self, Target::Packed(packed) if packed.get_ref().has_index())
+    }
+
     /// Writes what is left and closes the file, which may be when its errors are reported.
     fn end(self) -> io::Result<()> {
         match self {
@@ -75,7 +84,8 @@ pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
         Ok(operands) => operands,
         Err(text) => return session.fatal(&text),
     };
-    let (target, identity) = match open(settings) {
+    let borders = Borders::default();
+    let (target, identity) = match open(settings, &borders) {
         Ok(opened) => opened,
         Err(error) => {
             return session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)));
@@ -90,7 +100,9 @@ pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
         workers: settings.extraction.workers(),
         ..planned
     };
-    let telling = Telling { session, settings, columns: Mutex::new(Columns::new()) };
+    let columns = Mutex::new(Columns::new());
+    let borders = target.has_index().then_some(borders);
+    let telling = Telling { session, settings, columns, borders };
     let mut sink = Sink::new(target);
     let written = write_members(operands, &plan, &telling, &mut sink)
         .and_then(|()| sink.end(settings.creation.blocking * 512))
@@ -102,7 +114,7 @@ pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
 }
 
 /// Opens the archive, and returns its device and inode if it is a file that could contain itself.
-fn open(settings: &Settings) -> io::Result<(Target, Option<(u64, u64)>)> {
+fn open(settings: &Settings, borders: &Borders) -> io::Result<(Target, Option<(u64, u64)>)> {
     let file = if settings.file.as_encoded_bytes() == b"-" {
         demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
         File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?)
@@ -122,7 +134,7 @@ fn open(settings: &Settings) -> io::Result<(Target, Option<(u64, u64)>)> {
             // A program that ends early is an error of the archive, not the end of this process.
             ignore(Ignorable::BrokenPipe);
             let encoder = encode_by(words, OwnedFd::from(file))?;
-            return Ok((Target::Packed(BufWriter::with_capacity(BUFFER_BYTES, encoder)), identity));
+            return Ok((Target::packed(encoder, None), identity));
         }
     };
     let target = match filter {
@@ -133,7 +145,8 @@ fn open(settings: &Settings) -> io::Result<(Target, Option<(u64, u64)>)> {
                 frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
             };
             let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
-            Target::Packed(BufWriter::with_capacity(BUFFER_BYTES, encoder))
+            let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
+            Target::packed(encoder, has_index.then(|| borders.clone()))
         }
     };
     Ok((target, identity))
@@ -176,6 +189,8 @@ struct Telling<'s> {
     session: &'s Session,
     settings: &'s Settings,
     columns: Mutex<Columns>,
+    /// Of an archive with an index.
+    borders: Option<Borders>,
 }
 
 impl Monitor for Telling<'_> {
@@ -184,6 +199,9 @@ impl Monitor for Telling<'_> {
     }
 
     fn member(&self, member: &Member) {
+        if let Some(borders) = &self.borders {
+            borders.add(member);
+        }
         if self.settings.verbosity > 0 {
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
             let on_error = self.settings.file.as_encoded_bytes() == b"-";

@@ -25,6 +25,14 @@ fn trimmed(name: &[u8]) -> &[u8] {
     text
 }
 
+/// Returns the name under which a member is selected.
+pub(super) fn selected(name: &[u8], settings: &Settings) -> Vec<u8> {
+    if settings.extraction.absolute_names {
+        return trimmed(name).to_vec();
+    }
+    safe_name(trimmed(name)).rest
+}
+
 impl Changed {
     /// Removes the dangerous beginnings of a member's names, and says so.
     pub(super) fn of(session: &Session, member: &Member, settings: &Settings) -> Changed {

@@ -10,6 +10,7 @@ mod names;
 mod old_style;
 mod open;
 mod options;
+mod packed;
 mod print;
 mod quoting;
 mod refuse;

@@ -184,6 +184,11 @@ impl Names {
         self.excluded.iter().any(|pattern| pattern.matches(name))
     }
 
+    /// Returns whether a name may select this member, whatever is left out or counted.
+    pub(super) fn may_select(&self, name: &[u8]) -> bool {
+        self.names.iter().any(|one| one.pattern.matches(name))
+    }
+
     /// Returns whether a member is selected, and counts it for the first name that selects it.
     pub(super) fn select(&mut self, name: &[u8], occurrence: Option<u64>) -> bool {
         self.select_directory(name, occurrence).is_some()

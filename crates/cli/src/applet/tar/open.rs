@@ -2,15 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_archive::filter::{MAGIC_BYTES, decode_by, decoder, of_magic};
+use haul_archive::filter::{Filter, MAGIC_BYTES, decode_by, decoder, of_magic};
+use haul_archive::format::Zeros;
+use haul_archive::index::select;
 use haul_archive::source::{FileSource, Source, StreamSource};
 use haul_io::fully::read_fully;
 use haul_sys::data::{seek_end, seek_set, seek_tell};
 use haul_sys::fs::{Kind, fstat};
 
+use super::member_name::selected;
 use super::settings::{Compression, Settings};
 use crate::standard;
 
@@ -59,13 +63,35 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
         Compression::Known(filter) => Some(filter),
         _ => of_magic(begin.get(..count).unwrap_or_default()),
     };
+    let file = Arc::new(OwnedFd::from(file));
+    if filter == Some(Filter::Zstd)
+        && let Some(members) = by_index(&file, start..size, settings)
+    {
+        return Ok((members, false));
+    }
     Ok(match filter {
         Some(filter) => {
-            let decoded = decoder(filter, file, settings.extraction.workers());
+            // Only this has the file, and its position is where the archive begins.
+            let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
+            let decoded = decoder(filter, File::from(file), settings.extraction.workers());
             (Box::new(StreamSource::new(decoded)), false)
         }
-        None => (Box::new(FileSource::new(Arc::new(OwnedFd::from(file)), start, size)), true),
+        None => (Box::new(FileSource::new(file, start, size)), true),
     })
+}
+
+/// Opens the members that the settings name, if the archive has an index, and nothing is asked for
+/// that the rest of the archive would change.
+fn by_index(
+    file: &Arc<OwnedFd>,
+    archive: Range<u64>,
+    settings: &Settings,
+) -> Option<Box<dyn Source + Send>> {
+    if settings.names.is_empty() || settings.shows_blocks || settings.zeros == Zeros::Skip {
+        return None;
+    }
+    let mut wants = |name: &[u8]| settings.names.may_select(&selected(name, settings));
+    select(file, archive, settings.extraction.workers(), &mut wants)
 }
 
 fn io_error(error: haul_sys::CallError) -> io::Error {

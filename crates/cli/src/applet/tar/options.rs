@@ -99,7 +99,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::NumericOwner, "numeric-owner", Nothing, "use numbers of users and groups, not names"),
     opt(Id::IgnoreZeros, ("i", "ignore-zeros"), Nothing, "do not stop at blocks of zeros"),
     opt(Id::Seek(true), ("n", "seek"), Nothing, "the archive is seekable"),
-    long(Id::Seek(false), "no-seek", Nothing, "read the archive from beginning to end"),
+    long(
+        Id::Seek(false),
+        "no-seek",
+        Nothing,
+        "read the archive from beginning to end, without its\nmember index",
+    ),
     opt(Id::Gzip, ("z", "gzip"), Nothing, "the archive is compressed with gzip"),
     long(Id::Gzip, "gunzip", Nothing, ""),
     long(Id::Gzip, "ungzip", Nothing, ""),
@@ -318,7 +323,9 @@ Nothing outside the target directory is touched without -P: symbolic links are
 followed only where they lead to a place in it. A file that could not be written
 completely is removed. Files are made in no particular order.
 
-Compressed archives are recognised without an option. Headers that other programs
+Compressed archives are recognised without an option. Archives of -c --zstd have an
+index, by which -x and -t read only the frames that hold the named members; other
+programs skip it. Headers that other programs
 read in another way than haul are refused, with the name of the member.
 
 The other options of GNU tar are refused by name.

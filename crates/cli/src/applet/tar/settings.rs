@@ -347,10 +347,23 @@ impl Reading {
         if self.occurrence.is_some() && self.names.is_empty() {
             return bad("--occurrence is meaningless without a file list");
         }
+        let compression = self.compression.unwrap_or(Compression::Auto);
+        if self.creation.frame_bytes.is_some() {
+            let filter = match &compression {
+                Compression::Known(filter) => Some(*filter),
+                Compression::Auto if self.creation.by_name => {
+                    Filter::of_name(file.as_encoded_bytes())
+                }
+                _ => None,
+            };
+            if mode != Mode::Create || filter != Some(Filter::Zstd) {
+                return bad("--frame is for -c with --zstd");
+            }
+        }
         Ok(Settings {
             mode,
             file,
-            compression: self.compression.unwrap_or(Compression::Auto),
+            compression,
             verbosity: self.verbosity,
             shows_blocks: self.shows_blocks,
             shows_full_time: self.shows_full_time,
