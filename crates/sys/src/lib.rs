@@ -11,6 +11,7 @@ pub mod fs;
 pub mod memory;
 pub mod process;
 pub mod ptrace;
+pub mod regex;
 pub mod uring;
 
 pub use error::{Call, CallError, Errno, Result, errno_text};
