@@ -1,8 +1,8 @@
 //! tar archives as a source and a sink of entries.
 //!
 //! [`format`] reads and writes headers, [`source`] and [`filter`] give the bytes, [`extract`] makes
-//! files of members, [`create`](mod@create) makes members of files. Nothing here prints,
-//! reads the environment or ends the process.
+//! files of members, [`create`](mod@create) makes members of files, [`compare`] tells
+//! how they differ. Nothing here prints, reads the environment or ends the process.
 //!
 //! ```
 //! use haul_archive::format::{Next, Reader, Zeros};
@@ -14,7 +14,9 @@
 //! ```
 
 mod accounts;
+pub mod compare;
 pub mod create;
+mod device;
 pub mod extract;
 pub mod filter;
 pub mod format;
@@ -22,3 +24,4 @@ pub mod index;
 pub mod pattern;
 pub mod safe_name;
 pub mod source;
+pub mod transform;

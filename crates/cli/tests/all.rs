@@ -66,11 +66,16 @@ mod sums;
 mod support;
 mod sweep;
 mod syscalls;
+mod tar_append;
+mod tar_compare;
 mod tar_create;
 mod tar_extract;
 mod tar_judge;
 mod tar_list;
 mod tar_packed;
+mod tar_selection;
+mod tar_sparse;
+mod tar_transform;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;

@@ -158,7 +158,6 @@ fn what_is_not_supported_is_refused_by_name() -> Outcome {
         ("-Af a", "--catenate"),
         ("--delete -f a", "--delete"),
         ("-tMf a", "--multi-volume"),
-        ("-tf a --transform s/a/b/", "--transform"),
         ("-tf a --index", "--index"),
         ("-g a -t", "--listed-incremental"),
     ] {

@@ -96,6 +96,7 @@ mod errno;
 mod error;
 pub mod fully;
 pub mod hidden;
+mod hole_map;
 mod in_order;
 pub mod inherit;
 mod job;
@@ -127,6 +128,7 @@ pub mod verification;
 mod worth;
 
 pub use error::DataError;
+pub use hole_map::data_ranges;
 pub use in_order::move_to_end;
 pub use job::{Behind, Change, Extent, FileJob};
 pub use kit::{Kit, Watch};

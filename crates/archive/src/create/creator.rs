@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use haul_io::fully::read_fully;
 use haul_sys::Errno;
@@ -12,10 +13,15 @@ use haul_sys::process::{group_name, user_name};
 use super::entry::{Data, Described, Entry, Failure, describe};
 use super::line::Line;
 use super::plan::{Event, Monitor, Operand, Owner, Plan};
+use super::removal::Archived;
 use super::sink::Sink;
+use super::tag::TagScope;
 use super::walk::{Filter, Found, Step, Walk};
-use crate::format::{Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable, headers};
+use crate::format::{
+    Layout, Member, MemberKind, Moment, OwnerNames, Region, Style, Unwritable, headers,
+};
 use crate::safe_name::safe_name;
+use crate::transform::NameOf;
 
 /// Bytes of a large file that are in memory at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -25,6 +31,7 @@ enum Item {
     Entry(Box<Described>),
     Unreadable(Vec<u8>, haul_sys::CallError, bool),
     Changed(Vec<u8>),
+    Tagged(Vec<u8>, Vec<u8>, TagScope),
 }
 
 /// What a worker is given.
@@ -60,9 +67,7 @@ pub fn create<W: Write>(
             scope.spawn(move || {
                 while let Some((number, work)) = line.take() {
                     let item = match work {
-                        Work::Describe(found) => {
-                            Item::Entry(Box::new(describe(found, plan.follow)))
-                        }
+                        Work::Describe(found) => Item::Entry(Box::new(describe(found, plan))),
                         Work::Pass(item) => item,
                     };
                     line.finish(number, item);
@@ -77,6 +82,7 @@ pub fn create<W: Write>(
             groups: HashMap::new(),
             links: HashMap::new(),
             failed: Vec::new(),
+            is_intact: true,
         };
         while let Some(item) = line.next() {
             if let Err(error) = creator.item(item) {
@@ -97,8 +103,14 @@ fn walk(
     let filter = Excluding(monitor);
     for operand in operands {
         let Ok(leaf) = std::ffi::CString::new(operand.name.clone()) else { continue };
-        let found = Found { parent: operand.directory, leaf, name: operand.name, is_operand: true };
-        let rules = (plan.sort, plan.follow);
+        let found = Found {
+            root: Arc::clone(&operand.directory),
+            parent: operand.directory,
+            leaf,
+            name: operand.name,
+            is_operand: true,
+        };
+        let rules = (plan.sort, plan.follow, &plan.tags[..]);
         let mut walk = Walk::new(&filter, rules, &found, operand.recurses, plan.stays_on_device);
         while let Some(step) = walk.advance() {
             let work = match step {
@@ -107,6 +119,9 @@ fn walk(
                     Work::Pass(Item::Unreadable(name, error, is_operand))
                 }
                 Step::Changed(name) => Work::Pass(Item::Changed(name)),
+                Step::Tagged(name, tag, scope) => {
+                    Work::Pass(Item::Tagged(name, tag.into_bytes(), scope))
+                }
             };
             if !line.put(work) {
                 return;
@@ -121,10 +136,12 @@ struct Creator<'p, W> {
     sink: &'p mut Sink<W>,
     users: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
-    /// The first names of files with several, by device and inode.
+    /// The first names of files with several, as links name them, by device and inode.
     links: HashMap<(u64, u64), Vec<u8>>,
     /// The last name that could not be described, so that it is reported once.
     failed: Vec<u8>,
+    /// Whether the bytes of the last member are those of a file that did not change.
+    is_intact: bool,
 }
 
 impl<W: Write> Creator<'_, W> {
@@ -132,6 +149,9 @@ impl<W: Write> Creator<'_, W> {
         match item {
             Item::Entry(described) => return self.described(*described),
             Item::Changed(name) => self.monitor.event(&name, &Event::Changed),
+            Item::Tagged(name, tag, scope) => {
+                self.monitor.event(&shown_name(&name, true), &Event::Tagged(tag, scope));
+            }
             Item::Unreadable(name, ..) if name == self.failed => {}
             Item::Unreadable(name, error, is_operand) => {
                 let is_gone = error.errno == Errno::NOENT && !is_operand;
@@ -188,8 +208,12 @@ impl<W: Write> Creator<'_, W> {
             }
         };
         let mut member = self.member(found, &stat, kind);
+        if let Data::Sparse(_, regions) = &data {
+            member.stored_bytes = regions.iter().map(|region| region.bytes).sum();
+            member.regions = Some(regions.clone());
+        }
         if let Data::Link(text) = &data {
-            member.link.clone_from(text);
+            member.link = self.monitor.renamed(text, NameOf::Symlink);
         }
         let has_names =
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
@@ -197,15 +221,28 @@ impl<W: Write> Creator<'_, W> {
         let is_counted = has_names && !self.plan.copies_hard_links;
         if is_counted && let Some(first) = self.links.get(&key) {
             member.kind = MemberKind::HardLink;
-            member.link = self.safe(&first.clone(), true);
-            (member.size, member.stored_bytes) = (0, 0);
-            return self.write(found, &member, Data::None, &stat).map(|_| ());
+            let first = first.clone();
+            member.link = self.safe(&first, true);
+            (member.size, member.stored_bytes, member.regions) = (0, 0, None);
+            let is_written = self.write(found, &member, Data::None, &stat)?;
+            self.archived(found, &stat, is_written);
+            return Ok(());
         }
         let is_written = self.write(found, &member, data, &stat)?;
+        self.archived(found, &stat, is_written);
         if is_counted && is_written {
-            self.links.insert(key, found.name.clone());
+            let safe = self.safe(&found.name, true);
+            let first = self.monitor.renamed(&safe, NameOf::HardLink);
+            self.links.insert(key, first);
         }
         Ok(())
+    }
+
+    fn archived(&self, found: &Found, stat: &Stat, is_written: bool) {
+        if is_written && self.is_intact {
+            let (root, name) = (Arc::clone(&found.root), found.name.clone());
+            self.monitor.archived(Archived { root, name, stat: *stat });
+        }
     }
 
     fn safe(&self, name: &[u8], of_link: bool) -> Vec<u8> {
@@ -221,23 +258,22 @@ impl<W: Write> Creator<'_, W> {
 
     fn member(&mut self, found: &Found, stat: &Stat, kind: MemberKind) -> Member {
         let is_directory = kind == MemberKind::Directory;
-        let mut shown = found.name.clone();
-        if is_directory && !shown.ends_with(b"/") {
-            shown.push(b'/');
-        }
         let plan = self.plan;
         let numeric = plan.numeric_owner;
-        let (uid, user) = owned(&plan.owner, stat.uid, numeric, &mut self.users, user_name);
-        let (gid, group) = owned(&plan.group, stat.gid, numeric, &mut self.groups, group_name);
+        let owner = plan.owner_map.get(&stat.uid).or(plan.owner.as_ref());
+        let group = plan.group_map.get(&stat.gid).or(plan.group.as_ref());
+        let (uid, user) = owned(owner, stat.uid, numeric, &mut self.users, user_name);
+        let (gid, group) = owned(group, stat.gid, numeric, &mut self.groups, group_name);
         let mode = stat.permissions();
         let size = if kind == MemberKind::Regular { stat.size } else { 0 };
         let mtime = moment(stat.mtime);
-        let name = self.safe(&shown, false);
+        let name = self.safe(&shown_name(&found.name, is_directory), false);
+        let name = self.monitor.renamed(without_slashes(&name), NameOf::Member);
         Member {
             layout: Layout::Ustar,
+            is_extended: false,
             kind,
-            // Nothing is left of `/` and of `..`.
-            name: if is_directory && name == b"." { b"./".to_vec() } else { name },
+            name: if name.is_empty() { name } else { shown_name(&name, is_directory) },
             link: Vec::new(),
             mode: plan.mode.as_ref().map_or(mode, |change| change.apply(mode, is_directory)),
             uid,
@@ -251,7 +287,7 @@ impl<W: Write> Creator<'_, W> {
             },
             atime: Some(moment(stat.atime)),
             ctime: Some(moment(stat.ctime)),
-            device: device_parts(stat.rdev),
+            device: crate::device::parts(stat.rdev),
             regions: None,
             xattrs: Vec::new(),
             acls: [None, None],
@@ -275,8 +311,12 @@ impl<W: Write> Creator<'_, W> {
             format: self.plan.format,
             owners,
             extended_mtime: self.plan.mtime.map(|time| time.seconds),
+            sparse: self.plan.sparse.unwrap_or_default(),
         };
-        let header = match headers(member, style) {
+        let is_directory = member.kind == MemberKind::Directory;
+        let original =
+            if self.plan.absolute_names { found.name.clone() } else { safe_name(&found.name).rest };
+        let header = match headers(member, &original, style) {
             Ok(header) => header,
             Err(unwritable @ Unwritable::LinkTooLong) => {
                 self.monitor.event(&member.link, &Event::Unwritable(unwritable));
@@ -287,7 +327,8 @@ impl<W: Write> Creator<'_, W> {
                 return Ok(false);
             }
         };
-        self.monitor.member(member);
+        self.monitor.member(member, &shown_name(&found.name, is_directory));
+        self.is_intact = true;
         self.sink.put(&header)?;
         match data {
             Data::None | Data::Link(_) => return Ok(true),
@@ -297,7 +338,11 @@ impl<W: Write> Creator<'_, W> {
                 self.shrank(found, missing)?;
                 self.compare(found, stat, &after, missing);
             }
-            Data::File(file) => self.large(found, &file, stat)?,
+            Data::File(file) => {
+                let whole = [Region { offset: 0, bytes: stat.size }];
+                self.large(found, &file, stat, &whole)?;
+            }
+            Data::Sparse(file, regions) => self.large(found, &file, stat, &regions)?,
         }
         self.sink.pad()?;
         Ok(true)
@@ -305,43 +350,82 @@ impl<W: Write> Creator<'_, W> {
 
     fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
         if missing > 0 {
+            self.is_intact = false;
             self.monitor.event(&found.name, &Event::Shrank(missing));
         }
         self.sink.zeros(missing)
     }
 
-    fn compare(&self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
+    fn compare(&mut self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
         if missing == 0 && (after.ctime != before.ctime || after.size > before.size) {
+            self.is_intact = false;
             self.monitor.event(&found.name, &Event::Changed);
         }
     }
 
-    fn large(&mut self, found: &Found, file: &OwnedFd, stat: &Stat) -> std::io::Result<()> {
+    /// Writes the regions of a file that have data.
+    fn large(
+        &mut self,
+        found: &Found,
+        file: &OwnedFd,
+        stat: &Stat,
+        regions: &[Region],
+    ) -> std::io::Result<()> {
         let mut piece = vec![0; PIECE_BYTES];
-        let mut at = 0;
-        while at < stat.size {
-            let want = usize::try_from(stat.size - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
-            let room = piece.get_mut(..want).unwrap_or_default();
-            match read_fully(file, room, at) {
-                Ok(0) => break,
-                Ok(count) => {
-                    self.sink.put(room.get(..count).unwrap_or_default())?;
-                    at += count as u64;
-                }
-                Err(error) => {
-                    self.monitor.event(&found.name, &Event::Read(at, want as u64, error));
-                    return self.sink.zeros(stat.size - at);
+        let mut left: u64 = regions.iter().map(|region| region.bytes).sum();
+        for region in regions {
+            let (mut at, end) = (region.offset, region.offset + region.bytes);
+            while at < end {
+                let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
+                let room = piece.get_mut(..want).unwrap_or_default();
+                match read_fully(file, room, at) {
+                    Ok(0) => {
+                        self.is_intact = false;
+                        let event = Event::Shrank(stat.size - at);
+                        self.monitor.event(&found.name, &event);
+                        return self.sink.zeros(left);
+                    }
+                    Ok(count) => {
+                        self.sink.put(room.get(..count).unwrap_or_default())?;
+                        at += count as u64;
+                        left -= count as u64;
+                    }
+                    Err(error) => {
+                        self.is_intact = false;
+                        self.monitor.event(&found.name, &Event::Read(at, want as u64, error));
+                        return self.sink.zeros(left);
+                    }
                 }
             }
         }
-        let missing = stat.size - at;
-        self.shrank(found, missing)?;
         match fstat(file) {
-            Ok(after) => self.compare(found, stat, &after, missing),
-            Err(error) => self.monitor.event(&found.name, &Event::Stat(error)),
+            Ok(after) => self.compare(found, stat, &after, 0),
+            Err(error) => {
+                self.is_intact = false;
+                self.monitor.event(&found.name, &Event::Stat(error));
+            }
         }
         Ok(())
     }
+}
+
+/// Returns a name with a slash at its end if it is that of a directory.
+fn shown_name(name: &[u8], is_directory: bool) -> Vec<u8> {
+    let mut name = name.to_vec();
+    if is_directory && !name.ends_with(b"/") {
+        name.push(b'/');
+    }
+    name
+}
+
+fn without_slashes(name: &[u8]) -> &[u8] {
+    let mut name = name;
+    while let [rest @ .., b'/'] = name
+        && !rest.is_empty()
+    {
+        name = rest;
+    }
+    name
 }
 
 fn moment(time: Time) -> Moment {
@@ -350,13 +434,13 @@ fn moment(time: Time) -> Moment {
 
 /// Returns the number and the name of an owner, each name looked up once.
 fn owned(
-    forced: &Option<Owner>,
+    forced: Option<&Owner>,
     id: u32,
     numeric: bool,
     known: &mut HashMap<u32, Vec<u8>>,
     look_up: fn(u32) -> Option<Vec<u8>>,
 ) -> (u64, Vec<u8>) {
-    let number = forced.as_ref().and_then(|owner| owner.id).unwrap_or(u64::from(id));
+    let number = forced.and_then(|owner| owner.id).unwrap_or(u64::from(id));
     if numeric {
         return (number, Vec::new());
     }
@@ -365,11 +449,4 @@ fn owned(
     }
     let name = known.entry(id).or_insert_with(|| look_up(id).unwrap_or_default());
     (number, name.clone())
-}
-
-/// Splits the kernel's number of a device: `gnu_dev_major` and `gnu_dev_minor` of the C library.
-fn device_parts(device: u64) -> (u32, u32) {
-    let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
-    let minor = (device & 0xff) | (device >> 12 & 0xffff_ff00);
-    (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0))
 }

@@ -1,7 +1,9 @@
 //! One entry as a worker describes it: its attributes, and its first bytes.
 
-use std::os::fd::OwnedFd;
+use std::ops::Range;
+use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::data_ranges;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
@@ -9,7 +11,9 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Result};
 
+use super::plan::Plan;
 use super::walk::Found;
+use crate::format::Region;
 
 /// Files up to this size are read by workers into memory.
 const SMALL_BYTES: u64 = 256 << 10;
@@ -45,22 +49,25 @@ pub(super) enum Data {
     Bytes(Vec<u8>, Stat),
     /// A file that the writer reads.
     File(OwnedFd),
+    /// One with holes, and its data in order.
+    Sparse(OwnedFd, Vec<Region>),
 }
 
 /// Describes a name and reads a small file. Blocks.
-pub(super) fn describe(found: Found, follow: Follow) -> Described {
-    let answer = entry(&found, follow);
+pub(super) fn describe(found: Found, plan: &Plan) -> Described {
+    let answer = entry(&found, plan);
     Described { found, answer }
 }
 
-fn entry(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure> {
+fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
+    let follow = plan.follow;
     let stat = match follow {
         Follow::No => statat(&*found.parent, &found.leaf),
         Follow::Yes => statat_follow(&*found.parent, &found.leaf),
     };
     let stat = stat.map_err(Failure::Stat)?;
     match stat.kind() {
-        Kind::Regular => regular(found, follow),
+        Kind::Regular => regular(found, plan),
         Kind::Symlink => {
             let text = readlinkat(&*found.parent, &found.leaf).map_err(Failure::Readlink)?;
             Ok(Entry { stat, data: Data::Link(text.into_bytes()) })
@@ -75,11 +82,11 @@ fn entry(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure> {
     }
 }
 
-fn regular(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure> {
+fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     let how = OpenHow {
         access: Access::Read,
         create: Create::No,
-        follow,
+        follow: plan.follow,
         wait: Wait::No,
         extra: OFlags::empty(),
     };
@@ -88,6 +95,17 @@ fn regular(found: &Found, follow: Follow) -> std::result::Result<Entry, Failure>
     let stat = fstat(&file).map_err(Failure::Stat)?;
     if stat.kind() != Kind::Regular {
         return Ok(Entry { stat, data: Data::None });
+    }
+    if plan.keeps_holes()
+        && let Some(data) =
+            data_ranges(file.as_fd(), &stat).map_err(|error| Failure::Read(stat.size, error))?
+    {
+        let region =
+            |range: Range<u64>| Region { offset: range.start, bytes: range.end - range.start };
+        let mut regions: Vec<Region> = data.into_iter().map(region).collect();
+        // An empty one tells the size, as GNU tar writes it.
+        regions.push(Region { offset: stat.size, bytes: 0 });
+        return Ok(Entry { stat, data: Data::Sparse(file, regions) });
     }
     if stat.size > SMALL_BYTES {
         return Ok(Entry { stat, data: Data::File(file) });

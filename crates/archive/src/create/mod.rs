@@ -9,11 +9,15 @@ mod entry;
 mod line;
 mod mode;
 mod plan;
+mod removal;
 mod sink;
+mod tag;
 mod walk;
 
 pub use creator::create;
 pub use mode::ModeChange;
 pub use plan::{Event, Monitor, Operand, Owner, Plan, Severity};
+pub use removal::{Archived, Stays, remove_archived};
 pub use sink::Sink;
+pub use tag::{Tag, TagScope};
 pub use walk::Sort;

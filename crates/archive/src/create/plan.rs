@@ -1,5 +1,6 @@
 //! What the caller wants archived, and what it is told: plain data.
 
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -7,8 +8,11 @@ use haul_sys::CallError;
 use haul_sys::fs::Follow;
 
 use super::mode::ModeChange;
+use super::removal::Archived;
+use super::tag::{Tag, TagScope};
 use super::walk::Sort;
-use crate::format::{Member, Moment, Unwritable, WriteFormat};
+use crate::format::{Member, Moment, SparseVersion, Unwritable, WriteFormat};
+use crate::transform::NameOf;
 
 /// An owner or group that members get instead of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +43,12 @@ pub struct Plan {
     pub owner: Option<Owner>,
     /// The group of all members.
     pub group: Option<Owner>,
+    /// Owners that members get instead of these.
+    pub owner_map: HashMap<u32, Owner>,
+    /// Groups likewise.
+    pub group_map: HashMap<u32, Owner>,
+    /// Files that mark directories to be left out; later ones count first.
+    pub tags: Vec<Tag>,
     /// A change of all permissions.
     pub mode: Option<ModeChange>,
     /// The time of all members.
@@ -49,10 +59,19 @@ pub struct Plan {
     pub absolute_names: bool,
     /// Whether directories of other file systems are not entered.
     pub stays_on_device: bool,
+    /// How sparse files are written; `None` writes their holes as zeros.
+    pub sparse: Option<SparseVersion>,
     /// Device and inode of the archive, which is never archived.
     pub archive: Option<(u64, u64)>,
     /// Number of workers, at least 1.
     pub workers: usize,
+}
+
+impl Plan {
+    /// Returns whether files are written without their holes.
+    pub(super) const fn keeps_holes(&self) -> bool {
+        self.sparse.is_some() && self.format.has_sparse()
+    }
 }
 
 /// A name that the user gave.
@@ -93,6 +112,8 @@ pub enum Event {
     IsArchive,
     /// The format cannot express it.
     Unwritable(Unwritable),
+    /// A file of this name marks the directory.
+    Tagged(Vec<u8>, TagScope),
 }
 
 /// What an event means for the run.
@@ -111,7 +132,7 @@ impl Event {
     #[must_use]
     pub const fn severity(&self) -> Severity {
         match self {
-            Event::Socket | Event::IsArchive => Severity::Warning,
+            Event::Socket | Event::IsArchive | Event::Tagged(..) => Severity::Warning,
             Event::Removed | Event::Changed | Event::Shrank(_) => Severity::Differs,
             _ => Severity::Failure,
         }
@@ -123,8 +144,14 @@ pub trait Monitor {
     /// Returns whether a name, with all below it, is left out. Called by the thread that walks.
     fn is_excluded(&self, name: &[u8]) -> bool;
 
-    /// A member is about to be written.
-    fn member(&self, member: &Member);
+    /// Returns the name that a member or the target of a link gets instead of its own.
+    fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8>;
+
+    /// A member is about to be written, for the file of this name.
+    fn member(&self, member: &Member, original: &[u8]);
+
+    /// A member was written, and nothing happened to its file meanwhile.
+    fn archived(&self, archived: Archived);
 
     /// Something happened to a name.
     fn event(&self, name: &[u8], event: &Event);

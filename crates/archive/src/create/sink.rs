@@ -17,7 +17,13 @@ impl<W: Write> Sink<W> {
         Sink { target, written: 0 }
     }
 
-    /// Returns the number of bytes written.
+    /// Writes to a target that has so many bytes of the archive already.
+    #[must_use]
+    pub const fn behind(target: W, written: u64) -> Sink<W> {
+        Sink { target, written }
+    }
+
+    /// Returns the number of bytes of the archive so far.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written

@@ -12,6 +12,8 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
+use super::tag::{Tag, TagScope, mark};
+
 /// Bytes of a buffer of directory entries: the C library's size.
 const ENTRIES_BYTES: usize = 32 << 10;
 
@@ -27,6 +29,8 @@ pub enum Sort {
 /// One name to be archived.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
+    /// The directory that `name` is relative to.
+    pub(super) root: Arc<OwnedFd>,
     pub(super) parent: Arc<OwnedFd>,
     pub(super) leaf: CString,
     /// The name in messages and, less a dangerous beginning, in the archive; without a slash at its end.
@@ -42,6 +46,8 @@ pub(super) enum Step {
     Unreadable(Vec<u8>, CallError, bool),
     /// A directory changed while its entries were archived.
     Changed(Vec<u8>),
+    /// A directory has a file of this name that marks it.
+    Tagged(Vec<u8>, CString, TagScope),
 }
 
 /// A directory whose entries come next.
@@ -49,6 +55,7 @@ struct Level {
     directory: Arc<OwnedFd>,
     /// What it was when it was opened.
     stat: Stat,
+    root: Arc<OwnedFd>,
     name: Vec<u8>,
     leaves: VecDeque<(CString, Option<Kind>)>,
 }
@@ -64,6 +71,7 @@ pub(super) struct Walk<'f, F> {
     filter: &'f F,
     sort: Sort,
     follow: Follow,
+    tags: &'f [Tag],
     /// The device of the operand, where others are not entered.
     device: Option<u64>,
     levels: Vec<Level>,
@@ -75,7 +83,7 @@ impl<'f, F: Filter> Walk<'f, F> {
     /// Begins a walk at an operand.
     pub(super) fn new(
         filter: &'f F,
-        (sort, follow): (Sort, Follow),
+        (sort, follow, tags): (Sort, Follow, &'f [Tag]),
         operand: &Found,
         recurses: bool,
         stays_on_device: bool,
@@ -84,6 +92,7 @@ impl<'f, F: Filter> Walk<'f, F> {
             filter,
             sort,
             follow,
+            tags,
             device: None,
             levels: Vec::new(),
             pending: VecDeque::new(),
@@ -93,10 +102,7 @@ impl<'f, F: Filter> Walk<'f, F> {
             if stays_on_device {
                 walk.device = walk.stat(&operand.parent, &operand.leaf).map(|stat| stat.dev).ok();
             }
-            walk.pending.push_back(Step::Entry(operand.clone()));
-            if recurses {
-                walk.enter(operand, None);
-            }
+            walk.visit(operand, None, recurses);
         }
         walk
     }
@@ -128,14 +134,45 @@ impl<'f, F: Filter> Walk<'f, F> {
             if self.filter.is_excluded(&found.name) {
                 continue;
             }
-            self.pending.push_back(Step::Entry(found.clone()));
-            self.enter(&found, kind);
+            self.visit(&found, kind, true);
         }
     }
 
-    /// Reads the entries of a directory; other kinds have none.
-    fn enter(&mut self, found: &Found, kind: Option<Kind>) {
-        let is_directory = match (kind, self.follow) {
+    /// Adds a name, and reads the entries of a directory.
+    fn visit(&mut self, found: &Found, kind: Option<Kind>, recurses: bool) {
+        let may_be_tagged = !self.tags.is_empty() && self.is_directory(found, kind);
+        let marked = if may_be_tagged { self.marked(found) } else { None };
+        let Some((name, scope)) = marked else {
+            self.pending.push_back(Step::Entry(found.clone()));
+            if recurses {
+                self.enter(found, kind);
+            }
+            return;
+        };
+        if scope != TagScope::All {
+            self.pending.push_back(Step::Entry(found.clone()));
+            if !recurses {
+                return;
+            }
+        }
+        self.pending.push_back(Step::Tagged(found.name.clone(), name.to_owned(), scope));
+        if scope == TagScope::Contents
+            && let Ok(directory) = open_directory(&*found.parent, &found.leaf, self.follow)
+        {
+            let root = Arc::clone(&found.root);
+            let inside = child((Arc::new(directory), root), &found.name, name.to_owned());
+            self.visit(&inside, None, recurses);
+        }
+    }
+
+    /// Returns which file marks a directory to be left out.
+    fn marked(&self, found: &Found) -> Option<(&'f CStr, TagScope)> {
+        let directory = open_directory(&*found.parent, &found.leaf, self.follow).ok()?;
+        mark(self.tags, &directory)
+    }
+
+    fn is_directory(&self, found: &Found, kind: Option<Kind>) -> bool {
+        match (kind, self.follow) {
             (Some(Kind::Directory), _) => true,
             (Some(Kind::Symlink), Follow::Yes) | (None, _) => {
                 // A name that cannot be described is reported when it is archived.
@@ -143,8 +180,14 @@ impl<'f, F: Filter> Walk<'f, F> {
                 stat.is_ok_and(|stat| stat.kind() == Kind::Directory)
             }
             _ => false,
-        };
-        if is_directory && let Err(error) = self.read(found) {
+        }
+    }
+
+    /// Reads the entries of a directory; other kinds have none.
+    fn enter(&mut self, found: &Found, kind: Option<Kind>) {
+        if self.is_directory(found, kind)
+            && let Err(error) = self.read(found)
+        {
             let step = Step::Unreadable(found.name.clone(), error, found.is_operand);
             self.pending.push_back(step);
         }
@@ -172,6 +215,7 @@ impl<'f, F: Filter> Walk<'f, F> {
         self.levels.push(Level {
             directory: Arc::new(directory),
             stat,
+            root: Arc::clone(&found.root),
             name: found.name.clone(),
             leaves: leaves.into(),
         });
@@ -181,11 +225,16 @@ impl<'f, F: Filter> Walk<'f, F> {
 
 impl Level {
     fn child(&self, leaf: CString) -> Found {
-        let mut name = self.name.clone();
-        if !name.ends_with(b"/") {
-            name.push(b'/');
-        }
-        name.extend_from_slice(leaf.to_bytes());
-        Found { parent: Arc::clone(&self.directory), leaf, name, is_operand: false }
+        child((Arc::clone(&self.directory), Arc::clone(&self.root)), &self.name, leaf)
     }
+}
+
+/// Returns an entry of a directory of this name.
+fn child((parent, root): (Arc<OwnedFd>, Arc<OwnedFd>), above: &[u8], leaf: CString) -> Found {
+    let mut name = above.to_vec();
+    if !name.ends_with(b"/") {
+        name.push(b'/');
+    }
+    name.extend_from_slice(leaf.to_bytes());
+    Found { root, parent, leaf, name, is_operand: false }
 }

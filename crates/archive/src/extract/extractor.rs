@@ -411,7 +411,7 @@ impl Extractor {
         let owner = self.owner(member);
         let mode = self.shared.attributes(member, owner).mode;
         let mode = if owner.is_some() { mode & 0o700 } else { mode };
-        let device = device_number(member.device);
+        let device = crate::device::number(member.device);
         loop {
             let error = match mknodat(&*place.parent, &place.leaf, kind, mode, device) {
                 Ok(()) => break,
@@ -489,10 +489,4 @@ fn is_newer(place: &Place, member: &Member) -> bool {
 
 fn exists() -> CallError {
     CallError::new(haul_sys::Call::Mkdirat, Errno::EXIST)
-}
-
-/// Returns the kernel's number of a device: `gnu_dev_makedev` of the C library.
-fn device_number((major, minor): (u32, u32)) -> u64 {
-    let (major, minor) = (u64::from(major), u64::from(minor));
-    (major & 0xffff_f000) << 32 | (major & 0xfff) << 8 | (minor & 0xffff_ff00) << 12 | minor & 0xff
 }

@@ -179,3 +179,24 @@ fn is_star(block: &Block) -> bool {
     };
     block.get(475) == Some(&0) && is_time(476) && is_time(488)
 }
+
+/// Appends zeros up to a whole block.
+pub(super) fn pad(out: &mut Vec<u8>) {
+    out.resize(out.len().next_multiple_of(BLOCK_BYTES), 0);
+}
+
+/// Returns a name in a directory beside a file: `DIR`, the name of that directory between slashes, and
+/// `FILE`.
+pub(super) fn beside(name: &[u8], directory: &[u8]) -> Vec<u8> {
+    let mut path = name;
+    while let [rest @ .., b'/'] = path {
+        path = rest;
+    }
+    let (parent, leaf) = match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => {
+            (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default())
+        }
+        None => (&b"."[..], path),
+    };
+    [parent, directory, leaf].concat()
+}

@@ -54,6 +54,8 @@ pub struct Region {
 pub struct Member {
     /// The layout of its header.
     pub layout: Layout,
+    /// Whether an extended header came before it, so that its times are exact.
+    pub is_extended: bool,
     /// What it is.
     pub kind: MemberKind,
     /// Its name as in the archive, with a slash at the end if it has one there.

@@ -7,6 +7,7 @@ mod number;
 mod pax;
 mod reader;
 mod refusal;
+mod sparse;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -16,4 +17,5 @@ pub use member::{Member, MemberKind, Moment, Region};
 pub use next::{At, Next, ReadError, Zeros};
 pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
 pub use refusal::Refusal;
+pub use sparse::SparseVersion;
 pub use writer::{OwnerNames, Style, Unwritable, WriteFormat, headers};

@@ -312,6 +312,7 @@ impl<S: Source> Reader<S> {
         let link = chosen(&header.link, pending.link, extended.link.clone());
         let mut member = Member {
             layout,
+            is_extended: pending.extended.is_some(),
             kind,
             name: Vec::new(),
             link: Vec::new(),
@@ -544,7 +545,13 @@ fn old_regions(map: &[u8], regions: &mut Vec<Region>) -> Result<(), Refusal> {
 /// Checks that regions are in order, do not overlap, are within the file, and are all data there is.
 fn check_regions(regions: &[Region], size: u64, stored: u64) -> Result<(), Refusal> {
     let (mut end, mut sum) = (0_u64, 0_u64);
+    let mut is_ragged = false;
     for region in regions {
+        // GNU tar has each region begin at a block, other readers directly behind the one before.
+        if is_ragged && region.bytes > 0 {
+            return Err(Refusal::SparseMap);
+        }
+        is_ragged |= !region.bytes.is_multiple_of(BLOCK_BYTES as u64);
         let next = region.offset.checked_add(region.bytes).ok_or(Refusal::SparseMap)?;
         if region.offset < end || next > size {
             return Err(Refusal::SparseMap);

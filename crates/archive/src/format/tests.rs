@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::{
-    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, Reader, Style, WriteFormat,
-    Zeros, headers,
+    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, Reader, SparseVersion,
+    Style, WriteFormat, Zeros, headers,
 };
 use crate::source::StreamSource;
 
@@ -18,7 +18,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 fn style(format: WriteFormat) -> Style {
-    Style { format, owners: OwnerNames::Write, extended_mtime: None }
+    Style { format, owners: OwnerNames::Write, extended_mtime: None, sparse: SparseVersion::V10 }
 }
 
 fn text(bytes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
@@ -45,6 +45,7 @@ fn member() -> impl Strategy<Value = Member> {
             let stored = if kind == MemberKind::Regular { size % 5000 } else { 0 };
             Member {
                 layout: Layout::Ustar,
+                is_extended: false,
                 kind,
                 name,
                 link: if is_link { link } else { Vec::new() },
@@ -73,7 +74,7 @@ fn member() -> impl Strategy<Value = Member> {
 fn archive(members: &[Member], format: WriteFormat) -> Vec<u8> {
     let mut bytes = Vec::new();
     for member in members {
-        bytes.extend(headers(member, style(format)).unwrap());
+        bytes.extend(headers(member, &member.name, style(format)).unwrap());
         let end = bytes.len() + usize::try_from(member.stored_bytes).unwrap();
         bytes.resize(end.next_multiple_of(BLOCK_BYTES), b'd');
     }
@@ -111,6 +112,7 @@ proptest! {
         for (found, member) in found.iter().zip(&members) {
             let expected = Member {
                 layout: if is_posix { Layout::Ustar } else { Layout::Gnu },
+                is_extended: found.is_extended,
                 header_offset: found.header_offset,
                 data_offset: found.data_offset,
                 mtime: match is_posix {
@@ -166,6 +168,7 @@ proptest! {
 fn a_header_that_claims_too_much_is_refused_before_memory_is_taken() {
     let mut member = Member {
         layout: Layout::Gnu,
+        is_extended: false,
         kind: MemberKind::Regular,
         name: b"x".to_vec(),
         link: Vec::new(),
@@ -189,7 +192,7 @@ fn a_header_that_claims_too_much_is_refused_before_memory_is_taken() {
     };
     member.size = member.stored_bytes;
     for flag in [b'x', b'g', b'L', b'K'] {
-        let mut bytes = headers(&member, style(WriteFormat::Gnu)).unwrap();
+        let mut bytes = headers(&member, &member.name, style(WriteFormat::Gnu)).unwrap();
         bytes[156] = flag;
         super::header::seal((&mut bytes[..]).try_into().unwrap());
         let mut reader = Reader::new(StreamSource::new(&bytes[..]), Zeros::End);

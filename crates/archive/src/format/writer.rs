@@ -1,9 +1,10 @@
 //! Writes the headers of a member, byte for byte as GNU tar does.
 
-use super::header::{BLOCK_BYTES, Block, field, seal};
+use super::header::{BLOCK_BYTES, Block, beside, field, pad, seal};
 use super::member::{Member, MemberKind, Moment};
 use super::number::{octal_max, write_base_256, write_octal};
 use super::pax::{moment_text, push};
+use super::sparse::{self, SparseVersion};
 
 /// A format that archives are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +39,15 @@ pub struct Style {
     pub owners: OwnerNames,
     /// The time of extended headers, in seconds since 1970; `None` is that of their member.
     pub extended_mtime: Option<i64>,
+    /// How extended headers describe sparse files.
+    pub sparse: SparseVersion,
 }
 
 /// Why a member cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unwritable {
+    /// The name is empty.
+    NameEmpty,
     /// The name is longer than this number of bytes, which is what all fields hold.
     NameTooLong(usize),
     /// The name cannot be cut at a slash so that both parts fit.
@@ -55,20 +60,49 @@ pub enum Unwritable {
     Kind,
 }
 
-/// Writes the headers of a member: what comes before its data.
-pub fn headers(member: &Member, style: Style) -> Result<Vec<u8>, Unwritable> {
+/// Writes the headers of a member, and the map of a sparse file: what comes before its data. `original`
+/// is the name of its file, after which extended headers are named.
+pub fn headers(member: &Member, original: &[u8], style: Style) -> Result<Vec<u8>, Unwritable> {
+    if member.name.is_empty() {
+        return Err(Unwritable::NameEmpty);
+    }
     let mut writer = Writer { style, records: Vec::new(), out: Vec::new() };
     let mut block = [0; BLOCK_BYTES];
+    let mut behind = Vec::new();
+    let mut changed = None;
+    if let Some(regions) = &member.regions
+        && style.format == WriteFormat::Posix
+    {
+        sparse::records(&mut writer.records, member, regions, style.sparse);
+        let mut plain = member.clone();
+        if style.sparse != SparseVersion::V00 {
+            plain.name = sparse::plain_name(original);
+        }
+        if style.sparse == SparseVersion::V10 {
+            plain.name.truncate(field::NAME.len());
+            behind = sparse::map_in_data(regions);
+            plain.stored_bytes += behind.len() as u64;
+        }
+        changed = Some(plain);
+    }
+    let member = changed.as_ref().unwrap_or(member);
     writer.names(member, &mut block)?;
     writer.fields(member, &mut block)?;
+    if let Some(regions) = &member.regions
+        && writer.is_gnu()
+    {
+        put(&mut block, field::TYPE..field::TYPE + 1, b"S");
+        behind = sparse::old_gnu(&mut block, member, regions);
+    }
     if style.format == WriteFormat::Posix {
         writer.times(member);
     }
     if !writer.records.is_empty() {
-        writer.extended(member)?;
+        writer.extended(member, original)?;
     }
     seal(&mut block);
     writer.out.extend_from_slice(&block);
+    writer.out.extend_from_slice(&behind);
     Ok(writer.out)
 }
 
@@ -100,6 +134,14 @@ fn put(block: &mut Block, range: std::ops::Range<usize>, text: &[u8]) {
     let room = block.get_mut(range).unwrap_or_default();
     for (to, from) in room.iter_mut().zip(text) {
         *to = *from;
+    }
+}
+
+impl WriteFormat {
+    /// Returns whether files can be written without their holes.
+    #[must_use]
+    pub const fn has_sparse(self) -> bool {
+        matches!(self, WriteFormat::Gnu | WriteFormat::OldGnu | WriteFormat::Posix)
     }
 }
 
@@ -269,9 +311,9 @@ impl Writer {
     }
 
     /// Writes the extended header.
-    fn extended(&mut self, member: &Member) -> Result<(), Unwritable> {
+    fn extended(&mut self, member: &Member, original: &[u8]) -> Result<(), Unwritable> {
         let mut block = [0; BLOCK_BYTES];
-        put(&mut block, field::NAME, &extended_name(&member.name));
+        put(&mut block, field::NAME, &beside(original, b"/PaxHeaders/"));
         write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
         for range in [field::UID, field::GID] {
             write_octal(block.get_mut(range).unwrap_or_default(), 0);
@@ -294,26 +336,6 @@ impl Writer {
 
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// Appends zeros up to a whole block.
-pub(crate) fn pad(out: &mut Vec<u8>) {
-    out.resize(out.len().next_multiple_of(BLOCK_BYTES), 0);
-}
-
-/// Returns the name of the extended header of a member: `DIR/PaxHeaders/FILE`.
-fn extended_name(name: &[u8]) -> Vec<u8> {
-    let mut path = name;
-    while let [rest @ .., b'/'] = path {
-        path = rest;
-    }
-    let (parent, leaf) = match path.iter().rposition(|byte| *byte == b'/') {
-        Some(slash) => {
-            (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default())
-        }
-        None => (&b"."[..], path),
-    };
-    [parent, b"/PaxHeaders/", leaf].concat()
 }
 
 /// Cuts a name at a slash into a prefix of up to 155 bytes and a name of up to 100.

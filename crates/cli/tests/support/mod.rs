@@ -12,6 +12,7 @@ pub(crate) mod shell;
 pub(crate) mod slow;
 pub(crate) mod stepper;
 pub(crate) mod strace;
+pub(crate) mod tar;
 pub(crate) mod versus;
 pub(crate) mod volume;
 

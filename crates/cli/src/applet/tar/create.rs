@@ -10,19 +10,23 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_archive::create::{
-    Event, Monitor, Operand, Plan, Severity, Sink, create as write_members,
+    Archived, Event, Monitor, Operand, Plan, Severity, Sink, Stays, TagScope,
+    create as write_members, remove_archived,
 };
 use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encoder};
-use haul_archive::format::{Member, Unwritable};
+use haul_archive::format::{BLOCK_BYTES, Member, Unwritable, WriteFormat};
+use haul_archive::transform::NameOf;
 use haul_sys::fs::fstat;
 use haul_sys::process::{Ignorable, Standard, ignore};
 
+use super::appending::Appending;
 use super::list::show_on;
 use super::packed::{Borders, Packed};
 use super::print::Columns;
-use super::quoting::named;
+use super::quoting::{listed, named};
 use super::session::Session;
 use super::settings::{Compression, Settings};
+use super::totals;
 use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::standard::demand;
@@ -31,7 +35,8 @@ use crate::standard::demand;
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Where the archive goes.
-enum Target {
+pub(super) enum Target {
+    Appended(BufWriter<Appending>),
     Plain(BufWriter<File>),
     Packed(Box<BufWriter<Packed>>),
 }
@@ -39,6 +44,7 @@ enum Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
+            Target::Appended(file) => file.write(bytes),
             Target::Plain(file) => file.write(bytes),
             Target::Packed(encoder) => encoder.write(bytes),
         }
@@ -46,6 +52,7 @@ impl Write for Target {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
+            Target::Appended(file) => file.flush(),
             Target::Plain(file) => file.flush(),
             Target::Packed(encoder) => encoder.flush(),
         }
@@ -65,6 +72,9 @@ impl Target {
     /// Writes what is left and closes the file, which may be when its errors are reported.
     fn end(self) -> io::Result<()> {
         match self {
+            Target::Appended(file) => {
+                file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
+            }
             Target::Plain(file) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
                 haul_sys::fs::close(OwnedFd::from(file)).map_err(|error| error.errno.into())
@@ -76,41 +86,104 @@ impl Target {
     }
 }
 
+/// What is written, and where.
+pub(super) struct Output {
+    pub(super) target: Target,
+    /// Device and inode of an archive that could contain itself.
+    pub(super) identity: Option<(u64, u64)>,
+    /// Bytes of the archive before the first new member.
+    pub(super) start: u64,
+    /// The format, where the archive has one.
+    pub(super) format: Option<WriteFormat>,
+    /// Place of the members, if the archive gets an index of them.
+    pub(super) borders: Option<Borders>,
+}
+
 /// Creates an archive.
 pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
-    let archive = settings.file.clone();
-    let archive = named(archive.as_encoded_bytes());
     let operands = match operands(session, settings) {
         Ok(operands) => operands,
         Err(text) => return session.fatal(&text),
     };
     let borders = Borders::default();
-    let (target, identity) = match open(settings, &borders) {
-        Ok(opened) => opened,
-        Err(error) => {
-            return session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)));
+    match open(settings, &borders) {
+        Ok((target, identity)) => {
+            let borders = target.has_index().then_some(borders);
+            let output = Output { target, identity, start: 0, format: None, borders };
+            write(session, settings, operands, output)
         }
-    };
+        Err(error) => {
+            let archive = named(settings.file.as_encoded_bytes());
+            session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)))
+        }
+    }
+}
+
+/// Writes members and the end of the archive.
+pub(super) fn write(
+    session: &Session,
+    settings: &Settings,
+    operands: Vec<Operand>,
+    output: Output,
+) -> ExitCode {
+    let archive = named(settings.file.as_encoded_bytes());
+    let Output { target, identity, start, format, borders } = output;
     let planned = settings.creation.plan();
     let plan = Plan {
         archive: identity,
+        format: format.unwrap_or(planned.format),
         names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
         workers: settings.extraction.workers(),
         ..planned
     };
-    let columns = Mutex::new(Columns::new());
-    let borders = target.has_index().then_some(borders);
-    let telling = Telling { session, settings, columns, borders };
-    let mut sink = Sink::new(target);
+    let telling = Telling {
+        session,
+        settings,
+        columns: Mutex::new(Columns::new()),
+        borders,
+        archived: Mutex::new(Vec::new()),
+    };
+    let mut sink = Sink::behind(target, start);
+    let record_bytes = settings.creation.blocking * 512;
+    let mut total = 0;
     let written = write_members(operands, &plan, &telling, &mut sink)
-        .and_then(|()| sink.end(settings.creation.blocking * 512))
+        .and_then(|()| {
+            let ended = sink.written() + 2 * BLOCK_BYTES as u64;
+            total = ended.next_multiple_of(record_bytes) - start / record_bytes * record_bytes;
+            sink.end(record_bytes)
+        })
         .and_then(Target::end);
-    match written {
-        Ok(()) => session.end(),
-        Err(error) => session.fatal(&format!("{archive}: Cannot write: {}", describe(&error))),
+    if let Err(error) = written {
+        return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
     }
+    if settings.shows_totals {
+        totals::print(session, "written", total, session.begin);
+    }
+    if settings.creation.removes_files {
+        let archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
+        remove_files(session, settings, identity.is_some(), &archived);
+    }
+    session.end()
+}
+
+/// Removes what was archived, once a regular archive is on stable storage.
+fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived: &[Archived]) {
+    let archive = &settings.file;
+    if is_file
+        && archive.as_encoded_bytes() != b"-"
+        && let Err(error) = File::open(archive).and_then(|file| file.sync_data())
+    {
+        let text = format!("Cannot sync: {}; no file is removed", describe(&error));
+        return session.fail_at(archive.as_encoded_bytes(), &text);
+    }
+    remove_archived(archived, settings.creation.follow(), &mut |name, stays| match stays {
+        Stays::Changed => session
+            .differ(&format!("{}: file changed after it was archived; not removed", named(name))),
+        Stays::Unlink(error) => session.fail_at(name, &format!("Cannot unlink: {}", error.text())),
+        Stays::Rmdir(error) => session.fail_at(name, &format!("Cannot rmdir: {}", error.text())),
+    });
 }
 
 /// Opens the archive, and returns its device and inode if it is a file that could contain itself.
@@ -153,7 +226,7 @@ fn open(settings: &Settings, borders: &Borders) -> io::Result<(Target, Option<(u
 }
 
 /// Opens the directories of `-C` and joins them with the names.
-fn operands(session: &Session, settings: &Settings) -> Result<Vec<Operand>, String> {
+pub(super) fn operands(session: &Session, settings: &Settings) -> Result<Vec<Operand>, String> {
     let names = &settings.names;
     let mut directories: Vec<Arc<OwnedFd>> = Vec::new();
     let mut path = PathBuf::from(".");
@@ -191,6 +264,8 @@ struct Telling<'s> {
     columns: Mutex<Columns>,
     /// Of an archive with an index.
     borders: Option<Borders>,
+    /// What `--remove-files` removes.
+    archived: Mutex<Vec<Archived>>,
 }
 
 impl Monitor for Telling<'_> {
@@ -198,15 +273,23 @@ impl Monitor for Telling<'_> {
         self.settings.names.is_excluded(name)
     }
 
-    fn member(&self, member: &Member) {
+    fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8> {
+        self.settings.extraction.transform.apply(name, of)
+    }
+
+    fn member(&self, member: &Member, original: &[u8]) {
         if let Some(borders) = &self.borders {
             borders.add(member);
         }
         if self.settings.verbosity > 0 {
+            let mut member = member.clone();
+            if !self.settings.extraction.shows_transformed {
+                member.name = original.to_vec();
+            }
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
             let on_error = self.settings.file.as_encoded_bytes() == b"-";
             let verbosity = self.settings.verbosity - 1;
-            show_on(self.session, member, self.settings, (verbosity, on_error), &mut columns);
+            show_on(self.session, &member, self.settings, (verbosity, on_error), &mut columns);
         }
     }
 
@@ -214,7 +297,19 @@ impl Monitor for Telling<'_> {
         self.session.removed(beginning, of_link);
     }
 
+    fn archived(&self, archived: Archived) {
+        if self.settings.creation.removes_files {
+            self.archived.lock().unwrap_or_else(PoisonError::into_inner).push(archived);
+        }
+    }
+
     fn event(&self, name: &[u8], event: &Event) {
+        if matches!(event, Event::Tagged(..)) && self.settings.verbosity == 0 {
+            return;
+        }
+        if is_failed_read(event) && self.settings.creation.ignores_failed_read {
+            return self.session.warn(&format!("{}: Warning: {}", named(name), words(event)));
+        }
         let text = format!("{}: {}", named(name), words(event));
         match event.severity() {
             Severity::Warning => self.session.warn(&text),
@@ -222,6 +317,18 @@ impl Monitor for Telling<'_> {
             Severity::Failure => self.session.fail(&text),
         }
     }
+}
+
+/// Returns whether an event is one that `--ignore-failed-read` is about.
+const fn is_failed_read(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Stat(_)
+            | Event::Open(_)
+            | Event::Readlink(_)
+            | Event::ReadDirectory(_)
+            | Event::Read(..)
+    )
 }
 
 fn words(event: &Event) -> String {
@@ -240,7 +347,12 @@ fn words(event: &Event) -> String {
         Event::Socket => "socket ignored".to_owned(),
         Event::UnknownKind => "Unknown file type; file ignored".to_owned(),
         Event::IsArchive => "file is the archive; not dumped".to_owned(),
+        Event::Tagged(tag, scope) => {
+            let what = if *scope == TagScope::All { "directory" } else { "contents" };
+            format!("contains a cache directory tag {}; {what} not dumped", listed(tag))
+        }
         Event::Unwritable(unwritable) => match unwritable {
+            Unwritable::NameEmpty => "nothing is left of the name; not dumped".to_owned(),
             Unwritable::NameTooLong(most) => {
                 format!("file name is too long (max {most}); not dumped")
             }

@@ -1,14 +1,17 @@
 //! The options of `tar -c`, as plain data.
 
-use std::ffi::OsStr;
+use std::collections::HashMap;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use haul_archive::create::{ModeChange, Owner, Plan, Sort};
-use haul_archive::format::{Moment, WriteFormat};
+use haul_archive::create::{ModeChange, Owner, Plan, Sort, Tag};
+use haul_archive::format::{Moment, SparseVersion, WriteFormat};
 use haul_sys::fs::Follow;
 use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
 
 use super::options::Id;
+use super::owner_map::{self, Lookup};
 use super::refuse::bad;
 use crate::ending::CommandError;
 use crate::file_error::describe;
@@ -24,6 +27,9 @@ const FRAME_BYTES_MAX: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 pub(super) struct Creation {
     format: WriteFormat,
+    /// Whether a format was asked for.
+    pub(super) format_is_given: bool,
+    sparse: Option<SparseVersion>,
     sort: Sort,
     follow: Follow,
     copies_hard_links: bool,
@@ -33,6 +39,13 @@ pub(super) struct Creation {
     mtime: Option<Moment>,
     clamps_mtime: bool,
     stays_on_device: bool,
+    tags: Vec<Tag>,
+    owner_map: HashMap<u32, Owner>,
+    group_map: HashMap<u32, Owner>,
+    /// Whether files that cannot be read are no failure.
+    pub(super) ignores_failed_read: bool,
+    /// Whether what was archived is removed.
+    pub(super) removes_files: bool,
     /// Blocks of a record.
     pub(super) blocking: u64,
     /// Original bytes of a frame of Zstandard at most; 0 for a single frame.
@@ -45,6 +58,8 @@ impl Default for Creation {
     fn default() -> Creation {
         Creation {
             format: WriteFormat::Gnu,
+            format_is_given: false,
+            sparse: None,
             sort: Sort::None,
             follow: Follow::No,
             copies_hard_links: false,
@@ -54,6 +69,11 @@ impl Default for Creation {
             mtime: None,
             clamps_mtime: false,
             stays_on_device: false,
+            tags: Vec::new(),
+            owner_map: HashMap::new(),
+            group_map: HashMap::new(),
+            ignores_failed_read: false,
+            removes_files: false,
             blocking: 20,
             frame_bytes: None,
             by_name: false,
@@ -64,7 +84,19 @@ impl Default for Creation {
 impl Creation {
     pub(super) fn set(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
         let text = value.to_string_lossy();
+        self.format_is_given |= matches!(id, Id::Format | Id::Posix | Id::OldArchive);
         match id {
+            Id::Sparse => {
+                self.sparse.get_or_insert_default();
+            }
+            Id::SparseVersion => {
+                self.sparse = Some(match &text[..] {
+                    "0.0" | "0" => SparseVersion::V00,
+                    "0.1" => SparseVersion::V01,
+                    "1.0" | "1" => SparseVersion::V10,
+                    _ => return bad("Invalid sparse version value"),
+                });
+            }
             Id::Format => self.format = format(value)?,
             Id::Posix => self.format = WriteFormat::Posix,
             Id::OldArchive => self.format = WriteFormat::V7,
@@ -85,6 +117,21 @@ impl Creation {
             },
             Id::Mtime => self.mtime = Some(time(&text)?),
             Id::ClampMtime => self.clamps_mtime = true,
+            Id::ExcludeTag(scope) => match CString::new(value.as_bytes()) {
+                Ok(name) => self.tags.push(Tag::named(name, scope)),
+                Err(_) => return bad("a name cannot contain a NUL"),
+            },
+            Id::ExcludeCaches(scope) => self.tags.push(Tag::cache(scope)),
+            Id::OwnerMap => {
+                let lookup = Lookup { what: "UID", by_name: user_id, by_id: user_name };
+                self.owner_map.extend(owner_map::read(value, lookup)?);
+            }
+            Id::GroupMap => {
+                let lookup = Lookup { what: "GID", by_name: group_id, by_id: group_name };
+                self.group_map.extend(owner_map::read(value, lookup)?);
+            }
+            Id::IgnoreFailedRead => self.ignores_failed_read = true,
+            Id::RemoveFiles => self.removes_files = true,
             Id::OneFileSystem => self.stays_on_device = true,
             Id::AutoCompress(on) => self.by_name = on,
             Id::BlockingFactor => match text.parse() {
@@ -113,7 +160,15 @@ impl Creation {
         if self.clamps_mtime && self.mtime.is_none() {
             return bad("--clamp-mtime needs a date specified using --mtime");
         }
+        if self.sparse.is_some() && !self.format.has_sparse() {
+            return bad("GNU features wanted on incompatible archive format");
+        }
         Ok(())
+    }
+
+    /// Returns whether symbolic links are followed.
+    pub(super) const fn follow(&self) -> Follow {
+        self.follow
     }
 
     /// Returns the plan, without what other options say.
@@ -127,11 +182,15 @@ impl Creation {
             numeric_owner: false,
             owner: self.owner.clone(),
             group: self.group.clone(),
+            owner_map: self.owner_map.clone(),
+            group_map: self.group_map.clone(),
+            tags: self.tags.clone(),
             mode: self.mode.clone(),
             mtime: self.mtime,
             clamps_mtime: self.clamps_mtime,
             absolute_names: false,
             stays_on_device: self.stays_on_device,
+            sparse: self.sparse,
             archive: None,
             workers: 1,
         }

@@ -10,19 +10,20 @@ use std::sync::Arc;
 
 use haul_archive::extract::{Extractor, Monitor, Names, Owners, Permissions, Policy, Times};
 use haul_archive::filter::TABLE;
-use haul_archive::format::{Member, ReadError, Reader};
+use haul_archive::format::{Member, MemberKind, ReadError, Reader};
 use haul_archive::safe_name::has_parent;
 use haul_archive::source::Source;
 use haul_sys::process::{identity, umask};
 
 use super::event::Telling;
 use super::list::{next, report_missing, show};
-use super::member_name::Changed;
+use super::member_name::{Changed, stored_name};
 use super::open::open;
 use super::print::Columns;
 use super::quoting::named;
 use super::session::Session;
 use super::settings::Settings;
+use super::totals;
 use crate::file_error::describe;
 
 /// Bytes of a file that are read at a time for standard output.
@@ -81,6 +82,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         Err(Stopped::Fatal(text)) => return session.fatal(&text),
         Ok(()) => {}
     }
+    totals::read(session, settings, run.reader.offset());
     report_missing(session, settings);
     session.end()
 }
@@ -158,12 +160,10 @@ impl Run<'_> {
             self.extractor(settings, settings.names.directories.len().checked_sub(1))?;
         }
         while let Some(member) = next(self.session, &mut self.reader)? {
+            let selected =
+                settings.names.select_directory(stored_name(&member.name), settings.occurrence);
+            let Some(directory) = selected else { continue };
             let changed = Changed::of(self.session, &member, settings);
-            let Some(directory) =
-                settings.names.select_directory(&changed.name, settings.occurrence)
-            else {
-                continue;
-            };
             self.member(settings, member, &changed, directory)?;
             if settings.names.are_all_found(settings.occurrence) {
                 break;
@@ -175,7 +175,7 @@ impl Run<'_> {
     fn member(
         &mut self,
         settings: &Settings,
-        member: Member,
+        mut member: Member,
         changed: &Changed,
         directory: Option<usize>,
     ) -> Result<(), Stopped> {
@@ -201,6 +201,9 @@ impl Run<'_> {
             last.wait();
         }
         self.last = Some(directory);
+        if member.kind == MemberKind::Symlink {
+            member.link.clone_from(&changed.link);
+        }
         self.extractor(settings, directory)?;
         match self.extractors.get_mut(&directory) {
             Some(extractor) => Ok(extractor.member(&mut self.reader, member, &name, &link)?),

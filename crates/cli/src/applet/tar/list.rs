@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use haul_archive::format::{BLOCK_BYTES, Member, Next, Reader};
 use haul_archive::source::Source;
 
-use super::member_name::Changed;
+use super::member_name::{Changed, stored_name};
 use super::open::open;
 use super::print::Columns;
 use super::quoting::{listed, named};
 use super::session::Session;
 use super::settings::Settings;
+use super::totals;
 use crate::file_error::describe;
 
 /// Lists an archive.
@@ -34,11 +35,12 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
             Err(error) => return session.unreadable(archive, &error),
             Ok(None) => break,
             Ok(Some(mut member)) => {
-                let changed = Changed::of(session, &member, settings);
-                if settings.names.select(&changed.name, settings.occurrence) {
+                if settings.names.select(stored_name(&member.name), settings.occurrence) {
+                    let changed = Changed::of(session, &member, settings);
                     changed.prepare_to_show(&mut member, settings);
                     show(session, &member, settings, settings.verbosity, &mut columns);
                     if settings.names.are_all_found(settings.occurrence) {
+                        totals::read(session, settings, reader.offset());
                         report_missing(session, settings);
                         return session.end();
                     }
@@ -47,6 +49,7 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
         }
     }
     let end = reader.end();
+    totals::read(session, settings, reader.offset());
     if let Err(error) = reader.drain() {
         return session.unreadable(archive, &error);
     }

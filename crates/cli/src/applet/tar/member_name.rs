@@ -2,6 +2,7 @@
 
 use haul_archive::format::{Member, MemberKind};
 use haul_archive::safe_name::{safe_name, strip_components};
+use haul_archive::transform::NameOf;
 
 use super::session::Session;
 use super::settings::Settings;
@@ -10,12 +11,12 @@ use super::settings::Settings;
 pub(super) struct Changed {
     /// Without a dangerous beginning and without slashes at the end.
     pub(super) name: Vec<u8>,
-    /// The target of a hard link likewise; of other kinds as in the archive.
+    /// The target of a hard link likewise, and that of a symbolic link as `--transform` changed it.
     pub(super) link: Vec<u8>,
 }
 
-/// Returns a name without slashes at its end.
-fn trimmed(name: &[u8]) -> &[u8] {
+/// Returns the name by which a member is selected: as in the archive, without slashes at its end.
+pub(super) fn stored_name(name: &[u8]) -> &[u8] {
     let mut text = name;
     while let [rest @ .., b'/'] = text
         && !rest.is_empty()
@@ -25,25 +26,26 @@ fn trimmed(name: &[u8]) -> &[u8] {
     text
 }
 
-/// Returns the name under which a member is selected.
-pub(super) fn selected(name: &[u8], settings: &Settings) -> Vec<u8> {
-    if settings.extraction.absolute_names {
-        return trimmed(name).to_vec();
-    }
-    safe_name(trimmed(name)).rest
-}
-
 impl Changed {
-    /// Removes the dangerous beginnings of a member's names, and says so.
+    /// Changes a member's names as `--transform` says, and removes dangerous beginnings, which is told.
     pub(super) fn of(session: &Session, member: &Member, settings: &Settings) -> Changed {
-        if settings.extraction.absolute_names {
-            return Changed { name: trimmed(&member.name).to_vec(), link: member.link.clone() };
+        let transform = &settings.extraction.transform;
+        let mut name = stored_name(&member.name).to_vec();
+        if member.kind != MemberKind::VolumeLabel {
+            name = transform.apply(&name, NameOf::Member);
         }
-        let name = safe_name(trimmed(&member.name));
+        let mut link = match member.kind {
+            MemberKind::HardLink => transform.apply(&member.link, NameOf::HardLink),
+            MemberKind::Symlink => transform.apply(&member.link, NameOf::Symlink),
+            _ => Vec::new(),
+        };
+        if settings.extraction.absolute_names {
+            return Changed { name, link };
+        }
+        let name = safe_name(&name);
         session.removed(&name.removed, false);
-        let mut link = member.link.clone();
         if member.kind == MemberKind::HardLink {
-            let safe = safe_name(&member.link);
+            let safe = safe_name(&link);
             session.removed(&safe.removed, true);
             link = safe.rest;
         }
@@ -76,10 +78,13 @@ impl Changed {
 
     /// Gives a member the names that listings show.
     pub(super) fn prepare_to_show(&self, member: &mut Member, settings: &Settings) {
-        member.link.clone_from(&self.link);
-        if settings.extraction.shows_transformed
-            && let Some(name) = self.extracted(settings, None)
-        {
+        member.link = match member.kind {
+            MemberKind::HardLink => self.extracted_link(settings, None),
+            _ => self.link.clone(),
+        };
+        if settings.extraction.shows_transformed {
+            // Nothing may be left of it.
+            let name = self.extracted(settings, None).unwrap_or_default();
             let is_directory = member.name.ends_with(b"/");
             member.name = if is_directory { [&name[..], b"/"].concat() } else { name };
         }

@@ -1,5 +1,8 @@
 //! `haul tar`: GNU tar's command line; `haul-archive` reads and writes the archives.
 
+mod append;
+mod appending;
+mod compare;
 mod create;
 mod creation;
 mod event;
@@ -10,6 +13,7 @@ mod names;
 mod old_style;
 mod open;
 mod options;
+mod owner_map;
 mod packed;
 mod print;
 mod quoting;
@@ -17,6 +21,7 @@ mod refuse;
 mod run;
 mod session;
 mod settings;
+mod totals;
 mod unsupported;
 
 use super::entry::{Applet, Run};

@@ -14,7 +14,7 @@ use haul_io::fully::read_fully;
 use haul_sys::data::{seek_end, seek_set, seek_tell};
 use haul_sys::fs::{Kind, fstat};
 
-use super::member_name::selected;
+use super::member_name::stored_name;
 use super::settings::{Compression, Settings};
 use crate::standard;
 
@@ -90,7 +90,7 @@ fn by_index(
     if settings.names.is_empty() || settings.shows_blocks || settings.zeros == Zeros::Skip {
         return None;
     }
-    let mut wants = |name: &[u8]| settings.names.may_select(&selected(name, settings));
+    let mut wants = |name: &[u8]| settings.names.may_select(stored_name(name));
     select(file, archive, settings.extraction.workers(), &mut wants)
 }
 

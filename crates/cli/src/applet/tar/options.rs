@@ -1,5 +1,6 @@
 //! The options of `tar`: one table, from which arguments are read and `--help` is written.
 
+use haul_archive::create::TagScope;
 use haul_archive::extract::Existing;
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
@@ -12,6 +13,17 @@ use crate::page::Page;
 pub(super) enum Id {
     /// GNU's option of this name, which haul refuses.
     Unsupported(&'static str),
+    /// Directories with a file of a name, or with the mark of a cache, are left out.
+    ExcludeTag(TagScope),
+    ExcludeCaches(TagScope),
+    GroupMap,
+    IgnoreFailedRead,
+    OwnerMap,
+    RemoveFiles,
+    Append,
+    Sparse,
+    SparseVersion,
+    Totals,
     AbsoluteNames,
     Anchored(bool),
     AutoCompress(bool),
@@ -20,6 +32,7 @@ pub(super) enum Id {
     BlockNumber,
     Bzip2,
     ClampMtime,
+    Compare,
     Create,
     Dereference,
     Directory,
@@ -67,6 +80,7 @@ pub(super) enum Id {
     StripComponents,
     ToStdout,
     Touch,
+    Transform,
     Unquote(bool),
     UseCompressProgram,
     Utc,
@@ -82,9 +96,12 @@ pub(super) enum Id {
 /// All options that haul has.
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Create, ("c", "create"), Nothing, "create an archive of the named files"),
+    opt(Id::Append, ("r", "append"), Nothing, "add the named files at the end of an archive"),
     opt(Id::List, ("t", "list"), Nothing, "list the members of an archive"),
     opt(Id::Extract, ("x", "extract"), Nothing, "extract the members of an archive"),
     long(Id::Extract, "get", Nothing, ""),
+    opt(Id::Compare, ("d", "diff"), Nothing, "tell how members and files differ"),
+    long(Id::Compare, "compare", Nothing, ""),
     opt(
         Id::File,
         ("f", "file"),
@@ -93,6 +110,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     ),
     long(Id::ForceLocal, "force-local", Nothing, "a colon in ARCHIVE does not name a host"),
     opt(Id::Verbose, ("v", "verbose"), Nothing, "name each member; with -t, or twice, describe it"),
+    long(
+        Id::Totals,
+        "totals",
+        Optional("SIGNAL"),
+        "show the number of bytes and the speed at the end\n(SIGNAL is not supported)",
+    ),
     opt(Id::BlockNumber, ("R", "block-number"), Nothing, "show the block of each member"),
     long(Id::FullTime, "full-time", Nothing, "show times to the nanosecond"),
     long(Id::Utc, "utc", Nothing, "show times in UTC"),
@@ -209,6 +232,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "put everything into DIR, or into a directory named\nas the archive",
     ),
     long(
+        Id::Transform,
+        "transform",
+        Required("s/RE/NEW/FLAGS"),
+        "change names as sed does (FLAGS: g, i, x, a number;\nr, h, s: of members, hard links, symbolic links;\nR, H, S: not of these)",
+    ),
+    long(Id::Transform, "xform", Required("s/RE/NEW/FLAGS"), ""),
+    long(
         Id::ShowTransformed,
         "show-transformed-names",
         Nothing,
@@ -233,6 +263,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::Sort, "sort", Required("ORDER"), "order within a directory: none (default) or name"),
     long(Id::Owner, "owner", Required("NAME[:UID]"), "the owner of all members"),
     long(Id::Group, "group", Required("NAME[:GID]"), "the group of all members"),
+    long(
+        Id::OwnerMap,
+        "owner-map",
+        Required("FILE"),
+        "new owners by lines 'OLD NEW', where OLD is NAME or\n+UID, and NEW is NAME[:UID], :UID or +UID",
+    ),
+    long(Id::GroupMap, "group-map", Required("FILE"), "new groups likewise"),
     long(Id::Mode, "mode", Required("CHANGES"), "change permissions as chmod does"),
     long(
         Id::Mtime,
@@ -242,8 +279,27 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     ),
     long(Id::ClampMtime, "clamp-mtime", Nothing, "only of members that are younger"),
     opt(Id::Dereference, ("h", "dereference"), Nothing, "archive what symbolic links point to"),
+    opt(Id::Sparse, ("S", "sparse"), Nothing, "with -c: store holes of files as holes"),
+    long(
+        Id::SparseVersion,
+        "sparse-version",
+        Required("VERSION"),
+        "-S, in the form 1.0 (default), 0.1 or 0.0 of posix",
+    ),
     long(Id::HardDereference, "hard-dereference", Nothing, "archive each name of a file as a file"),
     long(Id::OneFileSystem, "one-file-system", Nothing, "do not enter other file systems"),
+    long(
+        Id::IgnoreFailedRead,
+        "ignore-failed-read",
+        Nothing,
+        "files that cannot be read do not make -c fail",
+    ),
+    long(
+        Id::RemoveFiles,
+        "remove-files",
+        Nothing,
+        "with -c: remove what was archived, once the archive\nis complete; what changed meanwhile stays",
+    ),
     opt(
         Id::BlockingFactor,
         ("b", "blocking-factor"),
@@ -277,6 +333,32 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "leave out what matches a line of FILE",
     ),
     long(Id::ExcludeVcs, "exclude-vcs", Nothing, "leave out directories of version control"),
+    long(
+        Id::ExcludeTag(TagScope::Contents),
+        "exclude-tag",
+        Required("FILE"),
+        "leave out what is beside FILE",
+    ),
+    long(
+        Id::ExcludeTag(TagScope::Under),
+        "exclude-tag-under",
+        Required("FILE"),
+        "leave out FILE, too",
+    ),
+    long(
+        Id::ExcludeTag(TagScope::All),
+        "exclude-tag-all",
+        Required("FILE"),
+        "leave out its directory, too",
+    ),
+    long(
+        Id::ExcludeCaches(TagScope::Contents),
+        "exclude-caches",
+        Nothing,
+        "the same for directories marked by CACHEDIR.TAG",
+    ),
+    long(Id::ExcludeCaches(TagScope::Under), "exclude-caches-under", Nothing, ""),
+    long(Id::ExcludeCaches(TagScope::All), "exclude-caches-all", Nothing, ""),
     long(Id::ExcludeBackups, "exclude-backups", Nothing, "leave out backup and lock files"),
     long(Id::Recursion(true), "recursion", Nothing, "a directory stands for all below (default)"),
     long(Id::Recursion(false), "no-recursion", Nothing, "it stands for itself alone"),
@@ -334,14 +416,14 @@ The bytes of an archive do not depend on --jobs or on timing.
 ";
 
 const EXIT: &str = "\
-The exit status is 0 if all went well; 1 if files changed while they were archived;
-2 if something failed.";
+The exit status is 0 if all went well; 1 if files changed while they were archived,
+or if -d found differences; 2 if something failed.";
 
 /// Returns the page of `--help`.
 pub(super) fn help() -> Page {
     Page::new(format!(
         "Usage: tar [OPTION]... [NAME]...\n\
-         Create, list and extract tar archives.\n\n{VALUES}"
+         Create, append to, list, extract and compare tar archives.\n\n{VALUES}"
     ))
     .options(OPTIONS, Origin::Gnu)
     .heading("Only haul has")

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::append::append;
+use super::compare::compare;
 use super::create::create;
 use super::extract::extract;
 use super::list::list;
@@ -21,6 +23,8 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Work(mut settings)) => match settings.mode {
             Mode::List => list(&session, &mut settings),
+            Mode::Compare => compare(&session, &mut settings),
+            Mode::Append => append(&session, &settings),
             Mode::Create => create(&session, &settings),
             Mode::Extract => extract(&Arc::new(session), &mut settings),
         },

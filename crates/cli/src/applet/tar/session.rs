@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use haul_archive::format::ReadError;
 
@@ -23,6 +24,8 @@ pub(super) const BAD_WORDS: u8 = 64;
 /// A run.
 pub(super) struct Session {
     pub(super) output: Output,
+    /// When the run began.
+    pub(super) begin: Instant,
     failed: AtomicBool,
     differs: AtomicBool,
     /// Beginnings of names that were removed, and whether of links.
@@ -33,6 +36,7 @@ impl Session {
     pub(super) fn new() -> Session {
         Session {
             output: Output::new("tar"),
+            begin: Instant::now(),
             failed: AtomicBool::new(false),
             differs: AtomicBool::new(false),
             removed: Mutex::default(),
@@ -78,6 +82,12 @@ impl Session {
     pub(super) fn differ(&self, text: &str) {
         self.differs.store(true, Ordering::Relaxed);
         self.output.error(text);
+    }
+
+    /// Prints a difference on standard output, and the run will tell that there is one.
+    pub(super) fn differ_on_output(&self, text: &str) {
+        self.differs.store(true, Ordering::Relaxed);
+        self.output.line(text);
     }
 
     /// Ends a run that cannot be continued.

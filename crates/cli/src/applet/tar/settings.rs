@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use haul_archive::extract::Existing;
 use haul_archive::filter::Filter;
 use haul_archive::format::Zeros;
+use haul_archive::transform::Transform;
 use haul_sys::process::Zone;
 
 use super::creation::Creation;
@@ -52,6 +53,8 @@ pub(super) enum Mode {
     List,
     Extract,
     Create,
+    Compare,
+    Append,
 }
 
 /// How the archive is compressed.
@@ -73,6 +76,7 @@ pub(super) struct Settings {
     pub(super) verbosity: u32,
     pub(super) shows_blocks: bool,
     pub(super) shows_full_time: bool,
+    pub(super) shows_totals: bool,
     pub(super) zone: Zone,
     pub(super) numeric_owner: bool,
     pub(super) zeros: Zeros,
@@ -84,7 +88,7 @@ pub(super) struct Settings {
 }
 
 /// What is asked for about extracted files.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Extraction {
     pub(super) existing: Existing,
     pub(super) to_stdout: bool,
@@ -96,6 +100,7 @@ pub(super) struct Extraction {
     pub(super) top_level: Option<OsString>,
     pub(super) shows_transformed: bool,
     pub(super) jobs: Option<usize>,
+    pub(super) transform: Transform,
 }
 
 impl Extraction {
@@ -113,6 +118,11 @@ impl Extraction {
             Id::OldOwner => self.same_owner = Some(false),
             Id::Touch => self.touch = true,
             Id::AbsoluteNames => self.absolute_names = true,
+            Id::Transform => {
+                if let Err(malformed) = self.transform.add(value.as_bytes()) {
+                    return bad(&malformed.to_string());
+                }
+            }
             Id::ShowTransformed => self.shows_transformed = true,
             Id::OneTopLevel => self.top_level = Some(value),
             Id::StripComponents => match value.to_str().and_then(|text| text.parse().ok()) {
@@ -188,6 +198,7 @@ struct Reading {
     verbosity: u32,
     shows_blocks: bool,
     shows_full_time: bool,
+    shows_totals: bool,
     is_utc: bool,
     numeric_owner: bool,
     ignores_zeros: bool,
@@ -207,8 +218,8 @@ impl Reading {
             Id::File => self.file(value)?,
             Id::Extract => self.mode(Mode::Extract)?,
             Id::Create => self.mode(Mode::Create)?,
-            Id::ExcludeVcs => self.names.exclude_all(VERSION_CONTROL),
-            Id::ExcludeBackups => self.names.exclude_all(BACKUPS),
+            Id::Append => self.mode(Mode::Append)?,
+            Id::Compare => self.mode(Mode::Compare)?,
             Id::Format
             | Id::Posix
             | Id::OldArchive
@@ -224,7 +235,17 @@ impl Reading {
             | Id::AutoCompress(_)
             | Id::BlockingFactor
             | Id::Frame
+            | Id::ExcludeTag(_)
+            | Id::ExcludeCaches(_)
+            | Id::OwnerMap
+            | Id::GroupMap
+            | Id::IgnoreFailedRead
+            | Id::RemoveFiles
+            | Id::Sparse
+            | Id::SparseVersion
             | Id::RecordSize => self.creation.set(id, &value)?,
+            Id::Totals if value.is_empty() => self.shows_totals = true,
+            Id::Totals => return bad("option '--totals=SIGNAL' is not supported by haul"),
             Id::ForceLocal
             | Id::Help
             | Id::Version
@@ -244,6 +265,7 @@ impl Reading {
             | Id::StripComponents
             | Id::OneTopLevel
             | Id::ShowTransformed
+            | Id::Transform
             | Id::Jobs => self.extraction.set(id, value)?,
             Id::Verbose => self.verbosity += 1,
             Id::BlockNumber => self.shows_blocks = true,
@@ -266,10 +288,18 @@ impl Reading {
                 self.compress(Compression::Program(words))?;
             }
             Id::Occurrence => self.occurrence = Some(occurrence(&value)?),
+            _ => return self.set_names(id, &value),
+        }
+        Ok(())
+    }
+
+    /// Sets what selects names.
+    fn set_names(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
+        match id {
             Id::Directory => self.names.directory(value.as_bytes()),
-            Id::FilesFrom => self.names.files_from(&value)?,
+            Id::FilesFrom => self.names.files_from(value)?,
             Id::Exclude => self.names.exclude(value.as_bytes()),
-            Id::ExcludeFrom => self.names.exclude_from(&value)?,
+            Id::ExcludeFrom => self.names.exclude_from(value)?,
             Id::Null(on) => self.names.set_null(on),
             Id::Verbatim(on) => self.names.is_verbatim = on,
             Id::Unquote(on) => self.names.unquotes = on,
@@ -278,6 +308,9 @@ impl Reading {
             Id::IgnoreCase(on) => self.names.ignores_case = on,
             Id::Wildcards(on) => self.names.wildcards = Some(on),
             Id::WildcardsMatchSlash(on) => self.names.match_slash = on,
+            Id::ExcludeVcs => self.names.exclude_all(VERSION_CONTROL),
+            Id::ExcludeBackups => self.names.exclude_all(BACKUPS),
+            _ => {}
         }
         Ok(())
     }
@@ -340,8 +373,19 @@ impl Reading {
                 "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options",
             );
         };
-        if mode == Mode::Create {
+        if matches!(mode, Mode::Create | Mode::Append) {
             self.check_creation()?;
+        } else if self.creation.removes_files {
+            return bad("--remove-files is for -c and -r");
+        }
+        if mode == Mode::Append {
+            let is_packed = self.compression.is_some();
+            if is_packed {
+                return bad("Cannot update compressed archives");
+            }
+            if self.creation.format_is_given {
+                return bad("-r uses the format of the archive; --format is for -c");
+            }
         }
         let file = self.file.or_else(|| std::env::var_os("TAPE")).unwrap_or_else(|| "-".into());
         if self.occurrence.is_some() && self.names.is_empty() {
@@ -367,6 +411,7 @@ impl Reading {
             verbosity: self.verbosity,
             shows_blocks: self.shows_blocks,
             shows_full_time: self.shows_full_time,
+            shows_totals: self.shows_totals,
             zone: if self.is_utc { Zone::Utc } else { Zone::Local },
             numeric_owner: self.numeric_owner,
             zeros: if self.ignores_zeros { Zeros::Skip } else { Zeros::End },

@@ -1,0 +1,304 @@
+//! Comparing members with files: what GNU tar's `-d` reports.
+//!
+//! Nothing is written, so files are found by their whole names relative to a directory, through
+//! whatever links are on the way.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use haul_io::fully::read_fully;
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, openat, readlinkat, statat,
+    statat_follow,
+};
+use haul_sys::{Call, CallError, Errno};
+
+use crate::accounts::Accounts;
+use crate::format::{Layout, Member, MemberKind, ReadError, Reader};
+use crate::source::Source;
+
+/// Bytes that are compared at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// A difference between a member and the file of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The file is of another kind.
+    Kind,
+    /// The permissions differ.
+    Mode,
+    /// The owners differ.
+    Owner,
+    /// The groups differ.
+    Group,
+    /// The times of the last change differ.
+    Mtime,
+    /// The sizes differ.
+    Size,
+    /// The bytes differ.
+    Contents,
+    /// The file has data where the member has a hole that begins at this offset.
+    NotAHole(u64),
+    /// The file ended after so many of the bytes that were to be read.
+    Ended(u64, u64),
+    /// The file is not the one of this name.
+    NotLinked(Vec<u8>),
+    /// The symbolic link has another target.
+    Symlink,
+    /// The numbers of the device differ.
+    Device,
+    /// The type of the member is not known; it is compared as a regular file.
+    UnknownType(u8),
+    /// The file of this name cannot be described.
+    Stat(Vec<u8>, CallError),
+    /// The file cannot be opened.
+    Open(CallError),
+    /// The file cannot be read: where, how many bytes, and why.
+    Read(u64, u64, CallError),
+    /// The target of the symbolic link cannot be read.
+    Readlink(CallError),
+}
+
+/// How members are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether symbolic links are followed (`-h`).
+    pub follow: Follow,
+    /// Whether owners are found by number although the member has names.
+    pub numeric_owner: bool,
+}
+
+/// Compares members with the files of a directory.
+#[derive(Debug)]
+pub struct Comparer {
+    directory: OwnedFd,
+    rules: Rules,
+    accounts: Accounts,
+}
+
+type Told<'t> = &'t mut dyn FnMut(Difference);
+
+impl Comparer {
+    /// Compares with the files of this directory.
+    #[must_use]
+    pub fn new(directory: OwnedFd, rules: Rules) -> Comparer {
+        Comparer { directory, rules, accounts: Accounts::default() }
+    }
+
+    /// Compares a member with the file `name`, and a hard link with the file `link`. Each difference is
+    /// told. Blocks. Fails only if the archive cannot be read.
+    pub fn member<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        member: &Member,
+        (name, link): (&[u8], &[u8]),
+        tell: &mut dyn FnMut(Difference),
+    ) -> Result<(), ReadError> {
+        match member.kind {
+            MemberKind::Unknown(flag) => {
+                tell(Difference::UnknownType(flag));
+                return self.file(reader, member, name, tell);
+            }
+            MemberKind::Regular | MemberKind::Contiguous | MemberKind::Continued => {
+                return self.file(reader, member, name, tell);
+            }
+            MemberKind::Directory | MemberKind::DumpDirectory => {
+                if let Some(stat) = self.stat_of(name, Kind::Directory, tell) {
+                    compare_mode(member, &stat, tell);
+                }
+            }
+            MemberKind::HardLink => {
+                if let Some(one) = self.stat(name, tell)
+                    && let Some(other) = self.stat(link, tell)
+                    && !one.same_file(&other)
+                {
+                    tell(Difference::NotLinked(link.to_vec()));
+                }
+            }
+            MemberKind::Symlink => match self.readlink(name) {
+                Ok(text) if text == member.link => {}
+                Ok(_) => tell(Difference::Symlink),
+                Err(error) => tell(Difference::Readlink(error)),
+            },
+            MemberKind::CharDevice => self.device(member, name, Kind::CharDevice, tell),
+            MemberKind::BlockDevice => self.device(member, name, Kind::BlockDevice, tell),
+            MemberKind::Fifo => self.device(member, name, Kind::Fifo, tell),
+            MemberKind::VolumeLabel => {}
+        }
+        Ok(())
+    }
+
+    fn stat(&self, name: &[u8], tell: Told<'_>) -> Option<Stat> {
+        let stat = c_name(name).and_then(|text| match self.rules.follow {
+            Follow::No => statat(&self.directory, &text),
+            Follow::Yes => statat_follow(&self.directory, &text),
+        });
+        stat.map_err(|error| tell(Difference::Stat(name.to_vec(), error))).ok()
+    }
+
+    /// Describes a file that should be of a kind.
+    fn stat_of(&self, name: &[u8], kind: Kind, tell: Told<'_>) -> Option<Stat> {
+        let stat = self.stat(name, tell)?;
+        if stat.kind() != kind {
+            tell(Difference::Kind);
+            return None;
+        }
+        Some(stat)
+    }
+
+    fn readlink(&self, name: &[u8]) -> Result<Vec<u8>, CallError> {
+        Ok(readlinkat(&self.directory, &c_name(name)?)?.into_bytes())
+    }
+
+    fn device(&self, member: &Member, name: &[u8], kind: Kind, tell: Told<'_>) {
+        let Some(stat) = self.stat_of(name, kind, tell) else { return };
+        let is_numbered = kind != Kind::Fifo;
+        if is_numbered && crate::device::parts(stat.rdev) != member.device {
+            return tell(Difference::Device);
+        }
+        compare_mode(member, &stat, tell);
+    }
+
+    fn file<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        member: &Member,
+        name: &[u8],
+        tell: Told<'_>,
+    ) -> Result<(), ReadError> {
+        let Some(stat) = self.stat_of(name, Kind::Regular, tell) else { return Ok(()) };
+        compare_mode(member, &stat, tell);
+        let (uid, gid) = match self.accounts.owner(member, !self.rules.numeric_owner) {
+            Some((uid, gid)) => (u64::from(uid), u64::from(gid)),
+            None => (member.uid, member.gid),
+        };
+        if uid != u64::from(stat.uid) {
+            tell(Difference::Owner);
+        }
+        if gid != u64::from(stat.gid) {
+            tell(Difference::Group);
+        }
+        if !is_same_time(member, &stat) {
+            tell(Difference::Mtime);
+        }
+        if member.size != stat.size {
+            tell(Difference::Size);
+            return Ok(());
+        }
+        let how = OpenHow {
+            access: Access::Read,
+            create: Create::No,
+            follow: self.rules.follow,
+            wait: Wait::No,
+            extra: OFlags::empty(),
+        };
+        let opened = c_name(name).and_then(|text| openat(&self.directory, &text, how));
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => {
+                tell(Difference::Open(error));
+                return Ok(());
+            }
+        };
+        // What was opened counts, not what had the name a moment ago.
+        match fstat(&file) {
+            Ok(now) if now.same_file(&stat) => {}
+            Ok(_) => {
+                tell(Difference::Contents);
+                return Ok(());
+            }
+            Err(error) => {
+                tell(Difference::Stat(name.to_vec(), error));
+                return Ok(());
+            }
+        }
+        contents(reader, member, &file, tell)
+    }
+}
+
+/// Compares the bytes of a member and the zeros of its holes, up to the first difference.
+fn contents<S: Source>(
+    reader: &mut Reader<S>,
+    member: &Member,
+    file: &OwnedFd,
+    tell: Told<'_>,
+) -> Result<(), ReadError> {
+    let mut stored = vec![0; PIECE_BYTES];
+    let mut found = vec![0; PIECE_BYTES];
+    let mut at = 0;
+    for region in member.data() {
+        if let Err(difference) = hole(file, at, region.offset, &mut found) {
+            tell(difference);
+            return Ok(());
+        }
+        at = region.offset;
+        let end = region.offset + region.bytes;
+        while at < end {
+            let want = piece(end - at);
+            let stored = stored.get_mut(..want).unwrap_or_default();
+            reader.read(stored)?;
+            let found = found.get_mut(..want).unwrap_or_default();
+            match read(file, found, at) {
+                Ok(()) if stored == found => {}
+                Ok(()) => {
+                    tell(Difference::Contents);
+                    return Ok(());
+                }
+                Err(difference) => {
+                    tell(difference);
+                    return Ok(());
+                }
+            }
+            at += want as u64;
+        }
+    }
+    if let Err(difference) = hole(file, at, member.size, &mut found) {
+        tell(difference);
+    }
+    Ok(())
+}
+
+fn piece(left: u64) -> usize {
+    usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES)
+}
+
+fn read(file: &OwnedFd, room: &mut [u8], at: u64) -> Result<(), Difference> {
+    let bytes = room.len() as u64;
+    match read_fully(file.as_fd(), room, at) {
+        Ok(count) if count == room.len() => Ok(()),
+        Ok(count) => Err(Difference::Ended(count as u64, bytes)),
+        Err(error) => Err(Difference::Read(at, bytes, error)),
+    }
+}
+
+fn hole(file: &OwnedFd, start: u64, end: u64, room: &mut [u8]) -> Result<(), Difference> {
+    let mut at = start;
+    while at < end {
+        let room = room.get_mut(..piece(end - at)).unwrap_or_default();
+        read(file, room, at)?;
+        if let Some(first) = room.iter().position(|byte| *byte != 0) {
+            // GNU tar looks at blocks of 512 bytes, counted from the beginning of the hole.
+            let block = (at - start + first as u64) / 512 * 512;
+            return Err(Difference::NotAHole(start + block));
+        }
+        at += room.len() as u64;
+    }
+    Ok(())
+}
+
+fn compare_mode(member: &Member, stat: &Stat, tell: Told<'_>) {
+    if member.mode != stat.permissions() {
+        tell(Difference::Mode);
+    }
+}
+
+/// Compares the times of the last change, as exactly as the format can express them.
+fn is_same_time(member: &Member, stat: &Stat) -> bool {
+    let is_exact = member.layout == Layout::Ustar && member.is_extended;
+    member.mtime.seconds == stat.mtime.seconds
+        && (!is_exact || member.mtime.nanoseconds == stat.mtime.nanoseconds)
+}
+
+fn c_name(name: &[u8]) -> Result<CString, CallError> {
+    CString::new(name).map_err(|_| CallError::new(Call::Openat, Errno::INVAL))
+}

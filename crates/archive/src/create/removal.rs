@@ -1,0 +1,72 @@
+//! Removing what was archived (`--remove-files`), after the archive was written.
+//!
+//! What is removed is what was read: a file that has another identity, size or time by now stays.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use haul_sys::fs::{Follow, Kind, Stat, rmdirat, statat, statat_follow, unlinkat};
+use haul_sys::{Call, CallError, Errno};
+
+/// A file that is in the archive, completely.
+#[derive(Clone, Debug)]
+pub struct Archived {
+    pub(super) root: Arc<OwnedFd>,
+    pub(super) name: Vec<u8>,
+    pub(super) stat: Stat,
+}
+
+/// Why a file stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// It is another one than the one that was read, or was changed.
+    Changed,
+    /// It cannot be removed.
+    Unlink(CallError),
+    /// The directory cannot be removed.
+    Rmdir(CallError),
+}
+
+/// Removes files, then directories, each after those below it. What stays is told. Blocks.
+pub fn remove_archived(archived: &[Archived], follow: Follow, tell: &mut dyn FnMut(&[u8], &Stays)) {
+    let is_directory = |one: &&Archived| one.stat.kind() == Kind::Directory;
+    let files = archived.iter().filter(|one| !is_directory(one));
+    let directories = archived.iter().rev().filter(is_directory);
+    for one in files.chain(directories) {
+        match remove(one, follow) {
+            Ok(()) => {}
+            // The same name was archived twice.
+            Err(Stays::Unlink(error) | Stays::Rmdir(error)) if error.errno == Errno::NOENT => {}
+            Err(stays) => tell(&one.name, &stays),
+        }
+    }
+}
+
+fn remove(archived: &Archived, follow: Follow) -> Result<(), Stays> {
+    let Archived { root, name, stat } = archived;
+    let is_directory = stat.kind() == Kind::Directory;
+    let failed = |error| if is_directory { Stays::Rmdir(error) } else { Stays::Unlink(error) };
+    let path = CString::new(name.clone())
+        .map_err(|_| failed(CallError::new(Call::Unlinkat, Errno::INVAL)))?;
+    let now = match follow {
+        Follow::No => statat(&**root, &path),
+        Follow::Yes => statat_follow(&**root, &path),
+    };
+    let now = now.map_err(failed)?;
+    if !now.same_file(stat) || (!is_directory && !is_as_read(stat, &now)) {
+        return Err(Stays::Changed);
+    }
+    if is_directory {
+        rmdirat(&**root, &path).map_err(Stays::Rmdir)
+    } else {
+        unlinkat(&**root, &path).map_err(Stays::Unlink)
+    }
+}
+
+/// Compares a file with what it was when it was read. The removal of another name changes the time of
+/// its attributes.
+fn is_as_read(before: &Stat, now: &Stat) -> bool {
+    let is_same = (before.size, before.mtime) == (now.size, now.mtime);
+    is_same && (before.nlink > 1 || before.ctime == now.ctime)
+}

@@ -1,0 +1,54 @@
+//! haul's tar against GNU's: the same command line, one after the other.
+
+use std::collections::BTreeMap;
+
+use super::Outcome;
+use super::run::{Call, Done, haul};
+use super::scratch::Scratch;
+
+/// Starts haul's tar.
+pub(crate) fn ours() -> Call {
+    Call::of(haul()).word("tar")
+}
+
+/// Runs a command line of words without spaces with GNU tar and with haul. `reset` makes the state in
+/// which each begins. Returns GNU's result and haul's.
+pub(crate) fn both(
+    scratch: &Scratch,
+    words: &str,
+    reset: &dyn Fn() -> Outcome,
+) -> Outcome<(Done, Done)> {
+    let words: Vec<&str> = words.split(' ').collect();
+    reset()?;
+    let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+    reset()?;
+    let haul = ours().words(&words).in_dir(scratch.path()).run()?;
+    Ok((gnu, haul))
+}
+
+/// Demands that output, messages and exit status are the same.
+///
+/// # Panics
+///
+/// If they are not.
+pub(crate) fn demand_same(words: &str, gnu: &Done, haul: &Done) {
+    assert_eq!(haul.text(), gnu.text(), "output: {words}");
+    assert_eq!(haul.errors(), gnu.errors(), "messages: {words}");
+    assert_eq!(haul.code(), gnu.code(), "status: {words}");
+}
+
+/// Returns the names below a directory, and the bytes of the files.
+pub(crate) fn contents(scratch: &Scratch, below: &str) -> Outcome<BTreeMap<String, Vec<u8>>> {
+    let found = Call::of("find").words([below, "-printf", "%y %p\n"]).in_dir(scratch.path());
+    let mut all = BTreeMap::new();
+    for line in found.succeed()?.text().lines() {
+        let (kind, name) = line.split_once(' ').unwrap_or_default();
+        let bytes = match kind {
+            "f" => std::fs::read(scratch.at(name))?,
+            "l" => std::fs::read_link(scratch.at(name))?.into_os_string().into_encoded_bytes(),
+            _ => Vec::new(),
+        };
+        all.insert(line.to_owned(), bytes);
+    }
+    Ok(all)
+}

@@ -1,0 +1,121 @@
+//! `haul tar -r`: archives as GNU tar extends them, and archives that stay what they were.
+
+use std::fs;
+
+use super::support::run::Call;
+use super::support::scratch::Scratch;
+use super::support::tar::{both, demand_same, ours};
+use super::support::{Outcome, has};
+
+fn tree(scratch: &Scratch) -> Outcome {
+    scratch.write("d/a", "a")?;
+    scratch.write("d/b", vec![b'b'; 300_000])?;
+    scratch.write("new/c", "c")?;
+    scratch.write("new/large", vec![b'l'; 700_000])?;
+    scratch.write(&format!("new/{}", "n".repeat(120)), "n")?;
+    let words = [".", "-exec", "touch", "-hd", "@1000000000", "{}", ";"];
+    Call::of("find").words(words).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+#[test]
+fn extended_archives_are_those_of_gnu_tar() -> Outcome {
+    if !has("tar")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    for made in ["", "--format=gnu", "--format=oldgnu", "--format=ustar", "-b1", "-b100", "cut"] {
+        let reset = || -> Outcome {
+            scratch.clear("a.tar")?;
+            if !made.is_empty() {
+                let option = if made == "cut" { "-b20" } else { made };
+                let words = ["--sort=name", option, "-cf", "a.tar", "d"];
+                Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+            }
+            if made == "cut" {
+                // Without the blocks that end it.
+                let bytes = fs::read(scratch.at("a.tar"))?;
+                let end = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
+                scratch.write("a.tar", &bytes[..end.next_multiple_of(512)])?;
+            }
+            Ok(())
+        };
+        for words in ["-rf a.tar new/c new/large", "-rvf a.tar --sort=name new", "-rf a.tar none"] {
+            reset()?;
+            let words: Vec<&str> = words.split(' ').collect();
+            let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+            let theirs = fs::read(scratch.at("a.tar"))?;
+            reset()?;
+            let haul = ours().words(&words).in_dir(scratch.path()).run()?;
+            let found = fs::read(scratch.at("a.tar"))?;
+            demand_same(&format!("{made} {words:?}"), &gnu, &haul);
+            // Which record ends the archive depends on the records of the old one.
+            let trimmed = |bytes: &[u8]| {
+                let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
+                bytes.get(..end).unwrap_or_default().to_vec()
+            };
+            assert!(trimmed(&found) == trimmed(&theirs), "{made} {words:?}");
+            assert!(found.len().is_multiple_of(512), "{made} {words:?}");
+            Call::of("tar").words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_archive_that_cannot_be_extended_stays_as_it_was() -> Outcome {
+    if !has("tar")? || !has("gzip")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    let make = |words: &[&str]| Call::of("tar").words(words).in_dir(scratch.path()).succeed();
+    make(&["-cf", "plain.tar", "d"])?;
+    make(&["-czf", "packed.tar", "d"])?;
+    let plain = fs::read(scratch.at("plain.tar"))?;
+    scratch.write("behind.tar", [&plain[..], b"more"].concat())?;
+    scratch.write("torn.tar", &plain[..5000])?;
+    scratch.write("noise.tar", vec![b'x'; 4096])?;
+    for (name, message) in [
+        ("packed.tar", "Cannot update compressed archives"),
+        ("behind.tar", "there are data behind the end of the archive"),
+        ("torn.tar", "Unexpected EOF in archive"),
+        ("noise.tar", "This does not look like a tar archive"),
+    ] {
+        let before = fs::read(scratch.at(name))?;
+        let done = ours().words(["-rf", name, "new"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(2), "{name}");
+        assert!(done.errors().contains(message), "{name}: {}", done.errors());
+        assert!(fs::read(scratch.at(name))? == before, "{name}");
+    }
+    let (gnu, haul) = both(&scratch, "-rzf plain.tar new", &|| Ok(()))?;
+    demand_same("-z", &gnu, &haul);
+    for words in [["-rf", "-", "new"], ["-rf", "/dev/null", "new"]] {
+        let done = ours().words(words).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(2), "{words:?}");
+    }
+    Ok(())
+}
+
+/// A file may not become larger than a limit: the first new member fits, the second does not.
+#[test]
+fn an_archive_whose_file_cannot_grow_is_restored() -> Outcome {
+    if !has("tar")? || !has("bash")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    let words = ["-cf", "a.tar", "d"];
+    Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+    let before = fs::read(scratch.at("a.tar"))?;
+    let limited = Call::of("bash")
+        .words(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "bash"])
+        .word(super::support::run::haul())
+        .words(["tar", "-rf", "a.tar", "new/c", "new/large"]);
+    let done = limited.in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert!(done.errors().contains("a.tar: Cannot write: File too large"), "{}", done.errors());
+    assert!(fs::read(scratch.at("a.tar"))? == before);
+    Ok(())
+}
