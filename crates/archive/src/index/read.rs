@@ -49,7 +49,9 @@ pub(super) fn ranges(
             Some(_) => {}
         }
     }
-    if let Some((start, true)) = begun {
+    // An index without a member, which may be one that was cut off, saves nothing.
+    let (start, is_wanted) = begun?;
+    if is_wanted {
         ranges.add(start..archive_bytes)?;
     }
     Some(ranges.0)
