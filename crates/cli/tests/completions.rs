@@ -123,7 +123,10 @@ fn pages() -> Outcome<Vec<String>> {
     let page = Call::of(haul()).word("manual").succeed()?.text();
     let entries = page.lines().filter_map(|line| line.strip_prefix(".BR haul\\-"));
     let names = entries.filter_map(|entry| entry.strip_suffix(" (1)"));
-    Ok(names.map(|name| name.replace("\\-", "-")).collect())
+    let names: Vec<_> = names.map(|name| name.replace("\\-", "-")).collect();
+    let list = Call::of(haul()).words(["manual", "--list"]).succeed()?.text();
+    assert_eq!(list.lines().collect::<Vec<_>>(), names);
+    Ok(names)
 }
 
 #[test]

@@ -16,11 +16,13 @@ const PROGRAM: &str = "haul manual";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
     Help,
+    List,
     Version,
 }
 
 const OPTIONS: &[Opt<Id>] = &[
     long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::List, "list", Nothing, "list the commands that have a page and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
 
@@ -46,15 +48,18 @@ pub(crate) fn run(arguments: &[OsString], applets: &[Applet]) -> ExitCode {
 }
 
 fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
+    let topics: Vec<Topic> = topics(applets);
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
         match word {
             Word::Operand(operand) => operands.push(operand),
             Word::Option { id: Id::Help, .. } => return Ok(help().to_string()),
+            Word::Option { id: Id::List, .. } => {
+                return Ok(topics.iter().map(|topic| format!("{}\n", topic.name)).collect());
+            }
             Word::Option { id: Id::Version, .. } => return Ok(version(PROGRAM)),
         }
     }
-    let topics: Vec<Topic> = topics(applets);
     match operands.as_slice() {
         [] => Ok(of_haul(&topics)),
         [name] => match topics.iter().find(|topic| name == OsStr::new(topic.name)) {
