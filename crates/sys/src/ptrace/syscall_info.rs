@@ -1,8 +1,6 @@
 //! `ptrace(PTRACE_GET_SYSCALL_INFO)` — which call a tracee is in, the same on every architecture
 //! (Linux 5.3): <https://man7.org/linux/man-pages/man2/ptrace.2.html>
 
-use std::mem::{MaybeUninit, size_of};
-
 use super::{Tid, checked};
 use crate::{Call, Result};
 
@@ -25,27 +23,37 @@ pub enum SyscallStop {
     Other,
 }
 
+// `linux/ptrace.h`; the crate libc has these for glibc alone.
+const GET_SYSCALL_INFO: u32 = 0x420e;
+const ENTRY: u8 = 1;
+const EXIT: u8 = 2;
+const SECCOMP: u8 = 3;
+
+/// `struct ptrace_syscall_info` of `linux/ptrace.h`.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    op: u8,
+    pad: [u8; 3],
+    arch: u32,
+    instruction_pointer: u64,
+    stack_pointer: u64,
+    /// The number and the arguments of a call that begins, or the value of one that returns.
+    words: [u64; 8],
+}
+
 /// Returns the kind of the current stop of `tid`.
 pub fn syscall_info(tid: Tid) -> Result<SyscallStop> {
-    let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
-    let size = size_of::<libc::ptrace_syscall_info>();
-    // SAFETY: the kernel writes at most `size` bytes to `info`, which has that many.
+    let mut info = Info::default();
+    let size = size_of::<Info>();
+    // SAFETY: the kernel writes at most `size` bytes to `info`, which has that many, all integers.
     let answer =
-        unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, tid, size, info.as_mut_ptr()) };
+        unsafe { libc::ptrace(GET_SYSCALL_INFO as _, tid, size, std::ptr::from_mut(&mut info)) };
     checked(Call::Ptrace, answer)?;
-    // SAFETY: every bit pattern is a valid `ptrace_syscall_info`, and it was zeroed to begin with.
-    let info = unsafe { info.assume_init() };
+    let [first, a, b, c, d, e, f, _] = info.words;
     Ok(match info.op {
-        libc::PTRACE_SYSCALL_INFO_ENTRY | libc::PTRACE_SYSCALL_INFO_SECCOMP => {
-            // SAFETY: `op` says that the kernel filled `entry`, plain integers in any case.
-            let entry = unsafe { info.u.entry };
-            SyscallStop::Enter { number: entry.nr, arguments: entry.args }
-        }
-        libc::PTRACE_SYSCALL_INFO_EXIT => {
-            // SAFETY: `op` says that the kernel filled `exit`, plain integers in any case.
-            let exit = unsafe { info.u.exit };
-            SyscallStop::Exit { value: exit.sval }
-        }
+        ENTRY | SECCOMP => SyscallStop::Enter { number: first, arguments: [a, b, c, d, e, f] },
+        EXIT => SyscallStop::Exit { value: first.cast_signed() },
         _ => SyscallStop::Other,
     })
 }
