@@ -368,7 +368,9 @@ fn renames_have_gnus_results_and_messages() -> Outcome {
         if !trees.is_equal() {
             wrong.push(format!("mv {line}: {}", shown(&trees)));
         }
-        let told = |done: &super::support::run::Done| (done.code(), done.text(), done.errors());
+        let told = |done: &super::support::run::Done| {
+            (done.code(), done.text(), gnu::as_program(&done.errors(), "mv"))
+        };
         if told(&ours) != told(&theirs) {
             wrong.push(format!("mv {line}:\n  H {:?}\n  G {:?}", told(&ours), told(&theirs)));
         }

@@ -53,3 +53,9 @@ impl Gnu {
         Call::of("bash").words(["-c", "exec -a cp \"$0\" \"$@\""]).word(&self.path)
     }
 }
+
+/// Returns what `haul NAME` said as the program NAME would say it: the line about `--help` names the
+/// call.
+pub(crate) fn as_program(said: &str, name: &str) -> String {
+    said.replace(&format!("Try 'haul {name} --help'"), &format!("Try '{name} --help'"))
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use haul_manifest::{Aspect, Aspects, Comparison, Difference, What};
 
 use super::Outcome;
-use super::gnu::Gnu;
+use super::gnu::{Gnu, as_program};
 use super::judge::{compared, shown};
 use super::run::{Call, Done, cp};
 use super::scratch::Scratch;
@@ -129,5 +129,5 @@ fn only(name: &str, one: &Done, other: &Done) -> String {
 
 /// Returns both streams; haul is called as `haul cp`, and the line about `--help` says so.
 fn text(done: &Done) -> String {
-    format!("{}\n{}", done.text(), done.errors()).replace("Try 'haul cp --help'", "Try 'cp --help'")
+    as_program(&format!("{}\n{}", done.text(), done.errors()), "cp")
 }
