@@ -10,6 +10,7 @@
 )]
 
 mod command;
+mod dist;
 mod error;
 mod fs;
 mod gnu;
@@ -36,6 +37,10 @@ cargo xtask COMMAND
                             --baseline runs them against GNU's own tools once more
   sweep [--full] [COMMAND…] make every call of every command fail, or be the last, and check that
                             nothing is lost; --full tries every errno at every call
+  dist [--install] [--reproduce] [TARGET…]
+                            build a static binary and pack it: tarball, .deb, .rpm, sums;
+                            --install tries each package in a fresh root (as root),
+                            --reproduce builds them a second time and compares
   help                      print this";
 
 fn main() -> ExitCode {
@@ -59,6 +64,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "fs" => fs::main(rest),
         "gnu" => gnu::main(rest),
         "sweep" => sweep::main(rest),
+        "dist" => dist::main(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)

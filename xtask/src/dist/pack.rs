@@ -1,0 +1,42 @@
+//! Packs one binary in every form.
+
+use super::stage::{Parts, fill, put};
+use super::target::Target;
+use super::version::Version;
+use super::{deb, dependencies, rpm, tarball};
+use crate::error::Result;
+use crate::workspace::Workspace;
+use std::path::{Path, PathBuf};
+
+/// Makes the packages of one target from its binary, and returns their paths.
+pub(super) fn pack(
+    workspace: &Workspace,
+    binary: &Path,
+    target: &Target,
+    version: &Version,
+    out: &Path,
+) -> Result<Vec<PathBuf>> {
+    let stage = workspace.target.join("dist/stage").join(target.machine);
+    let dependencies = dependencies::find(workspace, target)?;
+    let emulated = stage.with_extension("haul");
+    let runs_here = if target.is_here() {
+        binary
+    } else {
+        emulate(binary, target, &emulated)?;
+        &emulated
+    };
+    let parts =
+        Parts { root: &workspace.root, binary, runs_here, version, dependencies: &dependencies };
+    fill(&stage, &parts)?;
+    Ok(vec![
+        tarball::make(&stage, out, target, version)?,
+        deb::make(&stage, out, target, version)?,
+        rpm::make(&stage, out, target, version)?,
+    ])
+}
+
+/// Writes a script that runs the binary of another kind of machine.
+fn emulate(binary: &Path, target: &Target, script: &Path) -> Result<()> {
+    let text = format!("#!/bin/sh\nexec {} '{}' \"$@\"\n", target.emulator, binary.display());
+    put(script, text.as_bytes(), 0o755)
+}

@@ -1,0 +1,43 @@
+//! Builds everything a second time, in another folder, and compares.
+
+use super::build::build;
+use super::pack::pack;
+use super::target::Target;
+use super::version::Version;
+use crate::command::{command, output};
+use crate::error::{Context, Error, Result};
+use crate::workspace::Workspace;
+use std::fs;
+use std::path::Path;
+
+/// Fails if the packages of a target differ when they are built from a clone in another folder.
+pub(super) fn check(
+    workspace: &Workspace,
+    target: &Target,
+    version: &Version,
+    first: &Path,
+) -> Result<()> {
+    let clone = workspace.target.join("dist/second/clone");
+    if clone.exists() {
+        fs::remove_dir_all(&clone).context("remove", clone.display())?;
+    }
+    output(command("git").args(["clone", "--quiet"]).arg(&workspace.root).arg(&clone))?;
+    let again = Workspace {
+        root: clone.clone(),
+        target: clone.join("target"),
+        metadata: workspace.metadata.clone(),
+    };
+    let binary = build(&again.root, &again.target, target, version)?;
+    let out = clone.join("packages");
+    fs::create_dir_all(&out).context("create", out.display())?;
+    for package in pack(&again, &binary, target, version, &out)? {
+        let name = package.file_name().unwrap_or_default();
+        let read = |path: &Path| fs::read(path).context("read", path.display());
+        if read(&package)? != read(&first.join(name))? {
+            return Err(Error::new(format!("two builds of {} differ", name.display()))
+                .hint("diffoscope shows where; commit all changes first"));
+        }
+        println!("{}: the same bytes from another folder", name.display());
+    }
+    Ok(())
+}
