@@ -67,11 +67,12 @@ impl Drop for Appending {
         if self.is_committed {
             return;
         }
-        // Whatever fails here, the archive still ends where it did, by its blocks of zeros.
+        // From the first block on: what failed may have been the writing of those that were held back. The
+        // old archive has zeros there, so it ends where it did.
         let _shortened = self.file.set_len(self.old_bytes);
         let zeros = vec![0; BUFFER_BYTES];
         let end = self.old_bytes.min(self.start + self.written);
-        let mut at = self.start + END_BYTES as u64;
+        let mut at = self.start;
         while at < end {
             let count = usize::try_from(end - at).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
             let room = zeros.get(..count).unwrap_or_default();
@@ -79,6 +80,53 @@ impl Drop for Appending {
                 return;
             }
             at += count as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, read, write};
+    use std::io::Write as _;
+    use std::os::unix::fs::FileExt as _;
+
+    use super::{Appending, BLOCK_BYTES, END_BYTES};
+
+    /// An archive of one block, its end, and the rest of its record.
+    fn archive(room: usize) -> Vec<u8> {
+        let mut bytes = vec![b'a'; BLOCK_BYTES];
+        bytes.resize(BLOCK_BYTES + room, 0);
+        bytes
+    }
+
+    /// What stays of an archive when so many bytes were added, and so many of those that are written last
+    /// had been written when the writing failed.
+    fn after_failure(room: usize, added: usize, ended_after: usize) -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("archive");
+        write(&path, archive(room)).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let second = file.try_clone().unwrap();
+        let old_bytes = file.metadata().unwrap().len();
+        let mut appending = Appending::new(file, BLOCK_BYTES as u64, old_bytes);
+        appending.write_all(&vec![b'n'; added]).unwrap();
+        let written = vec![b'n'; ended_after.min(added)];
+        second.write_all_at(&written, BLOCK_BYTES as u64).unwrap();
+        drop(appending);
+        read(&path).unwrap()
+    }
+
+    #[test]
+    fn an_archive_that_could_not_be_completed_is_what_it_was() {
+        for room in [END_BYTES, 19 * BLOCK_BYTES, 600 * BLOCK_BYTES] {
+            for added in [0, 1, BLOCK_BYTES, END_BYTES, END_BYTES + 1, 700 * BLOCK_BYTES] {
+                for ended_after in [0, 1, BLOCK_BYTES, END_BYTES - 1, END_BYTES] {
+                    assert!(
+                        after_failure(room, added, ended_after) == archive(room),
+                        "{room} {added} {ended_after}"
+                    );
+                }
+            }
         }
     }
 }
