@@ -15,7 +15,7 @@ fn a_tool_with_a_wrong_result_is_flagged_and_never_ranked() {
     let tools = vec![
         tool("cp", "cp -R {source} {target}"),
         tool("nothing", "mkdir {target}"),
-        tool("bytes", "cp -R {source} {target} && printf x >> {target}/d00001/f0000010"),
+        tool("bytes", "cp -R {source} {target} && printf x >> {target}/p00001/d00001/f0000010"),
         tool("links", "cp -R --symbolic-link {source} {target}"),
         tool("exits", "sh -c 'echo no luck >&2; exit 3' {target}"),
         tool("missing", "/no/such/program {source} {target}"),
@@ -46,7 +46,7 @@ fn a_tool_with_a_wrong_result_is_flagged_and_never_ranked() {
 #[test]
 fn a_deletion_that_leaves_something_is_flagged() {
     let work = tempfile::tempdir().unwrap();
-    let tools = vec![tool("rm", "rm -rf {target}"), tool("half", "rm -rf {target}/d00000")];
+    let tools = vec![tool("rm", "rm -rf {target}"), tool("half", "rm -rf {target}/p00000")];
     let scratch = work.path().join("scratch");
     let scenario = "delete-nested:files=40,dirs=4";
     let (results, _) =

@@ -9,9 +9,11 @@ use haul_manifest::{
 
 use crate::support::{Outcome, Scratch};
 
-const RECIPES: [&str; 6] = [
+const RECIPES: [&str; 8] = [
     "flat:files=100,size=1000",
     "nested:files=107,dirs=10,size=100",
+    "nested:files=53,dirs=10,parents=3,size=100",
+    "nested:files=5,dirs=3,parents=40,size=100",
     "mixed:files=400,median=500,cap=20K,seed=3",
     "deep:depth=50,name=200",
     "sparse:size=10M,segments=3,data=5000",
@@ -162,7 +164,8 @@ fn make_at() -> Outcome {
         let items: Vec<Item> = RECIPES
             .iter()
             .filter_map(|text| parse_recipe(text).ok())
-            .filter(|recipe| matches!(recipe.shape, haul_manifest::Shape::Nested { .. }))
+            .find(|recipe| matches!(recipe.shape, haul_manifest::Shape::Nested { .. }))
+            .into_iter()
             .flat_map(|recipe| recipe.items())
             .collect();
         create_tree(root.as_ref(), items)?;

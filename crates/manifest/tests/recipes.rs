@@ -81,10 +81,8 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let number = || 1..200_u64;
     let shape = prop_oneof![
         (number(), number()).prop_map(|(files, size)| Shape::Flat { files, size }),
-        (number(), number(), number()).prop_map(|(files, dirs, size)| Shape::Nested {
-            files,
-            dirs,
-            size
+        (number(), number(), 0..9_u64, number()).prop_map(|(files, dirs, parents, size)| {
+            Shape::Nested { files, dirs, parents, size }
         }),
         (number(), number(), number(), number(), number()).prop_map(
             |(files, dirs, size, large, large_size)| Shape::Scattered {

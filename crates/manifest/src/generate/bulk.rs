@@ -29,8 +29,27 @@ pub(super) fn flat(files: u64, size: u64, seed: u64) -> impl Iterator<Item = Ite
     (0..files).map(move |number| file(1, format!("f{number:07}"), size, seed, number))
 }
 
-pub(super) fn nested(files: u64, dirs: u64, size: u64, seed: u64) -> impl Iterator<Item = Item> {
-    scattered((files, size), dirs, (0, 0), seed)
+/// Files in directories, and these in `parents` directories, or at the top if there are none.
+pub(super) fn nested(
+    (files, size): (u64, u64),
+    dirs: u64,
+    parents: u64,
+    seed: u64,
+) -> impl Iterator<Item = Item> {
+    let dirs = dirs.max(1);
+    let parents = parents.min(dirs);
+    let level = if parents == 0 { 1 } else { 2 };
+    (0..parents.max(1)).flat_map(move |parent| {
+        let above =
+            (parents > 0).then(|| Item::new(1, format!("p{parent:05}"), ItemKind::Directory));
+        let below = head_first(dirs, parents.max(1), parent).flat_map(move |dir| {
+            let directory = Item::new(level, format!("d{dir:05}"), ItemKind::Directory);
+            let files = head_first(files, dirs, dir)
+                .map(move |number| file(level + 1, format!("f{number:07}"), size, seed, number));
+            std::iter::once(directory).chain(files)
+        });
+        above.into_iter().chain(below)
+    })
 }
 
 /// Small files and large ones, each spread over the directories, a directory's large ones first.

@@ -65,11 +65,12 @@ const TABLE: [Entry; 8] = [
         keys: &[
             count("files", 1000, 0, FILES_MAX),
             count("dirs", 20, 1, FILES_MAX),
+            count("parents", 0, 0, FILES_MAX),
             bytes("size", 1024, 0, SIZE_MAX),
         ],
         build: |values| {
-            let &[files, dirs, size] = values else { return None };
-            Some(Shape::Nested { files, dirs, size })
+            let &[files, dirs, parents, size] = values else { return None };
+            Some(Shape::Nested { files, dirs, parents, size })
         },
     },
     Entry {
@@ -237,7 +238,7 @@ fn is_bytes(name: &str) -> bool {
 /// ```
 /// use haul_manifest::{Shape, parse_recipe};
 /// let recipe = parse_recipe("nested:files=50000,dirs=200,size=1K")?;
-/// assert_eq!(recipe.shape, Shape::Nested { files: 50_000, dirs: 200, size: 1024 });
+/// assert_eq!(recipe.shape, Shape::Nested { files: 50_000, dirs: 200, parents: 0, size: 1024 });
 /// # Ok::<(), haul_manifest::ParseError>(())
 /// ```
 pub fn parse_recipe(text: &str) -> Result<Recipe, ParseError> {
@@ -301,7 +302,9 @@ impl fmt::Display for Recipe {
 fn describe(recipe: &Recipe) -> String {
     let (name, values) = match recipe.shape {
         Shape::Flat { files, size } => ("flat", vec![files, size]),
-        Shape::Nested { files, dirs, size } => ("nested", vec![files, dirs, size]),
+        Shape::Nested { files, dirs, parents, size } => {
+            ("nested", vec![files, dirs, parents, size])
+        }
         Shape::Scattered { files, dirs, size, large, large_size } => {
             ("scattered", vec![files, dirs, size, large, large_size])
         }

@@ -15,7 +15,7 @@ use super::random::{Limits, random_tree};
 use crate::failure::Failure;
 
 /// A tree that can be generated. Its text form, which [`crate::parse_recipe`] reads back, is what
-/// `Display` shows: `nested:files=50000,dirs=200,size=1024,seed=0`.
+/// `Display` shows: `nested:files=50000,dirs=200,parents=20,size=1024,seed=0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Recipe {
     /// The shape of the tree.
@@ -35,12 +35,16 @@ pub enum Shape {
         /// The size of each.
         size: u64,
     },
-    /// Files of one size, spread evenly over sibling directories.
+    /// Files of one size, spread evenly over directories.
     Nested {
         /// Total number of files.
         files: u64,
-        /// Number of directories.
+        /// Number of directories that contain files.
         dirs: u64,
+        /// Number of directories over which these are spread evenly, at most `dirs`; 0 if all
+        /// are siblings at the top.
+        #[serde(default)]
+        parents: u64,
         /// The size of each file.
         size: u64,
     },
@@ -106,7 +110,9 @@ impl Recipe {
         let seed = self.seed;
         match self.shape {
             Shape::Flat { files, size } => Box::new(bulk::flat(files, size, seed)),
-            Shape::Nested { files, dirs, size } => Box::new(bulk::nested(files, dirs, size, seed)),
+            Shape::Nested { files, dirs, parents, size } => {
+                Box::new(bulk::nested((files, size), dirs, parents, seed))
+            }
             Shape::Scattered { files, dirs, size, large, large_size } => {
                 Box::new(bulk::scattered((files, size), dirs, (large, large_size), seed))
             }
