@@ -101,6 +101,7 @@ calls! {
     Utimensat "utimensat",
     Waitpid "waitpid",
     Write "write",
+    XfsGeometry "ioctl(XFS_IOC_FSGEOMETRY)",
 }
 
 impl fmt::Display for Call {

@@ -1,5 +1,6 @@
 //! Operation on a tree: the interface between the walk and copying, removing, counting and others.
 
+mod groups;
 mod worker;
 
 use std::sync::Arc;
@@ -102,6 +103,13 @@ pub trait Operation: Sync + Sized {
     /// Returns how many workers are useful in one directory where workers wait for storage.
     fn waiting_room(&self, _node: &Node<Self::Directory>) -> usize {
         1
+    }
+
+    /// Returns the allocation group of a directory that was found, if the file system has a lock for
+    /// each group that every change in the directory needs. A worker chooses a directory of a group in
+    /// which no other worker is.
+    fn allocation_group(&self, _found: &Self::Found) -> Option<u64> {
+        None
     }
 
     /// Called when a thread was started.

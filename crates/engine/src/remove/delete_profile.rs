@@ -4,24 +4,47 @@
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use haul_io::quirk::{PLAIN, Quirk as DeleteProfile, Sequence};
+pub(super) use haul_io::quirk::Sequence;
+use haul_io::quirk::{self, Groups, Quirk};
+use haul_sys::fs::inode_bits_in_group;
 
 use crate::pairs::quirk_of;
 
+/// What a removal needs to know of a file system.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeleteProfile {
+    /// Row of the table of file systems.
+    pub(super) quirk: &'static Quirk,
+    /// Number of low bits of an inode number that are the position in its allocation group, if workers
+    /// should be in different groups.
+    pub(super) group_bits: Option<u32>,
+}
+
+impl DeleteProfile {
+    /// Profile of a file system of which nothing is known.
+    pub(super) const PLAIN: DeleteProfile =
+        DeleteProfile { quirk: &quirk::PLAIN, group_bits: None };
+}
+
 /// Delete profiles that a run has looked up, by device.
 #[derive(Default)]
-pub(super) struct DeleteProfiles(Mutex<Vec<(u64, &'static DeleteProfile)>>);
+pub(super) struct DeleteProfiles(Mutex<Vec<(u64, DeleteProfile)>>);
 
 impl DeleteProfiles {
     /// Returns the delete profile of an open directory's file system. The first call for a device
     /// looks it up.
-    pub(super) fn of(&self, dev: u64, directory: BorrowedFd<'_>) -> &'static DeleteProfile {
+    pub(super) fn of(&self, dev: u64, directory: BorrowedFd<'_>) -> DeleteProfile {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, quirk)) = known.iter().find(|(other, _)| *other == dev) {
-            return quirk;
+        if let Some((_, profile)) = known.iter().find(|(other, _)| *other == dev) {
+            return *profile;
         }
         let quirk = quirk_of(directory);
-        known.push((dev, quirk));
-        quirk
+        let group_bits = match quirk.groups {
+            Groups::OfInode => inode_bits_in_group(directory).ok(),
+            Groups::Unknown => None,
+        };
+        let profile = DeleteProfile { quirk, group_bits };
+        known.push((dev, profile));
+        profile
     }
 }

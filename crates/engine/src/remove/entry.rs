@@ -1,6 +1,5 @@
 //! Removes entries that are not directories: one `unlinkat` each.
 
-use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +17,6 @@ use crate::error::What;
 use crate::monitor::{Protection, Shard};
 use haul_tree::Entries;
 use haul_tree::Handle;
-use haul_tree::Identity;
 
 /// Removes a batch of entries; pushes the directories among them onto the stack.
 pub(super) fn remove(
@@ -34,7 +32,7 @@ pub(super) fn remove(
         }
         let name = names.name(slot);
         match slot.kind {
-            Some(Kind::Directory) => later(worker, node, name, None),
+            Some(Kind::Directory) => later(worker, Enter::found(node, name, slot.ino)),
             kind => {
                 one(worker, Entry { parent: node, directory: directory.as_fd(), name }, kind);
             }
@@ -44,14 +42,8 @@ pub(super) fn remove(
 }
 
 /// Pushes a directory onto the stack.
-pub(super) fn later(
-    worker: &mut Worker<'_, '_>,
-    parent: &Arc<Node>,
-    name: &CStr,
-    expected: Option<Identity>,
-) {
-    parent.owe();
-    let enter = Enter { parent: Arc::clone(parent), name: name.to_owned(), expected };
+pub(super) fn later(worker: &mut Worker<'_, '_>, enter: Enter) {
+    enter.parent.owe();
     worker.push(enter);
 }
 
@@ -62,7 +54,7 @@ fn one(worker: &mut Worker<'_, '_>, entry: Entry<'_>, kind: Option<Kind>) {
     if kind.is_none() || gentle || prompt::looks(run.policy) {
         match entry.stat() {
             Ok(found) if found.kind() == Kind::Directory => {
-                return later(worker, entry.parent, entry.name, None);
+                return later(worker, Enter::found(entry.parent, entry.name, found.ino));
             }
             Ok(found) => stat = Some(found),
             Err(error) => return unremovable(worker, entry, error.errno),
@@ -121,7 +113,7 @@ pub(super) fn unlink_entry(
         }
         // The entry has become a directory, or the file system reported a wrong kind.
         Err(error) if error.errno == Errno::ISDIR && !node.is_root() => {
-            later(worker, node, name, None);
+            later(worker, Enter::found(node, name, stat.map_or(0, |stat| stat.ino)));
         }
         Err(error) => unremovable(worker, entry, error.errno),
     }

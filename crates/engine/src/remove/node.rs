@@ -32,7 +32,7 @@ pub(super) struct RemoveDirectory {
     pub(super) id: Identity,
     /// Location of the operand that contains this directory.
     pub(super) top: Place,
-    pub(super) delete_profile: &'static DeleteProfile,
+    pub(super) delete_profile: DeleteProfile,
     /// Whether an entry in it stays. That entry was reported, so the directory stays without a
     /// report.
     kept: AtomicBool,
@@ -50,7 +50,7 @@ impl RemoveDirectory {
         name: CString,
         id: Identity,
         top: Place,
-        delete_profile: &'static DeleteProfile,
+        delete_profile: DeleteProfile,
     ) -> RemoveDirectory {
         RemoveDirectory {
             name,
@@ -67,7 +67,7 @@ impl RemoveDirectory {
     /// Creates the data of the list of operands.
     pub(super) fn operands() -> RemoveDirectory {
         let nowhere = Place { dev: 0, mount: None };
-        RemoveDirectory::new(CString::default(), (0, 0), nowhere, &super::delete_profile::PLAIN)
+        RemoveDirectory::new(CString::default(), (0, 0), nowhere, DeleteProfile::PLAIN)
     }
 
     /// Returns whether an entry in the directory stays.
@@ -78,9 +78,9 @@ impl RemoveDirectory {
     /// Returns how many workers are useful in the directory.
     pub(super) fn room(&self) -> usize {
         if self.has_large.load(Ordering::Relaxed) {
-            self.delete_profile.removal.large_workers
+            self.delete_profile.quirk.removal.large_workers
         } else {
-            self.delete_profile.removal.workers
+            self.delete_profile.quirk.removal.workers
         }
     }
 }
@@ -102,7 +102,7 @@ impl Directory for RemoveDirectory {
     }
 
     fn is_remote(&self) -> bool {
-        self.delete_profile.latency == Latency::Remote
+        self.delete_profile.quirk.latency == Latency::Remote
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haul_sys::Errno;
 use haul_sys::fs::{CWD, Kind, Stat, rmdirat};
 
-use super::context::Worker;
+use super::context::{Enter, Worker};
 use super::inside::inside;
 use super::node::{Entry, Node};
 use super::prompt::{Inside, Stage};
@@ -50,7 +50,7 @@ fn one(worker: &mut Worker<'_, '_>, list: &Arc<Node>, name: &CStr) {
                 return run.fail(list, name, what, errno);
             }
             match run.policy.recursion {
-                Recursion::Yes => entry::later(worker, list, name, Some(identity(&stat))),
+                Recursion::Yes => entry::later(worker, Enter::operand(list, name, identity(&stat))),
                 Recursion::No => empty(worker, entry, &stat),
             }
         }

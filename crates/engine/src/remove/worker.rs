@@ -58,17 +58,23 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn chunk(&self, node: &Node) -> Chunk {
-        let by_inode = node.delete_profile.removal.sequence == delete_profile::Sequence::ByInode;
         let chunk = Chunk { subdirectories: SUBDIRECTORIES, ..Chunk::BUFFER };
-        if by_inode && self.policy.order == Order::Any {
-            Chunk { bytes: SORTED_BYTES, ..chunk }
-        } else {
-            Chunk { sequence: Sequence::AsRead, ..chunk }
+        if self.policy.order == Order::Listed {
+            return Chunk { sequence: Sequence::AsRead, ..chunk };
+        }
+        match node.delete_profile.quirk.removal.sequence {
+            delete_profile::Sequence::AsRead => Chunk { sequence: Sequence::AsRead, ..chunk },
+            delete_profile::Sequence::ByInode => {
+                Chunk { sequence: Sequence::ByInode, bytes: SORTED_BYTES, ..chunk }
+            }
+            delete_profile::Sequence::FilesByInode => {
+                Chunk { sequence: Sequence::FilesByInode, bytes: SORTED_BYTES, ..chunk }
+            }
         }
     }
 
     fn most_entries(worker: &Worker<'_, 'r>, node: &Node) -> usize {
-        let is_near = node.delete_profile.latency == Latency::Local;
+        let is_near = node.delete_profile.quirk.latency == Latency::Local;
         let one = is_near && node.has_large.load(Ordering::Relaxed);
         if one { 1 } else { worker.operation.throttle.batch() }
     }
@@ -79,6 +85,10 @@ impl<'r> Operation for Run<'r> {
 
     fn waiting_room(&self, node: &Node) -> usize {
         room(node)
+    }
+
+    fn allocation_group(&self, found: &Enter) -> Option<u64> {
+        found.allocation_group
     }
 
     fn started(&self) {

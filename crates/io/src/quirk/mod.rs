@@ -115,6 +115,18 @@ pub enum Sequence {
     AsRead,
     /// By inode number.
     ByInode,
+    /// Files by inode number, then directories as they are read.
+    FilesByInode,
+}
+
+/// Whether a lock for each allocation group of the file system is held while names are removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// None that workers are known to wait for.
+    Unknown,
+    /// The group is the high bits of an inode number, as `XFS_IOC_FSGEOMETRY` tells; a directory's
+    /// files are in the directory's group.
+    OfInode,
 }
 
 /// How to remove many entries of one directory. Measured with 100,000 files in one directory on fresh
@@ -171,6 +183,8 @@ pub struct Quirk {
     pub name_sync: NameSync,
     /// How entries are removed.
     pub removal: Removal,
+    /// What workers in different directories wait for.
+    pub groups: Groups,
     /// What is kept of a file beside its bytes.
     pub inode: Inode,
     /// Number of bytes of the largest file.
@@ -215,6 +229,7 @@ const LOCAL: Quirk = Quirk {
     name_sync: NameSync::Directory,
     // A second worker in one directory costs half as much again on most: it only waits for the lock.
     removal: Removal { sequence: Sequence::AsRead, workers: 1, large_workers: 4 },
+    groups: Groups::Unknown,
     inode: Inode::Posix,
     file_bytes_max: u64::MAX,
 };

@@ -1,12 +1,12 @@
 //! XFS. Reflinks when made with `-m reflink=1`, the default since xfsprogs 5.1; without it the
 //! first refusal (EOPNOTSUPP) is remembered.
 //!
-//! XFS puts directories into its allocation groups in turn and files beside their directory. In the
-//! order of inodes a group's directories follow one another, so that workers that have halves of the
-//! list are in different groups; in the order of names they would want the same group's lock at the
-//! same time, directory after directory.
+//! XFS puts directories into its allocation groups in turn and files beside their directory. Two workers
+//! in one group wait for the lock of its inode list, entry after entry. So directories stay in the order
+//! in which they are read, where all groups alternate, and each worker chooses one of a group in which
+//! no other worker is.
 
-use super::{GroupSync, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
+use super::{GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -15,6 +15,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     hole_map: HoleMap::Trusted,
     preallocate: Preallocate::Pays,
     group_sync: GroupSync::Whole,
-    removal: Removal { sequence: Sequence::ByInode, workers: 1, large_workers: 4 },
+    removal: Removal { sequence: Sequence::FilesByInode, workers: 1, large_workers: 4 },
+    groups: Groups::OfInode,
     ..LOCAL
 };

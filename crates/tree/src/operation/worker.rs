@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use super::groups::Groups;
 use super::{Batch, Finish, Operation, Order};
 use crate::entries::Entries;
 use crate::meter::Meter;
@@ -90,6 +91,7 @@ pub(crate) struct Crew<'r, O: Operation> {
     operation: &'r O,
     pool: Pool<Job<O>, Joinable<O>>,
     workers: Workers,
+    groups: Groups,
     /// List of operands, if they are handled one by one.
     list: Option<Arc<Task<O::Directory>>>,
 }
@@ -119,6 +121,8 @@ pub struct Worker<'w, O: Operation> {
     names: Entries,
     stack: Vec<Job<O>>,
     handled: u64,
+    /// Allocation group of the directory that this worker entered last.
+    group: Option<u64>,
     /// Number of entries in the next batch if each entry is a request to another machine.
     batch_entries: usize,
     meter: Option<Meter>,
@@ -145,7 +149,7 @@ pub fn walk<O: Operation, R>(
     let root = Arc::new(root);
     let list = (root.children == Children::OneByOne).then(|| Arc::clone(&root));
     let pool = Pool::new(workers.busy, workers.waiting);
-    let crew = Crew { operation, pool, workers, list };
+    let crew = Crew { operation, pool, workers, groups: Groups::new(), list };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&crew, scope, 0);
         worker.stack.push(Job::Continue(root));
@@ -166,6 +170,7 @@ impl<'w, O: Operation> Worker<'w, O> {
             names: Entries::default(),
             stack: Vec::new(),
             handled: 0,
+            group: None,
             batch_entries: 1,
             meter: None,
             is_extra,
@@ -199,7 +204,7 @@ impl<'w, O: Operation> Worker<'w, O> {
     fn work(&mut self) {
         let _guard = self.crew.pool.guard();
         loop {
-            let job = match self.stack.pop() {
+            let job = match self.pop() {
                 Some(job) => job,
                 None => match self.crew.pool.take() {
                     Work::Job(job) => job,
@@ -216,6 +221,8 @@ impl<'w, O: Operation> Worker<'w, O> {
             };
             match job {
                 Job::Enter(found) => {
+                    self.group = self.operation.allocation_group(&found);
+                    self.group.inspect(|group| self.crew.groups.enter(*group));
                     if let Some(task) = O::enter(self, found) {
                         self.run_task(&task, End::Front);
                     }
@@ -225,6 +232,20 @@ impl<'w, O: Operation> Worker<'w, O> {
             }
             self.share(None);
         }
+    }
+
+    /// Takes the newest job off the stack, or a recent one if another worker is in the newest one's
+    /// allocation group.
+    fn pop(&mut self) -> Option<Job<O>> {
+        if let Some(group) = self.group.take() {
+            self.crew.groups.leave(group);
+        }
+        let group_of = |job: &Job<O>| match job {
+            Job::Enter(found) => self.operation.allocation_group(found),
+            Job::Continue(_) | Job::Parked(_) => None,
+        };
+        let chosen = self.crew.groups.choose(&self.stack, group_of)?;
+        Some(self.stack.remove(chosen))
     }
 
     /// Handles the entries of a directory, until there are none or other work should come first.
