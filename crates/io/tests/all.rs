@@ -12,3 +12,4 @@ mod shared;
 mod support;
 mod verifying;
 mod whole;
+mod workers;
