@@ -54,6 +54,7 @@ mod lzw;
 mod ordered;
 mod pack;
 mod piece;
+mod piece_queue;
 mod plain;
 mod xz;
 mod zip;

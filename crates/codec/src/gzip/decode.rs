@@ -18,6 +18,7 @@ use crate::error::{Damage, DecodeError};
 use crate::input::Input;
 use crate::ordered::Ordered;
 use crate::piece::Pieces;
+use crate::piece_queue::PieceQueue;
 
 /// Bytes that a worker makes of one segment at most; what is left is done in order. Four blocks of
 /// our encoder.
@@ -51,11 +52,9 @@ pub(crate) struct Decode {
     state: Members,
     /// A segment that is decompressed in order, and how far.
     current: Option<(Arc<Segment>, usize)>,
-    ready: VecDeque<Vec<u8>>,
+    queue: PieceQueue,
     trailing: Trailing,
     by_workers: u64,
-    has_ended: bool,
-    failed: Option<DecodeError>,
 }
 
 impl Decode {
@@ -72,11 +71,9 @@ impl Decode {
             pending: VecDeque::new(),
             state: Members::at_member(garbage),
             current: None,
-            ready: VecDeque::new(),
+            queue: PieceQueue::default(),
             trailing: Trailing::Nothing,
             by_workers: 0,
-            has_ended: false,
-            failed: None,
         }
     }
 
@@ -119,7 +116,7 @@ impl Decode {
         let made = done.flatten().filter(|_| agrees);
         let mut taken = 0;
         if let Some(made) = made {
-            self.ready.extend(made.pieces.into_pieces());
+            self.queue.add(made.pieces.into_pieces());
             self.state.join(made.state)?;
             taken = made.taken;
             self.by_workers += 1;
@@ -136,7 +133,7 @@ impl Decode {
         let left = segment.bytes.get(*taken..).unwrap_or(&[]);
         let mut pieces = Pieces::default();
         let fed = self.state.feed(left, STEP_BYTES, &mut pieces);
-        self.ready.extend(pieces.into_pieces());
+        self.queue.add(pieces.into_pieces());
         *taken += fed?;
         if *taken >= segment.bytes.len() || self.state.is_over() {
             self.current = None;
@@ -148,7 +145,7 @@ impl Decode {
 impl Decode {
     /// Goes on until there are pieces, or the end.
     fn go_on(&mut self, input: &mut Input) -> Result<(), DecodeError> {
-        while self.ready.is_empty() && !self.has_ended {
+        while self.queue.wants_more() {
             if self.current.is_some() {
                 self.step()?;
                 continue;
@@ -162,7 +159,7 @@ impl Decode {
             if self.garbage == Garbage::Pass && self.pass_rest(input)? {
                 continue;
             }
-            self.has_ended = true;
+            self.queue.end();
             let trailing = self.state.end()?;
             if self.garbage == Garbage::Ignore {
                 self.trailing = trailing;
@@ -188,28 +185,19 @@ impl Decode {
             };
         }
         let has_rest = !rest.is_empty();
-        self.ready.extend(Some(rest).filter(|_| has_rest));
+        self.queue.add(Some(rest).filter(|_| has_rest));
         Ok(has_rest)
     }
 }
 
 impl Decoding for Decode {
     fn next(&mut self, input: &mut Input) -> Result<Option<Vec<u8>>, DecodeError> {
-        // What was decompressed before an error is returned before it.
-        if self.failed.is_none() && self.ready.is_empty() {
-            self.failed = self.go_on(input).err();
+        if self.queue.wants_more()
+            && let Err(error) = self.go_on(input)
+        {
+            self.queue.fail(error);
         }
-        match (self.ready.pop_front(), self.failed.take()) {
-            (Some(piece), failed) => {
-                self.failed = failed;
-                Ok(Some(piece))
-            }
-            (None, Some(error)) => {
-                self.has_ended = true;
-                Err(error)
-            }
-            (None, None) => Ok(None),
-        }
+        self.queue.take()
     }
 
     fn summary(&self) -> Summary {

@@ -12,6 +12,7 @@ use crate::error::{Damage, DecodeError};
 use crate::input::Input;
 use crate::ordered::Ordered;
 use crate::piece::PIECE_BYTES;
+use crate::piece_queue::PieceQueue;
 
 /// The largest window, as a power of two: `--long=31`, the most that libzstd has. A frame takes it
 /// only as far as its content does.
@@ -26,7 +27,7 @@ pub(crate) struct Decode {
     workers: Ordered<Job, Result<Vec<Vec<u8>>, Damage>>,
     /// Contents of the frames that workers have.
     in_flight: VecDeque<usize>,
-    ready: VecDeque<Vec<u8>>,
+    queue: PieceQueue,
     /// The state in a frame that is decompressed in order.
     stream: Option<Decoder<'static>>,
     is_in_frame: bool,
@@ -34,10 +35,8 @@ pub(crate) struct Decode {
     frames: u64,
     by_workers: u64,
     bytes: u64,
-    failed: Option<DecodeError>,
     /// What is wrong behind the frames that workers have.
     later: Option<DecodeError>,
-    has_ended: bool,
 }
 
 impl Decode {
@@ -46,22 +45,20 @@ impl Decode {
             jobs,
             workers: Ordered::new(jobs, Arc::new(|| Box::new(worker()))).limit(jobs + 1),
             in_flight: VecDeque::new(),
-            ready: VecDeque::new(),
+            queue: PieceQueue::default(),
             stream: None,
             is_in_frame: false,
             skip: 0,
             frames: 0,
             by_workers: 0,
             bytes: 0,
-            failed: None,
             later: None,
-            has_ended: false,
         }
     }
 
     /// Goes on until there are pieces, or the end.
     fn go_on(&mut self, input: &mut Input) -> Result<(), DecodeError> {
-        while self.ready.is_empty() && !self.has_ended {
+        while self.queue.wants_more() {
             if self.is_in_frame {
                 self.step(input)?;
                 continue;
@@ -73,7 +70,7 @@ impl Decode {
                 self.bytes += content as u64;
                 let lost = || std::io::Error::other("no thread can be started");
                 let done = self.workers.take().ok_or_else(|| DecodeError::Input(lost()))?;
-                self.ready.extend(done?);
+                self.queue.add(done?);
             } else if let Some(error) = self.later.take() {
                 return Err(error);
             }
@@ -115,7 +112,7 @@ impl Decode {
                     return Ok(());
                 }
                 Ahead::End => {
-                    self.has_ended = true;
+                    self.queue.end();
                     return Ok(());
                 }
                 Ahead::Unknown if self.frames == 0 => return Err(Damage::UnknownFormat.into()),
@@ -154,7 +151,7 @@ impl Decode {
             let done = match answer {
                 Ok(done) => done,
                 Err(error) => {
-                    self.failed = Some(damage(&error).into());
+                    self.queue.fail(damage(&error).into());
                     break;
                 }
             };
@@ -165,44 +162,25 @@ impl Decode {
                 break;
             }
             if is_end && done.bytes_written == 0 {
-                self.failed = Some(Damage::UnexpectedEnd.into());
+                self.queue.fail(Damage::UnexpectedEnd.into());
                 break;
             }
         }
         piece.truncate(filled);
         self.bytes += filled as u64;
-        self.ready.extend(Some(piece).filter(|piece| !piece.is_empty()));
-        match self.failed.take() {
-            Some(error) if self.ready.is_empty() => Err(error),
-            failed => {
-                self.failed = failed;
-                // The caller sees an error behind the pieces before it.
-                self.has_ended = self.failed.is_some();
-                Ok(())
-            }
-        }
+        self.queue.add(Some(piece).filter(|piece| !piece.is_empty()));
+        Ok(())
     }
 }
 
 impl Decoding for Decode {
     fn next(&mut self, input: &mut Input) -> Result<Option<Vec<u8>>, DecodeError> {
-        if self.failed.is_none() && self.ready.is_empty() {
-            // A step may have left one behind its pieces.
-            if let Err(error) = self.go_on(input) {
-                self.failed = Some(error);
-            }
+        if self.queue.wants_more()
+            && let Err(error) = self.go_on(input)
+        {
+            self.queue.fail(error);
         }
-        match (self.ready.pop_front(), self.failed.take()) {
-            (Some(piece), failed) => {
-                self.failed = failed;
-                Ok(Some(piece))
-            }
-            (None, Some(error)) => {
-                self.has_ended = true;
-                Err(error)
-            }
-            (None, None) => Ok(None),
-        }
+        self.queue.take()
     }
 
     fn summary(&self) -> Summary {
