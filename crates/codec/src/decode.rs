@@ -131,15 +131,16 @@ impl Decoder {
     /// Blocks until they are there. What precedes an error is returned before it.
     pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, DecodeError> {
         self.start()?;
-        if let Some(reading) = &mut self.reader {
-            if reading.input.taken() < INLINE_BYTES {
-                let next = reading.next()?;
-                if next.is_none() {
-                    self.summary = reading.summary();
-                }
-                return Ok(next);
-            }
+        if self.reader.as_ref().is_some_and(|reading| reading.input.taken() >= INLINE_BYTES) {
             self.begin_thread();
+        }
+        // Also where no thread could be started.
+        if let Some(reading) = &mut self.reader {
+            let next = reading.next()?;
+            if next.is_none() {
+                self.summary = reading.summary();
+            }
+            return Ok(next);
         }
         let Some(pieces) = &self.pieces else { return Ok(None) };
         match pieces.recv() {
