@@ -8,7 +8,7 @@ use crate::bzip2::Bzip2;
 use crate::decoding::{Decode, DecodePlan, Summary};
 use crate::error::{Damage, DecodeError};
 use crate::format::Format;
-use crate::gzip::{GzipDecode, Header, MAGICS, parse};
+use crate::gzip::{GzipDecode, Header, MAGICS, PointSink, PointSource, Points, parse};
 use crate::input::Input;
 use crate::library::{InOrder, Library};
 use crate::lzw::Lzw;
@@ -42,6 +42,7 @@ pub struct Decoder {
     summary: Summary,
     start: Option<Start>,
     plan: DecodePlan,
+    points: Points,
     /// What [`Read`] has not returned yet, and how far it has.
     piece: (Vec<u8>, usize),
 }
@@ -77,6 +78,7 @@ impl Decoder {
             summary: Summary::default(),
             start: None,
             plan,
+            points: Points::Ignore,
             piece: (Vec::new(), 0),
         }
     }
@@ -100,6 +102,20 @@ impl Decoder {
         decoder
     }
 
+    /// Finds points of a gzip stream, where a later reader can begin, while it is decompressed. That is
+    /// done in order, whatever the number of jobs. To be called before anything else.
+    pub fn find_points(&mut self, sink: PointSink) {
+        self.points = Points::Find(sink);
+    }
+
+    /// Decompresses a gzip stream from points that are known, several segments at a time. Points that
+    /// are wrong cost time and change nothing of what is returned: each is proved before it is used.
+    /// Segments between points are at most 6 MiB of the stream and 8 MiB of data. To be called before
+    /// anything else.
+    pub fn follow_points(&mut self, source: PointSource) {
+        self.points = Points::Follow(source);
+    }
+
     /// Reads what the stream begins with. Blocks as the source does.
     pub fn start(&mut self) -> Result<Start, DecodeError> {
         if let Some(start) = &self.start {
@@ -108,7 +124,10 @@ impl Decoder {
         let Some(reading) = &mut self.reader else { return Err(Damage::UnknownFormat.into()) };
         let start = recognise(&mut reading.input)?;
         reading.decode = Some(match start.format {
-            Format::Gzip => Box::new(GzipDecode::new(self.plan)),
+            Format::Gzip => {
+                let points = std::mem::replace(&mut self.points, Points::Ignore);
+                Box::new(GzipDecode::new(self.plan, points))
+            }
             Format::Zip => Box::new(Zip::new()),
             Format::Lzw => Box::new(Lzw::new()),
             Format::Pack => Box::new(Pack::new()),

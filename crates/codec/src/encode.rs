@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::cut::{Cut, Cutter};
+use crate::cut::{BLOCK_BYTES, Cut, Cutter};
 use crate::encoding::{BlockFormat, Compressed, Job};
-use crate::gzip::{Gzip, Stamp};
+use crate::gzip::{Gzip, Place, Point, PointSink, Stamp};
 use crate::ordered::Ordered;
 use crate::xz;
 use crate::zstd::{Frames, OneFrame};
@@ -76,6 +76,9 @@ pub struct Encoder<W> {
     is_complete: bool,
     head: Vec<u8>,
     totals: Totals,
+    points: Option<PointSink>,
+    /// Original bytes before the last point.
+    told: u64,
 }
 
 impl<W: Write> Encoder<W> {
@@ -122,7 +125,15 @@ impl<W: Write> Encoder<W> {
             is_complete: false,
             head,
             totals,
+            points: None,
+            told: 0,
         }
+    }
+
+    /// Tells where readers of a gzip stream can begin: at blocks, at least 1 MiB apart, which need no
+    /// bytes before them. To be called before anything is written.
+    pub fn tell_points(&mut self, sink: PointSink) {
+        self.points = Some(sink);
     }
 
     /// Returns the sink.
@@ -184,6 +195,14 @@ impl<W: Write> Encoder<W> {
     }
 
     fn put(&mut self, done: &Compressed) -> io::Result<()> {
+        let Totals { bytes_in, bytes_out, .. } = self.totals;
+        if let Some(points) = &mut self.points
+            && bytes_in - self.told >= BLOCK_BYTES as u64
+        {
+            self.told = bytes_in;
+            let place = Place::Block(Vec::new());
+            points(Point { bit: 8 * bytes_out, original_bytes: bytes_in, place });
+        }
         self.format.add(done);
         self.totals.bytes_in += done.bytes_in;
         let head = std::mem::take(&mut self.head);

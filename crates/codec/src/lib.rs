@@ -11,7 +11,8 @@
 //! workers. This crate does no I/O of its own: source and sink are the caller's, so that `haul gzip`
 //! reads past the page cache and an archiver reads from memory.
 //!
-//! A gzip member of another writer is inflated by one thread, while others read and write. The
+//! A gzip member of another writer is inflated by one thread, while others read and write; with an
+//! index that an earlier run wrote ([`IndexWriter`], [`IndexPoints`]) by several. The
 //! two-stage method, which several workers could apply to such a member, is not here: ARCHITECTURE.md
 //! has the figures that made it unnecessary, and it would be another `Decode`.
 //!
@@ -66,5 +67,8 @@ pub use decoding::{DecodePlan, Garbage, Summary, Trailing};
 pub use encode::{EncodePlan, Encoder, Packing, Totals};
 pub use error::{Damage, DecodeError};
 pub use format::Format;
-pub use gzip::{Header, Stamp};
+pub use gzip::{
+    Header, IndexError, IndexFacts, IndexPoints, IndexWriter, Place, Point, PointSink, PointSource,
+    Stamp, read_index,
+};
 pub use zstd::{SeekTable, SeekableFrame};

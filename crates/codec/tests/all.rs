@@ -5,6 +5,7 @@
 mod corners;
 mod damage;
 mod gzip;
+mod index;
 mod old_formats;
 mod packings;
 mod support;

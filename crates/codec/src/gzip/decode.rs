@@ -2,7 +2,8 @@
 //!
 //! Workers decompress segments from where they look as if one could begin there. What a worker made
 //! is accepted only in order, and only if the state before agrees: a member begins where the one
-//! before ended, and data continue behind a restart mark that is proved. Everything else is
+//! before ended, and data continue behind a restart mark, or at a point of an index, that is proved;
+//! at a point, the bytes before it must also be those that the index has. Everything else is
 //! decompressed here, in order, from the state that is known. So what is returned is what a reader in
 //! order would return, whatever the bytes look like, and each member's check sum and length are
 //! compared as there.
@@ -10,7 +11,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::finder::Finder;
 use super::members::Members;
+use super::point::{Points, Recent};
+use super::point_cutter::PointCutter;
 use super::restart::SECOND_BYTES;
 use super::segments::{Begin, Cutter, Look, Segment};
 use crate::decoding::{Decode as Decoding, DecodePlan, Garbage, Summary, Trailing};
@@ -23,6 +27,10 @@ use crate::piece_queue::PieceQueue;
 /// Bytes that a worker makes of one segment at most; what is left is done in order. Four blocks of
 /// our encoder.
 const MOST_BYTES: usize = 4 << 20;
+
+/// The same of a segment between two points: those are 3 MiB apart, or as much further as the next
+/// block is long, which zlib makes of 4 MiB at most.
+const MOST_BYTES_TO_POINT: usize = 8 << 20;
 
 /// Bytes that are made in order at a time.
 const STEP_BYTES: usize = 1 << 20;
@@ -41,11 +49,21 @@ struct Pending {
     is_submitted: bool,
 }
 
+/// Where segments begin.
+enum Cuts {
+    /// Where the bytes look like it.
+    Found(Box<Cutter>, Look),
+    /// At the points of an index.
+    Known(Box<PointCutter>),
+}
+
 /// The reader of a stream.
 pub(crate) struct Decode {
     jobs: usize,
     garbage: Garbage,
-    cutter: Cutter,
+    cuts: Cuts,
+    /// The last bytes that were returned.
+    recent: Recent,
     workers: Ordered<Arc<Segment>, Option<Made>>,
     pending: VecDeque<Pending>,
     /// The state behind what was returned.
@@ -58,18 +76,35 @@ pub(crate) struct Decode {
 }
 
 impl Decode {
-    pub(crate) fn new(plan: DecodePlan) -> Decode {
+    pub(crate) fn new(plan: DecodePlan, points: Points) -> Decode {
         let DecodePlan { jobs, garbage } = plan;
+        let mut state = Members::at_member(garbage);
+        let (jobs, cuts) = match points {
+            Points::Ignore if jobs > 1 => {
+                (jobs, Cuts::Found(Box::new(Cutter::new()), Look::ForBegins))
+            }
+            Points::Follow(points) if jobs > 1 => {
+                (jobs, Cuts::Known(Box::new(PointCutter::new(points))))
+            }
+            Points::Ignore | Points::Follow(_) => {
+                (1, Cuts::Found(Box::new(Cutter::new()), Look::InOrder))
+            }
+            Points::Find(sink) => {
+                state.finder = Some(Box::new(Finder::new(sink)));
+                (1, Cuts::Found(Box::new(Cutter::new()), Look::InOrder))
+            }
+        };
         Decode {
             jobs,
             garbage,
-            cutter: Cutter::new(),
+            cuts,
+            recent: Recent::default(),
             workers: Ordered::new(
                 jobs,
                 Arc::new(move || Box::new(move |segment: Arc<Segment>| make(&segment, garbage))),
             ),
             pending: VecDeque::new(),
-            state: Members::at_member(garbage),
+            state,
             current: None,
             queue: PieceQueue::default(),
             trailing: Trailing::Nothing,
@@ -79,18 +114,22 @@ impl Decode {
 
     /// Reads segments and gives them to the workers.
     fn look_ahead(&mut self, input: &mut Input) -> Result<(), DecodeError> {
-        let look = if self.jobs > 1 { Look::ForBegins } else { Look::InOrder };
         let most = if self.jobs > 1 { self.workers.most() } else { 1 };
         while self.pending.len() < most && !self.state.is_over() {
-            let Some(segment) = self.cutter.next(input, look)? else { return Ok(()) };
+            let next = match &mut self.cuts {
+                Cuts::Found(cutter, look) => cutter.next(input, *look)?,
+                Cuts::Known(cutter) => cutter.next(input)?,
+            };
+            let Some(segment) = next else { return Ok(()) };
             let segment = Arc::new(segment);
-            // What is read in order proves no mark.
+            // What is read in order proves no mark and no point.
             let can_join = match (segment.begin, self.pending.back()) {
                 (Begin::Member, None) => self.state.is_between_members(),
                 (Begin::Member, Some(_)) => true,
-                (Begin::Mark, None) => self.state.is_at_mark(),
-                (Begin::Mark, Some(before)) => before.is_submitted,
-                (Begin::Anywhere, _) => false,
+                (Begin::Mark, None) => self.state.is_at_point(0),
+                (Begin::Point(bits), None) => self.state.is_at_point(bits),
+                (Begin::Mark | Begin::Point(_), Some(before)) => before.is_submitted,
+                (Begin::Anywhere | Begin::End, _) => false,
             };
             let is_whole = segment.next != Begin::Anywhere;
             let is_submitted = self.jobs > 1 && can_join && is_whole;
@@ -110,13 +149,14 @@ impl Decode {
         let done = if is_submitted { self.workers.take() } else { None };
         let agrees = match segment.begin {
             Begin::Member => self.state.is_between_members(),
-            Begin::Mark => self.state.is_at_mark(),
-            Begin::Anywhere => false,
+            Begin::Mark => self.state.is_at_point(0),
+            Begin::Point(bits) => self.state.is_at_point(bits) && self.is_recent(&segment.window),
+            Begin::Anywhere | Begin::End => false,
         };
         let made = done.flatten().filter(|_| agrees);
         let mut taken = 0;
         if let Some(made) = made {
-            self.queue.add(made.pieces.into_pieces());
+            self.add(made.pieces);
             self.state.join(made.state)?;
             taken = made.taken;
             self.by_workers += 1;
@@ -132,10 +172,15 @@ impl Decode {
         let Some((segment, taken)) = &mut self.current else { return Ok(()) };
         let left = segment.bytes.get(*taken..).unwrap_or(&[]);
         let mut pieces = Pieces::default();
+        self.state.set_window(&self.recent);
         let fed = self.state.feed(left, STEP_BYTES, &mut pieces);
-        self.queue.add(pieces.into_pieces());
-        *taken += fed?;
-        if *taken >= segment.bytes.len() || self.state.is_over() {
+        if let Ok(fed) = &fed {
+            *taken += fed;
+        }
+        let is_done = *taken >= segment.bytes.len() || self.state.is_over();
+        self.add(pieces);
+        fed?;
+        if is_done {
             self.current = None;
         }
         Ok(())
@@ -143,6 +188,20 @@ impl Decode {
 }
 
 impl Decode {
+    /// Adds what was made to what is returned.
+    fn add(&mut self, pieces: Pieces) {
+        let pieces = pieces.into_pieces();
+        if self.jobs > 1 {
+            pieces.iter().for_each(|piece| self.recent.add(piece));
+        }
+        self.queue.add(pieces);
+    }
+
+    /// Tells whether the current member has these bytes before the next one.
+    fn is_recent(&self, window: &[u8]) -> bool {
+        self.recent.last(self.state.member_bytes()).ends_with(window)
+    }
+
     /// Goes on until there are pieces, or the end.
     fn go_on(&mut self, input: &mut Input) -> Result<(), DecodeError> {
         while self.queue.wants_more() {
@@ -216,21 +275,29 @@ impl Decoding for Decode {
 /// Decompresses a segment from its beginning; `None` where its bytes are no valid data from there on,
 /// which the reader in order then finds, too, or finds to be wrong.
 fn make(segment: &Segment, garbage: Garbage) -> Option<Made> {
-    let mut state = match segment.begin {
-        Begin::Member => Members::at_member(garbage),
-        Begin::Mark => Members::at_mark(garbage),
-        Begin::Anywhere => return None,
+    let (mut state, most_bytes) = match (segment.begin, segment.next) {
+        (Begin::Member, Begin::Point(_)) => (Members::at_member(garbage), MOST_BYTES_TO_POINT),
+        (Begin::Member, _) => (Members::at_member(garbage), MOST_BYTES),
+        (Begin::Mark, _) => (Members::at_point(garbage, 0, Vec::new()), MOST_BYTES),
+        (Begin::Point(bits), _) => {
+            (Members::at_point(garbage, bits, segment.window.clone()), MOST_BYTES_TO_POINT)
+        }
+        (Begin::Anywhere | Begin::End, _) => return None,
     };
     let length = segment.bytes.len();
-    let has_mark = segment.next == Begin::Mark;
-    let before_mark = if has_mark { length.checked_sub(SECOND_BYTES)? } else { length };
+    // The second empty block of a mark gives way to the proof.
+    let (before, proved) = match segment.next {
+        Begin::Mark => (length.checked_sub(SECOND_BYTES)?, Some((0, 0))),
+        Begin::Point(bits) => (length, Some((segment.after, bits))),
+        Begin::Member | Begin::Anywhere | Begin::End => (length, None),
+    };
     let mut pieces = Pieces::default();
-    let bytes = segment.bytes.get(..before_mark)?;
-    let taken = state.feed(bytes, MOST_BYTES, &mut pieces).ok()?;
-    if taken < before_mark || state.is_over() {
-        return (taken < before_mark).then_some(Made { state, pieces, taken });
+    let bytes = segment.bytes.get(..before)?;
+    let taken = state.feed(bytes, most_bytes, &mut pieces).ok()?;
+    if taken < before || state.is_over() {
+        return (taken < before).then_some(Made { state, pieces, taken });
     }
-    if has_mark && !state.prove_mark() {
+    if proved.is_some_and(|(after, bits)| !state.prove_point(after, bits, &mut pieces)) {
         return None;
     }
     Some(Made { state, pieces, taken: length })

@@ -1,20 +1,19 @@
 //! The members of a gzip stream, in order: a state that takes bytes as they come.
 //!
-//! It can also begin at a restart mark, in the middle of a member whose beginning another worker
-//! decompresses. Then check sum and length count from the mark on, and [`Members::join`] completes
-//! and compares them when the bytes before the mark are known.
+//! It can also begin at a restart mark or a [point](super::point), in the middle of a member whose
+//! beginning another worker decompresses. Then check sum and length count from there on, and
+//! [`Members::join`] completes and compares them when the bytes before are known.
 
-use zlib_rs::{Inflate, InflateFlush, Status};
+use zlib_rs::{Inflate, InflateFlush};
 
 use super::final_block;
+use super::finder::Finder;
 use super::header::{Header, MAGICS, OLDER, parse};
-use super::restart::{END, SECOND_BYTES};
+use super::inflate::{StreamEnd, inflate, inflate_until, raw_inflate};
+use super::point::{Recent, lead, proof};
 use crate::decoding::{Garbage, Trailing};
 use crate::error::Damage;
 use crate::piece::Pieces;
-
-/// Bits of the window of deflate.
-const WINDOW_BITS: u8 = 15;
 
 /// Bytes that the lengths of the codes for code lengths take, with what is before them.
 const FIRST_BYTES: usize = 10;
@@ -22,51 +21,14 @@ const FIRST_BYTES: usize = 10;
 /// Check sum and length behind the data of a member.
 const TRAILER_BYTES: usize = 8;
 
-/// Makes the state of a deflate stream without a header of its own.
-pub(crate) fn raw_inflate() -> Inflate {
-    Inflate::new(false, WINDOW_BITS)
-}
-
-/// Whether a deflate stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StreamEnd {
-    Not,
-    Final,
-    /// What follows is no deflate stream.
-    Damaged,
-}
-
-/// What one call of [`inflate`] did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inflated {
-    pub(crate) consumed: usize,
-    pub(crate) produced: usize,
-    pub(crate) end: StreamEnd,
-}
-
-/// Decompresses bytes into room.
-pub(crate) fn inflate(state: &mut Inflate, bytes: &[u8], room: &mut [u8]) -> Inflated {
-    let (before_in, before_out) = (state.total_in(), state.total_out());
-    let status = state.decompress(bytes, room, InflateFlush::NoFlush);
-    Inflated {
-        consumed: usize::try_from(state.total_in() - before_in).unwrap_or(0),
-        produced: usize::try_from(state.total_out() - before_out).unwrap_or(0),
-        end: match status {
-            Ok(Status::StreamEnd) => StreamEnd::Final,
-            Ok(Status::Ok | Status::BufError) => StreamEnd::Not,
-            Err(_) => StreamEnd::Damaged,
-        },
-    }
-}
-
 /// Where in a member the next byte is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     /// In a header, or between two members, or where nothing but zeros came.
     Header(Vec<u8>),
     Body,
-    /// Behind a restart mark that is proved.
-    Mark,
+    /// Where a block begins at this bit of the next byte, as was proved.
+    Point(u8),
     Trailer(Vec<u8>),
     /// In zeros behind the last member.
     Zeros,
@@ -74,7 +36,7 @@ enum Phase {
     Garbage,
 }
 
-/// A member that began before a restart mark and ended behind it.
+/// A member that began before a point and ended behind it.
 #[derive(Clone, Copy, Debug)]
 struct Unverified {
     check: u32,
@@ -97,7 +59,9 @@ pub(super) struct Members {
     bytes: u64,
     /// Members that have begun.
     pub(super) count: u64,
-    /// Whether the current member began before the restart mark where this state began.
+    /// The bytes before a point, to which a block may refer.
+    window: Vec<u8>,
+    /// Whether the current member began before the point where this state began.
     is_relative: bool,
     unverified: Option<Unverified>,
     /// The first bytes of the data of the current member.
@@ -107,6 +71,8 @@ pub(super) struct Members {
     pub(super) rest: Vec<u8>,
     /// Check sum and length of the last member that ended and was compared.
     pub(super) last: Option<(u32, u64)>,
+    /// Looks for points, where they are wanted.
+    pub(super) finder: Option<Box<Finder>>,
 }
 
 impl Members {
@@ -124,12 +90,16 @@ impl Members {
             unverified: None,
             first: Vec::new(),
             last: None,
+            window: Vec::new(),
+            finder: None,
         }
     }
 
-    /// Begins behind a restart mark.
-    pub(super) fn at_mark(garbage: Garbage) -> Members {
-        Members { phase: Phase::Mark, is_relative: true, ..Members::at_member(garbage) }
+    /// Begins where a block begins at this bit of the next byte, from 0 to 7. Behind a restart mark
+    /// the window is empty.
+    pub(super) fn at_point(garbage: Garbage, bits: u8, window: Vec<u8>) -> Members {
+        let phase = Phase::Point(bits);
+        Members { phase, window, is_relative: true, ..Members::at_member(garbage) }
     }
 
     /// Tells whether a member may begin here.
@@ -137,9 +107,21 @@ impl Members {
         self.phase == Phase::Header(Vec::new())
     }
 
-    /// Tells whether this is behind a restart mark that is proved.
-    pub(super) fn is_at_mark(&self) -> bool {
-        self.phase == Phase::Mark
+    /// Tells whether a block begins at this bit of the next byte, as was proved.
+    pub(super) fn is_at_point(&self, bits: u8) -> bool {
+        self.phase == Phase::Point(bits)
+    }
+
+    /// Sets the bytes to which a block may refer that begins here, where it was proved that one does.
+    pub(super) fn set_window(&mut self, recent: &Recent) {
+        if matches!(self.phase, Phase::Point(_)) {
+            self.window = recent.last(self.bytes).to_vec();
+        }
+    }
+
+    /// Returns how many original bytes the current member has so far.
+    pub(super) fn member_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Tells whether only bytes follow that are ignored.
@@ -156,18 +138,21 @@ impl Members {
     ) -> Result<usize, Damage> {
         let mut left = bytes;
         while !left.is_empty() && !self.is_over() && pieces.bytes() < most_bytes {
+            let is_body = self.phase == Phase::Body;
             let taken = match &mut self.phase {
                 Phase::Header(_) => self.header(left)?,
-                Phase::Mark => {
-                    self.phase = Phase::Body;
-                    self.begin_body();
-                    0
+                Phase::Point(bits) => {
+                    let bits = *bits;
+                    self.resume(left, bits, pieces)?
                 }
                 Phase::Body => self.body(left, most_bytes, pieces)?,
                 Phase::Trailer(_) => self.trailer(left)?,
                 Phase::Zeros => self.zeros(left),
                 Phase::Garbage => left.len(),
             };
+            if let Some(finder) = self.finder.as_mut().filter(|_| !is_body) {
+                finder.passed(taken);
+            }
             left = left.get(taken..).unwrap_or(&[]);
         }
         Ok(bytes.len() - left.len())
@@ -179,6 +164,22 @@ impl Members {
             Some(state) => state.reset(false),
             None => self.state = Some(raw_inflate()),
         }
+    }
+
+    /// Begins with the block that begins at this bit.
+    fn resume(&mut self, bytes: &[u8], bits: u8, pieces: &mut Pieces) -> Result<usize, Damage> {
+        self.phase = Phase::Body;
+        self.begin_body();
+        let window = std::mem::take(&mut self.window);
+        if let Some(state) = self.state.as_mut().filter(|_| !window.is_empty()) {
+            state.set_dictionary(&window).map_err(|_| Damage::Format)?;
+        }
+        let Some(first) = bytes.first().filter(|_| bits > 0) else { return Ok(0) };
+        let lead = lead(*first, bits);
+        let taken = self.body(&lead, usize::MAX, pieces)?;
+        // What they say is about the lead.
+        self.first = vec![0; FIRST_BYTES];
+        if taken == lead.len() { Ok(1) } else { Err(Damage::Format) }
     }
 
     fn header(&mut self, bytes: &[u8]) -> Result<usize, Damage> {
@@ -219,6 +220,9 @@ impl Members {
             return Err(doubt);
         }
         self.count += 1;
+        if let Some(finder) = &mut self.finder {
+            finder.member_begins();
+        }
         self.phase = Phase::Body;
         self.begin_body();
         self.check = crc32fast::Hasher::new();
@@ -235,25 +239,36 @@ impl Members {
         let Some(state) = &mut self.state else { return Err(Damage::Format) };
         let missing = FIRST_BYTES.saturating_sub(self.first.len());
         self.first.extend(bytes.iter().take(missing));
+        let stop = self.finder.as_ref().map_or(InflateFlush::NoFlush, |_| InflateFlush::Block);
         let mut at = 0;
         while pieces.bytes() < most_bytes {
             let room = pieces.room();
-            let did = inflate(state, bytes.get(at..).unwrap_or(&[]), room);
+            let left = bytes.get(at..).unwrap_or(&[]);
+            let did = inflate_until(state, left, room, stop);
             let produced = did.produced.min(room.len());
-            self.check.update(room.get(..produced).unwrap_or(&[]));
+            let made = room.get(..produced).unwrap_or(&[]);
+            self.check.update(made);
             self.bytes += produced as u64;
+            if let Some(finder) = &mut self.finder {
+                finder.inflated(left.get(..did.consumed).unwrap_or(left), made);
+            }
             let is_filled = produced == room.len();
             pieces.advance(produced);
             at += did.consumed;
-            match did.end {
-                StreamEnd::Not if is_filled => {}
+            match (did.end, &mut self.finder) {
+                (StreamEnd::Not, _) if is_filled => {}
+                // Room and bytes that are left mean that a block has ended.
+                (StreamEnd::Not, Some(finder)) if did.consumed < left.len() => finder.block_ends(),
                 // Room that is left means that there is nothing more to read.
-                StreamEnd::Not => break,
-                StreamEnd::Final => {
+                (StreamEnd::Not, _) => break,
+                (StreamEnd::Final, finder) => {
+                    if let Some(finder) = finder {
+                        finder.data_end();
+                    }
                     self.phase = Phase::Trailer(Vec::with_capacity(TRAILER_BYTES));
                     break;
                 }
-                StreamEnd::Damaged => return Err(Damage::Format),
+                (StreamEnd::Damaged, _) => return Err(Damage::Format),
             }
         }
         Ok(at)
@@ -277,6 +292,9 @@ impl Members {
             self.ended(check, self.bytes, said)?;
         }
         self.phase = Phase::Header(Vec::new());
+        if let Some(finder) = &mut self.finder {
+            finder.member_ends(taken);
+        }
         Ok(taken)
     }
 
@@ -316,25 +334,33 @@ impl Members {
             Phase::Header(begun) if begun.is_empty() && self.count > 0 => Ok(Trailing::Nothing),
             Phase::Zeros => Ok(Trailing::Zeros),
             Phase::Garbage => Ok(Trailing::Garbage),
-            Phase::Header(_) | Phase::Body | Phase::Mark | Phase::Trailer(_) => {
+            Phase::Header(_) | Phase::Body | Phase::Point(_) | Phase::Trailer(_) => {
                 Err(Damage::UnexpectedEnd)
             }
         }
     }
 
-    /// Takes the bytes before a restart mark, the first empty block of the mark included, and proves
-    /// that the mark is one. Returns `false` if it is none; then this state can no longer be used.
-    pub(super) fn prove_mark(&mut self) -> bool {
+    /// Proves that a block begins where all bytes were taken, at this bit of the next byte. The bits
+    /// before may complete bytes of the block before. Returns `false` if none begins there; then this
+    /// state can no longer be used.
+    pub(super) fn prove_point(&mut self, next: u8, bits: u8, pieces: &mut Pieces) -> bool {
+        let (before, proof) = (pieces.bytes(), proof(next, bits));
+        let (first, rest) = proof.split_at(1);
+        if self.phase != Phase::Body || self.body(first, usize::MAX, pieces) != Ok(1) {
+            return false;
+        }
+        let has_made = pieces.bytes() > before;
         let (Phase::Body, Some(state)) = (&self.phase, &mut self.state) else { return false };
         // A byte would mean that this is no empty block.
         let mut room = [0];
-        let proof = inflate(state, &END, &mut room);
-        self.phase = Phase::Mark;
-        proof.end == StreamEnd::Final && proof.consumed == SECOND_BYTES && proof.produced == 0
+        let did = inflate(state, rest, &mut room);
+        self.phase = Phase::Point(bits);
+        let is_end = did.end == StreamEnd::Final && did.consumed == rest.len();
+        is_end && did.produced == 0 && !(bits == 0 && has_made)
     }
 
     /// Continues with the state of a worker that began where this one ends. The caller has checked
-    /// that this one is between members, or at a proved mark, as that one was when it began.
+    /// that this one is between members, or at a proved point, as that one was when it began.
     pub(super) fn join(&mut self, next: Members) -> Result<(), Damage> {
         let before = std::mem::replace(self, next);
         self.count += before.count;
@@ -354,7 +380,7 @@ impl Members {
     }
 }
 
-/// Returns check sum and length of the bytes of a member before a mark and behind it.
+/// Returns check sum and length of the bytes of a member before a point and behind it.
 fn combined(before: &Members, check: u32, bytes: u64) -> (u32, u64) {
     let mut all = before.check.clone();
     all.combine(&crc32fast::Hasher::new_with_initial_len(check, bytes));

@@ -8,14 +8,22 @@
 mod compress;
 mod decode;
 mod final_block;
+mod finder;
 mod header;
+mod index;
+mod inflate;
 mod members;
+mod point;
+mod point_cutter;
 mod restart;
 mod segments;
 
 pub use header::{Header, Stamp};
+pub use index::{IndexError, IndexFacts, IndexPoints, IndexWriter, read_index};
+pub use point::{Place, Point, PointSink, PointSource};
 
 pub(crate) use compress::Gzip;
 pub(crate) use decode::Decode as GzipDecode;
 pub(crate) use header::{MAGICS, parse};
-pub(crate) use members::{StreamEnd, inflate, raw_inflate};
+pub(crate) use inflate::{StreamEnd, inflate, raw_inflate};
+pub(crate) use point::Points;

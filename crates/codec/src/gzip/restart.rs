@@ -12,9 +12,6 @@ pub(super) const MARK: [u8; 9] = [0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff];
 /// The second empty block of a mark.
 pub(super) const SECOND_BYTES: usize = 5;
 
-/// A final empty stored block, byte-aligned.
-pub(super) const END: [u8; SECOND_BYTES] = [1, 0, 0, 0xff, 0xff];
-
 /// Adds a mark to a deflate stream whose last block ends at this bit; what follows that bit in the
 /// last byte is zero.
 pub(super) fn mark(stream: &mut Vec<u8>, end_bit: usize) {

@@ -18,8 +18,12 @@ pub(super) enum Begin {
     Member,
     /// Behind what looks like a restart mark.
     Mark,
+    /// At this bit of its first byte, with a block, as an index says.
+    Point(u8),
     /// Anywhere.
     Anywhere,
+    /// Nowhere: nothing follows.
+    End,
 }
 
 /// A part of the stream.
@@ -29,6 +33,10 @@ pub(super) struct Segment {
     /// What the next one begins with.
     pub(super) next: Begin,
     pub(super) bytes: Vec<u8>,
+    /// The bytes before a point, as an index says.
+    pub(super) window: Vec<u8>,
+    /// The first byte of the next segment, where that begins at a point.
+    pub(super) after: u8,
 }
 
 /// Bytes of a segment at most: an incompressible block of the encoder and its mark fit in.
@@ -41,7 +49,7 @@ const MEMBERS_MAX: usize = 32;
 const MEMBER_BYTES_MIN: usize = 64 << 10;
 
 /// Bytes of a segment where no worker may begin: as much as is read at a time.
-const PLAIN_BYTES: usize = 256 << 10;
+pub(super) const PLAIN_BYTES: usize = 256 << 10;
 
 /// How a segment is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +95,7 @@ impl Cutter {
         let bytes = input.bytes().get(..length).unwrap_or(&[]).to_vec();
         input.take(length);
         let begin = std::mem::replace(&mut self.begin, next);
-        Ok(Some(Segment { begin, next, bytes }))
+        Ok(Some(Segment { begin, next, bytes, window: Vec::new(), after: 0 }))
     }
 
     /// Returns where the segment ends, and what begins there.
