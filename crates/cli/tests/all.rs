@@ -29,6 +29,7 @@ mod fidelity;
 mod file_values;
 mod gzip;
 mod gzip_corners;
+mod gzip_index;
 mod help_words;
 mod hole_map;
 mod identity;

@@ -22,6 +22,8 @@ const FORGOTTEN: &[(&[&str], &str)] = &[
     (&["rm", "--errors", "--", "s"], "--errors"),
     (&["rm", "--errors=-", "s"], "--errors"),
     (&["verify", "--against=-", "."], "--against"),
+    (&["gzip", "--index=-", "s"], "--index"),
+    (&["gzip", "--index", "--", "s"], "--index"),
     (&["bench", "--here=--"], "--here"),
     (&["bench", "--out=-", "--here"], "--out"),
 ];

@@ -180,7 +180,8 @@ fn what_is_no_plain_file_is_left_out() -> Outcome {
         (vec!["gzip", "none"], 1, "gzip: none: No such file or directory\n"),
         (vec!["gunzip", "none"], 1, "gzip: none.gz: No such file or directory\n"),
         (vec!["gzip", "-S", "", "one"], 1, "gzip: invalid suffix ''\n"),
-        (vec!["gzip", "--index=x", "one"], 1, "gzip: --index is not supported in this version\n"),
+        (vec!["gzip", "--index=x", "one", "two"], 1, "gzip: --index is for one file\n"),
+        (vec!["gzip", "-r", "--index=x", "dir"], 1, "gzip: --index and -r exclude each other\n"),
     ] {
         let done = call(&scratch, words.clone()).run()?;
         assert_eq!((done.code(), done.errors().as_str()), (Some(code), message), "{words:?}");

@@ -20,8 +20,18 @@ struct Case {
     output: &'static str,
     /// What the name of the output leads to before the run.
     older: Option<&'static [u8]>,
+    index: Index,
     before: Vec<u8>,
     after: Vec<u8>,
+}
+
+/// The file `i`, which `--index` names.
+enum Index {
+    Unwanted,
+    /// It does not exist, and gets these bytes.
+    Written(Vec<u8>),
+    /// It has these bytes.
+    Used(Vec<u8>),
 }
 
 const OLDER: &[u8] = b"older";
@@ -32,6 +42,34 @@ fn data() -> Vec<u8> {
 
 fn packed() -> Outcome<Vec<u8>> {
     Ok(Call::of(haul()).words(["gzip", "-nc"]).input(data()).succeed()?.stdout)
+}
+
+/// Returns data with a point in them, compressed, and the index of that.
+fn indexed() -> Outcome<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+    let scratch = Scratch::new()?;
+    let data: Vec<u8> =
+        (0..250_000_u32).flat_map(|line| format!("{} lines\n", line * 7919).into_bytes()).collect();
+    let call = Call::of(haul()).words(["gzip", "-nc"]).input(data.clone());
+    scratch.write("s.gz", call.succeed()?.stdout)?;
+    let call = Call::of(haul()).words(["gzip", "-t", "--index=i", "s.gz"]);
+    call.in_dir(scratch.path()).succeed()?;
+    Ok((data, fs::read(scratch.at("s.gz"))?, fs::read(scratch.at("i"))?))
+}
+
+impl Index {
+    /// Returns what is wrong with the file after a run.
+    fn objection(&self, found: Option<Vec<u8>>, is_success: bool) -> Option<&'static str> {
+        match (self, found) {
+            (Index::Unwanted, None) => None,
+            (Index::Written(index), Some(found)) if found == *index => None,
+            (Index::Written(_), None) if !is_success => None,
+            (Index::Written(_), None) => Some("exit status 0, and no index"),
+            (Index::Written(_), Some(_)) => Some("an index that is not complete has its name"),
+            (Index::Used(index), Some(found)) if found == *index => None,
+            (Index::Used(_), _) => Some("the index has changed"),
+            (Index::Unwanted, Some(_)) => Some("there is an index"),
+        }
+    }
 }
 
 impl Case {
@@ -45,6 +83,9 @@ impl Case {
         fs::write(scratch.at("d").join(self.input), &self.before)?;
         if let Some(older) = self.older {
             fs::write(scratch.at("d").join(self.output), older)?;
+        }
+        if let Index::Used(index) = &self.index {
+            fs::write(scratch.at("d/i"), index)?;
         }
         Ok(())
     }
@@ -69,6 +110,10 @@ impl Case {
         if done.code() == Some(0) && !(is_whole && input.is_none()) {
             return says("exit status 0, and the work is not done");
         }
+        let objection = self.index.objection(read("i"), done.code() == Some(0));
+        if let Some(objection) = objection {
+            return says(objection);
+        }
         let is_killed = ending == Ending::Killed;
         if !is_killed && !matches!(done.code(), Some(0..=2)) {
             return Ok(Some(format!("ended by {:?}", done.status)));
@@ -82,7 +127,8 @@ impl Case {
             return says("a hidden file was left");
         }
         let others = entries(&dir)?.len() - left;
-        Ok((others > 2).then(|| format!("{others} names")))
+        let most = if matches!(self.index, Index::Unwanted) { 2 } else { 3 };
+        Ok((others > most).then(|| format!("{others} names")))
     }
 
     /// Makes one run with one injection, and returns what is wrong with it.
@@ -137,6 +183,7 @@ fn gzip() -> Outcome {
         input: "s",
         output: "s.gz",
         older: None,
+        index: Index::Unwanted,
         before: data(),
         after: packed()?,
     })
@@ -150,6 +197,7 @@ fn gunzip() -> Outcome {
         input: "s.gz",
         output: "s",
         older: None,
+        index: Index::Unwanted,
         before: packed()?,
         after: data(),
     })
@@ -163,7 +211,38 @@ fn gzip_over_an_older_file() -> Outcome {
         input: "s",
         output: "s.gz",
         older: Some(OLDER),
+        index: Index::Unwanted,
         before: data(),
         after: packed()?,
+    })
+}
+
+#[test]
+fn gunzip_that_writes_an_index() -> Outcome {
+    let (data, packed, index) = indexed()?;
+    sweep(&Case {
+        name: "gunzip --index, written",
+        words: &["gunzip", "--index=i", "--jobs=1"],
+        input: "s.gz",
+        output: "s",
+        older: None,
+        index: Index::Written(index),
+        before: packed,
+        after: data,
+    })
+}
+
+#[test]
+fn gunzip_that_uses_an_index() -> Outcome {
+    let (data, packed, index) = indexed()?;
+    sweep(&Case {
+        name: "gunzip --index, used",
+        words: &["gunzip", "--index=i", "--jobs=2"],
+        input: "s.gz",
+        output: "s",
+        older: None,
+        index: Index::Used(index),
+        before: packed,
+        after: data,
     })
 }

@@ -151,8 +151,8 @@ impl AtomicFile {
     }
 
     /// Leaves whatever has the name as it was.
-    pub fn abandon(mut self) {
-        self.remove_hidden();
+    pub fn abandon(self) {
+        drop(self);
     }
 
     fn remove_hidden(&mut self) {
@@ -160,6 +160,13 @@ impl AtomicFile {
             // What cannot be removed is at least hidden, and is known by its name.
             let _removed = unlinkat(&self.directory, &hidden);
         }
+    }
+}
+
+/// A file that is given up leaves no hidden name behind.
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        self.remove_hidden();
     }
 }
 

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haul_codec::{Format, Header, Summary};
+use haul_codec::{Decoder, Format, Header, Stamp, Summary};
 use haul_io::stream::{AtomicFile, Onto, Source};
 use haul_sys::fs::{Time, duplicate, fstat};
 use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
 
 use super::codes::Code;
+use super::index::Index;
 use super::input::{Named, Opened};
 use super::list::{Row, Totals};
 use super::messages::{PROGRAM, Said, ends_run, ratio};
@@ -32,6 +33,8 @@ pub(super) struct Files<'a> {
     pub(super) progress: &'a Progress<'a>,
     /// Standard output, where outputs go there: only one worker has it.
     pub(super) stdout: RefCell<Option<Sink>>,
+    /// The index of the file, of which there is only one then.
+    pub(super) index: RefCell<Index>,
     pub(super) totals: &'a Mutex<Totals>,
     /// Held while a large file is done, so that memory is that of one.
     pub(super) large: &'a Mutex<()>,
@@ -45,6 +48,15 @@ struct Moved {
     bytes_out: u64,
     header_bytes: u64,
     digest: Option<String>,
+}
+
+/// A file that was decompressed.
+struct Restored {
+    moved: Moved,
+    summary: Summary,
+    created: Created,
+    /// The time that it gets, where the header says one.
+    time: Option<Time>,
 }
 
 /// An output file that has no name yet.
@@ -112,17 +124,12 @@ impl Files<'_> {
     fn stdin_opened(&self, opened: &Opened, said: &mut Said) -> Step<()> {
         const NAME: &[u8] = b"stdin";
         let settings = self.settings();
+        self.open_index(opened, None, said)?;
         if settings.task == Task::Compress {
             let stamp = self.stamp(opened, None, (NAME, said));
-            let moved = self.to_stdout(|sink| {
-                self.means.compress(opened, stamp, sink).map(|(totals, digest)| Moved {
-                    bytes_in: totals.bytes_in,
-                    bytes_out: totals.bytes_out,
-                    header_bytes: totals.header_bytes,
-                    digest,
-                })
-            });
+            let moved = self.to_stdout(|sink| self.compress(opened, stamp, sink));
             let moved = moved.map_err(|failed| self.failed((NAME, b"stdout"), failed, said))?;
+            self.end_index(&compressed_summary(&moved), said);
             self.tell_sum(&moved, b"-", said);
             if settings.verbose > 0 {
                 said.raw(format!("{}\n", compressed_ratio(&moved)).as_bytes());
@@ -150,12 +157,20 @@ impl Files<'_> {
         let (named, opened) = self.open(named, said)?;
         self.check(&named, &opened.stat, said)?;
         let output = self.output_name(&named, said)?;
+        self.open_index(&opened, Some(&named), said)?;
         let is_large = opened.size().is_none_or(|size| size >= LARGE_BYTES);
         let _one_at_a_time = is_large.then(|| lock(self.large));
         if settings.task == Task::Compress {
             return self.compress_file(&named, &opened, output, said);
         }
         self.decompress_file(&named, &opened, output, said)
+    }
+
+    fn compress(&self, opened: &Opened, stamp: Stamp, sink: &mut Sink) -> Result<Moved, Failed> {
+        let index = &mut *self.index.borrow_mut();
+        let (totals, digest) = self.means.compress(opened, stamp, (sink, index))?;
+        let haul_codec::Totals { bytes_in, bytes_out, header_bytes } = totals;
+        Ok(Moved { bytes_in, bytes_out, header_bytes, digest })
     }
 
     fn compress_file(
@@ -167,14 +182,7 @@ impl Files<'_> {
     ) -> Step<()> {
         let settings = self.settings();
         let name = settings.keeps_name().then(|| base(&named.shown));
-        let compress = |sink: &mut Sink, stamp| {
-            self.means.compress(opened, stamp, sink).map(|(totals, digest)| Moved {
-                bytes_in: totals.bytes_in,
-                bytes_out: totals.bytes_out,
-                header_bytes: totals.header_bytes,
-                digest,
-            })
-        };
+        let compress = |sink: &mut Sink, stamp| self.compress(opened, stamp, sink);
         let (moved, output) = if settings.target == Target::Stdout {
             let stamp = self.stamp(opened, name, (&named.shown, said));
             let moved = self.to_stdout(|sink| compress(sink, stamp));
@@ -194,6 +202,7 @@ impl Files<'_> {
             self.replace((named, opened), created, None, said)?;
             (moved, output)
         };
+        self.end_index(&compressed_summary(&moved), said);
         if opened.size().is_some_and(|size| size != moved.bytes_in) {
             said.note(&named.shown, ": file size changed while zipping");
         }
@@ -231,9 +240,11 @@ impl Files<'_> {
             }
             Ok(created)
         };
-        let (moved, created, stored) = self.decompress_into(named, opened, output, said, create)?;
+        let Restored { moved, summary, created, time } =
+            self.decompress_into(named, opened, output, said, create)?;
         let output = created.named.shown.clone();
-        self.replace((named, opened), created, stored, said)?;
+        self.replace((named, opened), created, time, said)?;
+        self.end_index(&summary, said);
         self.tell_sum(&moved, &output, said);
         if settings.verbose > 0 {
             self.tell_ratio(named, &original_ratio(&moved), &output, said);
@@ -241,8 +252,32 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Decompresses into a file that `create` makes once the header is known. Returns it, and the
-    /// time that it gets.
+    /// Begins to decompress a file. Returns the decoder and, of a gzip file, the header.
+    fn begin(
+        &self,
+        opened: &Opened,
+        (shown, output): (&[u8], &[u8]),
+        said: &mut Said,
+    ) -> Step<(Decoder, Option<Header>)> {
+        let begun = self.means.begin(opened, &self.index.borrow());
+        let begun = begun.map_err(|failed| self.failed((shown, output), failed, said))?;
+        if begun.1.is_none() && self.settings().index.is_some() {
+            said.error(shown, ": only a gzip file can have an index");
+            return Err(());
+        }
+        Ok(begun)
+    }
+
+    /// Decompresses what was begun.
+    fn run_decoder(
+        &self,
+        decoder: &mut Decoder,
+        sink: &mut Sink,
+    ) -> Result<(Summary, Option<String>), Failed> {
+        self.means.decompress(decoder, (sink, &mut *self.index.borrow_mut()))
+    }
+
+    /// Decompresses into a file that `create` makes once the header is known.
     fn decompress_into(
         &self,
         named: &Named,
@@ -250,17 +285,15 @@ impl Files<'_> {
         output: Vec<u8>,
         said: &mut Said,
         create: impl FnOnce(Vec<u8>, &mut Said) -> Step<Created>,
-    ) -> Step<(Moved, Created, Option<Time>)> {
+    ) -> Step<Restored> {
         let shown = named.shown.as_slice();
-        let begun = self.means.begin(opened);
-        let (mut decoder, header) =
-            begun.map_err(|failed| self.failed((shown, &output), failed, said))?;
+        let (mut decoder, header) = self.begin(opened, (shown, &output), said)?;
         let output = self.header(header.as_ref(), (shown, output), said)?;
         let created = create(output, said)?;
         let header = header.unwrap_or_default();
         let mut summary = Summary::default();
         let moved = self.fill(&created, named, said, |sink| {
-            let (found, digest) = self.means.decompress(&mut decoder, sink)?;
+            let (found, digest) = self.run_decoder(&mut decoder, sink)?;
             summary = found;
             Ok(moved(&found, &header, digest))
         })?;
@@ -270,9 +303,9 @@ impl Files<'_> {
             return Err(());
         }
         self.trailing(&summary, shown, said);
-        let stored = (header.mtime != 0 && self.settings().keeps_time())
+        let time = (header.mtime != 0 && self.settings().keeps_time())
             .then(|| Time { seconds: i64::from(header.mtime), nanoseconds: 0 });
-        Ok((moved, created, stored))
+        Ok(Restored { moved, summary, created, time })
     }
 
     /// Decompresses to standard output, or to nowhere.
@@ -284,16 +317,16 @@ impl Files<'_> {
         said: &mut Said,
     ) -> Step<(Moved, Vec<u8>)> {
         let settings = self.settings();
-        let begun = self.means.begin(opened);
-        let (mut decoder, header) =
-            begun.map_err(|failed| self.failed((shown, output), failed, said))?;
+        let (mut decoder, header) = self.begin(opened, (shown, output), said)?;
         let format = if header.is_some() { Format::Gzip } else { Format::Lzw };
         let output = self.header(header.as_ref(), (shown, output.to_vec()), said)?;
         let header = header.unwrap_or_default();
-        let mut decompress = |sink: &mut Sink| self.means.decompress(&mut decoder, sink);
-        let decompressed = match settings.task {
-            Task::Test | Task::List => decompress(&mut Sink::Nothing),
-            Task::Compress | Task::Decompress => self.to_stdout(decompress),
+        let known = self.index.borrow().summary().filter(|_| settings.task == Task::List);
+        let mut decompress = |sink: &mut Sink| self.run_decoder(&mut decoder, sink);
+        let decompressed = match (settings.task, known) {
+            (_, Some(known)) => Ok((known, None)),
+            (Task::Test | Task::List, None) => decompress(&mut Sink::Nothing),
+            (Task::Compress | Task::Decompress, None) => self.to_stdout(decompress),
         };
         let (summary, digest) =
             decompressed.map_err(|failed| self.failed((shown, b"stdout"), failed, said))?;
@@ -302,6 +335,7 @@ impl Files<'_> {
             said.warn(settings, shown, " has more than one entry--rest ignored");
         }
         self.trailing(&summary, shown, said);
+        self.end_index(&summary, said);
         if settings.task == Task::List {
             let stored = (header.mtime != 0)
                 .then(|| Time { seconds: i64::from(header.mtime), nanoseconds: 0 });
@@ -394,6 +428,18 @@ fn moved(summary: &Summary, header: &Header, digest: Option<String>) -> Moved {
         bytes_out: summary.bytes_out,
         header_bytes: if header.bytes > 0 { header.bytes + 8 } else { 0 },
         digest,
+    }
+}
+
+/// Returns what is known about a stream that was compressed; its trailer has the check sum.
+fn compressed_summary(moved: &Moved) -> Summary {
+    let &Moved { bytes_in: original, bytes_out: bytes, .. } = moved;
+    Summary {
+        bytes_in: bytes,
+        bytes_out: original,
+        members: 1,
+        last_bytes: original,
+        ..Summary::default()
     }
 }
 

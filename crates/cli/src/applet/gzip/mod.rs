@@ -7,6 +7,9 @@
 mod choose;
 mod codes;
 mod file;
+mod identity;
+mod index;
+mod indexing;
 mod input;
 mod list;
 mod messages;

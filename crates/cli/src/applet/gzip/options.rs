@@ -105,7 +105,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     )
     .with(CACHE_VALUES),
     own(Id::Durable, "durable", Nothing, "the same as --synchronous"),
-    own(Id::Index, "index", Required("FILE"), ""),
+    own(
+        Id::Index,
+        "index",
+        Required("FILE"),
+        "decompress one file on all processors by the index in\nFILE, which is written where it does not exist",
+    ),
     own(Id::Jobs, "jobs", Required("N"), "workers (default: one for each processor)"),
     own(
         Id::Progress,

@@ -58,6 +58,10 @@ impl Files<'_> {
                 }
             }
         };
+        if self.is_index_name(&output) {
+            said.error(&output.shown, ": the output and the index cannot have the same name");
+            return Err(());
+        }
         let file = duplicate(&*output.directory)
             .and_then(|directory| AtomicFile::begin_closed(directory, output.name.clone()));
         match file {

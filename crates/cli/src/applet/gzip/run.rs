@@ -85,6 +85,7 @@ fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode 
         output,
         progress: &progress,
         stdout: RefCell::new(stdout),
+        index: RefCell::default(),
         totals: &totals,
         large: &large,
         may_ask,

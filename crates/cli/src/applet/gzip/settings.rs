@@ -12,7 +12,7 @@ use super::options::{Id, OPTIONS};
 use crate::getopt::{Usage, Word, parse};
 use crate::option::data::cache;
 use crate::option::stream::sum_algorithm;
-use crate::option::value::{ProgressWhen, jobs, processors, progress_when};
+use crate::option::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
 
 /// What is done with each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub(super) struct Settings {
     atomic: Switch,
     pub(super) policy: DataPolicy,
     pub(super) jobs: usize,
+    /// The file that has the index, or gets it.
+    pub(super) index: Option<OsString>,
     pub(super) progress: ProgressWhen,
     pub(super) sum: Option<&'static Algorithm>,
 }
@@ -121,6 +123,7 @@ impl Settings {
             atomic: Switch::Off,
             policy: DataPolicy::PLAIN,
             jobs: processors(),
+            index: None,
             progress: ProgressWhen::Auto,
             sum: None,
         }
@@ -165,7 +168,8 @@ impl Settings {
             Id::Fast => self.level = 1,
             Id::Force => self.force += 1,
             Id::Index => {
-                return Err(Refused::Plain("--index is not supported in this version".to_owned()));
+                let value = value.map(OsStr::to_owned);
+                self.index = Some(file("--index", value, Dash::NoOutput)?);
             }
             Id::Jobs => self.jobs = jobs(value)?,
             Id::Keep => self.keep = Switch::On,
@@ -215,6 +219,10 @@ impl Settings {
         if self.sum.is_some() && self.task == Task::List {
             return Err(Refused::Plain("--sum and --list exclude each other".to_owned()));
         }
+        if self.index.is_some() && (self.recursive.is_on() || self.passes_unknown()) {
+            let other = if self.recursive.is_on() { "-r" } else { "-cdf" };
+            return Err(Refused::Plain(format!("--index and {other} exclude each other")));
+        }
         if matches!(self.policy.cache, Cache::Restore) && self.target == Target::Files {
             let text = "--cache=restore is for outputs that exist; use drop or direct";
             return Err(Refused::Plain(text.to_owned()));
@@ -243,6 +251,9 @@ pub(super) fn read(
             Word::Option { id: Id::Licence, .. } => return Ok(Asked::Text(Text::Licence)),
             Word::Option { id, value } => settings.set(id, value.as_deref())?,
         }
+    }
+    if settings.index.is_some() && files.len() > 1 {
+        return Err(Refused::Plain("--index is for one file".to_owned()));
     }
     if let Some(text) = settings.settle()? {
         warn(text);
@@ -364,8 +375,11 @@ mod tests {
 
     #[test]
     fn what_is_not_done_is_refused_by_name() {
-        let index = Refused::Plain("--index is not supported in this version".to_owned());
-        assert_eq!(asked(None, &["--index=x"]).unwrap_err(), index);
+        let several = Refused::Plain("--index is for one file".to_owned());
+        assert_eq!(asked(None, &["--index=x", "a", "b"]).unwrap_err(), several);
+        assert!(asked(None, &["--index=x", "-r", "a"]).is_err());
+        assert!(asked(None, &["--index=x", "-cdf", "a"]).is_err());
+        assert!(asked(None, &["--index=", "a"]).is_err());
         assert!(asked(None, &["-Z"]).is_err());
         assert!(asked(None, &["-b", "9"]).is_err());
         assert!(asked(None, &["--atomic", "-c"]).is_err());

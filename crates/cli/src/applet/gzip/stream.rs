@@ -10,6 +10,7 @@ use haul_codec::{
 use haul_io::digest::Digest;
 use haul_io::stream::{Side, StreamError};
 
+use super::index::Index;
 use super::input::{Opened, decoder_source, reader};
 use super::settings::Settings;
 use super::sink::{Sink, stream_error};
@@ -88,7 +89,7 @@ impl Means<'_> {
         &self,
         opened: &Opened,
         stamp: Stamp,
-        sink: &mut Sink,
+        (sink, index): (&mut Sink, &mut Index),
     ) -> Result<(Totals, Option<String>), Failed> {
         let settings = self.settings;
         let input = |error: haul_sys::CallError| Failed::Input(error.text());
@@ -99,7 +100,10 @@ impl Means<'_> {
         }
         let plan =
             EncodePlan { level: settings.level, jobs: settings.jobs, cut: settings.cut, stamp };
-        let (mut encoder, mut digest) = (Encoder::new(sink, plan), self.digest());
+        let (mut encoder, mut digest) = (Encoder::new(index.sampling(sink), plan), self.digest());
+        if let Some(points) = index.point_sink() {
+            encoder.tell_points(points);
+        }
         loop {
             self.check()?;
             let next = self.tally.waiting(Side::Source, || reader.next());
@@ -113,6 +117,7 @@ impl Means<'_> {
                 digest.update(&block);
             }
             encoder.write_all(&block).map_err(|error| output_failed(&error))?;
+            index.take_points();
             self.tally.moved(block.len() as u64);
         }
         let (_, totals) = encoder.finish().map_err(|error| output_failed(&error))?;
@@ -120,7 +125,11 @@ impl Means<'_> {
     }
 
     /// Begins to decompress an input: returns the decoder and, of a gzip file, the header.
-    pub(super) fn begin(&self, opened: &Opened) -> Result<(Decoder, Option<Header>), Failed> {
+    pub(super) fn begin(
+        &self,
+        opened: &Opened,
+        index: &Index,
+    ) -> Result<(Decoder, Option<Header>), Failed> {
         let settings = self.settings;
         let source = decoder_source(opened, &settings.policy, self.stop)
             .map_err(|error| Failed::Input(text(&error)))?;
@@ -128,7 +137,9 @@ impl Means<'_> {
             self.tally.expect(bytes);
         }
         let garbage = if settings.passes_unknown() { Garbage::Pass } else { Garbage::Ignore };
-        let mut decoder = Decoder::new(source, DecodePlan { jobs: settings.jobs, garbage });
+        let plan = DecodePlan { jobs: settings.jobs, garbage };
+        let mut decoder = Decoder::new(index.sampled(source), plan);
+        index.prepare(&mut decoder).map_err(|error| Failed::Input(text(&error)))?;
         match decoder.start() {
             Ok(start) => {
                 debug_assert!(start.header.is_some() || start.format != Format::Gzip);
@@ -148,7 +159,7 @@ impl Means<'_> {
     pub(super) fn decompress(
         &self,
         decoder: &mut Decoder,
-        sink: &mut Sink,
+        (sink, index): (&mut Sink, &mut Index),
     ) -> Result<(Summary, Option<String>), Failed> {
         let mut digest = self.digest();
         loop {
@@ -160,6 +171,7 @@ impl Means<'_> {
                 digest.update(&piece);
             }
             self.write(sink, &piece)?;
+            index.take_points();
             self.tally.moved(piece.len() as u64);
         }
         Ok((decoder.summary(), digest.map(Digest::finish_hex)))
