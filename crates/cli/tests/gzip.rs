@@ -222,6 +222,41 @@ fn a_tree_is_done_by_several_workers_with_messages_in_order() -> Outcome {
     Ok(())
 }
 
+/// Both files would be done at the same time, and the output of one is the other.
+#[test]
+fn a_file_and_its_output_are_done_one_after_the_other() -> Outcome {
+    let scratch = Scratch::new()?;
+    for number in 0..60 {
+        let directory = format!("d/{number}");
+        fs::create_dir_all(scratch.at(&directory))?;
+        for name in ["a", "a.gz"] {
+            scratch.write(&format!("{directory}/{name}"), format!("{number} in {name}"))?;
+        }
+    }
+    let done = call(&scratch, ["gzip", "-rf", "--jobs=4", "d"]).succeed()?;
+    assert!(done.errors().is_empty(), "{}", done.errors());
+    for number in 0..60 {
+        let directory = scratch.at(format!("d/{number}"));
+        let left = names(&directory)?;
+        let read = |words: &[&str]| -> Outcome<Vec<u8>> {
+            Ok(Call::of(haul()).words(words).in_dir(&directory).succeed()?.stdout)
+        };
+        let of = |name: &str| format!("{number} in {name}").into_bytes();
+        if left == ["a.gz", "a.gz.gz"] {
+            // The second file first, then the other one took its name.
+            assert_eq!(read(&["zcat", "a.gz"])?, of("a"));
+            assert_eq!(read(&["zcat", "a.gz.gz"])?, of("a.gz"));
+        } else {
+            // The first file took the name of the second, which `-f` allows, and was compressed again.
+            assert_eq!(left, ["a.gz.gz"]);
+            let twice = read(&["zcat", "a.gz.gz"])?;
+            let once = Call::of(haul()).words(["zcat"]).input(twice).succeed()?.stdout;
+            assert_eq!(once, of("a"));
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn stored_names_are_restored_without_their_directories() -> Outcome {
     let scratch = Scratch::new()?;

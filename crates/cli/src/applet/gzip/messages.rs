@@ -21,6 +21,14 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// Adds what is to be said about the next file.
+    pub(super) fn add(&mut self, next: Said) {
+        self.text.extend(next.text);
+        self.lines.extend(next.lines);
+        self.code = self.code.and(next.code);
+        self.is_end |= next.is_end;
+    }
+
     /// Adds `gzip: `, a name and a text, as a line.
     fn line(&mut self, before: &str, name: &[u8], text: &str) {
         self.text.extend_from_slice(format!("{before}{PROGRAM}: ").as_bytes());

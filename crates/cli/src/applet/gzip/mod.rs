@@ -6,6 +6,7 @@
 
 mod choose;
 mod codes;
+mod conflicts;
 mod file;
 mod identity;
 mod index;

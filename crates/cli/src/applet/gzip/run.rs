@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,11 +13,15 @@ use haul_sys::Errno;
 use haul_sys::data::widen_pipe;
 use haul_sys::fs::{Follow, Kind, duplicate, fdatasync, fstat};
 use haul_sys::process::Standard;
+use haul_tree::{Identity, identity};
 
 use super::codes::Code;
+use super::conflicts::groups;
 use super::file::Files;
+use super::input::Named;
 use super::list::Totals;
 use super::messages::{PROGRAM, Said};
+use super::names::base;
 use super::options::{help, licence};
 use super::reports::Reports;
 use super::settings::{Asked, Refused, Settings, Switch, Target, Task, Text, read};
@@ -142,7 +147,7 @@ fn do_files<'a>(
     }
     let follows = settings.target == Target::Stdout || settings.force > 0;
     let follow = if follows { Follow::Yes } else { Follow::No };
-    let walk = Mutex::new((0_u64, Walk::new(files, settings.recursive, follow)));
+    let walk = Mutex::new((0_u64, Walk::new(files, settings, follow)));
     let work = |all: &Files<'_>| {
         while !reports.is_over() && !all.means.stop.load(Ordering::Relaxed) {
             let (number, item) = {
@@ -158,7 +163,7 @@ fn do_files<'a>(
     let is_ordered = settings.target == Target::Stdout && settings.task != Task::Test
         || first.may_ask.is_on() && settings.force == 0
         || files.iter().any(|file| file == "-")
-        || has_equal(files);
+        || has_conflicts(settings, files);
     let workers = if is_ordered || (files.len() == 1 && !settings.recursive.is_on()) {
         1
     } else {
@@ -172,17 +177,43 @@ fn do_files<'a>(
     });
 }
 
-/// Returns whether a file is named twice: the second time means something else than the first.
-fn has_equal(files: &[OsString]) -> bool {
-    let mut sorted: Vec<&OsString> = files.iter().collect();
-    sorted.sort_unstable();
-    sorted.windows(2).any(|pair| pair.first() == pair.last())
+/// Returns whether one operand's output may be another operand, or another's output, or below it.
+/// Names in several directories are compared without those, which may be spelled in several ways.
+fn has_conflicts(settings: &Settings, files: &[OsString]) -> bool {
+    if settings.recursive.is_on() && settings.force > 0 && files.len() > 1 {
+        return true;
+    }
+    let is_equal = |group: &[usize]| {
+        let mut directories: Vec<Option<Identity>> = group
+            .iter()
+            .map(|place| {
+                let named = Named::operand(files.get(*place)?).ok()?;
+                fstat(&*named.directory).ok().map(|stat| identity(&stat))
+            })
+            .collect();
+        let all = directories.len();
+        directories.sort_unstable();
+        directories.dedup();
+        directories.len() < all
+    };
+    let names: Vec<&[u8]> = files.iter().map(|file| base(file.as_bytes())).collect();
+    groups(settings, &names).iter().any(|group| group.len() > 1 && is_equal(group))
 }
 
 fn one(all: &Files<'_>, item: Item) -> Said {
     match item {
         Item::Stdin => all.stdin(),
         Item::Named(named) => all.named(named),
+        Item::Chain(chain) => {
+            let mut said = Said::default();
+            for named in chain {
+                if said.is_end || all.means.stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                said.add(all.named(named));
+            }
+            said
+        }
         Item::Failed(shown, text) => {
             let mut said = Said::default();
             said.error(&shown, &format!(": {text}"));

@@ -6,7 +6,7 @@
 //! opened again from its child, and must be the same.
 
 use std::collections::VecDeque;
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsString};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,14 +16,17 @@ use haul_sys::fs::{Follow, Kind, fstat, open_directory, statat, statat_follow};
 use haul_sys::{Call, CallError, Errno};
 use haul_tree::{Identity, for_each_name, identity, verified};
 
+use super::conflicts::groups;
 use super::input::Named;
-use super::settings::Switch;
+use super::settings::Settings;
 
 /// One thing to be done.
 #[derive(Debug)]
 pub(super) enum Item {
     Stdin,
     Named(Named),
+    /// Files that are done one after the other, see `conflicts.rs`.
+    Chain(Vec<Named>),
     /// A name that cannot be used, and why.
     Failed(Vec<u8>, String),
 }
@@ -31,35 +34,43 @@ pub(super) enum Item {
 /// Directories that stay open.
 const OPEN_MAX: usize = 64;
 
+/// A name in a directory, and what it is, if the directory tells.
+type Entry = (CString, Option<Kind>);
+
 /// A directory whose names are being returned.
 struct Level {
     /// `None` while directories far below it are read.
     directory: Option<Arc<OwnedFd>>,
     identity: Identity,
     shown: Vec<u8>,
-    names: VecDeque<(CString, Option<Kind>)>,
+    names: VecDeque<Vec<Entry>>,
 }
 
 /// Returns one file after the other.
-pub(super) struct Walk {
+pub(super) struct Walk<'a> {
     operands: VecDeque<OsString>,
     levels: Vec<Level>,
-    recursive: Switch,
+    settings: &'a Settings,
     follow: Follow,
 }
 
-impl Walk {
-    pub(super) fn new(operands: &[OsString], recursive: Switch, follow: Follow) -> Walk {
-        Walk { operands: operands.iter().cloned().collect(), levels: Vec::new(), recursive, follow }
+impl<'a> Walk<'a> {
+    pub(super) fn new(operands: &[OsString], settings: &'a Settings, follow: Follow) -> Walk<'a> {
+        Walk { operands: operands.iter().cloned().collect(), levels: Vec::new(), settings, follow }
     }
 
     fn enter(&mut self, named: &Named, follow: Follow) -> haul_sys::Result<()> {
         let directory = open_directory(&*named.directory, &named.name, follow)?;
-        let mut names = VecDeque::new();
+        let mut names: Vec<Entry> = Vec::new();
         for_each_name(&directory, |name, kind| {
-            names.push_back((name.to_owned(), kind));
+            names.push((name.to_owned(), kind));
             ControlFlow::Continue(())
         })?;
+        let bytes: Vec<&[u8]> = names.iter().map(|(name, _)| name.to_bytes()).collect();
+        let names = groups(self.settings, &bytes)
+            .iter()
+            .map(|group| group.iter().filter_map(|place| names.get(*place).cloned()).collect())
+            .collect();
         let identity = identity(&fstat(&directory)?);
         let (directory, shown) = (Some(Arc::new(directory)), named.shown.clone());
         self.levels.push(Level { directory, identity, shown, names });
@@ -94,7 +105,7 @@ impl Walk {
     }
 
     fn item(&mut self, named: Named, kind: Option<Kind>, follow: Follow) -> Option<Item> {
-        if !self.recursive.is_on() {
+        if !self.settings.recursive.is_on() {
             return Some(Item::Named(named));
         }
         let kind = kind.filter(|kind| *kind != Kind::Symlink).or_else(|| {
@@ -125,7 +136,7 @@ impl Walk {
     }
 }
 
-impl Iterator for Walk {
+impl Iterator for Walk<'_> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
@@ -137,24 +148,46 @@ impl Iterator for Walk {
                     item => return item,
                 }
             };
-            let (Some(directory), Some((name, kind))) =
-                (level.directory.clone(), level.names.pop_front())
+            let (Some(directory), Some(group)) = (level.directory.clone(), level.names.pop_front())
             else {
                 if let Some(failed) = self.leave() {
                     return Some(failed);
                 }
                 continue;
             };
-            let mut shown = level.shown.clone();
-            if shown.last() != Some(&b'/') {
-                shown.push(b'/');
+            let shown = level.shown.clone();
+            let named = |name: CString| {
+                let slash: &[u8] = if shown.last() == Some(&b'/') { b"" } else { b"/" };
+                let shown = [shown.as_slice(), slash, name.to_bytes()].concat();
+                Named { directory: Arc::clone(&directory), name, shown }
+            };
+            // Directories are entered one after the other, when the chain is done with.
+            let (chain, alone) = if group.len() > 1 {
+                group.into_iter().partition(|(name, kind)| !is_directory(&directory, name, *kind))
+            } else {
+                (Vec::new(), group)
+            };
+            for entry in alone.iter().skip(1).rev() {
+                level.names.push_front(vec![entry.clone()]);
             }
-            shown.extend_from_slice(name.to_bytes());
-            let named = Named { directory, name, shown };
+            if !chain.is_empty() {
+                if let Some(entry) = alone.first() {
+                    level.names.push_front(vec![entry.clone()]);
+                }
+                return Some(Item::Chain(chain.into_iter().map(|(name, _)| named(name)).collect()));
+            }
             // Links in a tree are left alone, or read as `-f` and `-c` have it, but not entered.
-            if let Some(item) = self.item(named, kind, Follow::No) {
+            if let Some((name, kind)) = alone.into_iter().next()
+                && let Some(item) = self.item(named(name), kind, Follow::No)
+            {
                 return Some(item);
             }
         }
     }
+}
+
+/// Tells whether a name in a directory is that of a directory. A link is none.
+fn is_directory(directory: &OwnedFd, name: &CStr, kind: Option<Kind>) -> bool {
+    let found = || statat(directory, name).ok().map(|stat| stat.kind());
+    kind.or_else(found) == Some(Kind::Directory)
 }
