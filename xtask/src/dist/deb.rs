@@ -1,11 +1,10 @@
 //! The Debian package, made by dpkg-deb: <https://www.debian.org/doc/debian-policy/>.
 
-use super::stage::{compress, put, set_times, sorted};
+use super::stage::{Packing, clear, compress, put, set_times, sorted};
 use super::target::Target;
 use super::version::Version;
 use crate::command::{command, output};
 use crate::error::{Context, Result};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 const DESCRIPTION: &str = "\
@@ -48,17 +47,11 @@ const COPYRIGHT: &str = concat!(
     include_str!("../../../LICENSE-MIT"),
 );
 
-/// Packs the staged files into `out` and returns the package's path.
-pub(super) fn make(
-    stage: &Path,
-    out: &Path,
-    target: &Target,
-    version: &Version,
-) -> Result<PathBuf> {
+/// Packs the staged files and returns the package's path.
+pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
+    let Packing { stage, out, target, version } = *packing;
     let tree = stage.with_extension("deb");
-    if tree.exists() {
-        fs::remove_dir_all(&tree).context("remove", tree.display())?;
-    }
+    clear(&tree)?;
     output(command("cp").arg("-a").arg(stage).arg(&tree))?;
     put(&tree.join("usr/share/lintian/overrides/haul"), OVERRIDES.as_bytes(), 0o644)?;
     put(&tree.join("usr/share/doc/haul/copyright"), COPYRIGHT.as_bytes(), 0o644)?;

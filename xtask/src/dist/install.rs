@@ -3,6 +3,7 @@
 //! A root is a minimal Debian, bootstrapped once and copied for each package. Needs root and a network
 //! at the first time.
 
+use super::stage::clear;
 use super::target::Target;
 use super::version::Version;
 use crate::command::{command, output, run, which};
@@ -83,9 +84,7 @@ fn base(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
     }
     // A base that is not finished has another name.
     let begun = base.with_extension("begun");
-    if begun.exists() {
-        fs::remove_dir_all(&begun).context("remove", begun.display())?;
-    }
+    clear(&begun)?;
     fs::create_dir_all(&begun).context("create", begun.display())?;
     run(command("debootstrap")
         .args(["--variant=minbase", "--include=man-db,bash"])
@@ -99,9 +98,7 @@ fn base(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
 /// Copies the base, installs by `installs`, tries the installed haul, and removes the copy.
 fn in_root(base: &Path, kind: &str, installs: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let root = base.with_extension(kind);
-    if root.exists() {
-        fs::remove_dir_all(&root).context("remove", root.display())?;
-    }
+    clear(&root)?;
     output(command("cp").arg("-a").arg(base).arg(&root))?;
     installs(&root)?;
     output(chroot(&root).args(["sh", "-c", TRIAL])).map_err(|error| {

@@ -1,6 +1,6 @@
 //! Packs one binary in every form.
 
-use super::stage::{Parts, fill, put};
+use super::stage::{Packing, Parts, fill, put};
 use super::target::Target;
 use super::version::Version;
 use super::{deb, dependencies, rpm, tarball};
@@ -28,11 +28,8 @@ pub(super) fn pack(
     let parts =
         Parts { root: &workspace.root, binary, runs_here, version, dependencies: &dependencies };
     fill(&stage, &parts)?;
-    Ok(vec![
-        tarball::make(&stage, out, target, version)?,
-        deb::make(&stage, out, target, version)?,
-        rpm::make(&stage, out, target, version)?,
-    ])
+    let packing = Packing { stage: &stage, out, target, version };
+    Ok(vec![tarball::make(&packing)?, deb::make(&packing)?, rpm::make(&packing)?])
 }
 
 /// Writes a script that runs the binary of another kind of machine.

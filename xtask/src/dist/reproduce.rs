@@ -2,6 +2,7 @@
 
 use super::build::build;
 use super::pack::pack;
+use super::stage::clear;
 use super::target::Target;
 use super::version::Version;
 use crate::command::{command, output};
@@ -18,9 +19,7 @@ pub(super) fn check(
     first: &Path,
 ) -> Result<()> {
     let clone = workspace.target.join("dist/second/clone");
-    if clone.exists() {
-        fs::remove_dir_all(&clone).context("remove", clone.display())?;
-    }
+    clear(&clone)?;
     output(command("git").args(["clone", "--quiet"]).arg(&workspace.root).arg(&clone))?;
     let again = Workspace {
         root: clone.clone(),

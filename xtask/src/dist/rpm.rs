@@ -1,24 +1,17 @@
 //! The RPM, made by rpmbuild: <https://rpm-software-management.github.io/rpm/manual/spec.html>.
 
-use super::stage::put;
-use super::target::Target;
+use super::stage::{Packing, clear, put};
 use super::version::Version;
 use crate::command::{command, output};
 use crate::error::{Context, Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Packs the staged files into `out` and returns the package's path.
-pub(super) fn make(
-    stage: &Path,
-    out: &Path,
-    target: &Target,
-    version: &Version,
-) -> Result<PathBuf> {
+/// Packs the staged files and returns the package's path.
+pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
+    let Packing { stage, out, target, version } = *packing;
     let top = stage.with_extension("rpm");
-    if top.exists() {
-        fs::remove_dir_all(&top).context("remove", top.display())?;
-    }
+    clear(&top)?;
     let spec = top.join("haul.spec");
     put(&spec, spec_of(stage, version).as_bytes(), 0o644)?;
     output(

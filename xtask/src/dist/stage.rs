@@ -1,6 +1,7 @@
 //! The files of a package, in the folder that they are packed from.
 
 use super::dependencies::Dependency;
+use super::target::Target;
 use super::version::Version;
 use super::{licences, sbom};
 use crate::command::{command, output};
@@ -28,11 +29,19 @@ pub(super) struct Parts<'a> {
     pub(super) dependencies: &'a [Dependency],
 }
 
+/// What a package is packed from, and where it is put.
+pub(super) struct Packing<'a> {
+    /// Folder with the files as they will be installed.
+    pub(super) stage: &'a Path,
+    /// Folder of the packages.
+    pub(super) out: &'a Path,
+    pub(super) target: &'a Target,
+    pub(super) version: &'a Version,
+}
+
 /// Makes the folder `stage` anew with all files as they will be installed.
 pub(super) fn fill(stage: &Path, parts: &Parts<'_>) -> Result<()> {
-    if stage.exists() {
-        fs::remove_dir_all(stage).context("remove", stage.display())?;
-    }
+    clear(stage)?;
     let binary = fs::read(parts.binary).context("read", parts.binary.display())?;
     put(&stage.join("usr/bin/haul"), &binary, 0o755)?;
     links(stage, parts.runs_here)?;
@@ -43,6 +52,14 @@ pub(super) fn fill(stage: &Path, parts: &Parts<'_>) -> Result<()> {
     }
     documents(stage, parts)?;
     set_times(stage, parts.version)
+}
+
+/// Removes a folder that an earlier run has left, if there is one.
+pub(super) fn clear(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        answer => answer.context("remove", folder.display()),
+    }
 }
 
 /// Puts the folder for a PATH entry: a link for each command that haul stands in for.

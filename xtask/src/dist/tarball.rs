@@ -1,18 +1,13 @@
 //! The tarball: the files of the package below one folder, for people without a package manager.
 
-use super::target::Target;
-use super::version::Version;
+use super::stage::Packing;
 use crate::command::{command, output};
 use crate::error::Result;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Packs the staged files into `out` and returns the tarball's path.
-pub(super) fn make(
-    stage: &Path,
-    out: &Path,
-    target: &Target,
-    version: &Version,
-) -> Result<PathBuf> {
+/// Packs the staged files and returns the tarball's path.
+pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
+    let Packing { stage, out, target, version } = *packing;
     let name = format!("haul-{}-{}", version.number, target.machine);
     let path = out.join(format!("{name}.tar.gz"));
     // Of all members, only symbolic links must stay as they are: their targets are no names here.
