@@ -16,6 +16,7 @@ mod fs;
 mod gnu;
 mod interrupt;
 mod lint;
+mod release;
 mod sweep;
 mod test;
 mod tidy;
@@ -41,6 +42,7 @@ cargo xtask COMMAND
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
                             --reproduce builds them a second time and compares
+  release --dry-run         list what is left to do before a release
   help                      print this";
 
 fn main() -> ExitCode {
@@ -65,6 +67,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "gnu" => gnu::main(rest),
         "sweep" => sweep::main(rest),
         "dist" => dist::main(rest),
+        "release" => release::main(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)
