@@ -16,6 +16,12 @@ impl Trace {
         choose(options, || ebpf::run(command, options), || ptrace::run(command, options))
     }
 
+    /// Returns why the eBPF backend cannot run here, if it cannot. Loads and attaches its program,
+    /// which observes no thread, and detaches it again; blocks for some milliseconds.
+    pub fn check_ebpf() -> Result<(), String> {
+        ebpf::check()
+    }
+
     /// Observes a process and its descendants, until it ends, the duration has passed, or the
     /// interrupt flag is set.
     ///

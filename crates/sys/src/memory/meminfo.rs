@@ -17,6 +17,13 @@ pub fn available_bytes() -> Option<u64> {
     with_text(|text| field(text, "MemAvailable:"))
 }
 
+/// Returns the bytes of memory that the kernel manages (`MemTotal`), or `None` if it does not report
+/// them.
+#[must_use]
+pub fn total_bytes() -> Option<u64> {
+    with_text(|text| field(text, "MemTotal:"))
+}
+
 /// Returns the bytes that any process has written and that are not on storage yet (`Dirty` and
 /// `Writeback`), or `None` if the kernel does not report them. Does not block.
 #[must_use]

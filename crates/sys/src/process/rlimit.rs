@@ -12,6 +12,19 @@ pub fn nofile_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
+/// Returns the soft and the hard limit on descriptors; `u64::MAX` where there is none.
+#[must_use]
+pub fn nofile_limits() -> (u64, u64) {
+    let limit = getrlimit(Resource::Nofile);
+    (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// Returns the soft limit on the processes and threads of this user; `u64::MAX` where there is none.
+#[must_use]
+pub fn process_limit() -> u64 {
+    getrlimit(Resource::Nproc).current.unwrap_or(u64::MAX)
+}
+
 /// Raises the soft limit on descriptors to the hard one, which needs no privilege, and returns it.
 pub fn raise_nofile_limit() -> Result<u64> {
     let limit = getrlimit(Resource::Nofile);

@@ -1,10 +1,21 @@
-//! `unshare` — gives the calling thread a mount namespace of its own:
+//! `unshare` — gives the calling thread a mount namespace, or a table of descriptors, of its own:
 //! <https://man7.org/linux/man-pages/man2/unshare.2.html>
 
 use rustix::thread::UnshareFlags;
 
 use crate::error::Named;
-use crate::{Call, Result};
+use crate::{Call, CallError, Errno, Result};
+
+/// Returns whether a thread may have a table of descriptors of its own (`CLONE_FILES`). Starts a thread
+/// to find out, which ends at once.
+pub fn can_unshare_descriptors() -> Result<()> {
+    let asked = std::thread::spawn(|| {
+        // SAFETY: this thread opens, closes and uses no descriptor, so that it cannot mistake one of
+        // its own table for one of the process.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FILES) }.named(Call::Unshare)
+    });
+    asked.join().unwrap_or(Err(CallError::new(Call::Unshare, Errno::AGAIN)))
+}
 
 /// Moves the calling *thread*, and all threads and processes that it starts afterwards, into a new
 /// mount namespace with a working directory of its own. The namespace starts as a copy; mounts with

@@ -1,8 +1,10 @@
 //! Calls on rings: many requests in flight, driven by one thread.
 
+mod probe;
 mod queue;
 mod ring;
 
+pub use probe::{RingOperations, ring_operations};
 pub use queue::{Asked, Finished, Queue};
 pub use ring::{Completion, Operation, Ring, is_allowed};
 

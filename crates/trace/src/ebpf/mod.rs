@@ -64,6 +64,13 @@ pub(crate) fn run(command: &Command, options: &TraceOptions) -> Result<Report, F
     })
 }
 
+/// Loads and attaches the program, and detaches it again; returns why that is not possible.
+pub(crate) fn check() -> Result<(), String> {
+    let shapes = TraceOptions::default().shapes().map_err(|error| error.to_string())?;
+    let setup = Setup { shapes: &shapes, files: Files::Ignored, mark: mark::fresh() };
+    load::load(&setup)?.attach()
+}
+
 /// Observes a process and its descendants.
 pub(crate) fn attach(pid: u32, options: &TraceOptions) -> Result<Report, Failure> {
     attached::attach(pid, options)
