@@ -10,6 +10,7 @@ mod error_list;
 mod escape;
 mod file_error;
 mod getopt;
+mod json_line;
 mod lossless;
 mod option;
 mod output;

@@ -176,7 +176,7 @@ fn what_is_up_to_date_is_not_touched() -> Outcome {
         let call = cp(["-aT", option, "--json", "s", "t"]).in_dir(scratch.path());
         let told = call.succeed()?.text();
         let summary = told.lines().last().unwrap_or_default();
-        let summary: serde_json::Value = serde_json::from_str(summary)?;
+        let summary = super::support::schema::parsed("run", summary)?;
         let made = |what: &str| summary[what].as_u64().unwrap_or(u64::MAX);
         let made = made("files") + made("symlinks") + made("specials");
         assert_eq!((made, summary["bytes"].as_u64()), (0, Some(0)), "{option}: {summary}");

@@ -56,6 +56,7 @@ mod resume;
 mod rm;
 mod rm_races;
 mod rm_root;
+mod schemas;
 mod shrinking;
 mod signals;
 mod slow;

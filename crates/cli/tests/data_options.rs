@@ -134,7 +134,7 @@ fn an_explanation_names_the_method_and_why_not_the_others() -> Outcome {
     let words = ["--explain", "--json", "--reflink=never", "s", "u"];
     let text = cp(words).in_dir(scratch.path()).succeed()?.text();
     let moved = text.lines().find(|line| line.contains("\"event\":\"moved\"")).unwrap_or_default();
-    let moved: serde_json::Value = serde_json::from_str(moved)?;
+    let moved = super::support::schema::parsed("run", moved)?;
     assert_eq!(moved["method"], "splice");
     assert_eq!(moved["explanation"]["ranges"], 1);
     assert_eq!(moved["explanation"]["refused"][0]["method"], "reflink");
@@ -165,7 +165,7 @@ fn programs_are_told_what_is_accepted_and_what_is_on_storage() -> Outcome {
     let text = cp(words).in_dir(scratch.path()).succeed()?.text();
     let mut lines = Vec::new();
     for line in text.lines().filter(|line| line.contains("\"event\":\"progress\"")) {
-        lines.push(serde_json::from_str::<serde_json::Value>(line)?);
+        lines.push(super::support::schema::parsed("run", line)?);
     }
     // It takes three seconds at that rate, and reports once a second from the first on.
     assert!(!lines.is_empty(), "{text}");

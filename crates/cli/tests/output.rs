@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, gnu, has};
+use super::support::{Outcome, gnu, has, schema};
 
 /// Reads a name in the form of the JSON lines.
 fn name(value: &Value) -> Option<Vec<u8>> {
@@ -23,8 +23,7 @@ fn name(value: &Value) -> Option<Vec<u8>> {
 }
 
 fn json(text: &str) -> Outcome<Vec<Value>> {
-    let lines = text.lines().map(serde_json::from_str);
-    Ok(lines.collect::<Result<_, _>>()?)
+    schema::lines("run", text)
 }
 
 #[test]

@@ -248,9 +248,7 @@ const OPTIONS: [&[&str]; 12] = [
 /// Returns what was announced or done: how each entry comes about, its kind and target; and what fails.
 fn events(text: &str, event: &str) -> Outcome<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    let values: Result<Vec<serde_json::Value>, _> =
-        text.lines().map(serde_json::from_str).collect();
-    let values = values?;
+    let values = super::support::schema::lines("run", text)?;
     // As GNU's -v, a copy reports an entry before the call that may fail.
     let failed: BTreeSet<String> = values
         .iter()

@@ -20,7 +20,7 @@ fn progress_is_of_what_the_disk_has() -> Outcome {
     let text = slow.feels(call.in_dir(scratch.path())).succeed()?.text();
     let mut told = Vec::new();
     for line in text.lines().filter(|line| line.contains("\"event\":\"progress\"")) {
-        let line: serde_json::Value = serde_json::from_str(line)?;
+        let line = super::support::schema::parsed("run", line)?;
         let bytes = |name: &str| line[name].as_u64().unwrap_or(u64::MAX);
         assert_eq!((&line["waits_for_storage"], bytes("total_bytes")), (&true.into(), 40 * MIB));
         told.push((bytes("accepted_bytes"), bytes("stored_bytes")));

@@ -50,7 +50,7 @@ fn wait_for(path: &Path) {
 }
 
 fn json(path: impl AsRef<Path>) -> Outcome<Value> {
-    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    super::support::schema::parsed("trace", &std::fs::read_to_string(path)?)
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_filter_leaves_the_rest_out_and_dash_is_standard_output() -> Outcome {
     let text = done.text();
     let mut lines = text.lines();
     assert_eq!((done.code(), done.errors().as_str(), lines.next()), (Some(0), "", Some("hi")));
-    let figures: Value = serde_json::from_str(lines.next().unwrap_or_default())?;
+    let figures = super::support::schema::parsed("trace", lines.next().unwrap_or_default())?;
     let calls = figures["total"]["calls"].as_object().ok_or("no calls")?;
     assert_eq!(calls.keys().collect::<Vec<_>>(), ["write"]);
     assert_eq!(lines.next(), Some("echo hi: exit status 0"));

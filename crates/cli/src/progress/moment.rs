@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::json_line;
 use crate::sizes;
 
 /// A smaller lag is not shown: a disk writes it while the line is read.
@@ -153,7 +154,7 @@ impl Moment {
 
     /// Returns the line for programs.
     pub(crate) fn json(&self) -> String {
-        json!({
+        json_line::line(json!({
             "event": "progress",
             "accepted_bytes": self.accepted,
             "stored_bytes": self.stored,
@@ -161,8 +162,7 @@ impl Moment {
             "entries": self.done,
             "total_bytes": self.is_all.then(|| self.length()),
             "total_entries": self.is_all.then_some(self.counted.1),
-        })
-        .to_string()
+        }))
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod gnu;
 pub(crate) mod image;
 pub(crate) mod judge;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod scratch;
 pub(crate) mod shell;
 pub(crate) mod slow;

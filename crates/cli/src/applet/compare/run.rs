@@ -147,5 +147,5 @@ fn json(event: &str, value: &impl serde::Serialize) -> String {
     if let Some(map) = object.as_object_mut() {
         map.insert("event".to_owned(), event.into());
     }
-    object.to_string()
+    crate::json_line::line(object)
 }

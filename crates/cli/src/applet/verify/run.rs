@@ -176,7 +176,7 @@ impl Check<'_> {
         };
         if self.settings.json {
             let line = json!({ "event": "finding", "finding": word, "name": lossless(name) });
-            self.output.line(&line.to_string());
+            self.output.line(&crate::json_line::line(line));
         } else if !self.settings.quiet {
             self.output.line(&format!("{word}: {}", quote(name)));
         }
@@ -263,7 +263,7 @@ fn summarise(check: &Check<'_>) {
             "findings": count(&verdict.found),
             "troubles": count(&verdict.errors),
         });
-        check.output.line(&line.to_string());
+        check.output.line(&crate::json_line::line(line));
     } else if !check.settings.quiet {
         check.output.line(&format!(
             "{} files, {} read: {} findings",

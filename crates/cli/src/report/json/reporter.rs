@@ -13,6 +13,7 @@ use super::super::how::How;
 use super::super::reporter::Reporter;
 use super::super::words;
 use super::{explain, summary};
+use crate::json_line;
 use crate::lossless::name;
 
 /// One object a line, for every entry, every failure, and the summary, which is the last line.
@@ -33,7 +34,7 @@ impl Reporter for Json {
         if matches!(entry.paths, Paths::Pair(..)) {
             line["backup"] = entry.backup.map(name).into();
         }
-        Some(line.to_string())
+        Some(json_line::line(line))
     }
 
     fn moved(&self, file: &MovedFile, _how: &How) -> String {
@@ -44,7 +45,7 @@ impl Reporter for Json {
             "explanation": file.moved.report.as_deref().map(explain::report),
         });
         add_paths(&mut line, Paths::Pair(&file.source, Some(&file.target)));
-        line.to_string()
+        json_line::line(line)
     }
 
     fn failure(&self, failed: &Failed<'_>) -> Option<String> {
@@ -61,7 +62,7 @@ impl Reporter for Json {
             "bytes": step.bytes,
         });
         add_paths(&mut line, Paths::Pair(&step.source, Some(&step.target)));
-        line.to_string()
+        json_line::line(line)
     }
 
     fn needs(&self, needs: &Needs, shortages: &[Shortage]) -> String {
@@ -83,7 +84,7 @@ pub(in crate::report) fn failure(failed: &Failed<'_>) -> String {
         "message": failed.message.join("; "),
     });
     add_paths(&mut line, failed.paths);
-    line.to_string()
+    json_line::line(line)
 }
 
 /// Adds the paths of an entry to an object.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::fact::Summary;
 use super::explain;
+use crate::json_line;
 
 /// Returns the summary of a run.
 pub(super) fn line(summary: &Summary<'_>, time: Duration, stopped: bool) -> String {
@@ -17,7 +18,7 @@ pub(super) fn line(summary: &Summary<'_>, time: Duration, stopped: bool) -> Stri
         Summary::Move(counts) => of_move(counts, time, stopped),
         Summary::Remove(counts, _) => of_removal(counts, time, stopped),
     };
-    line.to_string()
+    json_line::line(line)
 }
 
 fn of_copy(counts: &Counts, time: Duration, stopped: bool) -> Value {
@@ -92,7 +93,7 @@ fn of_removal(counts: &Counts, time: Duration, stopped: bool) -> Value {
 /// Returns what a copy needs and what the target lacks.
 pub(super) fn needs(needs: &Needs, shortages: &[Shortage]) -> String {
     let free = needs.free();
-    json!({
+    json_line::line(json!({
         "event": "preflight",
         "entries": needs.inodes,
         "bytes": needs.bytes,
@@ -104,6 +105,5 @@ pub(super) fn needs(needs: &Needs, shortages: &[Shortage]) -> String {
         "free_bytes": free.map(|free| free.0),
         "free_inodes": free.map(|free| free.1),
         "shortages": shortages.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>(),
-    })
-    .to_string()
+    }))
 }
