@@ -23,6 +23,7 @@ mod data_options;
 mod dd;
 mod dd_blocks;
 mod devices;
+mod doctor;
 mod ends;
 mod errors;
 mod fidelity;

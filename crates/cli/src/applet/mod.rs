@@ -9,6 +9,7 @@ mod completions;
 mod cp;
 mod dd;
 mod dispatch;
+mod doctor;
 mod entry;
 #[cfg(test)]
 mod fuzz;

@@ -6,8 +6,8 @@ use super::trace;
 #[cfg(feature = "bench")]
 use super::{bench, tune};
 use super::{
-    cat, clean, compare, completions, cp, dd, gzip, install_links, manual, mv, read, rm, split,
-    sums, tar, tee, verify, write,
+    cat, clean, compare, completions, cp, dd, doctor, gzip, install_links, manual, mv, read, rm,
+    split, sums, tar, tee, verify, write,
 };
 
 /// All applets, in the order in which the overview shows them.
@@ -46,6 +46,7 @@ pub(super) static APPLETS: &[Applet] = &[
     #[cfg(feature = "bench")]
     tune::APPLET,
     clean::APPLET,
+    doctor::APPLET,
     install_links::APPLET,
     completions::APPLET,
     manual::APPLET,

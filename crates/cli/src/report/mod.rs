@@ -22,3 +22,4 @@ pub(crate) use how::{Format, How};
 pub(crate) use question::ask;
 pub(crate) use rehearse::{dry_run, preflight};
 pub(crate) use run::{run_copy, run_copy_with, run_move, run_removal};
+pub(crate) use words::why_not;

@@ -68,7 +68,7 @@ pub(super) const fn intent(intent: Intent) -> (&'static str, &'static str) {
 }
 
 /// Returns the reason for which a method was not used.
-pub(super) fn why_not(why: Why) -> String {
+pub(crate) fn why_not(why: Why) -> String {
     match why {
         Why::Unfit(reason) | Why::Unwise(reason) => reason.to_owned(),
         Why::Refused(error) => format!("refused, {error}"),

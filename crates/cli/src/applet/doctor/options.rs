@@ -1,0 +1,41 @@
+//! The options of `doctor`, and `--help`.
+
+use crate::getopt::Takes::Nothing;
+use crate::getopt::{Opt, Origin, long};
+use crate::page::Page;
+
+/// An option of `doctor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Help,
+    Json,
+    Version,
+}
+
+pub(super) const OPTIONS: &[Opt<Id>] = &[
+    long(Id::Json, "json", Nothing, "print one JSON object instead of text"),
+    long(Id::Help, "help", Nothing, "show this text and exit"),
+    long(Id::Version, "version", Nothing, "show the version and exit"),
+];
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(
+        "Usage: haul doctor [OPTION]... [PATH]...\n\
+         Show what the kernel, this process's limits and the file system of each PATH (the\n\
+         working directory without PATH) offer, what haul uses of it, and what is missing\n\
+         and why. Everything is tried, nothing is looked up: in the directory of PATH haul\n\
+         makes files without a name, of up to 8 MiB, and copies one to another. Nothing\n\
+         remains of them.\n\n",
+    )
+    .options(OPTIONS, Origin::Gnu)
+    .text(
+        "\nIn front of a line, '+' marks what is there, '-' what is missing, '?' what could\n\
+         not be tried.\n\n\
+         Examples:\n  haul doctor /mnt/backup\n  haul doctor --json . > doctor.json\n",
+    )
+    .exit(
+        "The exit status is 0 if every PATH was examined, whatever is missing, and 1\n\
+         otherwise.",
+    )
+}
