@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use crate::getopt::Usage;
+use crate::metrics::Figures;
 use crate::output::Output;
 
 /// The command that `--help` belongs to, where the program was called as `haul COMMAND`.
@@ -44,6 +45,8 @@ pub(crate) fn usage<T>(text: String) -> Result<T, CommandError> {
 
 /// Ends an applet that does nothing.
 pub(crate) fn refused(output: &Output, error: &CommandError) -> ExitCode {
+    // The exit status says failure in any case.
+    let _written = output.measured(Figures::not_begun);
     match error {
         CommandError::Usage(usage) => usage_error(output, usage),
         CommandError::Plain(text) => {

@@ -12,6 +12,7 @@ mod file_error;
 mod getopt;
 mod json_line;
 mod lossless;
+mod metrics;
 mod option;
 mod output;
 mod page;
@@ -22,6 +23,7 @@ mod sizes;
 mod standard;
 mod suggest;
 mod sum_file;
+mod target_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use haul_sys::process::{Standard, was_closed};
 
 use crate::error_list::ErrorList;
 use crate::file_error::{close_error, describe};
+use crate::metrics::{Figures, Metrics, Wanted};
 
 /// Where an applet writes. Shared by the workers of a run; a line is never torn.
 pub(crate) struct Output {
@@ -17,6 +18,7 @@ pub(crate) struct Output {
     inner: Mutex<Inner>,
     live: bool,
     errors: OnceLock<ErrorList>,
+    metrics: OnceLock<Metrics>,
 }
 
 struct Inner {
@@ -34,6 +36,7 @@ impl Output {
             inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),
             live: io::stdout().is_terminal(),
             errors: OnceLock::new(),
+            metrics: OnceLock::new(),
         }
     }
 
@@ -53,6 +56,27 @@ impl Output {
     pub(crate) fn list(&self, line: impl FnOnce() -> String) {
         if let Some(list) = self.errors.get() {
             list.push(&line());
+        }
+    }
+
+    /// Writes what the run has done in a file as well (`--metrics FILE`), if that is wanted.
+    pub(crate) fn measure_in(&self, wanted: &Wanted) -> Result<(), String> {
+        let Some(file) = &wanted.file else { return Ok(()) };
+        let metrics = Metrics::begin(&self.program, file, wanted.job.as_deref())?;
+        // An applet asks once.
+        let _only_once = self.metrics.set(metrics);
+        Ok(())
+    }
+
+    /// Writes the metrics of a run that has ended, if they are wanted and not written yet; returns
+    /// `false`, with a message, if that fails.
+    pub(crate) fn measured(&self, figures: impl FnOnce() -> Figures) -> bool {
+        match self.metrics.get().and_then(|metrics| metrics.write(&figures())) {
+            None => true,
+            Some(text) => {
+                self.error(&text);
+                false
+            }
         }
     }
 

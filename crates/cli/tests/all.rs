@@ -41,6 +41,7 @@ mod links;
 mod lint;
 mod list_places;
 mod messages;
+mod metrics;
 mod mv;
 mod mv_crash;
 mod mv_races;

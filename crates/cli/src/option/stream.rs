@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use super::data::{CACHE_VALUES, DIGEST_VALUES, cache, io_size, queue_depth, size};
 use super::help::version;
+use super::metrics::{JOB, METRICS};
 use super::value::{PROGRESS_VALUES, ProgressWhen, progress_when};
 use crate::ending::{print_and_end, usage_error};
 use crate::escape::quote_word;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Usage, Word, own, parse};
+use crate::metrics;
 use crate::output::Output;
 use crate::page::Page;
 use haul_io::digest::Algorithm;
@@ -22,8 +24,11 @@ pub(crate) enum StreamId {
     Cache,
     Help,
     IoSize,
+    Job,
+    Metrics,
     Progress,
     QueueDepth,
+    Stats,
     Sum,
     Version,
 }
@@ -35,15 +40,19 @@ pub(crate) struct Settings {
     pub(crate) bytes_per_second: Option<u64>,
     pub(crate) progress: ProgressWhen,
     pub(crate) sum: Option<&'static Algorithm>,
+    pub(crate) stats: bool,
+    pub(crate) metrics: metrics::Wanted,
 }
 
 impl Settings {
-    pub(crate) const fn new() -> Settings {
+    pub(crate) fn new() -> Settings {
         Settings {
             policy: DataPolicy::PLAIN,
             bytes_per_second: None,
             progress: ProgressWhen::Auto,
             sum: None,
+            stats: false,
+            metrics: metrics::Wanted::default(),
         }
     }
 
@@ -54,6 +63,9 @@ impl Settings {
             StreamId::Bandwidth => self.bytes_per_second = Some(size("--bandwidth", word)?),
             StreamId::Cache => self.policy.cache = cache(word)?,
             StreamId::IoSize => self.policy.io_bytes = Some(io_size(word)?),
+            StreamId::Job => self.metrics.set_job(value)?,
+            StreamId::Metrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
+            StreamId::Stats => self.stats = true,
             StreamId::Progress => self.progress = progress_when(value)?,
             StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
             StreamId::Sum => self.sum = Some(sum_algorithm(word)?),
@@ -80,6 +92,9 @@ pub(crate) trait Wanted {
 
     /// Returns the shared option that one of them is.
     fn shared(id: Self::Id) -> Option<StreamId>;
+
+    /// Returns the values of the shared options.
+    fn settings(&self) -> &Settings;
 
     /// Applies an option.
     fn set(&mut self, id: Self::Id, value: Option<&OsStr>) -> Result<(), Usage>;
@@ -111,6 +126,12 @@ pub(crate) fn files<W: Wanted>(
     if files.is_empty() {
         return Err(complain(Usage("missing operand".to_owned())));
     }
+    let metrics = &wanted.settings().metrics;
+    metrics.settle().map_err(complain)?;
+    output.measure_in(metrics).map_err(|text| {
+        output.error(&text);
+        ExitCode::FAILURE
+    })?;
     Ok(files)
 }
 
@@ -135,6 +156,8 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             Required("SIZE"),
             "bytes of one request (default 2M, 1M to servers)",
         ),
+        own(of(StreamId::Job), "job", Required("NAME"), JOB),
+        own(of(StreamId::Metrics), "metrics", Required("FILE"), METRICS),
         own(
             of(StreamId::Progress),
             "progress",
@@ -146,6 +169,12 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             "queue-depth",
             Required("N"),
             "requests in flight (default 8, 32 to servers)",
+        ),
+        own(
+            of(StreamId::Stats),
+            "stats",
+            Nothing,
+            "print a summary on standard error: bytes, time,\nrate, how long each side was waited for",
         ),
         own(
             of(StreamId::Sum),

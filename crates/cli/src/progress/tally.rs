@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use haul_io::stream::Side;
 
+use crate::metrics::{Figures, Waits};
 use crate::sizes;
 
 /// What a stream has done so far; shared with the thread that shows it.
@@ -73,6 +74,34 @@ impl Tally {
     /// Returns how long input and output were waited for, in nanoseconds.
     pub(crate) fn waits(&self) -> (u64, u64) {
         (self.waited_in.load(Ordering::Relaxed), self.waited_out.load(Ordering::Relaxed))
+    }
+
+    /// Returns the figures of a stream that has ended.
+    pub(crate) fn figures(&self) -> Figures {
+        let (source, target) = self.waits();
+        let waits =
+            Waits { source: Duration::from_nanos(source), target: Duration::from_nanos(target) };
+        Figures {
+            time: self.begun.elapsed(),
+            bytes: self.bytes(),
+            waits: Some(waits),
+            ..Figures::default()
+        }
+    }
+
+    /// Returns the text of `--stats`: `names` are those of the input and of the output.
+    pub(crate) fn stats(&self, (input, output): (&str, &str)) -> String {
+        let (bytes, time) = (self.bytes(), self.begun.elapsed());
+        let (source, target) = self.waits();
+        let waited = |nanoseconds: u64| sizes::duration(Duration::from_nanos(nanoseconds));
+        format!(
+            "bytes:   {} in {}, {}\nwaited:  {} for {input}, {} for {output}\n",
+            sizes::bytes(bytes),
+            sizes::duration(time),
+            sizes::rate(bytes, time),
+            waited(source),
+            waited(target),
+        )
     }
 
     /// Returns the line of progress. `(full, empty)` says what it means when the output, and the

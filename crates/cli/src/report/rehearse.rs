@@ -10,6 +10,7 @@ use super::console::{Rehearsal, Steps};
 use super::format::reporter;
 use super::how::Format;
 use super::message::of_shortage;
+use crate::metrics::Figures;
 use crate::output::Output;
 
 /// Prints what the copy would do, and does nothing. The exit code is that of the copy, as far as it can
@@ -30,6 +31,7 @@ pub(crate) fn dry_run(output: &Output, format: Format, request: &Request) -> Exi
 /// start.
 pub(crate) fn preflight(output: &Output, format: Format, request: &Request) -> Option<ExitCode> {
     let Some(needs) = run_rehearsal(output, format, request, Steps::Failures) else {
+        let _written = output.measured(Figures::not_begun);
         return Some(ended(output, false));
     };
     let shortages = needs.shortages(&request.policy);
@@ -43,6 +45,8 @@ pub(crate) fn preflight(output: &Output, format: Format, request: &Request) -> O
         output.error(&of_shortage(shortage, request));
     }
     output.error("nothing was copied: --preflight found that the copy cannot succeed");
+    let failures = needs.failures + shortages.len() as u64;
+    let _written = output.measured(|| Figures { failures, ..Figures::default() });
     Some(ended(output, false))
 }
 

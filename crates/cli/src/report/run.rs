@@ -13,6 +13,7 @@ use super::console::Console;
 use super::fact::Summary;
 use super::how::How;
 use super::{format, text};
+use crate::metrics::Figures;
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
 use crate::sizes::per_second;
@@ -110,7 +111,16 @@ fn conclude(output: &Output, how: &How, summary: &Summary<'_>, started: Instant)
     } else if stopped && let Summary::Copy(counts) = summary {
         output.error(&text::stopped(counts));
     }
-    let written = output.finish();
+    let measured = output.measured(|| Figures {
+        stopped,
+        time,
+        ..match summary {
+            Summary::Copy(counts) => Figures::of_copy(counts),
+            Summary::Move(counts) => Figures::of_move(counts),
+            Summary::Remove(counts, _) => Figures::of_removal(counts),
+        }
+    });
+    let written = output.finish() && measured;
     if let Some(signal) = signal {
         haul_sys::process::die_by(signal);
     }

@@ -4,6 +4,7 @@ use super::profile::{AUTO, NONE};
 use super::values::{ATTRIBUTE_VALUES, REFLINK_VALUES, SPARSE_VALUES};
 use crate::getopt::{Opt, Takes, Values, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES};
+use crate::option::metrics::{JOB, METRICS};
 use crate::option::trust::TrustId;
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
@@ -28,7 +29,9 @@ pub(crate) enum Id {
     HaulDryRun,
     HaulErrors,
     HaulJson,
+    HaulJob,
     HaulJobs,
+    HaulMetrics,
     HaulPreflight,
     HaulProfile,
     HaulProgress,
@@ -243,6 +246,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("SIZE"),
         "bytes of one request (default: 256K to 8M, by\nmethod); K, M, G are powers of 1024, kB, MB, GB\nof 1000",
     ),
+    own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,
         "jobs",
@@ -273,6 +277,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "list the methods, best first, and exit",
     ),
+    own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
     own(
         Id::Data(DataId::Method),
         "method",

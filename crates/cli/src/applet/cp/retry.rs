@@ -175,6 +175,8 @@ pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
                     | Id::NoTargetDirectory
                     | Id::HaulDryRun
                     | Id::HaulErrors
+                    | Id::HaulJob
+                    | Id::HaulMetrics
                     | Id::HaulPreflight
                     | Id::HaulRetryFailed
                     | Id::StripSlashes,

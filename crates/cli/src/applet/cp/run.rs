@@ -46,11 +46,13 @@ fn begin(
         ("--errors", &settings.errors),
         ("--sum-file", &trust.sum_file),
         ("--journal", &trust.journal),
+        ("--metrics", &settings.metrics.file),
     ] {
         if let Some(name) = name {
             list_place::refuse_made((option, name), &request).map_err(CommandError::Plain)?;
         }
     }
+    output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     list_errors(output, settings, (&retry::options(arguments), sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {
@@ -100,6 +102,7 @@ fn retry(
     let retry = retry::plan(file, &reading, &settings.policy).map_err(CommandError::Plain)?;
     let sources: Vec<OsString> =
         reading.sources.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
+    output.measure_in(&given.metrics).map_err(CommandError::Plain)?;
     list_errors(output, given, (&words, &sources))?;
     if let Some(warning) = &retry.warning {
         output.error(warning);

@@ -13,6 +13,7 @@ use super::options::{Id, OPTIONS};
 use super::profile;
 use super::values::{ARCHIVE, make, no_preserve, preserve, reflink, sparse, usual};
 use crate::getopt::{Usage, Word, parse};
+use crate::metrics;
 use crate::option::data::{self, DataId};
 use crate::option::help::version;
 use crate::option::trust;
@@ -46,6 +47,7 @@ pub(super) struct Settings {
     pub(super) data: data::Further,
     pub(super) dry_run: bool,
     pub(super) preflight: bool,
+    pub(super) metrics: metrics::Wanted,
     /// Where failures are listed.
     pub(super) errors: Option<OsString>,
     /// A list of failures that are done again.
@@ -82,6 +84,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
         data: data::Further::default(),
         dry_run: false,
         preflight: false,
+        metrics: metrics::Wanted::default(),
         errors: None,
         retry_failed: None,
         requires_context: false,
@@ -179,6 +182,8 @@ impl Settings {
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::HaulJobs
             | Id::HaulDryRun
+            | Id::HaulJob
+            | Id::HaulMetrics
             | Id::HaulPreflight
             | Id::HaulErrors
             | Id::HaulRetryFailed
@@ -196,6 +201,8 @@ impl Settings {
     fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
         match id {
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
+            Id::HaulJob => self.metrics.set_job(value.as_deref())?,
+            Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulDryRun => self.dry_run = true,
             Id::HaulPreflight => self.preflight = true,
             Id::HaulErrors => {
@@ -259,7 +266,11 @@ impl Settings {
             policy.preserve.context = Keep::Must;
         }
         self.trust.settle(policy)?;
-        policy.data.tell = self.data.tell(self.stats);
+        policy.data.tell = self.data.tell(self.stats || self.metrics.file.is_some());
+        self.metrics.settle()?;
+        if self.dry_run && self.metrics.file.is_some() {
+            return Err(Usage("--metrics cannot be combined with --dry-run".to_owned()));
+        }
         policy.privileged = haul_sys::process::identity().uid == 0;
         self.trust.settle_resume(policy, self.wants_backup)?;
         if self.trust.resume && (self.dry_run || self.preflight) {

@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
+use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
 /// An option of `mv`.
@@ -14,7 +15,10 @@ pub(crate) enum Id {
     Exchange,
     Force,
     HaulJobs,
+    HaulBandwidth,
+    HaulJob,
     HaulJson,
+    HaulMetrics,
     HaulProgress,
     HaulStats,
     Help,
@@ -79,6 +83,13 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
     own(
+        Id::HaulBandwidth,
+        "bandwidth",
+        Required("RATE"),
+        "across file systems, copy at most RATE bytes a\nsecond, all workers together, as in 50M",
+    ),
+    own(Id::HaulJob, "job", Required("NAME"), JOB),
+    own(
         Id::HaulJobs,
         "jobs",
         Required("N"),
@@ -91,6 +102,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
+    own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
     own(
         Id::HaulProgress,
         "progress",

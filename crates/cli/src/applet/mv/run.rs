@@ -7,13 +7,17 @@ use std::process::ExitCode;
 
 use haul_engine::relocate::{Across, Mode, Policy, Request, Unasked};
 use haul_engine::request::{Existing, Order, Resources, TargetForm};
+use haul_io::Tell;
 
 use super::help::help;
 use super::options::{Id, OPTIONS};
 use crate::ending::{self, CommandError, usage};
 use crate::escape::quote;
 use crate::getopt::{Usage, Word, parse};
+use crate::metrics;
+use crate::option::data::size;
 use crate::option::help::version;
+use crate::option::list_place;
 use crate::option::value;
 use crate::output::Output;
 use crate::report::{Format, How, run_move};
@@ -43,6 +47,7 @@ struct Settings {
     suffix: Option<OsString>,
     jobs: Option<usize>,
     how: How,
+    metrics: metrics::Wanted,
 }
 
 enum Command {
@@ -57,6 +62,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Print(text) => Ok(ending::print_and_end(&output, &text)),
         Command::Move(settings, operands) => {
             let request = request(&settings, &operands)?;
+            if let Some(file) = &settings.metrics.file {
+                list_place::refuse_removed(("--metrics", file), &operands)
+                    .map_err(CommandError::Plain)?;
+            }
+            output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
             Ok(run_move(&output, &settings.how, &request))
         }
     });
@@ -78,6 +88,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
         suffix: None,
         jobs: None,
         how: How { overrides: true, ..How::QUIET },
+        metrics: metrics::Wanted::default(),
     };
     let mut operands = Vec::new();
     for word in parse(arguments, OPTIONS)? {
@@ -89,6 +100,11 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
             Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
             Word::Option { id, value } => settings.set(id, value)?,
         }
+    }
+    settings.metrics.settle()?;
+    if settings.metrics.file.is_some() {
+        // What is cached when a copy ends is part of them.
+        settings.policy.data.tell = Tell::Residency;
     }
     Ok(Command::Move(Box::new(settings), operands))
 }
@@ -135,6 +151,12 @@ impl Settings {
             Id::UpdateOlder => policy.existing = Existing::Older,
             Id::Verbose => self.how.verbose = true,
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
+            Id::HaulBandwidth => {
+                let word = value.unwrap_or_default();
+                policy.bytes_per_second = Some(size("--bandwidth", &word)?);
+            }
+            Id::HaulJob => self.metrics.set_job(value.as_deref())?,
+            Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulJson => self.how.format = Format::Json,
             Id::HaulProgress => self.how.progress = value::progress_when(value.as_deref())?,
             Id::HaulStats => self.how.stats = true,

@@ -20,6 +20,7 @@ use super::direct_splice::Look;
 use super::options::{Id, all_options, help};
 use crate::escape::quote_if_needed;
 use crate::getopt::Usage;
+use crate::metrics::Figures;
 use crate::option::data::size_or_zero;
 use crate::option::stream::{self, Settings, StreamId, files, must_be_direct};
 use crate::output::Output;
@@ -52,6 +53,10 @@ impl stream::Wanted for Wanted {
         if let Id::Stream(id) = id { Some(id) } else { None }
     }
 
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {
@@ -81,6 +86,7 @@ impl From<PassError> for Failed {
 fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
     if let Err(error) = demand(Standard::Output) {
         output.error(&format!("standard output: {}", error.text()));
+        let _written = output.measured(Figures::not_begun);
         return ExitCode::FAILURE;
     }
     let stdout = std::io::stdout();
@@ -88,11 +94,11 @@ fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
     let tally = Tally::new(None);
     let progress = Progress::new(wanted.settings.progress, false);
     let pace = wanted.settings.bytes_per_second.map(Pace::new);
-    let code = std::thread::scope(|scope| {
+    let failures = std::thread::scope(|scope| {
         progress.start_line(scope, || {
             tally.line(("waiting for the reader: the pipe is full", "waiting for the files"))
         });
-        let mut is_complete = true;
+        let mut failures = 0;
         for file in files {
             let stream = Stream { output, wanted, tally: &tally, pace: pace.as_ref() };
             match stream.one(file) {
@@ -100,19 +106,23 @@ fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
                 Err(Failed::Input(text)) => {
                     let name = quote_if_needed(file.as_bytes());
                     progress.aside(|| output.error(&format!("{name}: {text}")));
-                    is_complete = false;
+                    failures += 1;
                 }
                 Err(Failed::Output(text)) => {
                     progress.aside(|| output.error(&format!("write error: {text}")));
-                    is_complete = false;
+                    failures += 1;
                     break;
                 }
             }
         }
         progress.end();
-        is_complete
+        failures
     });
-    if code { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if wanted.settings.stats {
+        output.raw_error(&tally.stats(("the files", "the reader of the pipe")));
+    }
+    let measured = output.measured(|| Figures { failures, ..tally.figures() });
+    if failures == 0 && measured { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 struct Stream<'a> {

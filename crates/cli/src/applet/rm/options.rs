@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Values, opt, own, words_of};
+use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::PROGRESS_VALUES;
 
 /// An option of `rm`.
@@ -13,7 +14,9 @@ pub(crate) enum Id {
     HaulErrors,
     HaulGentle,
     HaulJobs,
+    HaulJob,
     HaulJson,
+    HaulMetrics,
     HaulProgress,
     HaulRate,
     HaulStats,
@@ -110,6 +113,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "leave resources to other processes: one worker\nthat pauses as long as it works, large files\ntruncated in steps",
     ),
+    own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,
         "jobs",
@@ -122,6 +126,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Nothing,
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
+    own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
     own(
         Id::HaulProgress,
         "progress",

@@ -11,9 +11,10 @@ use haul_engine::request::{Borders, Order, Recursion, Resources};
 
 use super::help::help;
 use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
-use crate::ending::{self, CommandError, usage_error};
+use crate::ending::{self, CommandError};
 use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
+use crate::metrics::{self, Figures};
 use crate::option::help::version;
 use crate::option::list_place;
 use crate::option::value;
@@ -38,6 +39,7 @@ struct Settings {
     how: How,
     /// Where failures are listed.
     errors: Option<OsString>,
+    metrics: metrics::Wanted,
 }
 
 enum Command {
@@ -51,14 +53,10 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     match read(arguments) {
         Ok(Command::Print(text)) => ending::print_and_end(&output, &text),
         Ok(Command::Remove(settings, operands)) => {
-            if let Some(file) = &settings.errors
-                && let Err(text) = list_place::refuse_removed(("--errors", file), &operands)
-                    .and_then(|()| output.list_in(file, (arguments, &operands)))
-            {
-                output.error(&text);
-                return ExitCode::FAILURE;
+            match prepare(&output, &settings, (arguments, &operands)) {
+                Ok(()) => remove(&output, &settings, &operands),
+                Err(error) => ending::refused(&output, &error),
             }
-            remove(&output, &settings, &operands)
         }
         Err(CommandError::Plain(text)) => {
             output.error(&text);
@@ -71,6 +69,24 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes the list of failures and the metrics that are wanted, unless they would be removed.
+fn prepare(
+    output: &Output,
+    settings: &Settings,
+    (arguments, operands): (&[OsString], &[OsString]),
+) -> Result<(), CommandError> {
+    for (option, file) in [("--errors", &settings.errors), ("--metrics", &settings.metrics.file)] {
+        if let Some(file) = file {
+            list_place::refuse_removed((option, file), operands).map_err(CommandError::Plain)?;
+        }
+    }
+    output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
+    if let Some(file) = &settings.errors {
+        output.list_in(file, (arguments, operands)).map_err(CommandError::Plain)?;
+    }
+    Ok(())
 }
 
 /// Explains how to remove a file whose name looks like options.
@@ -107,6 +123,7 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
         presumes_terminal: false,
         jobs: None,
         errors: None,
+        metrics: metrics::Wanted::default(),
         how: How::QUIET,
     };
     let mut operands = Vec::new();
@@ -125,6 +142,10 @@ fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
             }
             Word::Option { id, value } => settings.set(id, value.as_deref())?,
         }
+    }
+    settings.metrics.settle()?;
+    if settings.policy.mode == Mode::Pretend && settings.metrics.file.is_some() {
+        return Err(Usage("--metrics cannot be combined with --dry-run".to_owned()).into());
     }
     Ok(Command::Remove(Box::new(settings), operands))
 }
@@ -173,6 +194,8 @@ impl Settings {
             Id::HaulDryRun => policy.mode = Mode::Pretend,
             Id::HaulGentle => policy.pace.strategy = Strategy::Gentle,
             Id::HaulJobs => self.jobs = Some(value::jobs(value)?),
+            Id::HaulJob => self.metrics.set_job(value)?,
+            Id::HaulMetrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
             Id::HaulJson => self.how.format = Format::Json,
             Id::HaulProgress => self.how.progress = value::progress_when(value)?,
             Id::HaulRate => policy.pace.per_second = Some(rate(value.unwrap_or_default())?),
@@ -208,8 +231,8 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     let mut policy = settings.policy;
     if operands.is_empty() {
         return match policy.missing {
-            Missing::Ignore => ExitCode::SUCCESS,
-            Missing::Fail => usage_error(output, &Usage("missing operand".to_owned())),
+            Missing::Ignore => idle(output),
+            Missing::Fail => ending::refused(output, &Usage("missing operand".to_owned()).into()),
         };
     }
     let recursive = policy.recursion == Recursion::Yes;
@@ -218,7 +241,7 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
         && (recursive || operands.len() > FEW)
         && !ask(output, &summary_question(operands.len(), policy.recursion))
     {
-        return ExitCode::SUCCESS;
+        return idle(output);
     }
     let terminal = || settings.presumes_terminal || std::io::stdin().is_terminal();
     policy.ask = match settings.interactive {
@@ -243,6 +266,11 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     let resources = Resources { jobs, waiting_jobs, descriptors };
     let request = Request { operands, policy, resources };
     run_removal(output, &settings.how, &request)
+}
+
+/// Ends a run that had nothing to do.
+fn idle(output: &Output) -> ExitCode {
+    if output.measured(Figures::default) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn summary_question(count: usize, recursion: Recursion) -> String {

@@ -2,7 +2,6 @@
 
 mod options;
 mod run;
-mod target;
 
 use super::entry::{Applet, Run};
 

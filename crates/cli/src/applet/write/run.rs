@@ -18,15 +18,16 @@ use haul_sys::fs::{Kind, duplicate, fstat};
 use haul_sys::process::Standard;
 
 use super::options::{Id, all_options, help};
-use super::target::{Output as File, open};
 use crate::escape::{quote_if_needed, quote_word};
 use crate::getopt::Usage;
+use crate::metrics::Figures;
 use crate::option::data::{size, size_or_zero};
 use crate::option::stream::{self, Settings, StreamId, files};
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
 use crate::standard::demand;
 use crate::sum_file::line;
+use crate::target_file::{TargetFile as File, open};
 
 const PROGRAM: &str = "haul write";
 
@@ -69,6 +70,10 @@ impl stream::Wanted for Wanted {
         if let Id::Stream(id) = id { Some(id) } else { None }
     }
 
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), Usage> {
         let word = value.unwrap_or_default();
         match id {
@@ -101,7 +106,7 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     // Before a file is emptied for what cannot come.
     if let Err(error) = demand(Standard::Input) {
         output.error(&format!("standard input: {}", error.text()));
-        return ExitCode::FAILURE;
+        return not_begun(output);
     }
     let mut files = Vec::new();
     for name in names {
@@ -110,7 +115,7 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
             Err(text) => {
                 output.error(&format!("{}: {text}", quote_if_needed(name.as_bytes())));
                 files.into_iter().for_each(File::abandon);
-                return ExitCode::FAILURE;
+                return not_begun(output);
             }
         }
     }
@@ -122,7 +127,7 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
         Ok(writer) => writer,
         Err(error) => {
             output.error(&error.text());
-            return ExitCode::FAILURE;
+            return not_begun(output);
         }
     };
     let tally = Tally::new(size);
@@ -136,7 +141,17 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
         progress.end();
         answer
     });
-    report(output, wanted, files, ended, &outcomes)
+    if wanted.settings.stats {
+        output.raw_error(&tally.stats(("the writer of the pipe", "the files")));
+    }
+    report(output, wanted, files, (ended, tally.figures()), &outcomes)
+}
+
+/// Ends a run of which nothing was written.
+fn not_begun(output: &Output) -> ExitCode {
+    // The exit status says failure in any case.
+    let _written = output.measured(Figures::not_begun);
+    ExitCode::FAILURE
 }
 
 /// Returns how many bytes standard input still has, where it is a file.
@@ -305,7 +320,7 @@ fn report(
     output: &Output,
     wanted: &Wanted,
     files: Vec<File>,
-    ended: Ended,
+    (ended, figures): (Ended, Figures),
     outcomes: &[Outcome],
 ) -> ExitCode {
     let mut is_complete = true;
@@ -363,7 +378,9 @@ fn report(
             }
         }
     }
-    let written = output.finish();
+    let failures = u64::from(!is_complete);
+    let measured = output.measured(|| Figures { failures, stopped: stopped.is_some(), ..figures });
+    let written = output.finish() && measured;
     if let Some(signal) = stopped {
         haul_sys::process::die_by(signal);
     }

@@ -1,4 +1,4 @@
-//! A file that `write` writes: opened only when it is safe to, and put in its place at the end.
+//! A file that haul writes for the user, for `write` and `--metrics`: opened only when it is safe to, and put in its place at the end.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::AsFd;
@@ -22,7 +22,7 @@ use crate::standard::{demand, refuse_own_output};
 const MAX_LINKS: u32 = 40;
 
 /// A file to be written.
-pub(super) struct Output {
+pub(crate) struct TargetFile {
     name: OsString,
     kind: How,
 }
@@ -35,7 +35,7 @@ enum How {
 }
 
 /// Opens a file for writing, or makes it.
-pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
+pub(crate) fn open(name: &OsStr, atomic: bool) -> Result<TargetFile, String> {
     let kind = if name == "-" {
         refuse_own_output(std::io::stdin().as_fd())?;
         demand(Standard::Output).map_err(|error| error.text())?;
@@ -46,7 +46,7 @@ pub(super) fn open(name: &OsStr, atomic: bool) -> Result<Output, String> {
     } else {
         open_in_place(name)?
     };
-    Ok(Output { name: name.to_owned(), kind })
+    Ok(TargetFile { name: name.to_owned(), kind })
 }
 
 fn c_name(name: &OsStr) -> CString {
@@ -162,16 +162,16 @@ fn ends_in_slash(path: &Path) -> bool {
     path.as_os_str().as_bytes().ends_with(b"/")
 }
 
-impl Output {
-    pub(super) fn name(&self) -> &OsStr {
+impl TargetFile {
+    pub(crate) fn name(&self) -> &OsStr {
         &self.name
     }
 
-    pub(super) fn is_stdout(&self) -> bool {
+    pub(crate) fn is_stdout(&self) -> bool {
         self.name == "-"
     }
 
-    pub(super) fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         let (file, place) = match &self.kind {
             How::There(file, place) => (Arc::clone(file), *place),
             How::Later(atomic_file) => (Arc::clone(atomic_file.file()), Place::Offsets),
@@ -183,7 +183,7 @@ impl Output {
 
     /// Gives the file its name. `warn` is called for attributes of the replaced file which this one
     /// could not get.
-    pub(super) fn publish(self, durable: Durable, warn: impl Fn(&str)) -> Result<(), String> {
+    pub(crate) fn publish(self, durable: Durable, warn: impl Fn(&str)) -> Result<(), String> {
         match self.kind {
             How::There(file, _) => match Arc::into_inner(file) {
                 Some(file) => haul_sys::fs::close(file).map_err(|error| error.text()),
@@ -203,7 +203,7 @@ impl Output {
     }
 
     /// Lets whatever was there before be.
-    pub(super) fn abandon(self) {
+    pub(crate) fn abandon(self) {
         if let How::Later(atomic_file) = self.kind {
             atomic_file.abandon();
         }
