@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use crate::defaults::Given;
 use crate::getopt::Usage;
 use crate::metrics::Figures;
 use crate::output::Output;
@@ -21,6 +22,23 @@ pub(crate) fn called_as(program: &str) -> String {
     match CALLED.get() {
         Some(name) => format!("haul {name}"),
         None => program.to_owned(),
+    }
+}
+
+/// The defaults that the command line got, and where they are from.
+static DEFAULTS: OnceLock<Vec<Given>> = OnceLock::new();
+
+/// Notes the defaults that the command line got: a message about one of them has to name its line.
+pub(crate) fn given_by_default(given: Vec<Given>) {
+    // A process runs one applet.
+    let _only_once = DEFAULTS.set(given);
+}
+
+/// Prints where the defaults are from, after a message that may be about one.
+pub(crate) fn point_to_defaults(output: &Output) {
+    for (word, origin) in DEFAULTS.get().into_iter().flatten() {
+        let word = word.to_string_lossy();
+        output.raw_error(&format!("{}: the default '{word}' is from {origin}\n", output.program()));
     }
 }
 
@@ -59,6 +77,7 @@ pub(crate) fn refused(output: &Output, error: &CommandError) -> ExitCode {
 /// Ends an applet whose command line is invalid.
 pub(crate) fn usage_error(output: &Output, usage: &Usage) -> ExitCode {
     output.error(&usage.0);
+    point_to_defaults(output);
     point_to_help(output);
     ExitCode::FAILURE
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod applet;
+mod defaults;
 mod ending;
 mod error_list;
 mod escape;

@@ -22,6 +22,7 @@ mod data;
 mod data_options;
 mod dd;
 mod dd_blocks;
+mod defaults;
 mod devices;
 mod doctor;
 mod ends;

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::entry::{Applet, Run};
+use super::entry::{Applet, Run, topics};
 use super::table::{APPLETS, missing_feature};
-use crate::ending::{called_through_haul, print_and_end};
+use crate::defaults::{self, Called};
+use crate::ending::{called_through_haul, given_by_default, print_and_end};
 use crate::escape::quote;
 use crate::output::{Output, close_output};
 use crate::suggest::closest;
@@ -34,7 +35,35 @@ impl Applet {
         if is_h && !has_h() {
             return self.run(&[OsString::from("--help")]);
         }
-        self.run(words)
+        self.run_with_defaults(words, Called::ThroughHaul)
+    }
+
+    /// Runs it with the words that configuration files and `HAUL_OPTIONS` add before its own.
+    fn run_with_defaults(&self, words: &[OsString], called: Called) -> ExitCode {
+        let program =
+            if self.drop_in { self.name.to_owned() } else { format!("haul {}", self.name) };
+        let output = Output::new(&program);
+        let defaults = match defaults::words(|| topics(APPLETS), self.name, words, called) {
+            Ok(defaults) => defaults,
+            Err(text) => {
+                output.error(&text);
+                output.raw_error("The option --no-config ignores the defaults.\n");
+                return close_output(&program, ExitCode::FAILURE, ExitCode::from(self.unwritten));
+            }
+        };
+        if defaults.are_shown {
+            for (word, origin) in &defaults.given {
+                output.line(&format!("default: {} from {origin}", word.to_string_lossy()));
+            }
+            output.flush();
+        }
+        if defaults.given.is_empty() {
+            return self.run(words);
+        }
+        let added = defaults.given.iter().map(|(word, _)| word.clone());
+        let all: Vec<OsString> = added.chain(words.iter().cloned()).collect();
+        given_by_default(defaults.given);
+        self.run(&all)
     }
 }
 
@@ -44,7 +73,7 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
     let behind = |count| arguments.get(count..).unwrap_or(&[]);
     if let Some(applet) = APPLETS.iter().find(|applet| applet.drop_in && *applet.name == *own_name)
     {
-        return applet.run(behind(1));
+        return applet.run_with_defaults(behind(1), Called::ByItsName);
     }
     if let Some(word) = arguments.get(1)
         && let Some(applet) = APPLETS.iter().find(|applet| word == applet.name)
@@ -117,7 +146,18 @@ fn overview() -> String {
     }
     text.push_str(
         "\n'haul help COMMAND' or 'haul COMMAND --help' says more. A link to haul that has a command's name is that \
-         command.\n",
+         command.\n\n",
     );
+    text.push_str(DEFAULTS);
     text
 }
+
+/// What the overview says about defaults.
+const DEFAULTS: &str = "\
+Defaults: /etc/haul.toml and ~/.config/haul/config.toml may have sections
+[defaults] and [defaults.COMMAND], COMMAND being cp, mv, rm, read or write, with
+long options that GNU's tools do not have: jobs = 4, stats = true, cache = \"drop\".
+HAUL_OPTIONS='--jobs=4 --stats' overrides them, and the command line overrides
+HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it all.
+A link that is called cp, mv or rm has no defaults, unless --config is given.
+";

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
+use super::config::{CONFIG, NO_CONFIG};
 use super::data::{CACHE_VALUES, DIGEST_VALUES, cache, io_size, queue_depth, size};
 use super::help::version;
 use super::metrics::{JOB, METRICS};
@@ -22,10 +23,12 @@ use haul_io::{Cache, DataPolicy};
 pub(crate) enum StreamId {
     Bandwidth,
     Cache,
+    Config,
     Help,
     IoSize,
     Job,
     Metrics,
+    NoConfig,
     Progress,
     QueueDepth,
     Stats,
@@ -69,6 +72,8 @@ impl Settings {
             StreamId::Progress => self.progress = progress_when(value)?,
             StreamId::QueueDepth => self.policy.queue_depth = Some(queue_depth(word)?),
             StreamId::Sum => self.sum = Some(sum_algorithm(word)?),
+            // The words of a configuration are here already.
+            StreamId::Config | StreamId::NoConfig => {}
             StreamId::Help | StreamId::Version => {}
         }
         Ok(())
@@ -150,6 +155,7 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
             Required("POLICY"),
             "how to use the page cache: auto (default), keep,\ndrop, direct, restore",
         ).with(CACHE_VALUES),
+        own(of(StreamId::Config), "config", Nothing, CONFIG),
         own(
             of(StreamId::IoSize),
             "io-size",
@@ -158,6 +164,7 @@ pub(crate) fn shared<I: Copy>(of: fn(StreamId) -> I) -> Vec<Opt<I>> {
         ),
         own(of(StreamId::Job), "job", Required("NAME"), JOB),
         own(of(StreamId::Metrics), "metrics", Required("FILE"), METRICS),
+        own(of(StreamId::NoConfig), "no-config", Nothing, NO_CONFIG),
         own(
             of(StreamId::Progress),
             "progress",

@@ -81,6 +81,8 @@ pub(crate) struct Shown {
     pub(crate) short: &'static str,
     /// Its name, or nothing.
     pub(crate) long: &'static str,
+    /// Which program has it.
+    pub(crate) origin: Origin,
     /// Whether it has an argument.
     pub(crate) takes: Takes,
     /// Its text; empty for another name of the option before it.
@@ -112,6 +114,7 @@ impl Page {
         let shown = options.iter().filter(|option| option.origin == origin).map(|option| Shown {
             short: option.short,
             long: option.long,
+            origin: option.origin,
             takes: option.takes,
             help: option.help,
             argument: argument(option.takes, option.values),

@@ -3,6 +3,7 @@
 use super::profile::{AUTO, NONE};
 use super::values::{ATTRIBUTE_VALUES, REFLINK_VALUES, SPARSE_VALUES};
 use crate::getopt::{Opt, Takes, Values, opt, own};
+use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::trust::TrustId;
@@ -29,7 +30,9 @@ pub(crate) enum Id {
     HaulDryRun,
     HaulErrors,
     HaulJson,
+    HaulConfig,
     HaulJob,
+    HaulNoConfig,
     HaulJobs,
     HaulMetrics,
     HaulPreflight,
@@ -210,6 +213,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("WHAT"),
         "how to use the page cache: keep, drop, direct,\nrestore, or auto (default). See below",
     ).with(CACHE_VALUES),
+    own(Id::HaulConfig, "config", Nothing, CONFIG),
     own(
         Id::HaulDryRun,
         "dry-run",
@@ -284,6 +288,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("NAME"),
         "move bytes with this method or not at all, or\nauto (default): the first that fits",
     ).with(METHOD_VALUES),
+    own(Id::HaulNoConfig, "no-config", Nothing, NO_CONFIG),
     own(
         Id::HaulPreflight,
         "preflight",

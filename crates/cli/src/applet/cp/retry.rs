@@ -174,9 +174,11 @@ pub(super) fn options(arguments: &[OsString]) -> Vec<OsString> {
                     Id::TargetDirectory
                     | Id::NoTargetDirectory
                     | Id::HaulDryRun
+                    | Id::HaulConfig
                     | Id::HaulErrors
                     | Id::HaulJob
                     | Id::HaulMetrics
+                    | Id::HaulNoConfig
                     | Id::HaulPreflight
                     | Id::HaulRetryFailed
                     | Id::StripSlashes,

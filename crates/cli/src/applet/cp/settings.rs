@@ -182,6 +182,8 @@ impl Settings {
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::HaulJobs
             | Id::HaulDryRun
+            | Id::HaulConfig
+            | Id::HaulNoConfig
             | Id::HaulJob
             | Id::HaulMetrics
             | Id::HaulPreflight
@@ -201,6 +203,8 @@ impl Settings {
     fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
         match id {
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
+            // The words behind them are here already.
+            Id::HaulConfig | Id::HaulNoConfig => {}
             Id::HaulJob => self.metrics.set_job(value.as_deref())?,
             Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulDryRun => self.dry_run = true,

@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, opt, own};
+use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
@@ -16,7 +17,9 @@ pub(crate) enum Id {
     Force,
     HaulJobs,
     HaulBandwidth,
+    HaulConfig,
     HaulJob,
+    HaulNoConfig,
     HaulJson,
     HaulMetrics,
     HaulProgress,
@@ -88,6 +91,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Required("RATE"),
         "across file systems, copy at most RATE bytes a\nsecond, all workers together, as in 50M",
     ),
+    own(Id::HaulConfig, "config", Nothing, CONFIG),
     own(Id::HaulJob, "job", Required("NAME"), JOB),
     own(
         Id::HaulJobs,
@@ -103,6 +107,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
     own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
+    own(Id::HaulNoConfig, "no-config", Nothing, NO_CONFIG),
     own(
         Id::HaulProgress,
         "progress",

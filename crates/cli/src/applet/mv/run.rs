@@ -155,6 +155,8 @@ impl Settings {
                 let word = value.unwrap_or_default();
                 policy.bytes_per_second = Some(size("--bandwidth", &word)?);
             }
+            // Their words are here already.
+            Id::HaulConfig | Id::HaulNoConfig => {}
             Id::HaulJob => self.metrics.set_job(value.as_deref())?,
             Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulJson => self.how.format = Format::Json,

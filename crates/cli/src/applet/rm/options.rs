@@ -2,6 +2,7 @@
 
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, Values, opt, own, words_of};
+use crate::option::config::{CONFIG, NO_CONFIG};
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::PROGRESS_VALUES;
 
@@ -14,7 +15,9 @@ pub(crate) enum Id {
     HaulErrors,
     HaulGentle,
     HaulJobs,
+    HaulConfig,
     HaulJob,
+    HaulNoConfig,
     HaulJson,
     HaulMetrics,
     HaulProgress,
@@ -95,6 +98,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Verbose, ("v", "verbose"), Nothing, "print the name of each file that is removed"),
     opt(Id::Help, ("", "help"), Nothing, "show this text and exit"),
     opt(Id::Version, ("", "version"), Nothing, "show the version and exit"),
+    own(Id::HaulConfig, "config", Nothing, CONFIG),
     own(
         Id::HaulDryRun,
         "dry-run",
@@ -127,6 +131,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "report entries, failures and the summary as\nJSON lines on standard output",
     ),
     own(Id::HaulMetrics, "metrics", Required("FILE"), METRICS),
+    own(Id::HaulNoConfig, "no-config", Nothing, NO_CONFIG),
     own(
         Id::HaulProgress,
         "progress",

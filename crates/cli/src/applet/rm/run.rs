@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }
         Err(CommandError::Usage(usage)) => {
             output.error(&usage.0);
+            ending::point_to_defaults(&output);
             advise(&output, arguments);
             ending::point_to_help(&output);
             ExitCode::FAILURE
@@ -194,6 +195,8 @@ impl Settings {
             Id::HaulDryRun => policy.mode = Mode::Pretend,
             Id::HaulGentle => policy.pace.strategy = Strategy::Gentle,
             Id::HaulJobs => self.jobs = Some(value::jobs(value)?),
+            // Their words are here already.
+            Id::HaulConfig | Id::HaulNoConfig => {}
             Id::HaulJob => self.metrics.set_job(value)?,
             Id::HaulMetrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
             Id::HaulJson => self.how.format = Format::Json,
