@@ -24,7 +24,10 @@ fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
     let guessed = format!(".haul-bench-{}", std::process::id());
     std::os::unix::fs::symlink(&precious, out.join(&guessed)).unwrap();
     prepare_report(&out).unwrap();
-    assert_eq!(names(&out), [guessed.as_str(), "report.html", "results.json"]);
+    assert_eq!(
+        names(&out),
+        [guessed.as_str(), "report.html", "report.md", "results.csv", "results.json"]
+    );
     write_report(&out, &results()).unwrap();
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "data");
     for name in ["report.html", "results.json"] {

@@ -1,6 +1,6 @@
 //! The text on the terminal, letter by letter.
 
-use haul_bench::{Ranking, Results, Run, render};
+use haul_bench::{Fault, Ranking, Results, Run, render};
 
 use crate::samples::{measured, results};
 use crate::support::tool;
@@ -8,11 +8,11 @@ use crate::support::tool;
 const TABLE: &str = "\
 huge, 64 MiB, warm, ext4 in RAM
   flat:files=1,size=67108864,seed=1: 1 entry, 64 MiB
-  tool     time  95 % interval                ratio     user  system    sync  memory  calls
-  haul   200 ms   190 – 210 ms  0.50 (0.47 to 0.51)  10.0 ms  180 ms  100 ms   4 MiB  1,234
-  cp     400 ms   390 – 410 ms  1.00 (1.00 to 1.00)  10.0 ms  360 ms  100 ms   4 MiB
-  dd-1M  400 ms   380 – 420 ms  1.02 (0.95 to 1.05)  10.0 ms  360 ms  100 ms   4 MiB
-  dd-4K  900 ms  890 ms – 2.50 s  2.25 (2.22 to 6.25)  10.0 ms  810 ms  100 ms   4 MiB
+  tool     time  95 % interval             ratio     CPU    sync  memory  calls
+  haul   200 ms   190 – 210 ms  0.50 (0.47–0.51)  190 ms  100 ms   4 MiB  1,234
+  cp     400 ms   390 – 410 ms  1.00 (1.00–1.00)  370 ms  100 ms   4 MiB
+  dd-1M  400 ms   380 – 420 ms  1.02 (0.95–1.05)  370 ms  100 ms   4 MiB
+  dd-4K  900 ms  890 ms – 2.50 s  2.25 (2.22–6.25)  820 ms  100 ms   4 MiB
   <evil> \"&\" tool  FAILED: wrong result: 1 difference, the first: <b>bold</b>
 haul is fastest here at 200 ms; 0.50 (0.47 to 0.51) of cp's time and 0.51 of its CPU.
 ";
@@ -166,4 +166,50 @@ fn no_tool_wins_if_all_fail() {
     let text = render::text(&results);
     assert!(text.contains("nothing to rank"), "{text}");
     assert!(text.ends_with("the measurements up to that point.\n"));
+}
+
+#[test]
+fn a_table_fits_a_terminal_and_says_what_it_leaves_out() {
+    let mut results = results();
+    let long = "a-tool-with-quite-a-long-name";
+    for run in &mut results.cases[0].runs {
+        if run.tool == "dd-4K" {
+            run.tool = long.to_owned();
+        }
+    }
+    for tool in &mut results.cases[0].tools {
+        if tool.name == "dd-4K" {
+            tool.name = long.to_owned();
+        }
+    }
+    let text = render::text(&results);
+    let rows = text.lines().skip(2).take_while(|line| !line.contains("evil"));
+    assert!(rows.clone().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("Too wide for this table: calls"), "{text}");
+}
+
+#[test]
+fn what_a_file_system_cannot_do_is_no_failure() {
+    let refusal = |stderr: &str| Fault::Exit { status: 1, stderr: stderr.to_owned() }.is_refusal();
+    assert!(refusal("cp: failed to clone 't' from 's': Operation not supported\n"));
+    assert!(!refusal("cp: cannot create 't': No space left on device\n"));
+    assert!(!Fault::Wrong("Operation not supported".to_owned()).is_refusal());
+    let mut results = results();
+    let case = &mut results.cases[0];
+    case.faults[0].fault =
+        Fault::Exit { status: 1, stderr: "x: Operation not supported".to_owned() };
+    assert!(render::text(&results).contains("tool  not possible here: exit status 1: x: Op"));
+    assert!(render::markdown(&results).contains("| not possible here: exit status 1"));
+}
+
+#[test]
+fn tables_for_programs_have_every_run_and_escape_names() {
+    let results = results();
+    let csv = render::csv(&results);
+    let runs: usize = results.cases.iter().map(|case| case.runs.len() + case.faults.len()).sum();
+    assert_eq!(csv.matches("\r\n").count(), runs + 1, "{csv}");
+    assert!(csv.contains("\"<evil> \"\"&\"\" tool\""), "{csv}");
+    let markdown = render::markdown(&results);
+    assert!(markdown.contains("| haul | 200 ms | 0.50 (0.47 to 0.51) |"), "{markdown}");
+    assert!(markdown.contains("\\<evil> \"&\" tool"), "{markdown}");
 }

@@ -1,6 +1,7 @@
 //! Output formats of results: pure functions, which print nothing.
 
 mod comparison;
+mod export;
 mod html;
 pub mod plot;
 mod row;
@@ -10,6 +11,7 @@ mod verdict;
 mod write;
 
 pub use comparison::{Change, Comparison, Unrelated, compare, comparison_text};
+pub use export::{csv, markdown};
 pub use html::html;
 pub use row::Row;
 pub use summary::{CaseSummary, summarise};

@@ -1,9 +1,9 @@
 //! Tables for a terminal.
 
-use super::row::{Row, with_interval};
+use super::row::Row;
 use super::summary::{CaseSummary, summarise};
-use crate::session::Results;
-use crate::stats::Interval;
+use crate::session::{Fault, Results};
+use crate::stats::{Interval, Ratio};
 use crate::units;
 
 /// Returns all tables, each with its verdict; notes common to all of them appear once, at the end.
@@ -40,13 +40,27 @@ type Column = (&'static str, fn(&Row) -> String);
 const COLUMNS: &[Column] = &[
     ("time", |row| units::seconds(row.time_s)),
     ("95 % interval", |row| row.time_interval.as_ref().map(span).unwrap_or_default()),
-    ("ratio", |row| row.ratio.as_ref().map(with_interval).unwrap_or_default()),
-    ("user", |row| units::seconds(row.user_s)),
-    ("system", |row| units::seconds(row.system_s)),
+    ("ratio", |row| row.ratio.as_ref().map(short_ratio).unwrap_or_default()),
+    ("CPU", |row| units::seconds(row.user_s + row.system_s)),
     ("sync", |row| units::seconds(row.sync_s)),
     ("memory", memory),
     ("calls", |row| row.calls.map(units::count).unwrap_or_default()),
 ];
+
+/// Columns of a terminal, which a table does not exceed.
+const TERMINAL: usize = 80;
+
+/// The headings of the columns that are left out of a table that would be wider, the first one first.
+const LEFT_OUT: &[&str] = &["calls", "memory", "sync", "95 % interval"];
+
+/// Formats a ratio with its interval: `0.57 (0.55–0.60)`.
+fn short_ratio(ratio: &Ratio) -> String {
+    let median = units::ratio(ratio.median);
+    ratio.interval.map_or_else(
+        || median.clone(),
+        |it| format!("{median} ({}–{})", units::ratio(it.low), units::ratio(it.high)),
+    )
+}
 
 /// Formats the peak memory, or its upper bound.
 pub(super) fn memory(row: &Row) -> String {
@@ -57,40 +71,61 @@ pub(super) fn memory(row: &Row) -> String {
 fn case_text(summary: &CaseSummary) -> String {
     let mut lines = vec![summary.title.clone(), format!("  {}", summary.corpus)];
     let ranked: Vec<&Row> = summary.rows.iter().filter(|row| row.is_ranked()).collect();
-    let columns: Vec<&Column> =
+    let mut columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, show)| ranked.iter().any(|row| !show(row).is_empty())).collect();
-    let mut table: Vec<Vec<String>> = Vec::new();
-    let heads = columns.iter().map(|(head, _)| (*head).to_owned());
-    table.push(std::iter::once("tool".to_owned()).chain(heads).collect());
-    for row in &ranked {
-        let cells = columns.iter().map(|(_, show)| show(row));
-        table.push(std::iter::once(row.tool.clone()).chain(cells).collect());
+    let mut left_out = LEFT_OUT.iter();
+    let mut table = table(&columns, &ranked);
+    let mut omitted = Vec::new();
+    while table.iter().any(|line| line.chars().count() > TERMINAL)
+        && let Some(head) = left_out.next()
+    {
+        let before = columns.len();
+        columns.retain(|(other, _)| other != head);
+        if columns.len() < before {
+            omitted.push(*head);
+        }
+        table = self::table(&columns, &ranked);
     }
-    let width = |column: usize| {
-        let cells = table.iter().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
-    for cells in &table {
-        let shown: Vec<String> = cells
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(index, (cell, width))| {
-                    if index == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-                },
-            )
-            .collect();
-        lines.push(format!("  {}", shown.join("  ")).trim_end().to_owned());
+    lines.extend(table);
+    if !omitted.is_empty() {
+        lines.push(format!(
+            "  Too wide for this table: {}; --out has all figures.",
+            omitted.join(", ")
+        ));
     }
     for row in summary.rows.iter().filter(|row| !row.is_ranked()) {
         let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
-        lines.push(format!("  {}  FAILED: {}", row.tool, cut(&why)));
+        let is_refusal = row.fault.as_ref().is_some_and(Fault::is_refusal);
+        let verb = if is_refusal { "not possible here" } else { "FAILED" };
+        lines.push(format!("  {}  {verb}: {}", row.tool, cut(&why)));
     }
     lines.push(summary.verdict.clone());
     lines.extend(summary.notes.iter().map(|note| format!("  note: {note}")));
     lines.join("\n") + "\n"
+}
+
+/// Returns the lines of a table: its head, and a line for each row.
+fn table(columns: &[&Column], rows: &[&Row]) -> Vec<String> {
+    let heads = columns.iter().map(|(head, _)| (*head).to_owned());
+    let mut cells: Vec<Vec<String>> =
+        vec![std::iter::once("tool".to_owned()).chain(heads).collect()];
+    cells.extend(rows.iter().map(|row| {
+        let shown = columns.iter().map(|(_, show)| show(row));
+        std::iter::once(row.tool.clone()).chain(shown).collect()
+    }));
+    let width = |column: usize| {
+        let cells = cells.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let shown = cells.iter().zip(&widths).enumerate().map(|(index, (cell, width))| {
+            if index == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        let shown: Vec<String> = shown.collect();
+        shown.join("  ").trim_end().to_owned()
+    };
+    cells.iter().map(line).collect()
 }
 
 /// Maximum length of a fault in a table; the report and `results.json` have all of it.

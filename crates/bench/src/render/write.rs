@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::export::{csv, markdown};
 use super::html::{all_plots, html};
 use super::plot::Place;
 use super::summary::summarise;
@@ -18,8 +19,8 @@ pub fn prepare_report(folder: &Path) -> Result<()> {
     Publisher::new(folder)?.probe()
 }
 
-/// Writes `report.html`, `results.json` and the plots as SVG into a directory, which is created if
-/// it does not exist. Files and symbolic links of the same names are replaced; links are not
+/// Writes the page, the tables as Markdown, the results as JSON and CSV, and the plots as SVG into a
+/// directory, which is created if it does not exist. Files and symbolic links of the same names are replaced; links are not
 /// followed.
 ///
 /// # Errors
@@ -39,6 +40,8 @@ pub fn write_report(folder: &Path, results: &Results) -> Result<()> {
             report.write(&format!("{name}.svg"), &plot)?;
         }
     }
+    report.write("results.csv", &csv(results))?;
+    report.write("report.md", &markdown(results))?;
     report.write("report.html", &html(results))
 }
 

@@ -161,6 +161,28 @@ pub enum Fault {
     Wrong(String),
 }
 
+impl Fault {
+    /// Returns whether the tool said that the kernel or the file system has no such operation, as for
+    /// shared blocks on ext4. It is not ranked then, but it did nothing wrong.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        /// `EOPNOTSUPP`, `ENOSYS`, `EXDEV` and `ENOTTY` in the C library's words, which all tools print.
+        const TEXTS: [&str; 4] = [
+            "Operation not supported",
+            "Function not implemented",
+            "Invalid cross-device link",
+            "Inappropriate ioctl for device",
+        ];
+        match self {
+            Fault::Exit { stderr, .. } => {
+                let first = stderr.lines().next().unwrap_or_default();
+                TEXTS.iter().any(|text| first.contains(text))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let said = |stderr: &str| stderr.lines().next().map(|line| format!(": {line}"));

@@ -117,7 +117,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
     long(Id::Full, "full", Nothing, "use the full corpora, not the quick ones"),
     long(Id::Seed, "seed", Required("N"), "seed of contents and order (default: 1)"),
     long(Id::Minutes, "minutes", Required("N"), "skip rounds after this time, but measure five"),
-    long(Id::Out, "out", Required("DIR"), "write report.html, results.json and the plots\nthere"),
+    long(
+        Id::Out,
+        "out",
+        Required("DIR"),
+        "write report.html, report.md, results.json,\nresults.csv and the plots there",
+    ),
     long(Id::Help, "help", Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];
