@@ -6,6 +6,7 @@
 //! those of the last commit.
 
 mod build;
+mod checks;
 mod deb;
 mod dependencies;
 mod install;

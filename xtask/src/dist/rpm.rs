@@ -12,8 +12,10 @@ pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
     let Packing { stage, out, target, version } = *packing;
     let top = stage.with_extension("rpm");
     clear(&top)?;
+    let time = format!("--date=@{}", version.time);
+    let date = output(command("date").args(["--utc", "+%a %b %d %Y", &time]).env("LC_ALL", "C"))?;
     let spec = top.join("haul.spec");
-    put(&spec, spec_of(stage, version).as_bytes(), 0o644)?;
+    put(&spec, spec_of(stage, version, date.trim()).as_bytes(), 0o644)?;
     output(
         command("rpmbuild")
             .arg("-bb")
@@ -35,7 +37,7 @@ pub(super) fn make(packing: &Packing<'_>) -> Result<PathBuf> {
 
 /// Returns the spec. Its macros switch off what rpmbuild would do to a finished binary, and everything
 /// that depends on the time or the name of the machine.
-fn spec_of(stage: &Path, version: &Version) -> String {
+fn spec_of(stage: &Path, version: &Version, date: &str) -> String {
     format!(
         "%global debug_package %{{nil}}\n\
          %global __os_install_post %{{nil}}\n\
@@ -50,6 +52,7 @@ fn spec_of(stage: &Path, version: &Version) -> String {
          Release: 1\n\
          Summary: Fast copying, moving, deleting and streaming of files\n\
          License: MIT OR Apache-2.0\n\
+         Packager: haul maintainers <haul@localhost.localdomain>\n\
          Group: System/Base\n\
          AutoReqProv: no\n\n\
          %description\n\
@@ -73,7 +76,11 @@ fn spec_of(stage: &Path, version: &Version) -> String {
          /usr/share/man/man1/haul*\n\
          /usr/share/bash-completion/completions/haul\n\
          /usr/share/zsh/site-functions/_haul\n\
-         /usr/share/fish/vendor_completions.d/haul.fish\n",
+         /usr/share/fish/vendor_completions.d/haul.fish\n\n\
+         %changelog\n\
+         * {date} haul maintainers <haul@localhost.localdomain> - {}-1\n\
+         - Release; CHANGELOG.md has the changes.\n",
+        version.number,
         version.number,
         stage = stage.display(),
     )

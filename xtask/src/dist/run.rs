@@ -4,7 +4,7 @@ use super::build::build;
 use super::options::Options;
 use super::pack::pack;
 use super::version::Version;
-use super::{install, reproduce};
+use super::{checks, install, reproduce};
 use crate::command::{command, output};
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -24,6 +24,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         let binary = build(&workspace.root, &workspace.target, target, &version)?;
         packages.extend(pack(&workspace, &binary, target, &version, &out)?);
     }
+    checks::check(&workspace.root, &packages)?;
     let sums = sums(&out, &packages)?;
     if options.installs {
         for target in &options.targets {
