@@ -4,5 +4,5 @@
 pub(crate) const JOB: &str = "with --metrics: the value of the label 'job'";
 
 /// What `--metrics` does.
-pub(crate) const METRICS: &str = "when the run ends, also if it failed, replace FILE by\na text file for Prometheus: \
-     entries, bytes, failures,\ntime, waits, cache";
+pub(crate) const METRICS: &str = "when the run ends, also if it failed, write FILE:\na text for Prometheus with \
+     entries, bytes,\nfailures, time, waits and cache";

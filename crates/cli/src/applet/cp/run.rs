@@ -40,6 +40,8 @@ fn begin(
     (settings, arguments): (&Settings, &[OsString]),
     operands: &[OsString],
 ) -> Result<ExitCode, CommandError> {
+    // First, so that a run that cannot begin is measured as a failure.
+    output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     let request = request(settings, operands)?;
     let trust = &settings.trust;
     for (option, name) in [
@@ -52,7 +54,6 @@ fn begin(
             list_place::refuse_made((option, name), &request).map_err(CommandError::Plain)?;
         }
     }
-    output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     list_errors(output, settings, (&retry::options(arguments), sources(settings, operands)))?;
     let how = how(output, settings, &request);
     if settings.dry_run {

@@ -61,12 +61,12 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let begun = read(arguments).and_then(|command| match command {
         Command::Print(text) => Ok(ending::print_and_end(&output, &text)),
         Command::Move(settings, operands) => {
-            let request = request(&settings, &operands)?;
             if let Some(file) = &settings.metrics.file {
                 list_place::refuse_removed(("--metrics", file), &operands)
                     .map_err(CommandError::Plain)?;
             }
             output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
+            let request = request(&settings, &operands)?;
             Ok(run_move(&output, &settings.how, &request))
         }
     });
