@@ -43,14 +43,19 @@ impl Applet {
         let program =
             if self.drop_in { self.name.to_owned() } else { format!("haul {}", self.name) };
         let output = Output::new(&program);
-        let defaults = match defaults::words(|| topics(APPLETS), self.name, words, called) {
-            Ok(defaults) => defaults,
-            Err(text) => {
-                output.error(&text);
-                output.raw_error("The option --no-config ignores the defaults.\n");
-                return close_output(&program, ExitCode::FAILURE, ExitCode::from(self.unwritten));
-            }
-        };
+        let defaults =
+            match defaults::words(|| topics(APPLETS), (self.name, self.page), words, called) {
+                Ok(defaults) => defaults,
+                Err(text) => {
+                    output.error(&text);
+                    output.raw_error("The option --no-config ignores the defaults.\n");
+                    return close_output(
+                        &program,
+                        ExitCode::FAILURE,
+                        ExitCode::from(self.unwritten),
+                    );
+                }
+            };
         if defaults.are_shown {
             for (word, origin) in &defaults.given {
                 output.line(&format!("default: {} from {origin}", word.to_string_lossy()));
@@ -156,8 +161,8 @@ fn overview() -> String {
 const DEFAULTS: &str = "\
 Defaults: /etc/haul.toml and ~/.config/haul/config.toml may have sections
 [defaults] and [defaults.COMMAND], COMMAND being cp, mv, rm, read or write, with
-long options that GNU's tools do not have: jobs = 4, stats = true, cache = \"drop\".
+long options that GNU's tools do not have: jobs = 4, stats = true.
 HAUL_OPTIONS='--jobs=4 --stats' overrides them, and the command line overrides
-HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it all.
+HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it.
 A link that is called cp, mv or rm has no defaults, unless --config is given.
 ";

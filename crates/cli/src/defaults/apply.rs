@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use super::source::{Origin, Setting, Value, all};
 use crate::escape::quote;
 use crate::getopt::{self, Opt, Takes, Values, Word, parse};
-use crate::page::{Shown, Topic};
+use crate::page::{Page, Shown, Topic};
 use crate::suggest::closest;
 
 /// The options of every command that takes defaults.
@@ -43,13 +43,16 @@ fn option(shown: (usize, &Shown)) -> Opt<usize> {
 /// without the option `--config` has none.
 pub(crate) fn words(
     topics: impl Fn() -> Vec<Topic>,
-    name: &str,
+    (name, page): (&str, fn() -> Page),
     words: &[OsString],
     called: Called,
 ) -> Result<Words, String> {
     // A program that is called by its own name reads nothing unless it is asked to.
     let asks = |word: &OsString| word.as_encoded_bytes().starts_with(b"--c");
     if called == Called::ByItsName && !words.iter().any(asks) {
+        return Ok(Words::default());
+    }
+    if !takes_defaults(&page()) {
         return Ok(Words::default());
     }
     // Mostly there are none, and then the pages of the commands are not needed.
@@ -62,9 +65,6 @@ pub(crate) fn words(
         return Ok(Words::default());
     };
     let options: Vec<Opt<usize>> = topic.page.all_options().enumerate().map(option).collect();
-    if !takes_defaults(topic) {
-        return Ok(Words::default());
-    }
     // A command line that is wrong is refused by the command itself.
     let Ok(parsed) = parse(words, &options) else { return Ok(Words::default()) };
     let given: Vec<&str> = parsed
@@ -86,17 +86,22 @@ pub(crate) fn words(
     Ok(Words { given: chosen(&topics, topic, read?)?, are_shown })
 }
 
-fn takes_defaults(topic: &Topic) -> bool {
-    topic.page.all_options().any(|option| option.long == CONFIG)
+fn takes_defaults(page: &Page) -> bool {
+    page.all_options().any(|option| option.long == CONFIG)
 }
 
 /// Checks all defaults, and returns the words of those that the command has. Of several for one option
-/// the last counts, and one for the command counts more than one for all.
+/// the last counts: one for the command is behind those for all, and `HAUL_OPTIONS` is behind both.
 fn chosen(topics: &[Topic], topic: &Topic, all: Vec<Setting>) -> Result<Vec<Given>, String> {
     let mut chosen: Vec<(Setting, OsString)> = Vec::new();
-    let (general, own): (Vec<Setting>, Vec<Setting>) =
-        all.into_iter().partition(|one| one.command.is_none());
-    for default in general.into_iter().chain(own) {
+    let mut all = all;
+    // The order within each rank stays: the machine's file before the user's.
+    all.sort_by_key(|one| match (&one.origin, &one.command) {
+        (Origin::Line(..), None) => 0,
+        (Origin::Line(..), Some(_)) => 1,
+        (Origin::Environment, _) => 2,
+    });
+    for default in all {
         check(topics, &default)?;
         if default.command.as_deref().is_some_and(|command| command != topic.name) {
             continue;
@@ -124,7 +129,7 @@ fn own_option<'t>(topic: &'t Topic, name: &str) -> Option<&'t Shown> {
 fn check(topics: &[Topic], default: &Setting) -> Result<(), String> {
     let origin = &default.origin;
     let shown = quote(format!("--{}", default.name).as_bytes());
-    let taking = || topics.iter().filter(|topic| takes_defaults(topic));
+    let taking = || topics.iter().filter(|topic| takes_defaults(&topic.page));
     let of_command =
         |topic: &&Topic| default.command.as_deref().is_none_or(|name| name == topic.name);
     if let Some(command) = &default.command
@@ -183,7 +188,6 @@ mod tests {
     use super::super::source::{of_environment, of_text};
     use super::*;
     use crate::getopt::{Takes, own};
-    use crate::page::Page;
 
     fn topics() -> Vec<Topic> {
         let gnu = [getopt::long(0, "recursive", Takes::Nothing, "a")];
@@ -216,6 +220,7 @@ mod tests {
         assert_eq!(of(0, text, ""), Ok(vec!["--jobs=2".into()]));
         assert_eq!(of(1, text, ""), Ok(vec!["--stats".into()]), "rm has no --jobs here");
         assert_eq!(of(0, text, "--jobs=7"), Ok(vec!["--jobs=7".into()]));
+        assert_eq!(of(0, text, "--stats"), Ok(vec!["--jobs=2".into(), "--stats".into()]));
     }
 
     #[test]

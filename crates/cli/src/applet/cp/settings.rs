@@ -182,8 +182,6 @@ impl Settings {
             Id::OneFileSystem => policy.borders = Borders::Stay,
             Id::HaulJobs
             | Id::HaulDryRun
-            | Id::HaulConfig
-            | Id::HaulNoConfig
             | Id::HaulJob
             | Id::HaulMetrics
             | Id::HaulPreflight
@@ -194,7 +192,8 @@ impl Settings {
             | Id::HaulProgress
             | Id::HaulStats
             | Id::Trust(_) => self.set_own(id, value)?,
-            Id::Data(_) | Id::Help | Id::Version => {}
+            // The words of a configuration are here already.
+            Id::Data(_) | Id::HaulConfig | Id::HaulNoConfig | Id::Help | Id::Version => {}
         }
         Ok(())
     }
@@ -203,8 +202,6 @@ impl Settings {
     fn set_own(&mut self, id: Id, value: Option<OsString>) -> Result<(), Usage> {
         match id {
             Id::HaulJobs => self.jobs = Some(value::jobs(value.as_deref())?),
-            // The words behind them are here already.
-            Id::HaulConfig | Id::HaulNoConfig => {}
             Id::HaulJob => self.metrics.set_job(value.as_deref())?,
             Id::HaulMetrics => self.metrics.set_file(value)?,
             Id::HaulDryRun => self.dry_run = true,
