@@ -50,7 +50,10 @@ fn runs_lists_and_comparisons_are_as_described() -> Outcome {
     assert_eq!(events(&different), ["difference", "summary"], "{different:?}");
     let sums = text(&["sha256sum", "s/a"])?;
     scratch.write("sums", sums.replace("s/a", "a"))?;
-    let verified = schema::lines("verify", &text(&["verify", "--against=sums", "--json", "t"])?)?;
+    let verified = schema::lines(
+        "verify",
+        &text(&["verify", "--algorithm=sha256", "--against=sums", "--json", "t"])?,
+    )?;
     assert_eq!(events(&verified), ["finding", "summary"], "{verified:?}");
     let moved = schema::lines("run", &text(&["mv", "--json", "t", "absent", "u", "-t", "."])?)?;
     assert_eq!(events(&moved).last(), Some(&"summary"));
