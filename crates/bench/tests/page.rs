@@ -17,7 +17,8 @@ fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
     let (out, precious) = (folder.path().join("out"), folder.path().join("precious"));
     std::fs::create_dir(&out).unwrap();
     std::fs::write(&precious, "data").unwrap();
-    for name in ["report.html", "results.json"] {
+    let reports = ["report.html", "report.md", "results.csv", "results.json"];
+    for name in reports {
         std::os::unix::fs::symlink(&precious, out.join(name)).unwrap();
     }
     // A file of a guessable name may exist.
@@ -30,7 +31,7 @@ fn a_link_that_has_a_reports_name_is_replaced_and_not_followed() {
     );
     write_report(&out, &results()).unwrap();
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "data");
-    for name in ["report.html", "results.json"] {
+    for name in reports {
         assert!(out.join(name).symlink_metadata().unwrap().is_file(), "{name}");
     }
     let hidden = names(&out).into_iter().filter(|name| name.starts_with('.')).count();

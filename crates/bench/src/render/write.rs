@@ -20,8 +20,8 @@ pub fn prepare_report(folder: &Path) -> Result<()> {
 }
 
 /// Writes the page, the tables as Markdown, the results as JSON and CSV, and the plots as SVG into a
-/// directory, which is created if it does not exist. Files and symbolic links of the same names are replaced; links are not
-/// followed.
+/// directory, which is created if it does not exist. Files and symbolic links of the same names are
+/// replaced; links are not followed.
 ///
 /// # Errors
 ///
