@@ -228,7 +228,7 @@ fn contents<S: Source>(
     let mut at = 0;
     for region in member.data() {
         if let Err(difference) = hole(file, at, region.offset, &mut found) {
-            tell(difference);
+            tell(ended(member, difference));
             return Ok(());
         }
         at = region.offset;
@@ -245,7 +245,7 @@ fn contents<S: Source>(
                     return Ok(());
                 }
                 Err(difference) => {
-                    tell(difference);
+                    tell(ended(member, difference));
                     return Ok(());
                 }
             }
@@ -253,9 +253,17 @@ fn contents<S: Source>(
         }
     }
     if let Err(difference) = hole(file, at, member.size, &mut found) {
-        tell(difference);
+        tell(ended(member, difference));
     }
     Ok(())
+}
+
+/// Returns how the end of a file is told: of a sparse one, as a difference of the size.
+fn ended(member: &Member, difference: Difference) -> Difference {
+    match difference {
+        Difference::Ended(..) if member.regions.is_some() => Difference::Size,
+        other => other,
+    }
 }
 
 fn piece(left: u64) -> usize {

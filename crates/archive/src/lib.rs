@@ -14,6 +14,8 @@
 //! ```
 
 mod accounts;
+mod acl;
+pub mod attributes;
 pub mod compare;
 pub mod create;
 mod device;

@@ -1,7 +1,9 @@
 //! Shell patterns, as `fnmatch` with GNU's extensions reads them.
 
+use std::collections::{HashMap, HashSet};
+
 /// How a pattern is compared with a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Matching {
     /// Whether `*`, `?` and `[` are special.
     pub wildcards: bool,
@@ -91,6 +93,54 @@ impl Pattern {
                 wild(&self.text, name.get(..at).unwrap_or_default(), self.how.match_slash)
             })
     }
+}
+
+/// Any number of patterns. Those without special characters are found by hashing, so that a million of
+/// them cost a name no more than a few.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    special: Vec<Pattern>,
+    plain: HashMap<Matching, HashSet<Vec<u8>>>,
+}
+
+impl Patterns {
+    /// Adds a pattern.
+    pub fn add(&mut self, text: &[u8], how: Matching) {
+        if how.wildcards && text.iter().any(|byte| b"*?[\\".contains(byte)) {
+            self.special.push(Pattern::new(text, how));
+        } else {
+            self.plain.entry(how).or_default().insert(hashed(text, how));
+        }
+    }
+
+    /// Returns whether a pattern matches a name without a slash at its end.
+    #[must_use]
+    pub fn match_any(&self, name: &[u8]) -> bool {
+        self.special.iter().any(|pattern| pattern.matches(name))
+            || self.plain.iter().any(|(how, texts)| is_in(texts, *how, &hashed(name, *how)))
+    }
+}
+
+/// Returns what is hashed of a pattern or a name.
+fn hashed(text: &[u8], how: Matching) -> Vec<u8> {
+    match how.ignore_case {
+        true => folded(characters(text)).into_iter().collect::<String>().into_bytes(),
+        false => text.to_vec(),
+    }
+}
+
+/// Returns whether a name, or a part of it that begins or ends at slashes as the rules allow, is one of
+/// these texts.
+fn is_in(texts: &HashSet<Vec<u8>>, how: Matching, name: &[u8]) -> bool {
+    let behind_slash = |pair: &[u8]| matches!(pair, [b'/', next] if *next != b'/');
+    let inner = name.windows(2).enumerate().filter(|(_, pair)| behind_slash(pair));
+    let inner = inner.map(|(at, _)| at + 1).filter(|_| !how.anchored);
+    std::iter::once(0).chain(inner).any(|start| {
+        let rest = name.get(start..).unwrap_or_default();
+        let slashes = rest.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut ends = slashes.map(|(at, _)| at).filter(|_| how.recursion);
+        texts.contains(rest) || ends.any(|end| texts.contains(rest.get(..end).unwrap_or_default()))
+    })
 }
 
 /// Compares by going back to the last `*` alone, so the time is bounded by the product of the lengths.
@@ -206,7 +256,7 @@ mod tests {
 
     #[test]
     fn patterns_match_as_fnmatch_says() {
-        for (pattern, name, expected) in [
+        let cases = [
             ("*.o", "a.o", true),
             ("*.o", "d/e/a.o", true),
             ("*.o", "a.o.c", false),
@@ -227,8 +277,20 @@ mod tests {
             ("", "", true),
             ("*", "a/b", true),
             ("**", "a", true),
-        ] {
+            ("a", "b", false),
+            ("e/f", "d/e/f/g", true),
+        ];
+        for (pattern, name, expected) in cases {
             assert_eq!(excluded(pattern, name), expected, "{pattern} {name}");
+            for (anchored, recursion, ignore_case) in
+                [(true, true, false), (false, true, true), (true, false, true)]
+            {
+                let how = Matching { anchored, recursion, ignore_case, ..Matching::EXCLUDE };
+                let one = Pattern::new(pattern.as_bytes(), how).matches(name.as_bytes());
+                let mut all = Patterns::default();
+                all.add(pattern.as_bytes(), how);
+                assert_eq!(all.match_any(name.as_bytes()), one, "{pattern} {name} {how:?}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, demand_same, ours};
+use super::support::tar::{both, demand_same, gnu_tar, ours};
 use super::support::{Outcome, has};
 
 fn tree(scratch: &Scratch) -> Outcome {
@@ -31,7 +31,7 @@ fn extended_archives_are_those_of_gnu_tar() -> Outcome {
             if !made.is_empty() {
                 let option = if made == "cut" { "-b20" } else { made };
                 let words = ["--sort=name", option, "-cf", "a.tar", "d"];
-                Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+                gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
             }
             if made == "cut" {
                 // Without the blocks that end it.
@@ -44,7 +44,7 @@ fn extended_archives_are_those_of_gnu_tar() -> Outcome {
         for words in ["-rf a.tar new/c new/large", "-rvf a.tar --sort=name new", "-rf a.tar none"] {
             reset()?;
             let words: Vec<&str> = words.split(' ').collect();
-            let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+            let gnu = gnu_tar().words(&words).in_dir(scratch.path()).run()?;
             let theirs = fs::read(scratch.at("a.tar"))?;
             reset()?;
             let haul = ours().words(&words).in_dir(scratch.path()).run()?;
@@ -57,7 +57,7 @@ fn extended_archives_are_those_of_gnu_tar() -> Outcome {
             };
             assert!(trimmed(&found) == trimmed(&theirs), "{made} {words:?}");
             assert!(found.len().is_multiple_of(512), "{made} {words:?}");
-            Call::of("tar").words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed()?;
+            gnu_tar().words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed()?;
         }
     }
     Ok(())
@@ -70,7 +70,7 @@ fn an_archive_that_cannot_be_extended_stays_as_it_was() -> Outcome {
     }
     let scratch = Scratch::new()?;
     tree(&scratch)?;
-    let make = |words: &[&str]| Call::of("tar").words(words).in_dir(scratch.path()).succeed();
+    let make = |words: &[&str]| gnu_tar().words(words).in_dir(scratch.path()).succeed();
     make(&["-cf", "plain.tar", "d"])?;
     make(&["-czf", "packed.tar", "d"])?;
     let plain = fs::read(scratch.at("plain.tar"))?;
@@ -107,7 +107,7 @@ fn an_archive_whose_file_cannot_grow_is_restored() -> Outcome {
     let scratch = Scratch::new()?;
     tree(&scratch)?;
     let words = ["-cf", "a.tar", "d"];
-    Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
     let before = fs::read(scratch.at("a.tar"))?;
     let limited = Call::of("bash")
         .words(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "bash"])

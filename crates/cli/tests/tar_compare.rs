@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
 
 use super::support::run::{Call, USER};
 use super::support::scratch::Scratch;
-use super::support::tar::{both, demand_same, ours};
+use super::support::tar::{both, demand_same, gnu_tar, ours};
 use super::support::{Outcome, has, is_root};
 
 fn tree(scratch: &Scratch) -> Outcome {
@@ -68,7 +68,7 @@ fn differences_are_those_of_gnu_tar() -> Outcome {
                 continue;
             }
             let words = ["--sort=name", &format, sparse, "-cf", "a.tar", "d"];
-            Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+            gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
             let none = || Ok(());
             let (gnu, haul) = both(&scratch, "-df a.tar", &none)?;
             assert_eq!((gnu.code(), gnu.text().as_str()), (Some(0), ""), "{format} {gnu:?}");
@@ -99,15 +99,15 @@ fn an_archive_from_a_pipe_and_files_that_cannot_be_read_are_compared() -> Outcom
     }
     let scratch = Scratch::public()?;
     tree(&scratch)?;
-    let packed = Call::of("tar").words(["-cz", "d"]).in_dir(scratch.path()).succeed()?.stdout;
-    Call::of("tar").words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    let packed = gnu_tar().words(["-cz", "d"]).in_dir(scratch.path()).succeed()?.stdout;
+    gnu_tar().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     change(&scratch)?;
-    let expected = Call::of("tar").words(["-df", "a.tar"]).in_dir(scratch.path()).run()?;
+    let expected = gnu_tar().words(["-df", "a.tar"]).in_dir(scratch.path()).run()?;
     let found = ours().word("-d").input(packed).in_dir(scratch.path()).run()?;
     demand_same("pipe", &expected, &found);
     std::os::unix::fs::chown(scratch.at("d/owner"), Some(USER), Some(USER))?;
     fs::set_permissions(scratch.at("d/same"), fs::Permissions::from_mode(0o600))?;
     let by_user = |call: Call| call.words(["-df", "a.tar"]).in_dir(scratch.path()).by_user().run();
-    demand_same("user", &by_user(Call::of("tar"))?, &by_user(ours())?);
+    demand_same("user", &by_user(gnu_tar())?, &by_user(ours())?);
     Ok(())
 }

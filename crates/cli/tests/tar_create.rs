@@ -8,6 +8,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::demand_equal;
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::tar::{gnu_tar, is_current};
 use super::support::{Outcome, has};
 
 fn ours() -> Call {
@@ -78,14 +79,21 @@ fn archives_are_those_of_gnu_tar() -> Outcome {
     tree(&scratch)?;
     scratch.write("list", "d/e\nd/\\141\n")?;
     scratch.write("nul", "d/a\0d/l\0")?;
+    let is_current = is_current()?;
     for words in SAME {
         let words: Vec<&str> = ["-cf", "-"].into_iter().chain(words.split_whitespace()).collect();
-        let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+        let gnu = gnu_tar().words(&words).in_dir(scratch.path()).run()?;
         for jobs in ["--jobs=1", "--jobs=7"] {
             let done = ours().word(jobs).words(&words).in_dir(scratch.path()).run()?;
             assert_eq!(done.errors(), gnu.errors(), "{words:?}");
             assert_eq!(done.code(), gnu.code(), "{words:?}");
-            assert!(done.stdout == gnu.stdout, "{words:?} {jobs}");
+            // Versions before 1.35 fill other fields in these formats.
+            let is_other = |word: &&str| {
+                ["--posix", "--format=posix", "--format=ustar", "--format=oldgnu"].contains(word)
+            };
+            if is_current || !words.iter().any(is_other) {
+                assert!(done.stdout == gnu.stdout, "{words:?} {jobs}");
+            }
         }
     }
     Ok(())
@@ -116,7 +124,7 @@ fn well_known_command_lines_give_the_same_bytes() -> Outcome {
         "-T",
         "nul",
     ];
-    let gnu = Call::of("tar").words(reproducible).in_dir(scratch.path()).succeed()?;
+    let gnu = gnu_tar().words(reproducible).in_dir(scratch.path()).succeed()?;
     let done = ours().words(reproducible).in_dir(scratch.path()).succeed()?;
     assert!(done.stdout == gnu.stdout);
     fs::create_dir(scratch.at("in"))?;
@@ -147,13 +155,13 @@ fn well_known_command_lines_give_the_same_bytes() -> Outcome {
     ];
     let unpack = ["-xf", "cache.tzst", "-P", "-C", "in", "--use-compress-program", zstd];
     // The first reader of a file changes its time of access.
-    Call::of("tar").words(cache).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(cache).in_dir(scratch.path()).succeed()?;
     ours().words(cache).in_dir(scratch.path()).succeed()?;
     let plain = Call::of("zstd")
         .words(["-dc", "--long=30", "cache.tzst"])
         .in_dir(scratch.path())
         .succeed()?;
-    Call::of("tar").words(cache).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(cache).in_dir(scratch.path()).succeed()?;
     let theirs = Call::of("zstd")
         .words(["-dc", "--long=30", "cache.tzst"])
         .in_dir(scratch.path())
@@ -162,7 +170,7 @@ fn well_known_command_lines_give_the_same_bytes() -> Outcome {
     ours().words(unpack).in_dir(scratch.path()).succeed()?;
     demand_equal(&scratch.at("d/many"), &scratch.at("in/d/many"), Aspects::preserved(), "cache");
 
-    Call::of("tar").words(["-cJf", "x.tar.xz", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["-cJf", "x.tar.xz", "d"]).in_dir(scratch.path()).succeed()?;
     fs::create_dir(scratch.at("into"))?;
     let strip = ["--extract", "--directory", "into", "--strip-components=1", "--file", "x.tar.xz"];
     ours().words(strip).in_dir(scratch.path()).succeed()?;
@@ -219,16 +227,12 @@ fn what_cannot_be_archived_is_told() -> Outcome {
     let _socket = std::os::unix::net::UnixListener::bind(scratch.at("d/s"))?;
     let done = ours().words(["-cf", "d/x.tar", "d"]).in_dir(scratch.path()).run()?;
     assert!(done.errors().contains("tar: d/s: socket ignored"), "{}", done.errors());
-    assert!(done.errors().contains("tar: d/x.tar: file is the archive; not dumped"));
+    assert!(done.errors().contains("tar: d/x.tar: archive cannot contain itself; not dumped"));
     assert!(matches!(done.code(), Some(0 | 1)), "{}", done.errors());
     let listed = ours().words(["-tf", "d/x.tar"]).in_dir(scratch.path()).succeed()?;
     let mut names: Vec<&[u8]> = listed.stdout.split(|byte| *byte == b'\n').collect();
     names.sort_unstable();
     assert_eq!(names, [&b""[..], b"d/", b"d/a"]);
-    let refused = ours().words(["-cjf", "x", "d"]).in_dir(scratch.path()).run()?;
-    assert_eq!(refused.code(), Some(2));
-    assert!(refused.errors().contains("not supported by haul"), "{}", refused.errors());
-    assert!(!scratch.at("x").exists());
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
+use super::support::tar::gnu_tar;
 use super::support::{Outcome, has, is_root};
 
 fn ours() -> Call {
@@ -54,16 +55,16 @@ fn every_format_is_extracted_from_files_pipes_and_compressed() -> Outcome {
                 continue;
             }
             let words = ["--format", format, sparse, "-cf", "a.tar", "d"];
-            Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
-            Call::of("tar").words(words).word("-z").in_dir(scratch.path()).succeed()?;
+            gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
+            gnu_tar().words(words).word("-z").in_dir(scratch.path()).succeed()?;
             let packed = fs::read(scratch.at("a.tar"))?;
-            Call::of("tar").words(words).in_dir(scratch.path()).succeed()?;
+            gnu_tar().words(words).in_dir(scratch.path()).succeed()?;
             let plain = fs::read(scratch.at("a.tar"))?;
             for target in ["gnu", "file", "pipe", "packed", "one"] {
                 scratch.clear(target)?;
                 fs::create_dir(scratch.at(target))?;
             }
-            Call::of("tar").words(["-xpf", "../a.tar"]).in_dir(scratch.at("gnu")).succeed()?;
+            gnu_tar().words(["-xpf", "../a.tar"]).in_dir(scratch.at("gnu")).succeed()?;
             ours().words(["-xpf", "../a.tar"]).in_dir(scratch.at("file")).succeed()?;
             ours().words(["-xp"]).input(plain).in_dir(scratch.at("pipe")).succeed()?;
             ours().words(["-xp"]).input(packed).in_dir(scratch.at("packed")).succeed()?;
@@ -215,7 +216,7 @@ fn existing_files_are_treated_as_gnu_tar_treats_them() -> Outcome {
     scratch.write("d/e/f", "new")?;
     scratch.write("d/dir", "a file")?;
     symlink("new", scratch.at("d/l"))?;
-    Call::of("tar").words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     let prepare = |target: &Path| -> Outcome {
         fs::create_dir_all(target.join("d/dir"))?;
         fs::create_dir_all(target.join("d/e"))?;
@@ -244,7 +245,7 @@ fn existing_files_are_treated_as_gnu_tar_treats_them() -> Outcome {
         for target in ["gnu", "haul"] {
             scratch.clear(target)?;
             prepare(&scratch.at(target))?;
-            let call = if target == "gnu" { Call::of("tar") } else { ours() };
+            let call = if target == "gnu" { gnu_tar() } else { ours() };
             let done = call.words(&words).in_dir(scratch.at(target)).run()?;
             // Workers report in no particular order.
             let errors = done.errors();
@@ -285,7 +286,7 @@ fn a_torn_archive_gives_no_file_that_looks_complete() -> Outcome {
     }
     let scratch = Scratch::new()?;
     scratch.write("d/large", vec![b'y'; 3 << 20])?;
-    Call::of("tar").words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     let torn = fs::read(scratch.at("a.tar"))?[..2 << 20].to_vec();
     scratch.write("torn.tar", &torn)?;
     for from_pipe in [false, true] {

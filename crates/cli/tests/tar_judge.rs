@@ -8,6 +8,7 @@ use haul_manifest::Aspects;
 use super::support::judge::demand_equal;
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::tar::gnu_tar;
 use super::support::{Outcome, has};
 
 fn ours() -> Call {
@@ -77,7 +78,7 @@ fn unusual_archives_give_the_trees_of_gnu_tar() -> Outcome {
             fs::create_dir(scratch.at(target))?;
         }
         let words = |call: Call| call.words(*options).words(["-xf", "../a.tar"]);
-        let gnu = words(Call::of("tar")).in_dir(scratch.at("gnu")).run()?;
+        let gnu = words(gnu_tar()).in_dir(scratch.at("gnu")).run()?;
         let done = words(ours()).in_dir(scratch.at("haul")).run()?;
         assert_eq!(done.code(), gnu.code(), "{members}: {done:?}");
         demand_equal(&scratch.at("gnu"), &scratch.at("haul"), Aspects::contents_only(), members);
@@ -96,7 +97,7 @@ fn damaged_compressed_archives_are_never_accepted() -> Outcome {
             (0..60_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         scratch.write("f", noise)?;
         let pack = ["-c", option, "-f", "whole", "f"];
-        Call::of("tar").words(pack).in_dir(scratch.path()).succeed()?;
+        gnu_tar().words(pack).in_dir(scratch.path()).succeed()?;
         let whole = fs::read(scratch.at("whole"))?;
         let mut flipped = whole.clone();
         flipped[whole.len() / 2] ^= 0x10;

@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
+use super::support::tar::gnu_tar;
 use super::support::{Outcome, has};
 
 fn ours() -> Call {
@@ -16,7 +17,7 @@ fn ours() -> Call {
 
 /// Runs both and compares output, messages and exit status.
 fn demand_same(scratch: &Scratch, words: &[&str]) -> Outcome {
-    let gnu = Call::of("tar").words(words).in_dir(scratch.path()).run()?;
+    let gnu = gnu_tar().words(words).in_dir(scratch.path()).run()?;
     let haul = ours().words(words).in_dir(scratch.path()).run()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&haul.stdout), text(&gnu.stdout), "{words:?}");
@@ -56,7 +57,7 @@ fn archives_of_gnu_tar_are_listed_as_it_lists_them() -> Outcome {
             let format = format!("--format={format}");
             let words = ["-cf", "a.tar", &format, sparse, "d", "d/a", "d/h", "d/sparse"];
             // Formats that cannot store a long name leave it out and fail.
-            Call::of("tar").words(words).in_dir(scratch.path()).run()?;
+            gnu_tar().words(words).in_dir(scratch.path()).run()?;
             for words in [
                 &["-tf", "a.tar"][..],
                 &["-tvf", "a.tar"],
@@ -80,8 +81,8 @@ fn compressed_archives_are_recognised_also_from_a_pipe() -> Outcome {
         if !has("tar")? || !has(program)? {
             continue;
         }
-        let plain = Call::of("tar").words(["-tvf", "p.tar"]).in_dir(scratch.path());
-        Call::of("tar").words(["-cf", "p.tar", "d"]).in_dir(scratch.path()).succeed()?;
+        let plain = gnu_tar().words(["-tvf", "p.tar"]).in_dir(scratch.path());
+        gnu_tar().words(["-cf", "p.tar", "d"]).in_dir(scratch.path()).succeed()?;
         let words = match program {
             "lzma" => ["xz", "--format=lzma", "-kc", "p.tar"].map(OsString::from),
             _ => [program, "-k", "-c", "p.tar"].map(OsString::from),
@@ -111,7 +112,7 @@ fn names_patterns_and_messages_are_those_of_gnu_tar() -> Outcome {
     }
     let scratch = Scratch::new()?;
     tree(&scratch)?;
-    Call::of("tar").words(["-cf", "a.tar", "d", "d/a"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["-cf", "a.tar", "d", "d/a"]).in_dir(scratch.path()).succeed()?;
     scratch.write("list", "d/e\n\\144/a\n")?;
     scratch.write("nul", "d/a\0-x\0")?;
     scratch.write("short", "abc")?;

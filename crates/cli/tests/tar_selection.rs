@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, contents, demand_same, ours};
+use super::support::tar::{both, contents, demand_same, gnu_tar, ours};
 use super::support::{Outcome, has, is_root};
 
 const SIGNATURE: &str = "Signature: 8a477f597d28d172789f06886806bc55\nmore";
@@ -71,7 +71,7 @@ fn totals_are_those_of_gnu_tar_but_for_the_speed() -> Outcome {
     let scratch = Scratch::new()?;
     tree(&scratch)?;
     scratch.write("d/large", vec![b'x'; 300_000])?;
-    Call::of("tar").words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     for words in
         ["-cf b.tar --totals d", "-tf a.tar --totals", "-xf a.tar --totals", "-df a.tar --totals"]
     {
@@ -103,7 +103,7 @@ fn files_are_removed_once_they_are_archived() -> Outcome {
     ] {
         reset()?;
         let words: Vec<&str> = words.split(' ').collect();
-        let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+        let gnu = gnu_tar().words(&words).in_dir(scratch.path()).run()?;
         let theirs = contents(&scratch, ".")?.into_keys().collect::<Vec<_>>();
         reset()?;
         let haul = ours().words(&words).in_dir(scratch.path()).run()?;
@@ -142,7 +142,7 @@ fn files_that_cannot_be_read_are_warnings_if_asked_for() -> Outcome {
     }
     let words = ["--sort=name", "-c", "--ignore-failed-read", "d"];
     let by_user = |call: Call| call.words(words).in_dir(scratch.path()).by_user().run();
-    let (gnu, haul) = (by_user(Call::of("tar"))?, by_user(ours())?);
+    let (gnu, haul) = (by_user(gnu_tar())?, by_user(ours())?);
     demand_same("by a user", &gnu, &haul);
     assert!(haul.errors().contains("Warning: Cannot open"), "{}", haul.errors());
     Ok(())

@@ -8,7 +8,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::demand_equal;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, demand_same, ours};
+use super::support::tar::{both, demand_same, gnu_tar, ours};
 use super::support::{Outcome, has, ignored};
 
 const LAYOUTS: &[&[&str]] = &[
@@ -63,7 +63,7 @@ fn sparse_archives_are_those_of_gnu_tar() -> Outcome {
             let call = call.words(["--sort=name", "-c", "d"]).words(*layout);
             call.in_dir(scratch.path()).succeed().map(|done| done.stdout)
         };
-        let (gnu, haul) = (archive(Call::of("tar"))?, archive(ours())?);
+        let (gnu, haul) = (archive(gnu_tar())?, archive(ours())?);
         if !layout.contains(&"--posix") {
             assert!(haul == gnu, "{layout:?}");
             continue;
@@ -71,7 +71,7 @@ fn sparse_archives_are_those_of_gnu_tar() -> Outcome {
         // The headers have times of access, and with GNU tar the number of its process.
         assert_eq!(haul.len(), gnu.len(), "{layout:?}");
         let list = |bytes: Vec<u8>| {
-            let call = Call::of("tar").words(["-tvvR", "--full-time"]).input(bytes);
+            let call = gnu_tar().words(["-tvvR", "--full-time"]).input(bytes);
             call.succeed().map(|done| done.text())
         };
         assert_eq!(list(haul)?, list(gnu)?, "{layout:?}");
@@ -90,9 +90,7 @@ fn sparse_archives_are_extracted_with_their_holes() -> Outcome {
     }
     let blocks = |name: &str| fs::metadata(scratch.at(name)).map(|found| found.blocks());
     for layout in LAYOUTS {
-        for (writer, reader) in
-            [(ours(), ours()), (ours(), Call::of("tar")), (Call::of("tar"), ours())]
-        {
+        for (writer, reader) in [(ours(), ours()), (ours(), gnu_tar()), (gnu_tar(), ours())] {
             let words = ["-cf", "a.tar", "d"];
             writer.words(words).words(*layout).in_dir(scratch.path()).succeed()?;
             scratch.clear("out")?;

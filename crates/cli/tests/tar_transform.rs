@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, contents, demand_same, ours};
+use super::support::tar::{both, contents, demand_same, gnu_tar, ours};
 use super::support::{Outcome, has};
 
 fn tree(scratch: &Scratch) -> Outcome {
@@ -44,7 +44,7 @@ fn names_are_changed_as_gnu_tar_changes_them() -> Outcome {
     }
     let scratch = Scratch::new()?;
     tree(&scratch)?;
-    Call::of("tar").words(["--sort=name", "-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["--sort=name", "-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     let none = || Ok(());
     for expression in EXPRESSIONS {
         for action in [
@@ -77,13 +77,13 @@ fn extracted_files_have_the_names_that_gnu_tar_gives_them() -> Outcome {
     }
     let scratch = Scratch::new()?;
     tree(&scratch)?;
-    Call::of("tar").words(["--sort=name", "-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
+    gnu_tar().words(["--sort=name", "-cf", "a.tar", "d"]).in_dir(scratch.path()).succeed()?;
     for expression in EXPRESSIONS {
         for more in ["", "--strip-components=1 ", "-v --show-transformed-names "] {
             let words = format!("-xf a.tar -C out {more}{expression}");
             let words: Vec<&str> = words.split(' ').collect();
             let mut results = Vec::new();
-            for tar in [Call::of("tar"), ours()] {
+            for tar in [gnu_tar(), ours()] {
                 scratch.clear("out")?;
                 fs::create_dir(scratch.at("out"))?;
                 let done = tar.words(&words).in_dir(scratch.path()).run()?;

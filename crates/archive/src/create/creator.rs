@@ -7,24 +7,28 @@ use std::sync::Arc;
 
 use haul_io::fully::read_fully;
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat, Time, fstat};
+use haul_sys::fs::{Kind, Stat, Time, TimePair, fstat, futimens};
 use haul_sys::process::{group_name, user_name};
 
 use super::entry::{Data, Described, Entry, Failure, describe};
 use super::line::Line;
-use super::plan::{Event, Monitor, Operand, Owner, Plan};
+use super::plan::{Atime, Event, Monitor, Operand, Owner, Plan};
 use super::removal::Archived;
 use super::sink::Sink;
 use super::tag::TagScope;
 use super::walk::{Filter, Found, Step, Walk};
 use crate::format::{
-    Layout, Member, MemberKind, Moment, OwnerNames, Region, Style, Unwritable, headers,
+    Layout, Member, MemberKind, Moment, OwnerNames, Region, Style, Unwritable, WriteFormat,
+    global_header, headers,
 };
 use crate::safe_name::safe_name;
 use crate::transform::NameOf;
 
 /// Bytes of a large file that are in memory at a time.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// The same where nothing is read ahead: a record of the archive.
+const RECORD_BYTES: usize = 20 * 512;
 
 /// What comes along the line in order.
 enum Item {
@@ -40,11 +44,11 @@ enum Work {
     Pass(Item),
 }
 
-struct Excluding<'m>(&'m (dyn Monitor + Sync));
+struct Excluding<'m>(&'m (dyn Monitor + Sync), usize);
 
 impl Filter for Excluding<'_> {
     fn is_excluded(&self, name: &[u8]) -> bool {
-        self.0.is_excluded(name)
+        self.0.is_excluded(name, self.1)
     }
 }
 
@@ -63,7 +67,8 @@ pub fn create<W: Write>(
             walk(operands, plan, monitor, line);
             line.close();
         });
-        for _ in 0..plan.workers.max(1) {
+        let workers = if plan.reads_ahead { plan.workers.max(1) } else { 1 };
+        for _ in 0..workers {
             scope.spawn(move || {
                 while let Some((number, work)) = line.take() {
                     let item = match work {
@@ -82,14 +87,20 @@ pub fn create<W: Write>(
             groups: HashMap::new(),
             links: HashMap::new(),
             failed: Vec::new(),
+            unwritten: None,
             is_intact: true,
         };
+        if let Err(error) = creator.global() {
+            line.abandon();
+            return Err(error);
+        }
         while let Some(item) = line.next() {
             if let Err(error) = creator.item(item) {
                 line.abandon();
                 return Err(error);
             }
         }
+        creator.check_links();
         Ok(())
     })
 }
@@ -100,8 +111,8 @@ fn walk(
     monitor: &(dyn Monitor + Sync),
     line: &Line<Work, Item>,
 ) {
-    let filter = Excluding(monitor);
     for operand in operands {
+        let filter = Excluding(monitor, operand.scope);
         let Ok(leaf) = std::ffi::CString::new(operand.name.clone()) else { continue };
         let found = Found {
             root: Arc::clone(&operand.directory),
@@ -130,6 +141,18 @@ fn walk(
     }
 }
 
+/// A file whose further names become links.
+struct Links {
+    /// The first name, as links name it.
+    target: Vec<u8>,
+    /// The first name, as the user knows it.
+    name: Vec<u8>,
+    /// Number of names that are not archived.
+    missing: u64,
+    /// Position among the files with several names.
+    number: usize,
+}
+
 struct Creator<'p, W> {
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
@@ -137,15 +160,24 @@ struct Creator<'p, W> {
     users: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     /// The first names of files with several, as links name them, by device and inode.
-    links: HashMap<(u64, u64), Vec<u8>>,
+    links: HashMap<(u64, u64), Links>,
     /// The last name that could not be described, so that it is reported once.
     failed: Vec<u8>,
+    /// The beginning of names below a directory that could not be archived.
+    unwritten: Option<Vec<u8>>,
     /// Whether the bytes of the last member are those of a file that did not change.
     is_intact: bool,
 }
 
 impl<W: Write> Creator<'_, W> {
     fn item(&mut self, item: Item) -> std::io::Result<()> {
+        let name = match &item {
+            Item::Entry(described) => &described.found.name,
+            Item::Unreadable(name, ..) | Item::Changed(name) | Item::Tagged(name, ..) => name,
+        };
+        if self.unwritten.as_ref().is_some_and(|above| name.starts_with(above)) {
+            return Ok(());
+        }
         match item {
             Item::Entry(described) => return self.described(*described),
             Item::Changed(name) => self.monitor.event(&name, &Event::Changed),
@@ -185,8 +217,38 @@ impl<W: Write> Creator<'_, W> {
         }
     }
 
+    /// Writes the header of the whole archive, if it needs one.
+    fn global(&mut self) -> std::io::Result<()> {
+        if self.plan.format == WriteFormat::Posix && self.sink.written() == 0 {
+            self.sink.put(&global_header(&self.plan.pax))?;
+        }
+        Ok(())
+    }
+
+    /// Names the files that have further names.
+    fn check_links(&self) {
+        let mut all: Vec<&Links> = self.links.values().filter(|links| links.missing > 0).collect();
+        all.sort_by_key(|links| links.number);
+        for links in all.iter().filter(|_| self.plan.checks_links) {
+            self.monitor.event(&links.name, &Event::MissingLinks);
+        }
+    }
+
+    /// Returns whether a file is too old to be archived.
+    fn is_old(&self, stat: &Stat) -> bool {
+        self.plan.newer.is_some_and(|newer| {
+            stat.kind() != Kind::Directory
+                && moment(stat.mtime) < newer.since
+                && (!newer.by_change || moment(stat.ctime) < newer.since)
+        })
+    }
+
     fn entry(&mut self, found: &Found, entry: Entry) -> std::io::Result<()> {
-        let Entry { stat, data } = entry;
+        let Entry { stat, data, attributes } = entry;
+        if self.is_old(&stat) {
+            self.monitor.event(&found.name, &Event::Unchanged);
+            return Ok(());
+        }
         if self.plan.archive == Some((stat.dev, stat.ino)) {
             self.monitor.event(&found.name, &Event::IsArchive);
             return Ok(());
@@ -208,6 +270,14 @@ impl<W: Write> Creator<'_, W> {
             }
         };
         let mut member = self.member(found, &stat, kind);
+        match attributes {
+            Ok(attributes) => {
+                member.xattrs = attributes.xattrs;
+                member.acls = attributes.acls;
+                member.context = attributes.context;
+            }
+            Err(error) => self.monitor.event(&found.name, &Event::Attributes(error)),
+        }
         if let Data::Sparse(_, regions) = &data {
             member.stored_bytes = regions.iter().map(|region| region.bytes).sum();
             member.regions = Some(regions.clone());
@@ -219,11 +289,13 @@ impl<W: Write> Creator<'_, W> {
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
         let key = (stat.dev, stat.ino);
         let is_counted = has_names && !self.plan.copies_hard_links;
-        if is_counted && let Some(first) = self.links.get(&key) {
+        if is_counted && let Some(links) = self.links.get_mut(&key) {
             member.kind = MemberKind::HardLink;
-            let first = first.clone();
+            let first = links.target.clone();
+            links.missing = links.missing.saturating_sub(1);
             member.link = self.safe(&first, true);
             (member.size, member.stored_bytes, member.regions) = (0, 0, None);
+            (member.xattrs, member.acls, member.context) = Default::default();
             let is_written = self.write(found, &member, Data::None, &stat)?;
             self.archived(found, &stat, is_written);
             return Ok(());
@@ -232,8 +304,13 @@ impl<W: Write> Creator<'_, W> {
         self.archived(found, &stat, is_written);
         if is_counted && is_written {
             let safe = self.safe(&found.name, true);
-            let first = self.monitor.renamed(&safe, NameOf::HardLink);
-            self.links.insert(key, first);
+            let links = Links {
+                target: self.monitor.renamed(&safe, NameOf::HardLink),
+                name: found.name.clone(),
+                missing: stat.nlink - 1,
+                number: self.links.len(),
+            };
+            self.links.insert(key, links);
         }
         Ok(())
     }
@@ -312,6 +389,8 @@ impl<W: Write> Creator<'_, W> {
             owners,
             extended_mtime: self.plan.mtime.map(|time| time.seconds),
             sparse: self.plan.sparse.unwrap_or_default(),
+            link_kind: stat.mode & 0o170_000,
+            pax: &self.plan.pax,
         };
         let is_directory = member.kind == MemberKind::Directory;
         let original =
@@ -323,7 +402,10 @@ impl<W: Write> Creator<'_, W> {
                 return Ok(false);
             }
             Err(unwritable) => {
-                self.monitor.event(&found.name, &Event::Unwritable(unwritable));
+                let shown = shown_name(&found.name, is_directory);
+                self.monitor.event(&shown, &Event::Unwritable(unwritable));
+                // What is below would be extracted into a directory that is not in the archive.
+                self.unwritten = is_directory.then_some(shown).or(self.unwritten.take());
                 return Ok(false);
             }
         };
@@ -371,17 +453,20 @@ impl<W: Write> Creator<'_, W> {
         stat: &Stat,
         regions: &[Region],
     ) -> std::io::Result<()> {
-        let mut piece = vec![0; PIECE_BYTES];
+        let piece_bytes = if self.plan.reads_ahead { PIECE_BYTES } else { RECORD_BYTES };
+        let mut piece = vec![0; piece_bytes];
         let mut left: u64 = regions.iter().map(|region| region.bytes).sum();
         for region in regions {
             let (mut at, end) = (region.offset, region.offset + region.bytes);
             while at < end {
-                let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
+                let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(piece_bytes);
                 let room = piece.get_mut(..want).unwrap_or_default();
                 match read_fully(file, room, at) {
                     Ok(0) => {
                         self.is_intact = false;
-                        let event = Event::Shrank(stat.size - at);
+                        // A sparse file may have ended in a hole before.
+                        let end = fstat(file).map_or(at, |now| now.size.min(at));
+                        let event = Event::Shrank(stat.size - end);
                         self.monitor.event(&found.name, &event);
                         return self.sink.zeros(left);
                     }
@@ -398,7 +483,13 @@ impl<W: Write> Creator<'_, W> {
                 }
             }
         }
-        match fstat(file) {
+        let after = fstat(file);
+        if self.plan.atime == Atime::Replace {
+            let times = TimePair { atime: stat.atime, mtime: Time::OMIT };
+            // As GNU tar, which says nothing if the time cannot be set.
+            let _unset = futimens(file, times);
+        }
+        match after {
             Ok(after) => self.compare(found, stat, &after, 0),
             Err(error) => {
                 self.is_intact = false;

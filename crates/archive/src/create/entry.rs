@@ -1,9 +1,7 @@
 //! One entry as a worker describes it: its attributes, and its first bytes.
 
-use std::ops::Range;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use haul_io::data_ranges;
 use haul_io::fully::read_fully;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
@@ -11,8 +9,10 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Result};
 
-use super::plan::Plan;
+use super::holes;
+use super::plan::{Atime, Plan};
 use super::walk::Found;
+use crate::attributes::{Found as Attributes, From};
 use crate::format::Region;
 
 /// Files up to this size are read by workers into memory.
@@ -37,6 +37,8 @@ pub(super) enum Failure {
 pub(super) struct Entry {
     pub(super) stat: Stat,
     pub(super) data: Data,
+    /// What it has beside the usual attributes.
+    pub(super) attributes: Result<Attributes>,
 }
 
 /// The bytes of an entry.
@@ -70,48 +72,55 @@ fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         Kind::Regular => regular(found, plan),
         Kind::Symlink => {
             let text = readlinkat(&*found.parent, &found.leaf).map_err(Failure::Readlink)?;
-            Ok(Entry { stat, data: Data::Link(text.into_bytes()) })
+            let attributes = plan.attributes.read(From::Link(&found.parent, &found.leaf));
+            Ok(Entry { stat, data: Data::Link(text.into_bytes()), attributes })
         }
         Kind::Directory => {
             // One that cannot be opened is left out.
             let opened = open_directory(&*found.parent, &found.leaf, follow);
-            let stat = fstat(opened.map_err(Failure::Open)?).map_err(Failure::Stat)?;
-            Ok(Entry { stat, data: Data::None })
+            let directory = opened.map_err(Failure::Open)?;
+            let stat = fstat(&directory).map_err(Failure::Stat)?;
+            let attributes = plan.attributes.read(From::File(&directory, stat.permissions()));
+            Ok(Entry { stat, data: Data::None, attributes })
         }
-        _ => Ok(Entry { stat, data: Data::None }),
+        _ => {
+            let from = From::Name(&found.parent, &found.leaf, stat.permissions());
+            let attributes = plan.attributes.read(from);
+            Ok(Entry { stat, data: Data::None, attributes })
+        }
     }
 }
 
 fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
+    let extra = if plan.atime == Atime::Keep { OFlags::NOATIME } else { OFlags::empty() };
     let how = OpenHow {
         access: Access::Read,
         create: Create::No,
         follow: plan.follow,
         wait: Wait::No,
-        extra: OFlags::empty(),
+        extra,
     };
     let file = openat(&*found.parent, &found.leaf, how).map_err(Failure::Open)?;
     // The file that was opened counts, whatever the name was a moment ago.
     let stat = fstat(&file).map_err(Failure::Stat)?;
+    let attributes = plan.attributes.read(From::File(&file, stat.permissions()));
     if stat.kind() != Kind::Regular {
-        return Ok(Entry { stat, data: Data::None });
+        return Ok(Entry { stat, data: Data::None, attributes });
     }
-    if plan.keeps_holes()
-        && let Some(data) =
-            data_ranges(file.as_fd(), &stat).map_err(|error| Failure::Read(stat.size, error))?
-    {
-        let region =
-            |range: Range<u64>| Region { offset: range.start, bytes: range.end - range.start };
-        let mut regions: Vec<Region> = data.into_iter().map(region).collect();
+    let regions = match plan.keeps_holes() {
+        true => holes::regions(&file, &stat, plan.holes),
+        false => Ok(None),
+    };
+    if let Some(mut regions) = regions.map_err(|error| Failure::Read(stat.size, error))? {
         // An empty one tells the size, as GNU tar writes it.
         regions.push(Region { offset: stat.size, bytes: 0 });
-        return Ok(Entry { stat, data: Data::Sparse(file, regions) });
+        return Ok(Entry { stat, data: Data::Sparse(file, regions), attributes });
     }
-    if stat.size > SMALL_BYTES {
-        return Ok(Entry { stat, data: Data::File(file) });
+    if stat.size > SMALL_BYTES || !plan.reads_ahead || plan.atime == Atime::Replace {
+        return Ok(Entry { stat, data: Data::File(file), attributes });
     }
     let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;
-    Ok(Entry { stat, data })
+    Ok(Entry { stat, data, attributes })
 }
 
 fn read(file: &OwnedFd, stat: &Stat) -> Result<Data> {

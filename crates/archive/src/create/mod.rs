@@ -6,6 +6,7 @@
 
 mod creator;
 mod entry;
+mod holes;
 mod line;
 mod mode;
 mod plan;
@@ -16,7 +17,7 @@ mod walk;
 
 pub use creator::create;
 pub use mode::ModeChange;
-pub use plan::{Event, Monitor, Operand, Owner, Plan, Severity};
+pub use plan::{Atime, Event, Holes, Monitor, Newer, Operand, Owner, Plan, Severity};
 pub use removal::{Archived, Stays, remove_archived};
 pub use sink::Sink;
 pub use tag::{Tag, TagScope};

@@ -11,7 +11,8 @@ use super::mode::ModeChange;
 use super::removal::Archived;
 use super::tag::{Tag, TagScope};
 use super::walk::Sort;
-use crate::format::{Member, Moment, SparseVersion, Unwritable, WriteFormat};
+use crate::attributes::Attributes;
+use crate::format::{Member, Moment, PaxOptions, SparseVersion, Unwritable, WriteFormat};
 use crate::transform::NameOf;
 
 /// An owner or group that members get instead of their own.
@@ -21,6 +22,35 @@ pub struct Owner {
     pub name: Vec<u8>,
     /// The number; `None` keeps that of the file.
     pub id: Option<u64>,
+}
+
+/// How the holes of a file are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holes {
+    /// The file system is asked.
+    Seek,
+    /// Blocks of zeros are holes.
+    Raw,
+}
+
+/// What happens to the time of access of a file that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atime {
+    /// The file system sets it.
+    Change,
+    /// It is set again to what it was.
+    Replace,
+    /// The file is opened so that it does not change, which only its owner may.
+    Keep,
+}
+
+/// Which files are left out because they are older.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newer {
+    /// The first time that is new enough.
+    pub since: Moment,
+    /// Whether a change of attributes makes a file new, too.
+    pub by_change: bool,
 }
 
 /// How an archive is created.
@@ -63,6 +93,20 @@ pub struct Plan {
     pub sparse: Option<SparseVersion>,
     /// Device and inode of the archive, which is never archived.
     pub archive: Option<(u64, u64)>,
+    /// Attributes that members get beside their usual ones.
+    pub attributes: Attributes,
+    /// Changes of extended headers.
+    pub pax: PaxOptions,
+    /// How holes are found.
+    pub holes: Holes,
+    /// Whether files with names that are not archived are told.
+    pub checks_links: bool,
+    /// What happens to the time of access of files that are read.
+    pub atime: Atime,
+    /// Files that are older are left out.
+    pub newer: Option<Newer>,
+    /// Whether files are read before it is their turn to be written.
+    pub reads_ahead: bool,
     /// Number of workers, at least 1.
     pub workers: usize,
 }
@@ -83,6 +127,8 @@ pub struct Operand {
     pub name: Vec<u8>,
     /// Whether everything below it is archived, too.
     pub recurses: bool,
+    /// Which patterns leave names out, for [`Monitor::is_excluded`].
+    pub scope: usize,
 }
 
 /// What happened to a name.
@@ -114,6 +160,12 @@ pub enum Event {
     Unwritable(Unwritable),
     /// A file of this name marks the directory.
     Tagged(Vec<u8>, TagScope),
+    /// It is older than what is wanted.
+    Unchanged,
+    /// The file has further names that are not in the archive.
+    MissingLinks,
+    /// Extended attributes, a list or the context cannot be read.
+    Attributes(CallError),
 }
 
 /// What an event means for the run.
@@ -132,7 +184,12 @@ impl Event {
     #[must_use]
     pub const fn severity(&self) -> Severity {
         match self {
-            Event::Socket | Event::IsArchive | Event::Tagged(..) => Severity::Warning,
+            Event::Socket
+            | Event::IsArchive
+            | Event::Tagged(..)
+            | Event::Unchanged
+            | Event::MissingLinks
+            | Event::Attributes(_) => Severity::Warning,
             Event::Removed | Event::Changed | Event::Shrank(_) => Severity::Differs,
             _ => Severity::Failure,
         }
@@ -141,8 +198,9 @@ impl Event {
 
 /// Is told what happens, in the order of the archive.
 pub trait Monitor {
-    /// Returns whether a name, with all below it, is left out. Called by the thread that walks.
-    fn is_excluded(&self, name: &[u8]) -> bool;
+    /// Returns whether a name, with all below it, is left out. `scope` is that of its operand. Called by
+    /// the thread that walks.
+    fn is_excluded(&self, name: &[u8], scope: usize) -> bool;
 
     /// Returns the name that a member or the target of a link gets instead of its own.
     fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8>;

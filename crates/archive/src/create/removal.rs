@@ -3,10 +3,12 @@
 //! What is removed is what was read: a file that has another identity, size or time by now stays.
 
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
-use haul_sys::fs::{Follow, Kind, Stat, rmdirat, statat, statat_follow, unlinkat};
+use haul_sys::fs::{
+    CWD, Follow, Kind, Stat, open_directory, readlinkat, rmdirat, statat, statat_follow, unlinkat,
+};
 use haul_sys::{Call, CallError, Errno};
 
 /// A file that is in the archive, completely.
@@ -58,10 +60,34 @@ fn remove(archived: &Archived, follow: Follow) -> Result<(), Stays> {
         return Err(Stays::Changed);
     }
     if is_directory {
-        rmdirat(&**root, &path).map_err(Stays::Rmdir)
+        match rmdirat(&**root, &path) {
+            Err(error) if error.errno == Errno::INVAL => remove_root(root, stat, error),
+            answer => answer,
+        }
+        .map_err(Stays::Rmdir)
     } else {
         unlinkat(&**root, &path).map_err(Stays::Unlink)
     }
+}
+
+/// Removes the directory that names are relative to, where its name is `.`, by its name in the one above;
+/// not the directory of this process.
+fn remove_root(root: &OwnedFd, stat: &Stat, error: CallError) -> Result<(), CallError> {
+    if statat_follow(CWD, c".").is_ok_and(|own| own.same_file(stat)) {
+        return Err(error);
+    }
+    let entry = CString::new(format!("/proc/self/fd/{}", root.as_raw_fd())).ok();
+    let path = entry.and_then(|entry| readlinkat(CWD, &entry).ok());
+    let leaf = path.and_then(|path| {
+        let leaf = path.to_bytes().rsplit(|byte| *byte == b'/').next()?.to_vec();
+        CString::new(leaf).ok()
+    });
+    let Some(leaf) = leaf else { return Err(error) };
+    let above = open_directory(root, c"..", Follow::No)?;
+    if !statat(&above, &leaf)?.same_file(stat) {
+        return Err(error);
+    }
+    rmdirat(&above, &leaf)
 }
 
 /// Compares a file with what it was when it was read. The removal of another name changes the time of

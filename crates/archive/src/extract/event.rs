@@ -30,6 +30,12 @@ pub enum Action {
     Times,
     /// Closing.
     Close,
+    /// Setting the extended attribute of this name.
+    Attribute(Vec<u8>),
+    /// Setting an access-control list.
+    Acl,
+    /// Setting the context of SELinux.
+    Context,
 }
 
 /// What happened to a member.
@@ -50,6 +56,8 @@ pub enum Event {
     Unprivileged(u32),
     /// The member continues one of another volume.
     Continued,
+    /// An attribute beside the usual ones could not be set.
+    NotSet(Action, CallError),
     /// The type of the member is not known; it is extracted as a regular file.
     UnknownType(u8),
 }
@@ -60,7 +68,11 @@ impl Event {
     pub const fn is_failure(&self) -> bool {
         !matches!(
             self,
-            Event::Skipped | Event::Newer | Event::Unprivileged(_) | Event::UnknownType(_)
+            Event::Skipped
+                | Event::Newer
+                | Event::Unprivileged(_)
+                | Event::UnknownType(_)
+                | Event::NotSet(..)
         )
     }
 }

@@ -13,12 +13,15 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
+use super::attributes::On;
 use super::event::{Action, Event};
-use super::file::{Archive, Attributes, Job, Shared};
+use super::file::{self, Archive, Job, Shared};
 use super::place::{Place, Places, handle, key};
 use super::policy::{Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
+use super::remove_tree::remove_tree;
 use crate::accounts::Accounts;
+use crate::attributes::Attributes;
 use crate::format::{Member, MemberKind, ReadError, Reader};
 use crate::safe_name::has_parent;
 use crate::source::Source;
@@ -31,7 +34,7 @@ pub(super) struct Delayed {
     pub(super) name: Vec<u8>,
     pub(super) dev_ino: (u64, u64),
     pub(super) member: Member,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: file::Attributes,
 }
 
 /// A symbolic link that an empty file stands for until the end.
@@ -86,6 +89,7 @@ impl Extractor {
         };
         let shared = Arc::new(Shared {
             policy,
+            wanted: Attributes::default(),
             monitor,
             archive,
             stop: AtomicBool::new(false),
@@ -109,6 +113,15 @@ impl Extractor {
         })
     }
 
+    /// Also restores attributes beside the usual ones. To be called before the first member.
+    #[must_use]
+    pub fn restoring(mut self, wanted: Attributes) -> Extractor {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.wanted = wanted;
+        }
+        self
+    }
+
     pub(super) fn tell(&self, name: &[u8], event: &Event) {
         self.shared.monitor.event(name, event);
     }
@@ -126,10 +139,8 @@ impl Extractor {
         name: &[u8],
         link: &[u8],
     ) -> Result<(), ReadError> {
-        // They are not restored, and members wait in memory: in queues, and directories to the end.
-        member.xattrs = Vec::new();
-        member.acls = Default::default();
-        member.context = None;
+        // Members wait in memory: in queues, and directories to the end.
+        self.shared.wanted.keep_wanted(&mut member);
         let leads_out = has_parent(name) || name.starts_with(b"/");
         if leads_out && self.shared.policy.names == Names::Beneath {
             self.tell(name, &Event::LeadsOut);
@@ -265,7 +276,15 @@ impl Extractor {
                 if kind != Ok(Kind::Directory) {
                     return Err(error);
                 }
-                rmdirat(&*place.parent, &place.leaf)?;
+                match rmdirat(&*place.parent, &place.leaf) {
+                    Err(error)
+                        if self.shared.policy.removes_trees
+                            && matches!(error.errno, Errno::NOTEMPTY | Errno::EXIST) =>
+                    {
+                        remove_tree(&place.parent, &place.leaf)?;
+                    }
+                    answer => answer?,
+                }
                 self.places.forget();
                 self.last_pair = None;
                 Ok(())
@@ -305,6 +324,9 @@ impl Extractor {
                 Some(place)
             }
             Err(error) => {
+                if let Some((parent, why)) = self.places.take_failure() {
+                    self.failed(&parent, Action::MakeDirectory, why);
+                }
                 self.failed(name, action, error);
                 None
             }
@@ -342,6 +364,9 @@ impl Extractor {
                     Existing::Replace | Existing::Overwrite => break,
                 }
             }
+            if self.is_kept_link(name, &place, error) {
+                return;
+            }
             match self.recover(name, &place, &member, error) {
                 Then::Retry => {}
                 Then::Skip => return,
@@ -359,10 +384,20 @@ impl Extractor {
         }
     }
 
+    /// Returns whether a link to a directory is in place of a directory, and stays.
+    fn is_kept_link(&mut self, name: &[u8], place: &Place, error: CallError) -> bool {
+        let is_link = || statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
+        // A link that leads out of the target directory leads to no directory that members get.
+        self.shared.policy.keeps_links_to_directories
+            && error.errno == Errno::EXIST
+            && is_link() == Ok(Kind::Symlink)
+            && self.places.existing(&[name, b"/."].concat()).is_ok()
+    }
+
     /// Gives a directory the permissions at the end that it has now, and the time of the archive.
     pub(super) fn keep_attributes(&mut self, member: Member, name: &[u8], stat: &Stat) {
         let attributes =
-            Attributes { mode: stat.permissions(), ..self.shared.attributes(&member, None) };
+            file::Attributes { mode: stat.permissions(), ..self.shared.attributes(&member, None) };
         let dev_ino = (stat.dev, stat.ino);
         // One that this extraction made has its permissions for the meantime.
         if self.delayed.iter().any(|delayed| delayed.dev_ino == dev_ino) {
@@ -389,11 +424,13 @@ impl Extractor {
         {
             self.failed(name, Action::Owner(uid, gid), error);
         }
+        self.shared.restorer().set_attributes(name, member, On::Handle(&file));
         if member.kind != MemberKind::Symlink
             && let Err(error) = chmod_handle(&file, attributes.mode & 0o1777)
         {
             self.failed(name, Action::Mode(attributes.mode), error);
         }
+        self.shared.restorer().set_acls(name, member, On::Handle(&file), attributes.mode & 0o777);
         if let Some(times) = attributes.times
             && let Err(error) = utimens_handle(&file, times)
         {

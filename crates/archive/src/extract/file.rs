@@ -14,9 +14,11 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
+use super::attributes::{On, Restorer};
 use super::event::{Action, Event};
 use super::place::Place;
 use super::policy::{Existing, Monitor, Owners, Permissions, Policy, Times};
+use crate::attributes::Attributes as Wanted;
 use crate::format::Member;
 
 /// Where a file's bytes are.
@@ -48,6 +50,8 @@ pub(super) struct Archive {
 /// What all workers share.
 pub(super) struct Shared {
     pub(super) policy: Policy,
+    /// Attributes that are restored beside the usual ones.
+    pub(super) wanted: Wanted,
     pub(super) monitor: Arc<dyn Monitor>,
     pub(super) archive: Option<Archive>,
     pub(super) stop: AtomicBool,
@@ -77,11 +81,18 @@ impl Shared {
         }
     }
 
+    /// Returns what restores attributes beside the usual ones.
+    pub(super) fn restorer(&self) -> Restorer<'_> {
+        Restorer { wanted: &self.wanted, monitor: &*self.monitor }
+    }
+
     /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one.
     pub(super) fn open(&self, job: &Job) -> Result<OwnedFd, CallError> {
         let mode = job.member.mode & 0o777 & !self.policy.umask;
         // Until the file has its owner, only the owner's bits are set.
         let mode = if self.policy.owners == Owners::Own { mode } else { mode & 0o700 };
+        // An extended attribute can be set only while the owner may write.
+        let mode = if job.member.xattrs.is_empty() { mode } else { mode | 0o200 };
         let (create, extra) = match self.policy.existing {
             Existing::Overwrite => (Create::IfAbsent(mode), OFlags::empty()),
             _ => (Create::New(mode), OFlags::empty()),
@@ -197,6 +208,7 @@ impl Shared {
         {
             failed(Action::Owner(uid, gid), error);
         }
+        self.restorer().set_attributes(name, member, On::File(file));
         match fstat(file) {
             Ok(stat) => {
                 let mode = self.allowed_mode(name, member, attributes, &stat);
@@ -205,6 +217,7 @@ impl Shared {
                 {
                     failed(Action::Mode(mode), error);
                 }
+                self.restorer().set_acls(name, member, On::File(file), mode);
             }
             Err(error) => failed(Action::Stat, error),
         }

@@ -5,6 +5,7 @@
 //! else they get them in memory. A file whose name exists comes back to the first thread, which waits
 //! for all workers before it removes anything, so the result does not depend on timing.
 
+mod attributes;
 mod event;
 mod extractor;
 mod file;
@@ -13,6 +14,7 @@ mod links;
 mod place;
 mod policy;
 mod queue;
+mod remove_tree;
 
 pub use event::{Action, Event};
 pub use extractor::Extractor;

@@ -47,6 +47,8 @@ pub(super) struct Places {
     umask: u32,
     open: HashMap<Vec<u8>, (Arc<OwnedFd>, bool)>,
     knows_openat2: bool,
+    /// A directory on the way that could not be made.
+    failed: Option<(Vec<u8>, CallError)>,
 }
 
 /// Cuts a path into its directory and its last component; `.` for a path without one.
@@ -72,7 +74,14 @@ fn text(bytes: &[u8]) -> Result<CString> {
 
 impl Places {
     pub(super) fn new(root: OwnedFd, names: Names, umask: u32) -> Places {
-        Places { root: Arc::new(root), names, umask, open: HashMap::new(), knows_openat2: true }
+        Places {
+            root: Arc::new(root),
+            names,
+            umask,
+            open: HashMap::new(),
+            knows_openat2: true,
+            failed: None,
+        }
     }
 
     /// Forgets open directories, because one of them may have been removed.
@@ -88,10 +97,10 @@ impl Places {
     /// Returns the place of a path. Missing directories on the way are made.
     pub(super) fn of(&mut self, path: &[u8]) -> Result<Place> {
         match self.existing(path) {
-            Err(error) if error.errno == Errno::NOENT => {
-                self.make_parents(path)?;
-                self.existing(path)
-            }
+            Err(error) if error.errno == Errno::NOENT => match self.make_parents(path) {
+                Ok(()) => self.existing(path),
+                Err(_) => Err(error),
+            },
             answer => answer,
         }
     }
@@ -172,10 +181,19 @@ impl Places {
             return Ok(());
         }
         let place = self.existing(path)?;
-        match mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300) {
-            Err(error) if error.errno != Errno::EXIST => Err(error),
-            _ => Ok(()),
+        let made = mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300);
+        let Err(error) = made else { return Ok(()) };
+        // A link that leads nowhere exists, too.
+        if error.errno == Errno::EXIST && self.directory(path).is_ok() {
+            return Ok(());
         }
+        self.failed = Some((path.to_vec(), error));
+        Err(error)
+    }
+
+    /// Returns the directory that could not be made for the last place, and why.
+    pub(super) fn take_failure(&mut self) -> Option<(Vec<u8>, CallError)> {
+        self.failed.take()
     }
 }
 

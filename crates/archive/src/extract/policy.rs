@@ -74,6 +74,10 @@ pub struct Policy {
     pub names: Names,
     /// Which times members get.
     pub times: Times,
+    /// Whether a link to a directory stays where the archive has a directory.
+    pub keeps_links_to_directories: bool,
+    /// Whether a directory that is in the way is removed with all that is in it.
+    pub removes_trees: bool,
     /// The umask of this process.
     pub umask: u32,
     /// Number of workers that make files, at least 1.

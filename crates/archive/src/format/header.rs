@@ -185,18 +185,23 @@ pub(super) fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(BLOCK_BYTES), 0);
 }
 
-/// Returns a name in a directory beside a file: `DIR`, the name of that directory between slashes, and
-/// `FILE`.
-pub(super) fn beside(name: &[u8], directory: &[u8]) -> Vec<u8> {
+/// Returns the directory and the last part of a name; the directory is `.` if the name has none.
+pub(super) fn parts(name: &[u8]) -> (&[u8], &[u8]) {
     let mut path = name;
     while let [rest @ .., b'/'] = path {
         path = rest;
     }
-    let (parent, leaf) = match path.iter().rposition(|byte| *byte == b'/') {
+    match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => {
             (path.get(..slash).unwrap_or_default(), path.get(slash + 1..).unwrap_or_default())
         }
         None => (&b"."[..], path),
-    };
+    }
+}
+
+/// Returns a name in a directory beside a file: `DIR`, the name of that directory between slashes, and
+/// `FILE`.
+pub(super) fn beside(name: &[u8], directory: &[u8]) -> Vec<u8> {
+    let (parent, leaf) = parts(name);
     [parent, directory, leaf].concat()
 }

@@ -79,6 +79,35 @@ pub(super) fn push(text: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     text.push(b'\n');
 }
 
+/// Encodes the name of an extended attribute as a part of a keyword, which cannot contain `=`.
+pub(super) fn encoded(name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    for byte in name {
+        match byte {
+            b'%' => text.extend_from_slice(b"%25"),
+            b'=' => text.extend_from_slice(b"%3D"),
+            other => text.push(*other),
+        }
+    }
+    text
+}
+
+/// Decodes such a name.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut name = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((byte, behind)) = rest.split_first() {
+        let (plain, behind) = match rest {
+            [b'%', b'2', b'5', behind @ ..] => (b'%', behind),
+            [b'%', b'3', b'D', behind @ ..] => (b'=', behind),
+            _ => (*byte, behind),
+        };
+        name.push(plain);
+        rest = behind;
+    }
+    name
+}
+
 fn digits(number: usize) -> usize {
     number.to_string().len()
 }
@@ -149,11 +178,12 @@ impl Extended {
             b"RHT.security.selinux" => self.context = text(),
             _ => {
                 if let Some(name) = keyword.strip_prefix(b"SCHILY.xattr.") {
-                    self.xattrs.retain(|(other, _)| other != name);
+                    let name = decoded(name);
+                    self.xattrs.retain(|(other, _)| *other != name);
                     if self.xattrs.len() >= XATTRS_MAX {
                         return Err(Refusal::HeaderTooLarge);
                     }
-                    self.xattrs.push((name.to_vec(), value.to_vec()));
+                    self.xattrs.push((name, value.to_vec()));
                 } else if let Some(rest) = keyword.strip_prefix(b"GNU.sparse.") {
                     self.sparse.add_one(rest, value)?;
                 } else if !SILENT.contains(&keyword) {

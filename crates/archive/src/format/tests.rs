@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::{
-    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, Reader, SparseVersion,
-    Style, WriteFormat, Zeros, headers,
+    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, PaxOptions, Reader,
+    SparseVersion, Style, WriteFormat, Zeros, headers,
 };
 use crate::source::StreamSource;
+use std::sync::LazyLock;
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -17,8 +18,10 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-fn style(format: WriteFormat) -> Style {
-    Style { format, owners: OwnerNames::Write, extended_mtime: None, sparse: SparseVersion::V10 }
+fn style(format: WriteFormat) -> Style<'static> {
+    static PAX: LazyLock<PaxOptions> = LazyLock::new(PaxOptions::default);
+    let (owners, sparse) = (OwnerNames::Write, SparseVersion::V10);
+    Style { format, owners, extended_mtime: None, sparse, link_kind: 0o100_000, pax: &PAX }
 }
 
 fn text(bytes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {

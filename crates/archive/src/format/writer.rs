@@ -1,9 +1,10 @@
 //! Writes the headers of a member, byte for byte as GNU tar does.
 
-use super::header::{BLOCK_BYTES, Block, beside, field, pad, seal};
+use super::header::{BLOCK_BYTES, Block, field, pad, parts, seal};
 use super::member::{Member, MemberKind, Moment};
 use super::number::{octal_max, write_base_256, write_octal};
-use super::pax::{moment_text, push};
+use super::pax::{encoded, moment_text};
+use super::pax_options::{PaxOptions, header_name};
 use super::sparse::{self, SparseVersion};
 
 /// A format that archives are written in.
@@ -31,8 +32,8 @@ pub enum OwnerNames {
 }
 
 /// How members are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+#[derive(Clone, Copy, Debug)]
+pub struct Style<'p> {
     /// The format.
     pub format: WriteFormat,
     /// Whether names of owners are written.
@@ -41,6 +42,10 @@ pub struct Style {
     pub extended_mtime: Option<i64>,
     /// How extended headers describe sparse files.
     pub sparse: SparseVersion,
+    /// The bits of the kind of file that a hard link names, as `st_mode` has them.
+    pub link_kind: u32,
+    /// What the user wants changed in extended headers.
+    pub pax: &'p PaxOptions,
 }
 
 /// Why a member cannot be written in a format.
@@ -62,11 +67,11 @@ pub enum Unwritable {
 
 /// Writes the headers of a member, and the map of a sparse file: what comes before its data. `original`
 /// is the name of its file, after which extended headers are named.
-pub fn headers(member: &Member, original: &[u8], style: Style) -> Result<Vec<u8>, Unwritable> {
+pub fn headers(member: &Member, original: &[u8], style: Style<'_>) -> Result<Vec<u8>, Unwritable> {
     if member.name.is_empty() {
         return Err(Unwritable::NameEmpty);
     }
-    let mut writer = Writer { style, records: Vec::new(), out: Vec::new() };
+    let mut writer = Writer { style, records: Vec::new(), is_extended: false, out: Vec::new() };
     let mut block = [0; BLOCK_BYTES];
     let mut behind = Vec::new();
     let mut changed = None;
@@ -74,6 +79,7 @@ pub fn headers(member: &Member, original: &[u8], style: Style) -> Result<Vec<u8>
         && style.format == WriteFormat::Posix
     {
         sparse::records(&mut writer.records, member, regions, style.sparse);
+        writer.is_extended = true;
         let mut plain = member.clone();
         if style.sparse != SparseVersion::V00 {
             plain.name = sparse::plain_name(original);
@@ -96,9 +102,13 @@ pub fn headers(member: &Member, original: &[u8], style: Style) -> Result<Vec<u8>
     }
     if style.format == WriteFormat::Posix {
         writer.times(member);
+        writer.attributes(member);
+    }
+    if writer.is_extended {
+        style.pax.finish(&mut writer.records);
     }
     if !writer.records.is_empty() {
-        writer.extended(member, original)?;
+        writer.extended(member, original);
     }
     seal(&mut block);
     writer.out.extend_from_slice(&block);
@@ -124,9 +134,11 @@ enum Fit {
     None,
 }
 
-struct Writer {
-    style: Style,
+struct Writer<'p> {
+    style: Style<'p>,
     records: Vec<u8>,
+    /// Whether a record was wanted, even if none is left of its own.
+    is_extended: bool,
     out: Vec<u8>,
 }
 
@@ -145,7 +157,11 @@ impl WriteFormat {
     }
 }
 
-impl Writer {
+impl Writer<'_> {
+    fn push(&mut self, keyword: &[u8], value: &[u8]) {
+        self.is_extended |= self.style.pax.push(&mut self.records, keyword, value);
+    }
+
     fn is_gnu(&self) -> bool {
         matches!(self.style.format, WriteFormat::Gnu | WriteFormat::OldGnu)
     }
@@ -155,7 +171,7 @@ impl Writer {
         if is_link {
             match self.fit(&member.link) {
                 Fit::Short => {}
-                Fit::Record => push(&mut self.records, b"linkpath", &member.link),
+                Fit::Record => self.push(b"linkpath", &member.link),
                 Fit::Long => self.long(b'K', &member.link),
                 Fit::None => return Err(Unwritable::LinkTooLong),
             }
@@ -164,7 +180,7 @@ impl Writer {
         let name = &member.name;
         match self.fit(name) {
             Fit::Short => {}
-            Fit::Record => push(&mut self.records, b"path", name),
+            Fit::Record => self.push(b"path", name),
             Fit::Long => self.long(b'L', name),
             Fit::None if self.style.format == WriteFormat::Ustar => return split_name(name, block),
             Fit::None => return Err(Unwritable::NameTooLong(V7_NAME_MAX)),
@@ -197,7 +213,8 @@ impl Writer {
         for range in [field::UID, field::GID] {
             write_octal(block.get_mut(range).unwrap_or_default(), 0);
         }
-        write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
+        let file_kind = if self.style.format == WriteFormat::OldGnu { 0o100_000 } else { 0 };
+        write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644 | file_kind);
         write_octal(block.get_mut(field::MTIME).unwrap_or_default(), 0);
         let size = i64::try_from(text.len() + 1).unwrap_or(i64::MAX);
         write_octal(block.get_mut(field::SIZE).unwrap_or_default(), size);
@@ -215,7 +232,7 @@ impl Writer {
     }
 
     fn fields(&mut self, member: &Member, block: &mut Block) -> Result<(), Unwritable> {
-        let mode = i64::from(member.mode);
+        let mode = i64::from(self.mode(member));
         write_octal(block.get_mut(field::MODE).unwrap_or_default(), mode);
         self.number(block, field::UID, ("uid", "uid_t"), signed(member.uid))?;
         self.number(block, field::GID, ("gid", "gid_t"), signed(member.gid))?;
@@ -232,19 +249,36 @@ impl Writer {
             self.owner(block, field::GROUP, b"gname", &member.group);
         }
         let is_device = matches!(member.kind, MemberKind::CharDevice | MemberKind::BlockDevice);
-        if is_device || !self.is_gnu() {
-            let (major, minor) = if is_device { member.device } else { (0, 0) };
+        // GNU tar before 1.35 wrote zeros for other kinds in some formats.
+        if is_device {
+            let (major, minor) = member.device;
             self.number(block, field::MAJOR, ("", "major_t"), i64::from(major))?;
             self.number(block, field::MINOR, ("", "minor_t"), i64::from(minor))?;
         }
         Ok(())
     }
 
+    /// Returns the permissions, in the oldest format of GNU with the kind of the file, as since 1.35.
+    fn mode(&self, member: &Member) -> u32 {
+        let kind = match member.kind {
+            _ if self.style.format != WriteFormat::OldGnu => 0,
+            MemberKind::Directory => 0o40_000,
+            MemberKind::Symlink => 0o120_000,
+            MemberKind::Fifo => 0o10_000,
+            MemberKind::CharDevice => 0o20_000,
+            MemberKind::BlockDevice => 0o60_000,
+            // A link has the kind of its file, which may be a symbolic link.
+            MemberKind::HardLink => self.style.link_kind,
+            _ => 0o100_000,
+        };
+        member.mode | kind
+    }
+
     fn owner(&mut self, block: &mut Block, range: std::ops::Range<usize>, key: &[u8], name: &[u8]) {
         // The last byte stays a NUL.
         let fits = name.len() < range.len() && name.is_ascii();
         if !fits && self.style.format == WriteFormat::Posix {
-            push(&mut self.records, key, name);
+            self.push(key, name);
         }
         put(block, range.start..range.end - 1, name);
     }
@@ -268,7 +302,7 @@ impl Writer {
                 write_octal(room, 0);
             }
             WriteFormat::Posix if !keyword.is_empty() => {
-                push(&mut self.records, keyword.as_bytes(), value.to_string().as_bytes());
+                self.push(keyword.as_bytes(), value.to_string().as_bytes());
                 write_octal(room, 0);
             }
             _ => return Err(Unwritable::NumberTooLarge(kind, value, octal_max(room.len()))),
@@ -299,39 +333,78 @@ impl Writer {
         let mtime = member.mtime;
         let is_plain = mtime.nanoseconds == 0 && (0..=octal_max(12)).contains(&mtime.seconds);
         if !is_plain {
-            push(&mut self.records, b"mtime", &moment_text(mtime));
+            self.push(b"mtime", &moment_text(mtime));
         }
         let times: [(&[u8], Option<Moment>); 2] =
             [(b"atime", member.atime), (b"ctime", member.ctime)];
         for (key, moment) in times {
             if let Some(moment) = moment {
-                push(&mut self.records, key, &moment_text(moment));
+                self.push(key, &moment_text(moment));
             }
         }
     }
 
-    /// Writes the extended header.
-    fn extended(&mut self, member: &Member, original: &[u8]) -> Result<(), Unwritable> {
-        let mut block = [0; BLOCK_BYTES];
-        put(&mut block, field::NAME, &beside(original, b"/PaxHeaders/"));
-        write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
-        for range in [field::UID, field::GID] {
-            write_octal(block.get_mut(range).unwrap_or_default(), 0);
+    /// Writes access-control lists, the context and extended attributes, in the order of GNU tar.
+    fn attributes(&mut self, member: &Member) {
+        let [access, default] = &member.acls;
+        let known: [(&[u8], &Option<Vec<u8>>); 3] = [
+            (b"SCHILY.acl.access", access),
+            (b"SCHILY.acl.default", default),
+            (b"RHT.security.selinux", &member.context),
+        ];
+        for (keyword, value) in known {
+            if let Some(value) = value {
+                self.push(keyword, value);
+            }
         }
-        let records = std::mem::take(&mut self.records);
-        let size = i64::try_from(records.len()).unwrap_or(i64::MAX);
-        write_octal(block.get_mut(field::SIZE).unwrap_or_default(), size);
-        let room = block.get_mut(field::MTIME).unwrap_or_default();
-        let most = octal_max(room.len());
-        write_octal(room, self.style.extended_mtime.unwrap_or(member.mtime.seconds).clamp(0, most));
-        put(&mut block, field::TYPE..field::TYPE + 1, b"x");
-        put(&mut block, field::MAGIC, b"ustar\x0000");
-        seal(&mut block);
-        self.out.extend_from_slice(&block);
-        self.out.extend_from_slice(&records);
-        pad(&mut self.out);
-        Ok(())
+        for (name, value) in &member.xattrs {
+            self.push(&[b"SCHILY.xattr.", &encoded(name)[..]].concat(), value);
+        }
     }
+
+    /// Writes the extended header.
+    fn extended(&mut self, member: &Member, original: &[u8]) {
+        let format = self.style.pax.name.as_deref().unwrap_or(b"%d/PaxHeaders/%f");
+        let name = header_name(format, Some(parts(original)), 0);
+        let mtime = self.style.extended_mtime.unwrap_or(member.mtime.seconds);
+        let records = std::mem::take(&mut self.records);
+        private(&mut self.out, &name, b'x', self.style.pax.mtime.unwrap_or(mtime), &records);
+    }
+}
+
+/// Returns the header of the whole archive, if the user wants records in it. Its time is the beginning
+/// of 1970 unless the user gives one, so that archives do not depend on the time.
+#[must_use]
+pub fn global_header(pax: &PaxOptions) -> Vec<u8> {
+    let mut out = Vec::new();
+    let records = pax.global_records();
+    if !records.is_empty() {
+        let format = pax.global_name.as_deref().unwrap_or(b"/tmp/GlobalHead.%n");
+        let name = header_name(format, None, 1);
+        private(&mut out, &name, b'g', pax.global_mtime.unwrap_or(0), &records);
+    }
+    out
+}
+
+/// Writes a header that is no member, and its records.
+fn private(out: &mut Vec<u8>, name: &[u8], kind: u8, mtime: i64, records: &[u8]) {
+    let mut block = [0; BLOCK_BYTES];
+    put(&mut block, field::NAME, name);
+    write_octal(block.get_mut(field::MODE).unwrap_or_default(), 0o644);
+    for range in [field::UID, field::GID] {
+        write_octal(block.get_mut(range).unwrap_or_default(), 0);
+    }
+    let size = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    write_octal(block.get_mut(field::SIZE).unwrap_or_default(), size);
+    let room = block.get_mut(field::MTIME).unwrap_or_default();
+    let most = octal_max(room.len());
+    write_octal(room, mtime.clamp(0, most));
+    put(&mut block, field::TYPE..field::TYPE + 1, &[kind]);
+    put(&mut block, field::MAGIC, b"ustar\x0000");
+    seal(&mut block);
+    out.extend_from_slice(&block);
+    out.extend_from_slice(records);
+    pad(out);
 }
 
 fn signed(value: u64) -> i64 {

@@ -1,10 +1,39 @@
 //! haul's tar against GNU's: the same command line, one after the other.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::Outcome;
 use super::run::{Call, Done, haul};
 use super::scratch::Scratch;
+
+/// Returns the folder of the GNU tar that `cargo xtask gnu tar` built, if it did.
+fn built() -> Option<PathBuf> {
+    let target = haul().parent()?.parent()?.join("gnu-tar/source");
+    let entries = std::fs::read_dir(target).ok()?;
+    let mut folders = entries.flatten().map(|entry| entry.path().join("src"));
+    folders.find(|folder| folder.join("tar").is_file())
+}
+
+/// Starts GNU tar: the one that was built, whose version is haul's model, or else the system's.
+pub(crate) fn gnu_tar() -> Call {
+    let call = Call::of("tar");
+    match built() {
+        Some(folder) => {
+            let path = std::env::var("PATH").unwrap_or_default();
+            call.env("PATH", &format!("{}:{path}", folder.display()))
+        }
+        None => call,
+    }
+}
+
+/// Returns whether GNU tar is 1.35 or later; older ones write and say some things in another way.
+pub(crate) fn is_current() -> Outcome<bool> {
+    let said = gnu_tar().word("--version").run()?.text();
+    let version = said.lines().next().and_then(|line| line.rsplit(' ').next()).unwrap_or_default();
+    let minor = version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
+    Ok(version.starts_with("1.") && minor.is_some_and(|minor| minor >= 35))
+}
 
 /// Starts haul's tar.
 pub(crate) fn ours() -> Call {
@@ -20,7 +49,7 @@ pub(crate) fn both(
 ) -> Outcome<(Done, Done)> {
     let words: Vec<&str> = words.split(' ').collect();
     reset()?;
-    let gnu = Call::of("tar").words(&words).in_dir(scratch.path()).run()?;
+    let gnu = gnu_tar().words(&words).in_dir(scratch.path()).run()?;
     reset()?;
     let haul = ours().words(&words).in_dir(scratch.path()).run()?;
     Ok((gnu, haul))

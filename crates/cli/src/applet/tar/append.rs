@@ -20,7 +20,7 @@ use super::settings::Settings;
 use crate::file_error::describe;
 
 /// Adds members to an archive.
-pub(super) fn append(session: &Session, settings: &Settings) -> ExitCode {
+pub(super) fn append(session: &Arc<Session>, settings: &Settings) -> ExitCode {
     let archive = settings.file.as_encoded_bytes();
     if archive == b"-" {
         return session.fatal("-r needs the name of a file; standard output cannot be appended to");

@@ -2,57 +2,42 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use haul_archive::compare::{Comparer, Difference, Rules};
-use haul_archive::format::{MemberKind, ReadError, Reader};
+use haul_archive::format::{MemberKind, Reader};
 use haul_sys::Errno;
 
-use super::list::{next, report_missing, show};
+use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
-use super::open::open;
+use super::open;
 use super::print::Columns;
 use super::quoting::named;
-use super::session::Session;
+use super::session::{Session, Stopped};
 use super::settings::Settings;
 use super::totals;
-use crate::file_error::describe;
-
-/// Why a comparison ends early.
-enum Stopped {
-    Read(ReadError),
-    Fatal(String),
-}
-
-impl From<ReadError> for Stopped {
-    fn from(error: ReadError) -> Stopped {
-        Stopped::Read(error)
-    }
-}
 
 /// Compares an archive with files.
-pub(super) fn compare(session: &Session, settings: &mut Settings) -> ExitCode {
+pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let (source, is_plain) = match open(settings) {
+    let (source, is_plain) = match open::open(session, settings) {
         Ok(opened) => opened,
-        Err(error) => {
-            let text = format!("{}: Cannot open: {}", named(archive), describe(&error));
-            return session.fatal(&text);
-        }
+        Err(stopped) => return session.stopped(archive, &stopped),
     };
     let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
+    let rules = Rules { follow: settings.creation.follow(), numeric_owner: settings.numeric_owner };
     let mut comparers: HashMap<Option<usize>, Comparer> = HashMap::new();
     let mut columns = Columns::new();
     let mut members = || -> Result<(), Stopped> {
         while let Some(mut member) = next(session, &mut reader)? {
             let found =
                 settings.names.select_directory(stored_name(&member.name), settings.occurrence);
-            let Some(directory) = found else { continue };
+            let Some(directory) = found.filter(|_| is_new(&member, settings)) else {
+                omit(session, &member, settings);
+                continue;
+            };
             let changed = Changed::of(session, &member, settings);
             if settings.verbosity > 0 {
                 let mut shown = member.clone();
@@ -61,7 +46,10 @@ pub(super) fn compare(session: &Session, settings: &mut Settings) -> ExitCode {
             }
             let comparer = match comparers.entry(directory) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(new_comparer(settings, directory)?),
+                Entry::Vacant(entry) => {
+                    let opened = open::directory(settings, directory)?;
+                    entry.insert(Comparer::new(opened, rules))
+                }
             };
             let Some(name) = changed.extracted(settings, None) else { continue };
             let link = changed.extracted_link(settings, None);
@@ -77,32 +65,12 @@ pub(super) fn compare(session: &Session, settings: &mut Settings) -> ExitCode {
         Ok(())
     };
     let ended = members().and_then(|()| Ok(reader.drain()?));
-    match ended {
-        Err(Stopped::Read(error)) => return session.unreadable(archive, &error),
-        Err(Stopped::Fatal(text)) => return session.fatal(&text),
-        Ok(()) => {}
+    if let Err(stopped) = ended {
+        return session.stopped(archive, &stopped);
     }
     totals::read(session, settings, reader.offset());
     report_missing(session, settings);
     session.end()
-}
-
-/// Opens the directory that `-C` named.
-fn new_comparer(settings: &Settings, directory: Option<usize>) -> Result<Comparer, Stopped> {
-    let mut path = PathBuf::from(".");
-    for step in settings.names.directories.iter().take(directory.map_or(0, |index| index + 1)) {
-        path.push(OsStr::from_bytes(step));
-    }
-    let opened = std::fs::File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Ok(OwnedFd::from(file)),
-        false => Err(Errno::NOTDIR.into()),
-    });
-    let opened = opened.map_err(|error| {
-        let shown = path.strip_prefix("./").unwrap_or(&path).as_os_str().as_bytes();
-        Stopped::Fatal(format!("{}: Cannot open: {}", named(shown), describe(&error)))
-    })?;
-    let rules = Rules { follow: settings.creation.follow(), numeric_owner: settings.numeric_owner };
-    Ok(Comparer::new(opened, rules))
 }
 
 /// Prints a difference: what differs on standard output, what cannot be compared on standard error.

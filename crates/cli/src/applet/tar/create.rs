@@ -20,6 +20,8 @@ use haul_sys::fs::fstat;
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::appending::Appending;
+use super::checkpoint::{Counter, Direction};
+use super::external;
 use super::list::show_on;
 use super::packed::{Borders, Packed};
 use super::print::Columns;
@@ -27,6 +29,8 @@ use super::quoting::{listed, named};
 use super::session::Session;
 use super::settings::{Compression, Settings};
 use super::totals;
+use super::warning::Warning;
+use super::watched::WatchedTarget;
 use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::standard::demand;
@@ -100,7 +104,7 @@ pub(super) struct Output {
 }
 
 /// Creates an archive.
-pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
+pub(super) fn create(session: &Arc<Session>, settings: &Settings) -> ExitCode {
     let operands = match operands(session, settings) {
         Ok(operands) => operands,
         Err(text) => return session.fatal(&text),
@@ -121,7 +125,7 @@ pub(super) fn create(session: &Session, settings: &Settings) -> ExitCode {
 
 /// Writes members and the end of the archive.
 pub(super) fn write(
-    session: &Session,
+    session: &Arc<Session>,
     settings: &Settings,
     operands: Vec<Operand>,
     output: Output,
@@ -136,6 +140,8 @@ pub(super) fn write(
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
         workers: settings.extraction.workers(),
+        attributes: settings.attributes.clone(),
+        reads_ahead: !settings.checkpoints.interfere(),
         ..planned
     };
     let telling = Telling {
@@ -145,7 +151,9 @@ pub(super) fn write(
         borders,
         archived: Mutex::new(Vec::new()),
     };
-    let mut sink = Sink::behind(target, start);
+    // Before threads are started.
+    let counter = Counter::new(session, settings, Direction::Write);
+    let mut sink = Sink::behind(WatchedTarget::new(target, counter, start), start);
     let record_bytes = settings.creation.blocking * 512;
     let mut total = 0;
     let written = write_members(operands, &plan, &telling, &mut sink)
@@ -154,10 +162,11 @@ pub(super) fn write(
             total = ended.next_multiple_of(record_bytes) - start / record_bytes * record_bytes;
             sink.end(record_bytes)
         })
-        .and_then(Target::end);
+        .and_then(|watched| watched.end().end());
     if let Err(error) = written {
         return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
     }
+    report_unconsumed(session, settings);
     if settings.shows_totals {
         totals::print(session, "written", total, session.begin);
     }
@@ -166,6 +175,21 @@ pub(super) fn write(
         remove_files(session, settings, identity.is_some(), &archived);
     }
     session.end()
+}
+
+/// Names options that hold for names behind them, and had none.
+fn report_unconsumed(session: &Session, settings: &Settings) {
+    let options = &settings.names.unconsumed;
+    if options.is_empty() {
+        return;
+    }
+    session.fail(
+        "The following options were used after non-option arguments.  These options are positional \
+         and affect only arguments that follow them.  Please, rearrange them properly.",
+    );
+    for option in options {
+        session.fail(&format!("{option} has no effect"));
+    }
 }
 
 /// Removes what was archived, once a regular archive is on stable storage.
@@ -202,14 +226,23 @@ fn open(settings: &Settings, borders: &Borders) -> io::Result<(Target, Option<(u
         Compression::Auto if settings.creation.by_name => {
             Filter::of_name(settings.file.as_encoded_bytes())
         }
-        Compression::Auto => None,
-        Compression::Program(words) => {
-            // A program that ends early is an error of the archive, not the end of this process.
-            ignore(Ignorable::BrokenPipe);
-            let encoder = encode_by(words, OwnedFd::from(file))?;
-            return Ok((Target::packed(encoder, None), identity));
-        }
+        _ => None,
     };
+    let by_name = settings.creation.by_name && settings.compression == Compression::Auto;
+    let program = match &settings.compression {
+        Compression::Program(words) => Some(words.clone()),
+        _ if filter == Some(Filter::Bzip2) => Some(vec!["bzip2".to_owned()]),
+        _ if by_name && filter.is_none() => {
+            external::of_name(settings.file.as_encoded_bytes()).map(|name| vec![name.to_owned()])
+        }
+        _ => None,
+    };
+    if let Some(words) = program {
+        // A program that ends early is an error of the archive, not the end of this process.
+        ignore(Ignorable::BrokenPipe);
+        let encoder = encode_by(&words, OwnedFd::from(file))?;
+        return Ok((Target::packed(encoder, None), identity));
+    }
     let target = match filter {
         None => Target::Plain(BufWriter::with_capacity(BUFFER_BYTES, file)),
         Some(filter) => {
@@ -253,6 +286,7 @@ pub(super) fn operands(session: &Session, settings: &Settings) -> Result<Vec<Ope
             directory: Arc::clone(directory),
             name: name.text.clone(),
             recurses: name.recurses,
+            scope: name.scope,
         });
     }
     Ok(operands)
@@ -269,8 +303,8 @@ struct Telling<'s> {
 }
 
 impl Monitor for Telling<'_> {
-    fn is_excluded(&self, name: &[u8]) -> bool {
-        self.settings.names.is_excluded(name)
+    fn is_excluded(&self, name: &[u8], scope: usize) -> bool {
+        self.settings.names.is_excluded_in(scope, name)
     }
 
     fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8> {
@@ -304,13 +338,24 @@ impl Monitor for Telling<'_> {
     }
 
     fn event(&self, name: &[u8], event: &Event) {
-        if matches!(event, Event::Tagged(..)) && self.settings.verbosity == 0 {
+        let needs_verbose = matches!(event, Event::Tagged(..) | Event::Unchanged);
+        if needs_verbose && self.settings.verbosity == 0 {
             return;
         }
         if is_failed_read(event) && self.settings.creation.ignores_failed_read {
-            return self.session.warn(&format!("{}: Warning: {}", named(name), words(event)));
+            let text = format!("{}: Warning: {}", named(name), words(event));
+            return self.session.warn_of(Warning::FailedRead, &text);
         }
-        let text = format!("{}: {}", named(name), words(event));
+        let text = match event {
+            Event::MissingLinks => format!("Missing links to {}.", quote_word(name)),
+            _ => format!("{}: {}", named(name), words(event)),
+        };
+        if keyword(event).is_some_and(|warning| !self.session.warns(warning)) {
+            if event.severity() == Severity::Differs {
+                self.session.set_differs();
+            }
+            return;
+        }
         match event.severity() {
             Severity::Warning => self.session.warn(&text),
             Severity::Differs => self.session.differ(&text),
@@ -331,6 +376,20 @@ const fn is_failed_read(event: &Event) -> bool {
     )
 }
 
+/// Returns the keyword that turns the message of an event off.
+const fn keyword(event: &Event) -> Option<Warning> {
+    Some(match event {
+        Event::Changed => Warning::FileChanged,
+        Event::Removed => Warning::FileRemoved,
+        Event::Shrank(_) => Warning::FileShrank,
+        Event::Socket | Event::UnknownKind => Warning::FileIgnored,
+        Event::IsArchive => Warning::IgnoreArchive,
+        Event::Tagged(..) => Warning::Cachedir,
+        Event::Unchanged => Warning::FileUnchanged,
+        _ => return None,
+    })
+}
+
 fn words(event: &Event) -> String {
     match event {
         Event::Stat(error) => format!("Cannot stat: {}", error.text()),
@@ -346,7 +405,12 @@ fn words(event: &Event) -> String {
         Event::Shrank(bytes) => format!("File shrank by {bytes} bytes; padding with zeros"),
         Event::Socket => "socket ignored".to_owned(),
         Event::UnknownKind => "Unknown file type; file ignored".to_owned(),
-        Event::IsArchive => "file is the archive; not dumped".to_owned(),
+        Event::IsArchive => "archive cannot contain itself; not dumped".to_owned(),
+        Event::Unchanged => "file is unchanged; not dumped".to_owned(),
+        Event::MissingLinks => "Missing links".to_owned(),
+        Event::Attributes(error) => {
+            format!("Warning: Cannot read attributes: {}", error.text())
+        }
         Event::Tagged(tag, scope) => {
             let what = if *scope == TagScope::All { "directory" } else { "contents" };
             format!("contains a cache directory tag {}; {what} not dumped", listed(tag))

@@ -3,18 +3,19 @@
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 
-use haul_archive::create::{ModeChange, Owner, Plan, Sort, Tag};
-use haul_archive::format::{Moment, SparseVersion, WriteFormat};
+use haul_archive::attributes::Attributes;
+use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag};
+use haul_archive::format::{Moment, PaxOptions, SparseVersion, WriteFormat};
 use haul_sys::fs::Follow;
 use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
 
 use super::options::Id;
 use super::owner_map::{self, Lookup};
 use super::refuse::bad;
+use super::times::time;
+use super::{mode::Mode, pax};
 use crate::ending::CommandError;
-use crate::file_error::describe;
 use crate::getopt::choose;
 use crate::option::data::size_or_zero;
 
@@ -42,6 +43,12 @@ pub(super) struct Creation {
     tags: Vec<Tag>,
     owner_map: HashMap<u32, Owner>,
     group_map: HashMap<u32, Owner>,
+    pax: PaxOptions,
+    has_pax_options: bool,
+    holes: Holes,
+    checks_links: bool,
+    atime: Atime,
+    newer: Option<Newer>,
     /// Whether files that cannot be read are no failure.
     pub(super) ignores_failed_read: bool,
     /// Whether what was archived is removed.
@@ -72,6 +79,12 @@ impl Default for Creation {
             tags: Vec::new(),
             owner_map: HashMap::new(),
             group_map: HashMap::new(),
+            pax: PaxOptions::default(),
+            has_pax_options: false,
+            holes: Holes::Seek,
+            checks_links: false,
+            atime: Atime::Change,
+            newer: None,
             ignores_failed_read: false,
             removes_files: false,
             blocking: 20,
@@ -150,13 +163,60 @@ impl Creation {
                 }
                 _ => return bad("Record size must be a multiple of 512."),
             },
+            _ => return self.set_more(id, value),
+        }
+        Ok(())
+    }
+
+    /// Sets what members have, and which files become some.
+    fn set_more(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
+        let text = value.to_string_lossy();
+        match id {
+            Id::PaxOption => {
+                self.has_pax_options = true;
+                pax::add(&mut self.pax, &text)?;
+            }
+            Id::HoleDetection => {
+                const METHODS: &[(&str, Holes)] = &[("raw", Holes::Raw), ("seek", Holes::Seek)];
+                self.holes = choose("--hole-detection", value, METHODS)?;
+                self.sparse.get_or_insert_default();
+            }
+            Id::CheckLinks => self.checks_links = true,
+            Id::AtimePreserve => {
+                const METHODS: &[(&str, Atime)] =
+                    &[("replace", Atime::Replace), ("system", Atime::Keep)];
+                self.atime = match value.is_empty() {
+                    true => Atime::Replace,
+                    false => choose("--atime-preserve", value, METHODS)?,
+                };
+            }
+            Id::Newer(by_data) => {
+                if self.newer.is_some() {
+                    return bad("More than one threshold date");
+                }
+                self.newer = Some(Newer { since: time(&text)?, by_change: !by_data });
+            }
             _ => {}
         }
         Ok(())
     }
 
-    /// Checks what only makes sense together.
-    pub(super) fn check(&self) -> Result<(), CommandError> {
+    /// Checks what only makes sense together, and chooses the format.
+    pub(super) fn check(&mut self, mode: Mode, wanted: &Attributes) -> Result<(), CommandError> {
+        let wants = [
+            ("--pax-option", self.has_pax_options),
+            ("--acls", wanted.acls),
+            ("--selinux", wanted.contexts),
+            ("--xattrs", wanted.xattrs.is_some()),
+        ];
+        if let Some((option, _)) = wants.iter().find(|(_, is_wanted)| *is_wanted) {
+            if !self.format_is_given {
+                self.format = WriteFormat::Posix;
+            }
+            if self.format != WriteFormat::Posix && mode == Mode::Create {
+                return bad(&format!("{option} can be used only on POSIX archives"));
+            }
+        }
         if self.clamps_mtime && self.mtime.is_none() {
             return bad("--clamp-mtime needs a date specified using --mtime");
         }
@@ -164,6 +224,16 @@ impl Creation {
             return bad("GNU features wanted on incompatible archive format");
         }
         Ok(())
+    }
+
+    /// Chooses the format that has further attributes.
+    pub(super) const fn set_posix(&mut self) {
+        self.format = WriteFormat::Posix;
+    }
+
+    /// Returns the time since which files have to have changed.
+    pub(super) const fn newer(&self) -> Option<Newer> {
+        self.newer
     }
 
     /// Returns whether symbolic links are followed.
@@ -192,6 +262,13 @@ impl Creation {
             stays_on_device: self.stays_on_device,
             sparse: self.sparse,
             archive: None,
+            attributes: Attributes::default(),
+            pax: self.pax.clone(),
+            holes: self.holes,
+            checks_links: self.checks_links,
+            atime: self.atime,
+            newer: self.newer,
+            reads_ahead: true,
             workers: 1,
         }
     }
@@ -240,89 +317,5 @@ fn owner(
         Some(id) => Ok(Owner { name: name_of(id), id: Some(id) }),
         None if text.starts_with(|c: char| c.is_ascii_digit()) => invalid(),
         None => Ok(Owner { name: text.as_bytes().to_vec(), id: None }),
-    }
-}
-
-/// Reads a time: `@SECONDS`, `YYYY-MM-DD[ HH:MM[:SS]]` in UTC, or the name of a file that has it.
-fn time(text: &str) -> Result<Moment, CommandError> {
-    if text.starts_with(['/', '.']) {
-        return match std::fs::metadata(text) {
-            Ok(found) => Ok(Moment {
-                seconds: found.mtime(),
-                nanoseconds: u32::try_from(found.mtime_nsec()).unwrap_or(0),
-            }),
-            Err(error) => {
-                Err(CommandError::Plain(format!("{text}: Cannot stat: {}", describe(&error))))
-            }
-        };
-    }
-    let found = text.strip_prefix('@').map_or_else(|| date(text), since_1970);
-    match found {
-        Some(moment) => Ok(moment),
-        None => bad(&format!(
-            "the time '{text}' is not supported by haul; use @SECONDS, 'YYYY-MM-DD HH:MM:SS UTC' or \
-             the name of a file that begins with '/' or '.'"
-        )),
-    }
-}
-
-fn since_1970(text: &str) -> Option<Moment> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit()) && fraction.len() <= 9;
-    let seconds: i64 = whole.parse().ok().filter(|_| is_number)?;
-    let nanoseconds: u32 = format!("{fraction:0<9}").parse().ok()?;
-    // A negative time with a fraction counts from the second below.
-    if seconds < 0 && nanoseconds > 0 {
-        return None;
-    }
-    Some(Moment { seconds, nanoseconds })
-}
-
-/// Reads a date that says that it is in UTC: without a zone it would depend on the machine.
-fn date(text: &str) -> Option<Moment> {
-    let text = text.strip_suffix('Z').or_else(|| text.strip_suffix(" UTC"))?;
-    let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
-    let numbers = |text: &str, separator: char| -> Option<Vec<i64>> {
-        let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        text.split(separator).map(|part| part.parse().ok().filter(|_| is_digits(part))).collect()
-    };
-    let day = numbers(day, '-')?;
-    let clock = numbers(clock, ':')?;
-    let [year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = *day.as_slice() else { return None };
-    let (hour, minute, second) = match *clock.as_slice() {
-        [hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
-        [hour @ 0..=23, minute @ 0..=59, second @ 0..=59] => (hour, minute, second),
-        _ => return None,
-    };
-    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    // The 31st of a shorter month is another day.
-    let found = haul_sys::process::local_time(seconds, haul_sys::process::Zone::Utc)?;
-    let is_same = (i64::from(found.month), i64::from(found.day)) == (month, day);
-    is_same.then_some(Moment { seconds, nanoseconds: 0 })
-}
-
-/// Counts days in the Gregorian calendar, with years that begin in March.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = (153 * month + 2) / 5 + day - 1;
-    365 * year + year / 4 - year / 100 + year / 400 + days - 719_468
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_or_refused() {
-        let seconds = |text: &str| time(text).ok().map(|moment| moment.seconds);
-        assert_eq!(seconds("@0"), Some(0));
-        assert_eq!(seconds("@1700000000.25"), Some(1_700_000_000));
-        assert_eq!(seconds("@-5"), Some(-5));
-        assert_eq!(seconds("2000-02-28 23:59:59 UTC"), Some(951_782_399));
-        assert_eq!(seconds("1970-01-01Z"), Some(0));
-        assert_eq!(seconds("2024-02-29T12:00Z"), Some(1_709_208_000));
-        for text in ["@", "@x", "2023-02-29Z", "2000-01-01", "yesterday", "2000-13-01Z", "@-1.5"] {
-            assert_eq!(seconds(text), None, "{text}");
-        }
     }
 }

@@ -5,13 +5,12 @@ use haul_archive::extract::{Action, Event, Monitor};
 use super::print::permissions_text;
 use super::quoting::named;
 use super::session::Session;
+use super::warning::Warning;
 use crate::escape::quote_word;
 
 /// Tells a session what happens.
 pub(super) struct Telling {
     pub(super) session: std::sync::Arc<Session>,
-    /// Whether files that are skipped are named (`-v`).
-    pub(super) is_verbose: bool,
 }
 
 impl Monitor for Telling {
@@ -26,12 +25,17 @@ impl Monitor for Telling {
             }
             Event::Incomplete(error) => session.fail_at(name, &format!("Cannot write: {error}")),
             Event::LeadsOut => session.fail_at(name, "Member name contains '..'"),
-            Event::Skipped if self.is_verbose => {
-                session.warn(&format!("{}: skipping existing file", named(name)));
+            Event::Skipped => {
+                let text = format!("{}: skipping existing file", named(name));
+                session.warn_of(Warning::ExistingFile, &text);
             }
-            Event::Skipped => {}
             Event::Newer => {
-                session.warn(&format!("Current {} is newer or same age", quote_word(name)));
+                let text = format!("Current {} is newer or same age", quote_word(name));
+                session.warn_of(Warning::IgnoreNewer, &text);
+            }
+            Event::NotSet(action, error) => {
+                let text = format!("{} {}: {}", words(action), quote_word(name), error.text());
+                session.warn_of(Warning::XattrWrite, &text);
             }
             Event::Unprivileged(bits) => session.warn(&format!(
                 "{}: permission bits {bits:04o} not set: the file does not have the owner of the \
@@ -41,11 +45,14 @@ impl Monitor for Telling {
             Event::Continued => {
                 session.fail_at(name, "Cannot extract -- file is continued from another volume");
             }
-            Event::UnknownType(flag) => session.warn(&format!(
-                "{}: Unknown file type '{}', extracted as normal file",
-                named(name),
-                char::from(*flag)
-            )),
+            Event::UnknownType(flag) => {
+                let text = format!(
+                    "{}: Unknown file type '{}', extracted as normal file",
+                    named(name),
+                    char::from(*flag)
+                );
+                session.warn_of(Warning::UnknownCast, &text);
+            }
         }
     }
 }
@@ -64,5 +71,10 @@ fn words(action: &Action) -> String {
         Action::Mode(mode) => format!("Cannot change mode to {}", permissions_text(*mode)),
         Action::Times => "Cannot utime".to_owned(),
         Action::Close => "Cannot close".to_owned(),
+        Action::Attribute(attribute) => {
+            format!("setxattrat: Cannot set {} extended attribute for file", quote_word(attribute))
+        }
+        Action::Acl => "acl_set_file_at: Cannot set POSIX ACLs for file".to_owned(),
+        Action::Context => "setfileconat: Cannot set SELinux context for file".to_owned(),
     }
 }

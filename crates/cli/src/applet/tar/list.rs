@@ -1,32 +1,27 @@
 //! `tar -t`: reads the headers and prints the names.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use haul_archive::format::{BLOCK_BYTES, Member, Next, Reader};
+use haul_archive::format::{BLOCK_BYTES, Member, MemberKind, Next, Reader};
 use haul_archive::source::Source;
 
 use super::member_name::{Changed, stored_name};
 use super::open::open;
-use super::print::Columns;
+use super::print::{Columns, details};
 use super::quoting::{listed, named};
 use super::session::Session;
 use super::settings::Settings;
 use super::totals;
-use crate::file_error::describe;
+use super::warning::Warning;
 
 /// Lists an archive.
-pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
+pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
     let archive = settings.file.clone();
     let archive = archive.as_encoded_bytes();
-    let (source, is_plain) = match open(settings) {
+    let (source, is_plain) = match open(session, settings) {
         Ok(opened) => opened,
-        Err(error) => {
-            return session.fatal(&format!(
-                "{}: Cannot open: {}",
-                named(archive),
-                describe(&error)
-            ));
-        }
+        Err(stopped) => return session.stopped(archive, &stopped),
     };
     let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
     let mut columns = Columns::new();
@@ -35,7 +30,10 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
             Err(error) => return session.unreadable(archive, &error),
             Ok(None) => break,
             Ok(Some(mut member)) => {
-                if settings.names.select(stored_name(&member.name), settings.occurrence) {
+                let is_wanted = is_new(&member, settings);
+                if is_wanted
+                    && settings.names.select(stored_name(&member.name), settings.occurrence)
+                {
                     let changed = Changed::of(session, &member, settings);
                     changed.prepare_to_show(&mut member, settings);
                     show(session, &member, settings, settings.verbosity, &mut columns);
@@ -44,6 +42,8 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
                         report_missing(session, settings);
                         return session.end();
                     }
+                } else {
+                    omit(session, &member, settings);
                 }
             }
         }
@@ -55,7 +55,7 @@ pub(super) fn list(session: &Session, settings: &mut Settings) -> ExitCode {
     }
     if settings.shows_blocks {
         let what = if end.zeros { "** Block of NULs **" } else { "** End of File **" };
-        session.output.line(&format!("block {}: {what}", end.offset / BLOCK_BYTES as u64));
+        session.show(&format!("block {}: {what}", end.offset / BLOCK_BYTES as u64), false);
     }
     report_missing(session, settings);
     session.end()
@@ -90,10 +90,22 @@ pub(super) fn show_on(
     } else {
         text.push_str(&listed(&member.name));
     }
-    if on_error {
-        session.output.raw_error(&format!("{text}\n"));
-    } else {
-        session.output.line(&text);
+    if verbosity > 1 {
+        text.push_str(&details(member, settings));
+    }
+    session.show(&text, on_error);
+}
+
+/// Returns whether a member is new enough to be selected.
+pub(super) fn is_new(member: &Member, settings: &Settings) -> bool {
+    let is_old = |newer: haul_archive::create::Newer| member.mtime < newer.since;
+    member.kind == MemberKind::Directory || !settings.creation.newer().is_some_and(is_old)
+}
+
+/// Names a directory that is not selected, if that is asked for.
+pub(super) fn omit(session: &Session, member: &Member, settings: &Settings) {
+    if settings.shows_omitted && member.kind == MemberKind::Directory {
+        session.warn(&format!("{}: Omitting", named(&member.name)));
     }
 }
 
@@ -118,9 +130,15 @@ pub(super) fn next<S: Source>(
             }
             Next::TooShort => session.fail("This does not look like a tar archive"),
             Next::Invalid => session.fail("Skipping to next header"),
-            Next::LoneZero(block) => session.warn(&format!("A lone zero block at {block}")),
-            Next::UnknownKeyword(keyword) => session
-                .warn(&format!("Ignoring unknown extended header keyword '{}'", listed(&keyword))),
+            Next::LoneZero(block) => {
+                let text = format!("A lone zero block at {block}");
+                session.warn_of(Warning::AloneZeroBlock, &text);
+            }
+            Next::UnknownKeyword(keyword) => {
+                let text =
+                    format!("Ignoring unknown extended header keyword '{}'", listed(&keyword));
+                session.warn_of(Warning::UnknownKeyword, &text);
+            }
         }
     }
 }

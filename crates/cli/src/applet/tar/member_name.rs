@@ -78,13 +78,14 @@ impl Changed {
 
     /// Gives a member the names that listings show.
     pub(super) fn prepare_to_show(&self, member: &mut Member, settings: &Settings) {
+        let top = settings.extraction.top.as_deref();
         member.link = match member.kind {
-            MemberKind::HardLink => self.extracted_link(settings, None),
+            MemberKind::HardLink => self.extracted_link(settings, top),
             _ => self.link.clone(),
         };
         if settings.extraction.shows_transformed {
             // Nothing may be left of it.
-            let name = self.extracted(settings, None).unwrap_or_default();
+            let name = self.extracted(settings, top).unwrap_or_default();
             let is_directory = member.name.ends_with(b"/");
             member.name = if is_directory { [&name[..], b"/"].concat() } else { name };
         }

@@ -2,27 +2,41 @@
 
 mod append;
 mod appending;
+mod checkpoint;
+mod checkpoint_options;
 mod compare;
 mod create;
 mod creation;
 mod event;
+mod external;
 mod extract;
+mod extraction;
+mod help;
 mod list;
+mod list_file;
 mod member_name;
+mod mode;
 mod names;
 mod old_style;
 mod open;
+mod option_table;
 mod options;
 mod owner_map;
 mod packed;
+mod pax;
+mod positional;
 mod print;
 mod quoting;
 mod refuse;
 mod run;
 mod session;
 mod settings;
+mod times;
+mod top_level;
 mod totals;
 mod unsupported;
+mod warning;
+mod watched;
 
 use super::entry::{Applet, Run};
 
@@ -32,6 +46,6 @@ pub(super) const APPLET: Applet = Applet {
     summary: "create, list and extract archives, as GNU tar",
     drop_in: true,
     unwritten: 2,
-    page: options::help,
+    page: help::help,
     run: Run::Words(run::run),
 };

@@ -3,16 +3,13 @@
 //! Options of matching hold for what follows them, so names are resolved while words are read.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 
-use haul_archive::pattern::{Matching, Pattern};
+use std::sync::Arc;
 
+use haul_archive::pattern::{Matching, Pattern, Patterns};
+
+use super::list_file::{self, Complaint};
 use crate::ending::CommandError;
-use crate::file_error::describe;
-use crate::standard::opened;
-
-/// Bytes of the longest list of names.
-const LIST_MAX_BYTES: u64 = 1 << 30;
 
 /// A name on the command line or in a list.
 #[derive(Clone, Debug)]
@@ -25,6 +22,8 @@ pub(super) struct Name {
     pub(super) has_wildcards: bool,
     /// Whether it stands for all below it.
     pub(super) recurses: bool,
+    /// Index of the patterns before it in [`Names::scopes`].
+    pub(super) scope: usize,
     pub(super) found: u64,
 }
 
@@ -32,7 +31,9 @@ pub(super) struct Name {
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) names: Vec<Name>,
-    pub(super) excluded: Vec<Pattern>,
+    pub(super) excluded: Arc<Patterns>,
+    /// The patterns that were there at each name, which leave nothing out of earlier names.
+    pub(super) scopes: Vec<Arc<Patterns>>,
     /// What each `-C` said, from the directory before it.
     pub(super) directories: Vec<Vec<u8>>,
     pub(super) recurses: bool,
@@ -42,15 +43,22 @@ pub(super) struct Names {
     pub(super) match_slash: bool,
     pub(super) is_verbatim: bool,
     pub(super) unquotes: bool,
-    ends_in_nul: bool,
-    has_list: bool,
+    /// What was wrong with lists, to be told when the run begins.
+    pub(super) complaints: Vec<Complaint>,
+    /// Options that hold for names behind them, and had none so far, as messages name them.
+    pub(super) unconsumed: Vec<String>,
+    /// Members up to the one of this name are left out.
+    pub(super) starting: Option<Vec<u8>>,
+    pub(super) ends_in_nul: bool,
+    pub(super) has_list: bool,
 }
 
 impl Default for Names {
     fn default() -> Names {
         Names {
             names: Vec::new(),
-            excluded: Vec::new(),
+            excluded: Arc::default(),
+            scopes: Vec::new(),
             directories: Vec::new(),
             recurses: true,
             anchored: None,
@@ -59,6 +67,9 @@ impl Default for Names {
             match_slash: true,
             is_verbatim: false,
             unquotes: true,
+            complaints: Vec::new(),
+            unconsumed: Vec::new(),
+            starting: None,
             ends_in_nul: false,
             has_list: false,
         }
@@ -93,15 +104,15 @@ impl Names {
 
     /// Adds a name.
     pub(super) fn operand(&mut self, name: &[u8]) {
-        let mut text = name;
-        while let [rest @ .., b'/'] = text
-            && !rest.is_empty()
-        {
-            text = rest;
-        }
+        let text = without_slashes(name);
+        self.unconsumed.clear();
         let how = self.matching(Matching::NAME);
         let special = text.iter().any(|byte| b"*?[".contains(byte));
+        if !self.scopes.last().is_some_and(|last| Arc::ptr_eq(last, &self.excluded)) {
+            self.scopes.push(Arc::clone(&self.excluded));
+        }
         self.names.push(Name {
+            scope: self.scopes.len() - 1,
             text: text.to_vec(),
             pattern: Pattern::new(text, how),
             directory: self.directories.len().checked_sub(1),
@@ -122,18 +133,19 @@ impl Names {
             text = rest;
         }
         let how = self.matching(Matching::EXCLUDE);
-        self.excluded.push(Pattern::new(if text.is_empty() { pattern } else { text }, how));
+        Arc::make_mut(&mut self.excluded).add(if text.is_empty() { pattern } else { text }, how);
     }
 
     /// Leaves out names that match these patterns as a whole or behind a slash, whatever options say.
     pub(super) fn exclude_all(&mut self, patterns: &[&str]) {
-        let new = |text: &&str| Pattern::new(text.as_bytes(), Matching::EXCLUDE);
-        self.excluded.extend(patterns.iter().map(new));
+        for text in patterns {
+            Arc::make_mut(&mut self.excluded).add(text.as_bytes(), Matching::EXCLUDE);
+        }
     }
 
     /// Reads patterns from a file.
     pub(super) fn exclude_from(&mut self, file: &OsStr) -> Result<(), CommandError> {
-        for line in lines(file, b'\n')? {
+        for line in list_file::lines(file, b'\n')? {
             if !line.is_empty() {
                 self.exclude(&line);
             }
@@ -141,47 +153,14 @@ impl Names {
         Ok(())
     }
 
-    /// Reads names from a file.
-    pub(super) fn files_from(&mut self, file: &OsStr) -> Result<(), CommandError> {
-        self.has_list = true;
-        let mut wants_directory = false;
-        for line in lines(file, if self.ends_in_nul { 0 } else { b'\n' })? {
-            if line.is_empty() {
-                continue;
-            }
-            if std::mem::take(&mut wants_directory) {
-                self.directory(&line);
-            } else if self.is_verbatim || !line.starts_with(b"-") || line == b"-" {
-                let quoted = self.unquotes && !self.ends_in_nul;
-                self.operand(&if quoted { unquoted(&line) } else { line });
-            } else if line == b"-C" || line == b"--directory" {
-                wants_directory = true;
-            } else if let Some(directory) =
-                line.strip_prefix(b"-C").or_else(|| line.strip_prefix(b"--directory="))
-            {
-                let start = directory.iter().take_while(|byte| **byte == b' ').count();
-                self.directory(directory.get(start..).unwrap_or_default());
-            } else {
-                let shown = String::from_utf8_lossy(&line).into_owned();
-                return Err(CommandError::Plain(format!(
-                    "{}: the option '{shown}' in a list of names is not supported by haul; \
-                     --verbatim-files-from reads it as a name",
-                    file.to_string_lossy()
-                )));
-            }
-        }
-        if wants_directory {
-            return Err(CommandError::Plain(format!(
-                "{}: the last line is an option without its argument",
-                file.to_string_lossy()
-            )));
-        }
-        Ok(())
-    }
-
     /// Returns whether a pattern leaves the member of this name out.
     pub(super) fn is_excluded(&self, name: &[u8]) -> bool {
-        self.excluded.iter().any(|pattern| pattern.matches(name))
+        self.excluded.match_any(name)
+    }
+
+    /// Returns whether a pattern that came before a name leaves what is below it out.
+    pub(super) fn is_excluded_in(&self, scope: usize, name: &[u8]) -> bool {
+        self.scopes.get(scope).is_some_and(|patterns| patterns.match_any(name))
     }
 
     /// Returns whether a name may select this member, whatever is left out or counted.
@@ -200,6 +179,10 @@ impl Names {
         name: &[u8],
         occurrence: Option<u64>,
     ) -> Option<Option<usize>> {
+        if self.starting.as_deref().is_some_and(|start| start != name) {
+            return None;
+        }
+        self.starting = None;
         if self.is_excluded(name) {
             return None;
         }
@@ -224,59 +207,13 @@ impl Names {
     }
 }
 
-fn lines(file: &OsStr, end: u8) -> Result<Vec<Vec<u8>>, CommandError> {
-    let failed = |error: &std::io::Error| {
-        let name = super::quoting::named(file.as_encoded_bytes());
-        CommandError::Plain(format!("{name}: Cannot open: {}", describe(error)))
-    };
-    let mut bytes = Vec::new();
-    let file = opened(file.as_encoded_bytes()).map_err(|error| failed(&error))?;
-    let read = file.take(LIST_MAX_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| failed(&error))?;
-    if bytes.last() == Some(&end) {
-        bytes.pop();
-    }
-    Ok(bytes.split(|byte| *byte == end).map(<[u8]>::to_vec).collect())
-}
-
-/// Replaces the escapes of C, as GNU tar reads names in lists.
-fn unquoted(line: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((byte, behind)) = rest.split_first() {
-        rest = behind;
-        if *byte != b'\\' {
-            text.push(*byte);
-            continue;
-        }
-        let Some((letter, behind)) = rest.split_first() else {
-            text.push(b'\\');
-            break;
-        };
-        let plain = match letter {
-            b'a' => Some(7),
-            b'b' => Some(8),
-            b'f' => Some(12),
-            b'n' => Some(b'\n'),
-            b'r' => Some(b'\r'),
-            b't' => Some(b'\t'),
-            b'v' => Some(11),
-            b'?' => Some(127),
-            b'\\' => Some(b'\\'),
-            _ => None,
-        };
-        let digits: Vec<u32> =
-            rest.iter().take(3).map_while(|byte| char::from(*byte).to_digit(8)).collect();
-        if let Some(plain) = plain {
-            text.push(plain);
-            rest = behind;
-        } else if digits.is_empty() {
-            text.push(b'\\');
-        } else {
-            let value = digits.iter().fold(0, |value, digit| value * 8 + digit);
-            text.push(value.to_le_bytes()[0]);
-            rest = rest.get(digits.len()..).unwrap_or_default();
-        }
+/// Returns a name without slashes at its end.
+pub(super) fn without_slashes(name: &[u8]) -> &[u8] {
+    let mut text = name;
+    while let [rest @ .., b'/'] = text
+        && !rest.is_empty()
+    {
+        text = rest;
     }
     text
 }
@@ -284,11 +221,6 @@ fn unquoted(line: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escapes_of_lists_are_those_of_c() {
-        assert_eq!(unquoted(b"a\\nb\\\\c\\101\\q\\"), b"a\nb\\cA\\q\\");
-    }
 
     #[test]
     fn the_first_name_that_matches_counts() {

@@ -3,7 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::options::{Id, OPTIONS};
+use super::option_table::OPTIONS;
+use super::options::Id;
 use super::unsupported::UNSUPPORTED;
 use crate::getopt::{Takes, Usage};
 

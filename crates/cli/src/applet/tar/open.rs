@@ -1,9 +1,12 @@
 //! Opens an archive for reading: a file, standard input, compressed or not.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haul_archive::filter::{Filter, MAGIC_BYTES, decode_by, decoder, of_magic};
@@ -14,8 +17,14 @@ use haul_io::fully::read_fully;
 use haul_sys::data::{seek_end, seek_set, seek_tell};
 use haul_sys::fs::{Kind, fstat};
 
+use super::checkpoint::{Counter, Direction};
+use super::external;
 use super::member_name::stored_name;
+use super::quoting::named;
+use super::session::{Session, Stopped};
 use super::settings::{Compression, Settings};
+use super::watched::WatchedSource;
+use crate::file_error::describe;
 use crate::standard;
 
 /// Bytes of a request to a pipe: its capacity by default.
@@ -25,7 +34,37 @@ const PIPE_REQUEST_BYTES: usize = 64 << 10;
 type Opened = (Box<dyn Source + Send>, bool);
 
 /// Opens the archive that the settings name.
-pub(super) fn open(settings: &Settings) -> io::Result<Opened> {
+pub(super) fn open(session: &Arc<Session>, settings: &Settings) -> Result<Opened, Stopped> {
+    // Before threads are started.
+    let counter = Counter::new(session, settings, Direction::Read);
+    let opened = source(settings);
+    let (source, is_plain) =
+        opened.map_err(|error| cannot_open(settings.file.as_encoded_bytes(), &error))?;
+    Ok(match counter {
+        Some(counter) => (Box::new(WatchedSource::new(source, counter)), is_plain),
+        None => (source, is_plain),
+    })
+}
+
+fn cannot_open(name: &[u8], error: &io::Error) -> Stopped {
+    Stopped::Fatal(format!("{}: Cannot open: {}", named(name), describe(error)))
+}
+
+/// Opens the directory that the `-C` of this index, after those before it, named.
+pub(super) fn directory(settings: &Settings, index: Option<usize>) -> Result<OwnedFd, Stopped> {
+    let mut path = PathBuf::from(".");
+    for step in settings.names.directories.iter().take(index.map_or(0, |index| index + 1)) {
+        path.push(OsStr::from_bytes(step));
+    }
+    let opened = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Ok(OwnedFd::from(file)),
+        false => Err(haul_sys::Errno::NOTDIR.into()),
+    });
+    let shown = path.strip_prefix("./").unwrap_or(&path).as_os_str().as_bytes();
+    opened.map_err(|error| cannot_open(shown, &error))
+}
+
+fn source(settings: &Settings) -> io::Result<Opened> {
     let file = standard::opened(settings.file.as_encoded_bytes())?;
     if let Compression::Program(words) = &settings.compression {
         let decoded = decode_by(words, OwnedFd::from(file))?;
@@ -68,6 +107,14 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
         && let Some(members) = by_index(&file, start..size, settings)
     {
         return Ok((members, false));
+    }
+    if filter.is_none()
+        && settings.compression == Compression::Auto
+        && let Some(program) = external::of_magic(begin.get(..count).unwrap_or_default())
+    {
+        let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
+        let decoded = decode_by(&[program.to_owned()], file)?;
+        return Ok((Box::new(StreamSource::new(decoded)), false));
     }
     Ok(match filter {
         Some(filter) => {

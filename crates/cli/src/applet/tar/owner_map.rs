@@ -38,14 +38,10 @@ pub(super) fn read(file: &OsStr, lookup: Lookup) -> Result<HashMap<u32, Owner>, 
         let bad = |text: &str| {
             CommandError::Plain(format!("{}:{}: {text}", file.to_string_lossy(), at + 1))
         };
-        if line.iter().any(|byte| b"\"'\\".contains(byte)) {
-            return Err(bad("quotes and backslashes are not supported by haul"));
-        }
-        let words: Vec<&[u8]> =
-            line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
-        let (old, new) = match words[..] {
+        let words = super::list_file::words(line);
+        let (old, new) = match &words[..] {
             [] => continue,
-            [old, new] => (old, new),
+            [old, new] => (old.as_encoded_bytes(), new.as_encoded_bytes()),
             _ => return Err(bad("malformed line")),
         };
         let old = match old.strip_prefix(b"+") {

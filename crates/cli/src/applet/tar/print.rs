@@ -1,5 +1,6 @@
 //! The line of a member in a listing, as GNU tar prints it.
 
+use haul_archive::attributes::Direction;
 use haul_archive::format::{Member, MemberKind, Moment};
 use haul_sys::process::{Zone, local_time};
 
@@ -33,13 +34,66 @@ impl Columns {
         let date = date(member.mtime, settings);
         self.date = self.date.max(date.len());
         format!(
-            "{} {owner}/{group} {size:>width$} {date:<date_width$} {}{}",
+            "{}{} {owner}/{group} {size:>width$} {date:<date_width$} {}{}",
             mode_text(member),
+            mark(member, settings),
             listed(&member.name),
             behind_name(member),
             date_width = self.date,
         )
     }
+}
+
+/// Returns the attributes that are wanted beside the usual ones.
+fn wanted_xattrs<'m>(
+    member: &'m Member,
+    settings: &'m Settings,
+) -> impl Iterator<Item = &'m (Vec<u8>, Vec<u8>)> {
+    let masks = settings.attributes.xattrs.as_ref();
+    let is_wanted = move |name: &[u8]| masks.is_some_and(|m| m.wants(name, Direction::Restore));
+    member.xattrs.iter().filter(move |(name, _)| is_wanted(name))
+}
+
+/// Returns the letter that tells of attributes beside the usual ones.
+fn mark(member: &Member, settings: &Settings) -> &'static str {
+    let wanted = &settings.attributes;
+    if wanted.acls && member.acls.iter().any(Option::is_some) {
+        "+"
+    } else if wanted.contexts && member.context.is_some() {
+        "."
+    } else if wanted_xattrs(member, settings).next().is_some() {
+        "*"
+    } else if wanted.is_none() {
+        ""
+    } else {
+        " "
+    }
+}
+
+/// Returns lines with the attributes of a member beside the usual ones, each behind a line's end.
+pub(super) fn details(member: &Member, settings: &Settings) -> String {
+    let mut text = String::new();
+    let wanted = &settings.attributes;
+    if wanted.contexts
+        && let Some(context) = &member.context
+    {
+        text.push_str(&format!("\n  s: {}", String::from_utf8_lossy(context)));
+    }
+    if wanted.acls && member.acls.iter().any(Option::is_some) {
+        let entries = |list: &Option<Vec<u8>>, before: &str| -> Vec<String> {
+            let list = list.as_deref().unwrap_or_default();
+            let parts = list.split(|byte| matches!(byte, b',' | b'\n'));
+            let parts = parts.filter(|part| !part.is_empty());
+            parts.map(|part| format!("{before}{}", String::from_utf8_lossy(part))).collect()
+        };
+        let mut all = entries(&member.acls[0], "");
+        all.extend(entries(&member.acls[1], "default:"));
+        text.push_str(&format!("\n  a: {}", all.join(",")));
+    }
+    for (name, value) in wanted_xattrs(member, settings) {
+        text.push_str(&format!("\n  x: {} {}", value.len(), String::from_utf8_lossy(name)));
+    }
+    text
 }
 
 fn shown_owner(name: &[u8], number: u64, numeric: bool) -> String {

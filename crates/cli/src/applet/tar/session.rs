@@ -1,14 +1,20 @@
 //! One run of `tar`: its messages, and whether something failed.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use haul_archive::format::ReadError;
 
+use super::list_file::Complaint;
 use super::quoting::{listed, named};
+use super::settings::Settings;
+use super::warning::{Warning, Warnings};
+use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::output::Output;
 
@@ -21,6 +27,20 @@ const DIFFERS: u8 = 1;
 /// The exit status of a command line that cannot be split into options and arguments (`EX_USAGE`).
 pub(super) const BAD_WORDS: u8 = 64;
 
+/// Why work on an archive ends early.
+pub(super) enum Stopped {
+    /// The archive cannot be read on.
+    Read(ReadError),
+    /// Something else, for which this is the message.
+    Fatal(String),
+}
+
+impl From<ReadError> for Stopped {
+    fn from(error: ReadError) -> Stopped {
+        Stopped::Read(error)
+    }
+}
+
 /// A run.
 pub(super) struct Session {
     pub(super) output: Output,
@@ -28,6 +48,9 @@ pub(super) struct Session {
     pub(super) begin: Instant,
     failed: AtomicBool,
     differs: AtomicBool,
+    warnings: OnceLock<Warnings>,
+    /// Where what is shown goes, if not to standard output or error.
+    index: OnceLock<Mutex<BufWriter<File>>>,
     /// Beginnings of names that were removed, and whether of links.
     removed: Mutex<HashSet<(Vec<u8>, bool)>>,
 }
@@ -39,7 +62,66 @@ impl Session {
             begin: Instant::now(),
             failed: AtomicBool::new(false),
             differs: AtomicBool::new(false),
+            warnings: OnceLock::new(),
+            index: OnceLock::new(),
             removed: Mutex::default(),
+        }
+    }
+
+    /// Sets up what the command line says about messages, and tells what was wrong with lists.
+    pub(super) fn begin(&self, settings: &Settings) -> Result<(), String> {
+        // A run begins once.
+        let _only_once = self.warnings.set(settings.warnings);
+        if let Some(name) = &settings.index_file {
+            let file = File::create(name).map_err(|error| {
+                format!("{}: Cannot open: {}", named(name.as_encoded_bytes()), describe(&error))
+            })?;
+            let _only_once = self.index.set(Mutex::new(BufWriter::new(file)));
+        }
+        for Complaint { text, warning } in &settings.names.complaints {
+            match warning {
+                Some(warning) => self.warn_of(*warning, text),
+                None => self.fail(text),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a warning is printed.
+    pub(super) fn warns(&self, warning: Warning) -> bool {
+        self.warnings.get().copied().unwrap_or_default().has(warning)
+    }
+
+    /// Prints a warning, unless the user turned it off.
+    pub(super) fn warn_of(&self, warning: Warning, text: &str) {
+        if self.warns(warning) {
+            self.warn(text);
+        }
+    }
+
+    /// Shows a line: in the index file, or else on standard output, or on standard error where the
+    /// output is for something else.
+    pub(super) fn show(&self, text: &str, on_error: bool) {
+        match self.index.get() {
+            Some(_) => self.show_part(&format!("{text}\n")),
+            None if on_error => self.output.raw_error(&format!("{text}\n")),
+            None => self.output.line(text),
+        }
+    }
+
+    /// Shows text without a line's end, in the index file or on standard output.
+    pub(super) fn show_part(&self, text: &str) {
+        match self.index.get() {
+            Some(file) => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Err(error) = file.write_all(text.as_bytes()) {
+                    self.fail(&format!("index file: Cannot write: {}", describe(&error)));
+                }
+            }
+            None => {
+                self.output.bytes(text.as_bytes());
+                self.output.flush();
+            }
         }
     }
 
@@ -87,7 +169,12 @@ impl Session {
     /// Prints a difference on standard output, and the run will tell that there is one.
     pub(super) fn differ_on_output(&self, text: &str) {
         self.differs.store(true, Ordering::Relaxed);
-        self.output.line(text);
+        self.show(text, false);
+    }
+
+    /// Takes note that the archive differs from the files.
+    pub(super) fn set_differs(&self) {
+        self.differs.store(true, Ordering::Relaxed);
     }
 
     /// Ends a run that cannot be continued.
@@ -109,8 +196,21 @@ impl Session {
         }
     }
 
+    /// Ends a run that stopped early.
+    pub(super) fn stopped(&self, archive: &[u8], why: &Stopped) -> ExitCode {
+        match why {
+            Stopped::Read(error) => self.unreadable(archive, error),
+            Stopped::Fatal(text) => self.fatal(text),
+        }
+    }
+
     /// Ends a run.
     pub(super) fn end(&self) -> ExitCode {
+        if let Some(file) = self.index.get()
+            && let Err(error) = file.lock().unwrap_or_else(PoisonError::into_inner).flush()
+        {
+            self.fail(&format!("index file: Cannot write: {}", describe(&error)));
+        }
         if !self.output.finish() {
             return ExitCode::from(FAILURE);
         }

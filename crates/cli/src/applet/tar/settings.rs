@@ -2,22 +2,30 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 
-use haul_archive::extract::Existing;
+use haul_archive::attributes::Attributes;
 use haul_archive::filter::Filter;
 use haul_archive::format::Zeros;
-use haul_archive::transform::Transform;
 use haul_sys::process::Zone;
 
+use super::checkpoint_options::Checkpoints;
 use super::creation::Creation;
-use super::names::Names;
+use super::extraction::Extraction;
+use super::list_file::{self, Complaint, Entry, How};
+use super::mode::Mode;
+use super::names::{Names, without_slashes};
 use super::old_style::with_dashes;
-use super::options::{Id, OPTIONS};
+use super::option_table::OPTIONS;
+use super::options::Id;
+use super::positional::{is_positional, shown_option};
+use super::quoting::named;
 use super::refuse::bad;
+use super::top_level::top_level;
 use super::unsupported::UNSUPPORTED;
+use super::warning::Warnings;
 use crate::ending::CommandError;
 use crate::getopt::{Opt, Usage, Word, parse_anywhere};
-use crate::option::value::processors;
 
 /// What `--exclude-vcs` leaves out.
 const VERSION_CONTROL: &[&str] = &[
@@ -47,16 +55,6 @@ const VERSION_CONTROL: &[&str] = &[
 /// What `--exclude-backups` leaves out.
 const BACKUPS: &[&str] = &[".#*", "*~", "#*#"];
 
-/// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    List,
-    Extract,
-    Create,
-    Compare,
-    Append,
-}
-
 /// How the archive is compressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
@@ -85,67 +83,20 @@ pub(super) struct Settings {
     pub(super) names: Names,
     pub(super) extraction: Extraction,
     pub(super) creation: Creation,
-}
-
-/// What is asked for about extracted files.
-#[derive(Debug, Default)]
-pub(super) struct Extraction {
-    pub(super) existing: Existing,
-    pub(super) to_stdout: bool,
-    pub(super) same_permissions: Option<bool>,
-    pub(super) same_owner: Option<bool>,
-    pub(super) touch: bool,
-    pub(super) absolute_names: bool,
-    pub(super) strip: usize,
-    pub(super) top_level: Option<OsString>,
-    pub(super) shows_transformed: bool,
-    pub(super) jobs: Option<usize>,
-    pub(super) transform: Transform,
-}
-
-impl Extraction {
-    /// Returns the number of workers.
-    pub(super) fn workers(&self) -> usize {
-        self.jobs.unwrap_or_else(processors)
-    }
-
-    fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
-        match id {
-            Id::Existing(existing) => self.existing = existing,
-            Id::ToStdout => self.to_stdout = true,
-            Id::SamePermissions(on) => self.same_permissions = Some(on),
-            Id::SameOwner(on) => self.same_owner = Some(on),
-            Id::OldOwner => self.same_owner = Some(false),
-            Id::Touch => self.touch = true,
-            Id::AbsoluteNames => self.absolute_names = true,
-            Id::Transform => {
-                if let Err(malformed) = self.transform.add(value.as_bytes()) {
-                    return bad(&malformed.to_string());
-                }
-            }
-            Id::ShowTransformed => self.shows_transformed = true,
-            Id::OneTopLevel => self.top_level = Some(value),
-            Id::StripComponents => match value.to_str().and_then(|text| text.parse().ok()) {
-                Some(count) => self.strip = count,
-                None => {
-                    let shown = value.to_string_lossy();
-                    return bad(&format!("{shown}: Invalid number of elements"));
-                }
-            },
-            Id::Jobs => match value.to_str().and_then(|text| text.parse().ok()) {
-                Some(jobs) if (1..=1024).contains(&jobs) => self.jobs = Some(jobs),
-                _ => return bad("the number of --jobs must be 1 to 1024"),
-            },
-            _ => {}
-        }
-        Ok(())
-    }
+    pub(super) checkpoints: Checkpoints,
+    pub(super) warnings: Warnings,
+    /// Where what is shown goes, instead of standard output or error.
+    pub(super) index_file: Option<OsString>,
+    pub(super) shows_omitted: bool,
+    /// Attributes that are archived or restored beside the usual ones.
+    pub(super) attributes: Attributes,
 }
 
 /// The result of reading a command line.
 pub(super) enum Asked {
     Help,
     Version,
+    Defaults,
     Work(Box<Settings>),
 }
 
@@ -171,22 +122,34 @@ impl From<CommandError> for Refused {
 
 /// Reads the words of `TAR_OPTIONS` and of the command line.
 pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
-    let options: Vec<Opt<Id>> = OPTIONS.iter().chain(UNSUPPORTED).copied().collect();
     let mut words = Vec::new();
     let variable = std::env::var_os("TAR_OPTIONS").unwrap_or_default();
     let preset = variable.as_bytes().split(u8::is_ascii_whitespace);
     words.extend(preset.filter(|word| !word.is_empty()).map(|word| OsStr::from_bytes(word).into()));
     words.extend(with_dashes(arguments).map_err(CommandError::Usage)?);
     let mut asked = Reading::default();
-    for word in parse_anywhere(&words, &options)? {
+    for word in parse_anywhere(&words, &all_options())? {
         match word {
             Word::Operand(name) => asked.names.operand(name.as_bytes()),
             Word::Option { id: Id::Help, .. } => return Ok(Asked::Help),
             Word::Option { id: Id::Version, .. } => return Ok(Asked::Version),
-            Word::Option { id, value } => asked.set(id, value.unwrap_or_default())?,
+            Word::Option { id: Id::ShowDefaults, .. } => return Ok(Asked::Defaults),
+            Word::Option { id, value } => asked.option(id, value.unwrap_or_default())?,
         }
     }
     Ok(Asked::Work(Box::new(asked.finish()?)))
+}
+
+fn all_options() -> Vec<Opt<Id>> {
+    OPTIONS.iter().chain(UNSUPPORTED).copied().collect()
+}
+
+/// A list of names that is being read.
+struct List {
+    identity: Option<(u64, u64)>,
+    name: OsString,
+    /// What asked for it.
+    origin: String,
 }
 
 /// The settings as far as words were read.
@@ -208,9 +171,88 @@ struct Reading {
     extraction: Extraction,
     creation: Creation,
     has_old_letter: bool,
+    checkpoints: Checkpoints,
+    warnings: Warnings,
+    index_file: Option<OsString>,
+    shows_omitted: bool,
+    attributes: Attributes,
+    /// Lists that are being read, each named in the one before it.
+    lists: Vec<List>,
 }
 
 impl Reading {
+    fn option(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
+        let has_effect = matches!(id, Id::AddFile | Id::FilesFrom);
+        let shown = (is_positional(id) && !has_effect).then(|| shown_option(id, &value));
+        self.set(id, value)?;
+        self.names.unconsumed.extend(shown);
+        Ok(())
+    }
+
+    /// Reads a list of names and of options for them.
+    fn list(&mut self, file: &OsStr) -> Result<(), CommandError> {
+        self.names.has_list = true;
+        self.names.unconsumed.clear();
+        let found = std::fs::metadata(file).ok().filter(|_| file != "-");
+        let identity = found.map(|found| (found.dev(), found.ino()));
+        let origin = match self.lists.last() {
+            Some(list) => list.name.to_string_lossy().into_owned(),
+            None => "command line".to_owned(),
+        };
+        let earlier =
+            self.lists.iter().find(|list| list.identity == identity && identity.is_some());
+        if let Some(earlier) = earlier {
+            let text = format!(
+                "{}: file list requested from {origin} already read from {}",
+                named(file.as_encoded_bytes()),
+                earlier.origin
+            );
+            self.names.complaints.push(Complaint { text, warning: None });
+            return Ok(());
+        }
+        self.lists.push(List { identity, name: file.to_owned(), origin });
+        let names = &self.names;
+        let how = How {
+            ends_in_nul: names.ends_in_nul,
+            is_verbatim: names.is_verbatim,
+            unquotes: names.unquotes,
+        };
+        let (entries, complaint) = list_file::read(file, how)?;
+        self.names.complaints.extend(complaint);
+        for entry in entries {
+            match entry {
+                Entry::Name(name) => self.names.operand(&name),
+                Entry::Options(words) => self.list_options(file, &words)?,
+            }
+        }
+        self.lists.pop();
+        Ok(())
+    }
+
+    fn list_options(&mut self, file: &OsStr, words: &[OsString]) -> Result<(), CommandError> {
+        let refused = |text: &str| {
+            let file = file.to_string_lossy();
+            CommandError::Plain(format!("{file}: {text}; --verbatim-files-from reads it as a name"))
+        };
+        let all = parse_anywhere(words, &all_options()).map_err(|usage| refused(&usage.0))?;
+        for word in all {
+            match word {
+                Word::Operand(name) => self.names.operand(name.as_bytes()),
+                Word::Option { id, value } if is_positional(id) => {
+                    self.set(id, value.unwrap_or_default())?;
+                }
+                Word::Option { .. } => {
+                    let shown = words.first().map(|word| word.to_string_lossy());
+                    let shown = shown.unwrap_or_default();
+                    return Err(refused(&format!(
+                        "the option '{shown}' in a list of names is not supported by haul"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn set(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
         match id {
             Id::Unsupported(name) => return unsupported(name),
@@ -243,15 +285,21 @@ impl Reading {
             | Id::RemoveFiles
             | Id::Sparse
             | Id::SparseVersion
+            | Id::PaxOption
+            | Id::HoleDetection
+            | Id::CheckLinks
+            | Id::AtimePreserve
+            | Id::Newer(_)
             | Id::RecordSize => self.creation.set(id, &value)?,
             Id::Totals if value.is_empty() => self.shows_totals = true,
             Id::Totals => return bad("option '--totals=SIGNAL' is not supported by haul"),
             Id::ForceLocal
             | Id::Help
             | Id::Version
+            | Id::ShowDefaults
+            | Id::SameOrder
             | Id::DelayDirectories
-            | Id::ReadFullRecords
-            | Id::NoAttributes => {}
+            | Id::ReadFullRecords => {}
             Id::OldOwner => {
                 self.has_old_letter = true;
                 self.extraction.set(id, value)?;
@@ -265,20 +313,37 @@ impl Reading {
             | Id::StripComponents
             | Id::OneTopLevel
             | Id::ShowTransformed
+            | Id::KeepDirectorySymlink
+            | Id::RecursiveUnlink
             | Id::Transform
             | Id::Jobs => self.extraction.set(id, value)?,
-            Id::Verbose => self.verbosity += 1,
-            Id::BlockNumber => self.shows_blocks = true,
-            Id::FullTime => self.shows_full_time = true,
-            Id::Utc => self.is_utc = true,
-            Id::NumericOwner => self.numeric_owner = true,
-            Id::IgnoreZeros => self.ignores_zeros = true,
-            Id::Seek(may) => self.never_seeks = !may,
+            Id::Gzip
+            | Id::Bzip2
+            | Id::Xz
+            | Id::Lzma
+            | Id::Zstd
+            | Id::Program(_)
+            | Id::UseCompressProgram => self.set_compression(id, &value)?,
+            Id::Occurrence => self.occurrence = Some(occurrence(&value)?),
+            _ if is_positional(id) || id == Id::StartingFile => {
+                return self.set_names(id, &value);
+            }
+            _ => return self.set_shown(id, value),
+        }
+        Ok(())
+    }
+
+    /// Sets how the archive is compressed.
+    fn set_compression(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
+        match id {
             Id::Gzip => self.compress(Compression::Known(Filter::Gzip))?,
             Id::Bzip2 => self.compress(Compression::Known(Filter::Bzip2))?,
             Id::Xz => self.compress(Compression::Known(Filter::Xz))?,
             Id::Lzma => self.compress(Compression::Known(Filter::Lzma))?,
             Id::Zstd => self.compress(Compression::Known(Filter::Zstd))?,
+            Id::Program(program) => {
+                self.compress(Compression::Program(vec![program.to_owned()]))?;
+            }
             Id::UseCompressProgram => {
                 let words = value.to_string_lossy();
                 let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -287,17 +352,67 @@ impl Reading {
                 }
                 self.compress(Compression::Program(words))?;
             }
-            Id::Occurrence => self.occurrence = Some(occurrence(&value)?),
-            _ => return self.set_names(id, &value),
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Sets what is shown, and how.
+    fn set_shown(&mut self, id: Id, value: OsString) -> Result<(), CommandError> {
+        match id {
+            Id::Verbose => self.verbosity += 1,
+            Id::BlockNumber => self.shows_blocks = true,
+            Id::FullTime => self.shows_full_time = true,
+            Id::Utc => self.is_utc = true,
+            Id::NumericOwner => self.numeric_owner = true,
+            Id::IgnoreZeros => self.ignores_zeros = true,
+            Id::Seek(may) => self.never_seeks = !may,
+            Id::Acls(_)
+            | Id::Selinux(_)
+            | Id::Xattrs(_)
+            | Id::XattrsInclude
+            | Id::XattrsExclude => self.set_attributes(id, &value),
+            Id::Checkpoint => self.checkpoints.set_every(&value.to_string_lossy())?,
+            Id::CheckpointAction => self.checkpoints.add(&value.to_string_lossy())?,
+            Id::Warning => self.warnings.set(&value.to_string_lossy())?,
+            Id::IndexFile => self.index_file = Some(value),
+            Id::ShowOmitted => self.shows_omitted = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Sets which attributes are wanted. They need the format posix, which a later option may change.
+    fn set_attributes(&mut self, id: Id, value: &OsStr) {
+        let wanted = &mut self.attributes;
+        match id {
+            Id::Acls(on) => wanted.acls = on,
+            Id::Selinux(on) => wanted.contexts = on,
+            Id::Xattrs(false) => wanted.xattrs = None,
+            Id::XattrsInclude => {
+                wanted.xattrs.get_or_insert_default().include(value.as_bytes());
+            }
+            Id::XattrsExclude => {
+                wanted.xattrs.get_or_insert_default().exclude(value.as_bytes());
+            }
+            _ => {
+                wanted.xattrs.get_or_insert_default();
+            }
+        }
+        if !wanted.is_none() {
+            self.creation.set_posix();
+        }
     }
 
     /// Sets what selects names.
     fn set_names(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
         match id {
             Id::Directory => self.names.directory(value.as_bytes()),
-            Id::FilesFrom => self.names.files_from(value)?,
+            Id::FilesFrom => self.list(value)?,
+            Id::AddFile => self.names.operand(value.as_bytes()),
+            Id::StartingFile => {
+                self.names.starting = Some(without_slashes(value.as_bytes()).to_vec());
+            }
             Id::Exclude => self.names.exclude(value.as_bytes()),
             Id::ExcludeFrom => self.names.exclude_from(value)?,
             Id::Null(on) => self.names.set_null(on),
@@ -320,15 +435,14 @@ impl Reading {
         if self.has_old_letter {
             self.creation.set(Id::OldArchive, OsStr::new(""))?;
         }
-        self.creation.check()?;
+        let mode = self.mode.unwrap_or(Mode::Create);
+        self.creation.check(mode, &self.attributes)?;
         if self.names.is_empty() {
             return bad("Cowardly refusing to create an empty archive");
         }
-        if let Some(Compression::Known(filter @ Filter::Bzip2)) = self.compression {
-            return bad(&format!("writing {} is not supported by haul", filter.name()));
-        }
         if self.occurrence.is_some() {
-            return bad("--occurrence cannot be used with -c");
+            let letter = if mode == Mode::Append { "-r" } else { "-c" };
+            return bad(&format!("'--occurrence' cannot be used with '{letter}'"));
         }
         if self.extraction.strip > 0 || self.extraction.top_level.is_some() {
             return bad("--strip-components and --one-top-level are for -x");
@@ -383,9 +497,6 @@ impl Reading {
             if is_packed {
                 return bad("Cannot update compressed archives");
             }
-            if self.creation.format_is_given {
-                return bad("-r uses the format of the archive; --format is for -c");
-            }
         }
         let file = self.file.or_else(|| std::env::var_os("TAPE")).unwrap_or_else(|| "-".into());
         if self.occurrence.is_some() && self.names.is_empty() {
@@ -404,6 +515,13 @@ impl Reading {
                 return bad("--frame is for -c with --zstd");
             }
         }
+        if let Some(given) = &self.extraction.top_level {
+            self.extraction.top = Some(top_level(given, &file).map_err(CommandError::Plain)?);
+        }
+        if self.verbosity > 0 {
+            self.warnings.set_verbose();
+        }
+        self.attributes.numeric = self.numeric_owner;
         Ok(Settings {
             mode,
             file,
@@ -420,6 +538,11 @@ impl Reading {
             names: self.names,
             extraction: self.extraction,
             creation: self.creation,
+            checkpoints: self.checkpoints,
+            warnings: self.warnings,
+            index_file: self.index_file,
+            shows_omitted: self.shows_omitted,
+            attributes: self.attributes,
         })
     }
 }

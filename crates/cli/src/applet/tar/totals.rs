@@ -17,11 +17,15 @@ pub(super) fn read(session: &Session, settings: &Settings, offset: u64) {
 
 /// Prints the totals, as GNU tar does.
 pub(super) fn print(session: &Session, what: &str, bytes: u64, begin: Instant) {
+    session.output.raw_error(&format!("Total bytes {what}: {}\n", amount(bytes, begin)));
+}
+
+/// Returns a number of bytes and the speed since the run began.
+pub(super) fn amount(bytes: u64, begin: Instant) -> String {
     let millionths = begin.elapsed().as_micros().max(1);
     let rate = u128::from(bytes) * 1_000_000 / millionths;
     let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-    let text = format!("Total bytes {what}: {bytes} ({}, {}/s)\n", human(bytes), human(rate));
-    session.output.raw_error(&text);
+    format!("{bytes} ({}, {}/s)", human(bytes), human(rate))
 }
 
 /// Writes a number of bytes with two digits or more and a unit, rounded up.

@@ -1,0 +1,41 @@
+//! `tar --help`, written from the table of options.
+
+use super::option_table::OPTIONS;
+use crate::getopt::Origin;
+use crate::option::help::VALUES;
+use crate::page::Page;
+
+const NOTES: &str = "
+The letters may also stand first without a dash: 'tar tvf ARCHIVE'. Words of the
+environment variable TAR_OPTIONS are read before those of the command line.
+
+Nothing outside the target directory is touched without -P: symbolic links are
+followed only where they lead to a place in it. A file that could not be written
+completely is removed. Files are made in no particular order.
+
+Compressed archives are recognised without an option. Archives of -c --zstd have an
+index, by which -x and -t read only the frames that hold the named members; other
+programs skip it. Headers that other programs
+read in another way than haul are refused, with the name of the member.
+
+The other options of GNU tar are refused by name.
+
+The bytes of an archive do not depend on --jobs or on timing.
+";
+
+const EXIT: &str = "\
+The exit status is 0 if all went well; 1 if files changed while they were archived,
+or if -d found differences; 2 if something failed.";
+
+/// Returns the page of `--help`.
+pub(super) fn help() -> Page {
+    Page::new(format!(
+        "Usage: tar [OPTION]... [NAME]...\n\
+         Create, append to, list, extract and compare tar archives.\n\n{VALUES}"
+    ))
+    .options(OPTIONS, Origin::Gnu)
+    .heading("Only haul has")
+    .options(OPTIONS, Origin::Haul)
+    .text(NOTES)
+    .exit(EXIT)
+}

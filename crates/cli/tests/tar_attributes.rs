@@ -1,0 +1,126 @@
+//! `haul tar` with extended attributes, lists and extended headers: the bytes and listings of GNU tar.
+
+use std::fs;
+
+use super::support::run::Call;
+use super::support::scratch::Scratch;
+use super::support::tar::{demand_same, gnu_tar, is_current, ours};
+use super::support::{Outcome, has};
+
+/// Makes files with attributes. Returns `false` where the file system or the programs have none.
+fn tree(scratch: &Scratch) -> Outcome<bool> {
+    if !has("tar")? || !has("setfattr")? || !has("setfacl")? || !is_current()? {
+        return Ok(false);
+    }
+    scratch.write("d/f", "x")?;
+    fs::create_dir(scratch.at("d/e"))?;
+    fs::hard_link(scratch.at("d/f"), scratch.at("d/h"))?;
+    std::os::unix::fs::symlink("f", scratch.at("d/l"))?;
+    let set =
+        |program: &str, words: &[&str]| Call::of(program).words(words).in_dir(scratch.path()).run();
+    for words in [
+        &["-n", "user.a", "-v", "1", "d/f"][..],
+        &["-n", "user.=b%", "-v", "2", "d/f"],
+        &["-n", "user.c", "-v", "3", "d"],
+    ] {
+        if set("setfattr", words)?.code() != Some(0) {
+            return Ok(false);
+        }
+    }
+    for words in [&["-m", "u:4000000001:r--", "d/f"][..], &["-d", "-m", "u:root:rwx", "d/e"]] {
+        if set("setfacl", words)?.code() != Some(0) {
+            return Ok(false);
+        }
+    }
+    let words = ["d", "-exec", "touch", "-hd", "2001-02-03 04:05:06", "{}", ";"];
+    Call::of("find").words(words).in_dir(scratch.path()).succeed()?;
+    Ok(true)
+}
+
+/// Reading changes the time of access, so it is no part of the archives.
+const TIMES: &str = "--pax-option=delete=?time";
+
+#[test]
+fn archives_with_attributes_are_those_of_gnu_tar() -> Outcome {
+    let scratch = Scratch::new()?;
+    if !tree(&scratch)? {
+        return Ok(());
+    }
+    for words in [
+        "--xattrs",
+        "--acls",
+        "--acls --numeric-owner",
+        "--xattrs --acls --selinux",
+        "--xattrs-include=user.[ab] --xattrs-exclude=user.b",
+        "--xattrs-include=*c",
+        "--pax-option=exthdr.name=%d/X/%f.%%,exthdr.mtime=5,user:=joe",
+        "--pax-option=comment=x,globexthdr.mtime=7,globexthdr.name=G.%n",
+        "--pax-option=delete=SCHILY.* --xattrs",
+        "--xattrs --format=gnu",
+        "--format=gnu --acls --format=ustar",
+        "--pax-option=GNU.sparse.name:=x",
+        "--pax-option=delete=GNU.*",
+        "--pax-option=what",
+    ] {
+        let words: Vec<&str> = ["-cf", "-", "--sort=name", TIMES]
+            .into_iter()
+            .chain(words.split(' '))
+            .chain(["d"])
+            .collect();
+        let theirs = gnu_tar().words(&words).in_dir(scratch.path()).run()?;
+        for jobs in ["--jobs=1", "--jobs=3"] {
+            let done = ours().word(jobs).words(&words).in_dir(scratch.path()).run()?;
+            assert_eq!(done.errors(), theirs.errors(), "{words:?}");
+            assert_eq!(done.code(), theirs.code(), "{words:?}");
+            assert!(done.stdout == theirs.stdout, "{words:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Lists what `getfattr` and `getfacl` say below a directory.
+fn attributes(scratch: &Scratch, below: &str) -> Outcome<String> {
+    let script =
+        "find . | sort | xargs -n 1 getfattr -h -d -m . ; find . | sort | xargs -n 1 getfacl -n";
+    let done = Call::of("sh").words(["-c", script]).in_dir(scratch.at(below)).run()?;
+    Ok(format!("{}{}", done.text(), done.errors()))
+}
+
+#[test]
+fn attributes_are_listed_and_restored_as_by_gnu_tar() -> Outcome {
+    let scratch = Scratch::new()?;
+    if !tree(&scratch)? {
+        return Ok(());
+    }
+    let all = ["--xattrs", "--acls", "-cf", "a.tar", "d"];
+    gnu_tar().words(all).in_dir(scratch.path()).succeed()?;
+    for words in ["-tvf", "-tvvf", "-tvvvf"] {
+        for options in [&[][..], &["--xattrs"], &["--acls"], &["--xattrs", "--acls"]] {
+            let run = |call: Call| call.words(options).words([words, "a.tar"]);
+            let theirs = run(gnu_tar()).in_dir(scratch.path()).run()?;
+            let done = run(ours()).in_dir(scratch.path()).run()?;
+            demand_same(&format!("{options:?} {words}"), &theirs, &done);
+        }
+    }
+    for options in [
+        &[][..],
+        &["--xattrs"],
+        &["--acls"],
+        &["--xattrs", "--acls"],
+        &["--xattrs-include=user.c"],
+        &["--xattrs", "--xattrs-exclude=user.a"],
+    ] {
+        for target in ["gnu", "haul"] {
+            scratch.clear(target)?;
+            fs::create_dir(scratch.at(target))?;
+            let words = ["-m", "u:4000000002:rwx", "-d", "-m", "u:4000000002:rwx", target];
+            Call::of("setfacl").words(words).in_dir(scratch.path()).succeed()?;
+        }
+        let run = |call: Call| call.words(options).words(["-xf", "../a.tar"]);
+        let theirs = run(gnu_tar()).in_dir(scratch.at("gnu")).run()?;
+        let done = run(ours()).in_dir(scratch.at("haul")).run()?;
+        demand_same(&format!("{options:?}"), &theirs, &done);
+        assert_eq!(attributes(&scratch, "haul")?, attributes(&scratch, "gnu")?, "{options:?}");
+    }
+    Ok(())
+}
