@@ -34,7 +34,8 @@ cargo xtask COMMAND
   fs up|down [--dir DIR]    mount (as root) or unmount the test file systems
   fs env [--dir DIR]        print the shell line that tells tests where they are
   gnu [--baseline] [--as user] [AREA…]
-                            run GNU coreutils' own tests against the release binary;
+                            run GNU coreutils' own tests against the release binary, and
+                            gzip's and tar's (areas gzip and tar);
                             --baseline runs them against GNU's own tools once more
   sweep [--full] [COMMAND…] make every call of every command fail, or be the last, and check that
                             nothing is lost; --full tries every errno at every call

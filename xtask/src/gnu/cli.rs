@@ -1,8 +1,8 @@
 //! `cargo xtask gnu [--baseline] [--as user] [AREA…]`.
 
-use super::gzip;
-use super::stage::{count, count_gzip, not_run};
+use super::stage::{count, count_gzip, count_tar, not_run};
 use super::suite::{As, Suite};
+use super::{gzip, tar};
 use crate::command::{cargo, run};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -15,6 +15,11 @@ struct Options<'a> {
     run_as: As,
     areas: Vec<&'a str>,
 }
+
+type Count = fn(&Workspace, &mut Tally) -> Result<()>;
+
+/// The areas that are suites of their own.
+const APART: &[(&str, Count)] = &[(gzip::AREA, count_gzip), (tar::AREA, count_tar)];
 
 enum Task {
     Compare,
@@ -29,19 +34,22 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     run(&mut cargo(&["build", "--release", "-p", "haul"]))?;
     let mut tally = Tally::default();
     let areas = options.areas.len();
-    options.areas.retain(|area| *area != gzip::AREA);
-    let names_gzip = options.areas.len() < areas;
-    if names_gzip && matches!(options.task, Task::Compare) {
-        // An area that the user names has to run.
-        count_gzip(&workspace, &mut tally)?;
+    let compares = matches!(options.task, Task::Compare);
+    for (area, count) in APART {
+        let named = options.areas.len();
+        options.areas.retain(|one| one != area);
+        if options.areas.len() < named && compares {
+            // An area that the user names has to run.
+            count(&workspace, &mut tally)?;
+        }
     }
-    if !names_gzip || !options.areas.is_empty() {
+    if areas == 0 || !options.areas.is_empty() {
         match Suite::provide(&workspace, options.run_as) {
             Err(error) => not_run(&error, &mut tally)?,
             Ok(suite) => perform(&suite, &options, &mut tally)?,
         }
-        if areas == 0 && matches!(options.task, Task::Compare) {
-            count_gzip(&workspace, &mut tally).or_else(|error| not_run(&error, &mut tally))?;
+        for (_, count) in APART.iter().filter(|_| areas == 0 && compares) {
+            count(&workspace, &mut tally).or_else(|error| not_run(&error, &mut tally))?;
         }
     }
     println!("{}", tally.closing());

@@ -10,6 +10,8 @@ mod gzip;
 mod results;
 mod stage;
 mod suite;
+mod tar;
+mod tar_scope;
 mod tree;
 
 pub(crate) use cli::main;

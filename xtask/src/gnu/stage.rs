@@ -3,6 +3,7 @@
 use super::gzip;
 use super::results::Comparison;
 use super::suite::{As, Suite};
+use super::tar;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::test::Tally;
@@ -17,6 +18,12 @@ pub(super) fn count(suite: &Suite<'_>, areas: &[&str], tally: &mut Tally) -> Res
 /// Runs gzip's tests and counts the results; fails if they could not run.
 pub(super) fn count_gzip(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     add(gzip::compare(workspace)?, tally);
+    Ok(())
+}
+
+/// Runs tar's tests and counts the results; fails if they could not run.
+pub(super) fn count_tar(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    add(tar::compare(workspace)?, tally);
     Ok(())
 }
 
@@ -51,5 +58,6 @@ pub(crate) fn stage(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let outcome = Suite::provide(workspace, As::RootIfPossible)
         .and_then(|suite| count(&suite, &suite.own_areas(), tally));
     outcome.or_else(|error| not_run(&error, tally))?;
-    count_gzip(workspace, tally).or_else(|error| not_run(&error, tally))
+    count_gzip(workspace, tally).or_else(|error| not_run(&error, tally))?;
+    count_tar(workspace, tally).or_else(|error| not_run(&error, tally))
 }

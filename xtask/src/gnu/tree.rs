@@ -1,4 +1,4 @@
-//! The source trees of GNU coreutils and gzip, fetched with apt and built once below `target`.
+//! The source trees of GNU coreutils, gzip and tar, fetched with apt and built once below `target`.
 //!
 //! It comes from a newer Debian than most machines have, because the reference is GNU's current
 //! behaviour. apt uses a separate state folder for that, with the mirror that the machine already uses,
@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The Debian release whose coreutils and gzip are the reference.
+/// The Debian release whose packages are the reference.
 const RELEASE: &str = "trixie";
 
 /// Programs that building the tree and running its tests need.
@@ -70,6 +70,17 @@ pub(super) fn provide(workspace: &Workspace) -> Result<PathBuf> {
 /// Returns the built tree of gzip; builds it if necessary.
 pub(super) fn provide_gzip(workspace: &Workspace) -> Result<PathBuf> {
     provide_in(&workspace.target.join("gnu-gzip/source"), "gzip")
+}
+
+/// Returns the built tree of tar, with the programs that its tests use; builds it if necessary.
+pub(super) fn provide_tar(workspace: &Workspace) -> Result<PathBuf> {
+    let tree = provide_in(&workspace.target.join("gnu-tar/source"), "tar")?;
+    let tests = tree.join("tests");
+    let parts = ["atconfig", "atlocal", "genfile", "checkseekhole", "ckmtime"];
+    if !parts.iter().all(|part| tests.join(part).exists()) {
+        run(command("make").arg("--quiet").current_dir(&tests).args(parts))?;
+    }
+    Ok(tree)
 }
 
 /// Returns the built tree of a package in a folder, or builds it there.
