@@ -28,7 +28,7 @@ pub use ignore::{Ignorable, ignore};
 pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use input_or_gone::{Happened, input_or_gone};
 pub use kernel::kernel_release;
-pub use landlock::landlock_version;
+pub use landlock::{landlock_version, restrict_writes};
 pub use local_time::{LocalTime, Zone, local_time};
 pub use poll::{Ready, wait_until};
 pub use random::random;
