@@ -6,6 +6,13 @@ use haul_sys::process::{group_id, user_id};
 
 use crate::format::Member;
 
+/// Bytes of the longest name that is looked up: `LOGIN_NAME_MAX` of Linux. An archive can have longer ones,
+/// which no system knows.
+const NAME_MAX_BYTES: usize = 256;
+
+/// Number of names that are remembered, of each kind: no system has an archive with more owners by accident.
+const NAMES_MAX: usize = 1 << 16;
+
 /// Names that were looked up. A lookup blocks, so only the thread that reads headers makes one.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
@@ -33,13 +40,16 @@ fn find(
     by_name: bool,
     look_up: fn(&[u8]) -> Option<u32>,
 ) -> Option<u32> {
-    if !by_name || name.is_empty() {
+    if !by_name || name.is_empty() || name.len() > NAME_MAX_BYTES {
         return None;
     }
     if let Some(id) = known.get(name) {
         return *id;
     }
     let id = look_up(name);
+    if known.len() >= NAMES_MAX {
+        known.clear();
+    }
     known.insert(name.to_vec(), id);
     id
 }

@@ -18,6 +18,8 @@ pub enum SourceError {
     Call(CallError),
     /// The compressed data are invalid, or another program that decompresses them failed.
     Decode(String),
+    /// The archive is longer than a [`CappedSource`] gives.
+    TooLong,
 }
 
 impl fmt::Display for SourceError {
@@ -25,6 +27,7 @@ impl fmt::Display for SourceError {
         match self {
             SourceError::Call(error) => f.write_str(&error.text()),
             SourceError::Decode(text) => f.write_str(text),
+            SourceError::TooLong => f.write_str("longer than the limit"),
         }
     }
 }
@@ -113,6 +116,51 @@ impl Source for FileSource {
     }
 }
 
+/// A source that fails ([`SourceError::TooLong`]) when more than a number of bytes comes from it, also by
+/// skipping. Members are never moved from its file.
+pub struct CappedSource<S> {
+    source: S,
+    left: u64,
+}
+
+impl<S: Source> CappedSource<S> {
+    /// Gives this many bytes at most.
+    #[must_use]
+    pub const fn new(source: S, bytes: u64) -> CappedSource<S> {
+        CappedSource { source, left: bytes }
+    }
+
+    /// Fails if there is another byte.
+    fn demand_end(&mut self) -> Result<(), SourceError> {
+        match self.source.fill(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(SourceError::TooLong),
+        }
+    }
+}
+
+impl<S: Source> Source for CappedSource<S> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, SourceError> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.source.fill(buffer.get_mut(..most).unwrap_or_default())?;
+        self.left -= count as u64;
+        if count == most && most < buffer.len() {
+            self.demand_end()?;
+        }
+        Ok(count)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<u64, SourceError> {
+        let most = bytes.min(self.left);
+        let done = self.source.skip(most)?;
+        self.left -= done;
+        if done == most && most < bytes {
+            self.demand_end()?;
+        }
+        Ok(done)
+    }
+}
+
 /// A reader of the standard library as a source: a pipe, or a decoder.
 pub struct StreamSource<R> {
     reader: R,
@@ -178,5 +226,25 @@ impl Source for Box<dyn Source + Send> {
 
     fn file(&self) -> Option<(Arc<OwnedFd>, u64)> {
         (**self).file()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capped_source_ends_or_fails() {
+        let capped = |bytes| CappedSource::new(StreamSource::new(&b"0123456789"[..]), bytes);
+        let mut room = [0; 16];
+        assert_eq!(capped(10).fill(&mut room), Ok(10));
+        assert_eq!(capped(11).fill(&mut room), Ok(10));
+        assert_eq!(capped(9).fill(&mut room), Err(SourceError::TooLong));
+        assert_eq!(capped(9).fill(&mut room[..9]), Ok(9));
+        assert_eq!(capped(10).skip(u64::MAX), Ok(10));
+        assert_eq!(capped(9).skip(u64::MAX), Err(SourceError::TooLong));
+        let mut source = capped(9);
+        assert_eq!(source.skip(9), Ok(9));
+        assert_eq!(source.fill(&mut room[..1]), Err(SourceError::TooLong));
     }
 }

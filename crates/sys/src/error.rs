@@ -68,7 +68,6 @@ calls! {
     IoUringEnter "io_uring_enter",
     IoUringRegister "io_uring_register",
     IoUringSetup "io_uring_setup",
-    LandlockCreateRuleset "landlock_create_ruleset",
     Linkat "linkat",
     Llistxattr "llistxattr",
     Lseek "lseek",

@@ -63,13 +63,14 @@ pub fn create<W: Write>(
     let line: Line<Work, Item> = Line::new();
     std::thread::scope(|scope| {
         let line = &line;
-        scope.spawn(move || {
+        let walker = move || {
             walk(operands, plan, monitor, line);
             line.close();
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, walker).map_err(no_thread)?;
         let workers = if plan.reads_ahead { plan.workers.max(1) } else { 1 };
-        for _ in 0..workers {
-            scope.spawn(move || {
+        for number in 0..workers {
+            let worker = move || {
                 while let Some((number, work)) = line.take() {
                     let item = match work {
                         Work::Describe(found) => Item::Entry(Box::new(describe(found, plan))),
@@ -77,7 +78,15 @@ pub fn create<W: Write>(
                     };
                     line.finish(number, item);
                 }
-            });
+            };
+            // Fewer workers do the same, but not none.
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, worker) {
+                if number == 0 {
+                    line.abandon();
+                    return Err(no_thread(error));
+                }
+                break;
+            }
         }
         let mut creator = Creator {
             plan,
@@ -103,6 +112,12 @@ pub fn create<W: Write>(
         creator.check_links();
         Ok(())
     })
+}
+
+/// Tells the error of a thread from that of a write.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` gives")]
+fn no_thread(error: std::io::Error) -> std::io::Error {
+    std::io::Error::other(format!("cannot start a thread: {error}"))
 }
 
 fn walk(

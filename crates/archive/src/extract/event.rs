@@ -54,6 +54,8 @@ pub enum Event {
     /// The bits that run a program as its owner or group were not set, because the file does not have
     /// the owner and group of the archive.
     Unprivileged(u32),
+    /// A device, which only a user who asked for devices gets.
+    Device,
     /// The member continues one of another volume.
     Continued,
     /// An attribute beside the usual ones could not be set.

@@ -15,9 +15,9 @@ use haul_sys::{CallError, Errno};
 
 use super::attributes::On;
 use super::event::{Action, Event};
-use super::file::{self, Archive, Job, Shared};
+use super::file::{self, Archive, Job, Shared, without_names};
 use super::place::{Place, Places, handle, key};
-use super::policy::{Existing, Monitor, Names, Owners, Policy};
+use super::policy::{Devices, Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
 use super::remove_tree::remove_tree;
 use crate::accounts::Accounts;
@@ -144,6 +144,10 @@ impl Extractor {
         let leads_out = has_parent(name) || name.starts_with(b"/");
         if leads_out && self.shared.policy.names == Names::Beneath {
             self.tell(name, &Event::LeadsOut);
+            return Ok(());
+        }
+        if self.is_unasked_device(&member) {
+            self.tell(name, &Event::Device);
             return Ok(());
         }
         self.number += 1;
@@ -337,6 +341,7 @@ impl Extractor {
         let Some(place) = self.place(name, Action::MakeDirectory) else { return };
         let owner = self.owner(&member);
         let attributes = self.shared.attributes(&member, owner);
+        let member = without_names(member);
         // Files can be made in it until its own permissions are set, by this process alone if it will
         // belong to another user.
         let owners = self.shared.policy.owners;
@@ -438,6 +443,17 @@ impl Extractor {
         }
     }
 
+    /// Returns whether a device is one that only a user who asked for devices gets. Any user can make the
+    /// whiteouts of overlayfs, devices without a driver.
+    fn is_unasked_device(&self, member: &Member) -> bool {
+        let is_device = match member.kind {
+            MemberKind::CharDevice => member.device != (0, 0),
+            MemberKind::BlockDevice => true,
+            _ => false,
+        };
+        is_device && self.shared.policy.devices == Devices::Refuse
+    }
+
     pub(super) fn node(&mut self, member: &Member, name: &[u8]) {
         let (kind, action) = match member.kind {
             MemberKind::Fifo => (Kind::Fifo, Action::MakeFifo),
@@ -461,6 +477,13 @@ impl Extractor {
             }
         }
         self.settle_link(name, member, &place, owner);
+    }
+
+    /// Returns the number of directories that were made because names of members need them, without
+    /// being members.
+    #[must_use]
+    pub const fn parents_made(&self) -> u64 {
+        self.places.made
     }
 
     /// Waits for the workers.

@@ -41,6 +41,26 @@ pub(super) struct Job {
     pub(super) pair: Option<Arc<Pair>>,
 }
 
+/// Removes the names of owners, which are known by number now: members wait in memory, in queues, and
+/// directories to the end.
+pub(super) fn without_names(mut member: Member) -> Member {
+    (member.user, member.group) = (Vec::new(), Vec::new());
+    member
+}
+
+impl Job {
+    /// Returns the bytes of memory that it needs while it waits, as far as the archive decides them.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let content = match &self.content {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::InArchive(_) => 0,
+        };
+        let regions =
+            self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
+        content + regions + self.name.len() + self.member.name.len()
+    }
+}
+
 /// An archive whose members can be moved by offset.
 pub(super) struct Archive {
     pub(super) file: Arc<OwnedFd>,

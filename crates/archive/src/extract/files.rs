@@ -8,7 +8,7 @@ use haul_io::{DataError, Device, Kit, Pair};
 
 use super::event::Action;
 use super::extractor::{Extractor, Then};
-use super::file::{Content, Job};
+use super::file::{Content, Job, without_names};
 use super::place::key;
 use crate::format::{Member, ReadError, Reader};
 use crate::source::Source;
@@ -50,6 +50,7 @@ impl Extractor {
         let Some(place) = self.place(name, Action::Open) else { return Ok(()) };
         let pair = self.pair(&place.parent);
         let owner = self.owner(&member);
+        let member = without_names(member);
         let stored = member.stored_bytes;
         let is_in_archive = self.shared.archive.is_some() && pair.is_some();
         let through_link = place.through_link;
@@ -63,14 +64,12 @@ impl Extractor {
         if !is_in_archive && stored > SMALL_BYTES {
             return self.large(reader, &job);
         }
-        let mut bytes = 0;
         if is_in_archive {
             // An archive that ends within the file gives no file that looks complete.
             reader.finish_member()?;
         } else {
             let mut data = vec![0; usize::try_from(stored).unwrap_or(0)];
             reader.read(&mut data)?;
-            bytes = data.len();
             job.content = Content::Bytes(data);
         }
         if through_link {
@@ -84,6 +83,7 @@ impl Extractor {
             return Ok(());
         }
         self.in_flight.insert(key(name));
+        let bytes = job.memory_bytes();
         self.queue.push(job, bytes);
         Ok(())
     }
@@ -98,10 +98,7 @@ impl Extractor {
         let worker = move || {
             let mut kit = Kit::new();
             while let Some(job) = queue.take() {
-                let bytes = match &job.content {
-                    Content::Bytes(bytes) => bytes.len(),
-                    Content::InArchive(_) => 0,
-                };
+                let bytes = job.memory_bytes();
                 let is_made = shared.make(&job, &mut kit);
                 queue.finished((!is_made).then_some(job), bytes);
             }

@@ -8,16 +8,27 @@ use haul_sys::{CallError, Errno};
 
 use super::event::{Action, Event};
 use super::extractor::{Extractor, Placeholder, Then};
+use super::file::without_names;
 use super::place::Place;
 use super::policy::{Existing, Names};
 use crate::format::Member;
 use crate::safe_name::has_parent;
 
+/// Bytes of the longest target of a symbolic link, and one (`PATH_MAX`).
+const LINK_MAX_BYTES: usize = 4096;
+
 impl Extractor {
     pub(super) fn symlink(&mut self, member: Member, name: &[u8]) {
-        let action = || Action::MakeSymlink(member.link.clone());
+        let target = member.link.clone();
+        let action = || Action::MakeSymlink(target.clone());
+        // A placeholder would keep it to the end.
+        if member.link.len() >= LINK_MAX_BYTES {
+            let error = CallError::new(haul_sys::Call::Symlinkat, Errno::NAMETOOLONG);
+            return self.failed(name, action(), error);
+        }
         let Some(place) = self.place(name, action()) else { return };
         let owner = self.owner(&member);
+        let member = without_names(member);
         let leads_out = member.link.starts_with(b"/") || has_parent(&member.link);
         if leads_out && self.shared.policy.names == Names::Beneath {
             return self.placeholder(member, name, &place, owner);

@@ -15,7 +15,9 @@ mod place;
 mod policy;
 mod queue;
 mod remove_tree;
+#[cfg(test)]
+mod tests;
 
 pub use event::{Action, Event};
 pub use extractor::Extractor;
-pub use policy::{Existing, Monitor, Names, Owners, Permissions, Policy, Times};
+pub use policy::{Devices, Existing, Monitor, Names, Owners, Permissions, Policy, Times};

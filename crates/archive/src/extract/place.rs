@@ -49,6 +49,8 @@ pub(super) struct Places {
     knows_openat2: bool,
     /// A directory on the way that could not be made.
     failed: Option<(Vec<u8>, CallError)>,
+    /// Number of directories that were made because a name needs them.
+    pub(super) made: u64,
 }
 
 /// Cuts a path into its directory and its last component; `.` for a path without one.
@@ -81,6 +83,7 @@ impl Places {
             open: HashMap::new(),
             knows_openat2: true,
             failed: None,
+            made: 0,
         }
     }
 
@@ -182,7 +185,10 @@ impl Places {
         }
         let place = self.existing(path)?;
         let made = mkdirat(&*place.parent, &place.leaf, (0o777 & !self.umask) | 0o300);
-        let Err(error) = made else { return Ok(()) };
+        let Err(error) = made else {
+            self.made += 1;
+            return Ok(());
+        };
         // A link that leads nowhere exists, too.
         if error.errno == Errno::EXIST && self.directory(path).is_ok() {
             return Ok(());

@@ -52,6 +52,15 @@ pub enum Names {
     Absolute,
 }
 
+/// Whether character and block devices are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// They are, if the kernel lets this process.
+    Make,
+    /// They are not: a device gives each user who may open it what is behind it, wherever that is.
+    Refuse,
+}
+
 /// Which time of the last change members get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
@@ -72,6 +81,8 @@ pub struct Policy {
     pub owners: Owners,
     /// Whether names may lead out of the target directory.
     pub names: Names,
+    /// Whether devices are made.
+    pub devices: Devices,
     /// Which times members get.
     pub times: Times,
     /// Whether a link to a directory stays where the archive has a directory.

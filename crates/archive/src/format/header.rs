@@ -134,6 +134,10 @@ impl Header {
     /// Reads the fields of a block with a valid checksum.
     pub(super) fn read(block: &Block) -> Result<Header, Refusal> {
         let layout = Header::layout(block);
+        // Some readers look at these five bytes alone, and find a prefix of the name behind them.
+        if layout == Layout::V7 && bytes(block, field::MAGIC).starts_with(b"ustar") {
+            return Err(Refusal::UnknownMagic);
+        }
         let named = layout != Layout::V7;
         let number = |range| parse_unsigned(bytes(block, range));
         let small = |range| number(range).and_then(low_32);

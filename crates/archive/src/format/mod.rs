@@ -13,6 +13,9 @@ mod sparse;
 mod tests;
 mod writer;
 
+#[cfg(test)]
+pub(crate) use tests::reseal;
+
 pub use header::{BLOCK_BYTES, Layout};
 pub use member::{Member, MemberKind, Moment, Region};
 pub use next::{At, Next, ReadError, Zeros};

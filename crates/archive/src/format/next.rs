@@ -18,7 +18,8 @@ pub enum Next {
     TooShort,
     /// Two blocks of zeros, or the end of the file between two members.
     End,
-    /// A single block of zeros, with its number, and then another header or the end of the file.
+    /// A single block of zeros, and then another header or the end of the file, with the number of the
+    /// block behind it.
     LoneZero(u64),
     /// A keyword of an extended header that is not known; the member follows.
     UnknownKeyword(Vec<u8>),

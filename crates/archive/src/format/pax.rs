@@ -147,6 +147,19 @@ pub(super) struct Sparse {
 }
 
 impl Extended {
+    /// Adds the records of a global header. Some readers apply those that say where members are and how
+    /// long they are, others skip all, so there must be none.
+    pub(super) fn add_global(&mut self, records: &[Record]) -> Result<(), Refusal> {
+        let is_of_member = |record: &Record| {
+            matches!(record.keyword.as_slice(), b"path" | b"linkpath" | b"size")
+                || record.keyword.starts_with(b"GNU.sparse.")
+        };
+        if records.iter().any(is_of_member) {
+            return Err(Refusal::GlobalMember);
+        }
+        self.add(records)
+    }
+
     /// Adds the records of one header; later headers win over earlier ones.
     pub(super) fn add(&mut self, records: &[Record]) -> Result<(), Refusal> {
         self.sparse.regions.clear();
@@ -160,7 +173,14 @@ impl Extended {
     }
 
     fn add_one(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), Refusal> {
-        // An empty value deletes what a global header said.
+        // An empty value deletes what a global header said. For those that it cannot say, some readers
+        // take an empty name, and others that of the older header.
+        if value.is_empty() && matches!(keyword, b"path" | b"linkpath") {
+            return Err(Refusal::MalformedRecord);
+        }
+        if value.is_empty() && keyword == b"size" {
+            return Err(Refusal::MalformedNumber);
+        }
         let text = || (!value.is_empty()).then(|| value.to_vec());
         match keyword {
             b"path" => self.path = text(),
@@ -236,8 +256,10 @@ impl Sparse {
 
     /// Returns whether any record of a sparse file was there.
     pub(super) fn is_there(&self) -> bool {
-        self.size.is_some()
+        self.name.is_some()
+            || self.size.is_some()
             || self.major.is_some()
+            || self.minor.is_some()
             || self.blocks.is_some()
             || !self.regions.is_empty()
     }

@@ -11,7 +11,7 @@ use super::pax::{Extended, number, records};
 use super::refusal::Refusal;
 use crate::source::Source;
 
-/// Bytes of the largest extended header or long name: sixty times the largest value that the kernel
+/// Bytes of the largest extended header or long name, and of all global headers together: sixty times the largest value that the kernel
 /// allows for an extended attribute.
 pub const EXTENDED_MAX_BYTES: u64 = 4 << 20;
 
@@ -45,6 +45,8 @@ pub struct Reader<S> {
     data: u64,
     padding: u64,
     globals: Extended,
+    /// Bytes of all global headers.
+    global_bytes: u64,
     /// Headers that were read and belong to the member that comes.
     pending: Pending,
     warnings: Vec<Vec<u8>>,
@@ -80,6 +82,7 @@ impl<S: Source> Reader<S> {
             data: 0,
             padding: 0,
             globals: Extended::default(),
+            global_bytes: 0,
             pending: Pending::default(),
             warnings: Vec::new(),
             ready: None,
@@ -228,7 +231,7 @@ impl<S: Source> Reader<S> {
         self.has_ended = true;
         Ok(match next {
             Some(block) if check(&block) == Checked::Zero => Next::End,
-            _ => Next::LoneZero(start / BLOCK_BYTES as u64),
+            _ => Next::LoneZero(start / BLOCK_BYTES as u64 + 1),
         })
     }
 
@@ -255,13 +258,20 @@ impl<S: Source> Reader<S> {
             b'x' | b'X' => {
                 let records = records(&self.body(header.size)?)?;
                 let mut extended = self.globals.clone();
-                extended.add(&records)?;
+                extended.add(&records).map_err(of_extended)?;
                 demand_absent(self.pending.extended.replace(extended))?;
                 self.pending.start = None;
             }
             b'g' => {
+                // What they say is kept to the end.
+                self.global_bytes = self.global_bytes.saturating_add(header.size);
+                if self.global_bytes > EXTENDED_MAX_BYTES {
+                    return Err(Refusal::HeaderTooLarge.into());
+                }
                 let records = records(&self.body(header.size)?)?;
-                self.globals.add(&records)?;
+                self.globals.add_global(&records).map_err(of_extended)?;
+                // Told once, not for each member.
+                self.warnings.append(&mut self.globals.unknown);
                 self.pending.start = None;
             }
             _ => return self.member(block, header, start).map(Some),
@@ -351,7 +361,7 @@ impl<S: Source> Reader<S> {
             self.extended_sparse(&extended, &mut member)?;
         }
         check_names(&member)?;
-        self.warnings = extended.unknown;
+        self.warnings.extend(extended.unknown);
         Ok(member)
     }
 
@@ -362,8 +372,13 @@ impl<S: Source> Reader<S> {
         let mut more = block.get(field::GNU_EXTENDED).is_some_and(|flag| *flag != 0);
         while more {
             let block = self.block()?.ok_or(ReadError::UnexpectedEnd)?;
+            let before = regions.len();
             old_regions(bytes(&block, 0..504), &mut regions)?;
             more = block.get(504).is_some_and(|flag| *flag != 0);
+            // Only the last block may have room; otherwise blocks without a region would have no bound.
+            if more && regions.len() - before < 504 / 24 {
+                return Err(Refusal::SparseMap.into());
+            }
             if regions.len() > REGIONS_MAX {
                 return Err(Refusal::HeaderTooLarge.into());
             }
@@ -385,7 +400,10 @@ impl<S: Source> Reader<S> {
                 }
                 sparse.regions.clone()
             }
-            (Some(1), Some(0)) => self.map_in_data()?,
+            // Two maps would be two files.
+            (Some(1), Some(0)) if sparse.blocks.is_none() && sparse.regions.is_empty() => {
+                self.map_in_data()?
+            }
             _ => return Err(Refusal::SparseVersion.into()),
         };
         member.data_offset = self.offset;
@@ -438,6 +456,12 @@ impl<S: Source> Reader<S> {
     }
 }
 
+/// Returns why an extended header is refused: never for a reason after which the member that it belongs to
+/// would be read without it.
+fn of_extended(refusal: Refusal) -> Refusal {
+    if refusal.hides_next_header() { refusal } else { Refusal::MalformedRecord }
+}
+
 fn demand_absent<T>(earlier: Option<T>) -> Result<(), Refusal> {
     earlier.map_or(Ok(()), |_| Err(Refusal::RepeatedHeader))
 }
@@ -470,10 +494,14 @@ fn kind(header: &Header, long: Option<&[u8]>) -> MemberKind {
 /// Returns the bytes of data behind the header. The two headers must agree, unless the number does not
 /// fit the older one.
 fn stored_bytes(header: &Header, kind: MemberKind, extended: &Extended) -> Result<u64, Refusal> {
-    let fits = |size: u64| i64::try_from(size).is_ok_and(|size| size <= octal_max(12));
+    let most = octal_max(12).cast_unsigned();
+    let fits = |size: u64| size <= most;
     let size = match extended.size {
         None => header.size,
-        Some(size) if size == header.size || !fits(size) => size,
+        Some(size) if size == header.size => size,
+        // What writers put into a field that is too small: nothing, as much as it can have, or the digits
+        // that it has room for.
+        Some(size) if !fits(size) && [0, most, size & most].contains(&header.size) => size,
         Some(_) => return Err(Refusal::SizesDiffer),
     };
     // No size can make an offset overflow.
@@ -529,12 +557,19 @@ fn gnu_atime(block: &Block) -> Result<Option<Moment>, Refusal> {
     Ok((seconds != 0).then_some(Moment { seconds, nanoseconds: 0 }))
 }
 
-/// Reads regions of 24 bytes each; an empty one ends the list.
+/// Reads regions of 24 bytes each; an empty one ends the list, and only empty ones follow it. Readers look
+/// at the first byte of its offset, of its length, or of both.
 fn old_regions(map: &[u8], regions: &mut Vec<Region>) -> Result<(), Refusal> {
+    let mut has_ended = false;
     for pair in map.as_chunks::<24>().0 {
         let (offset, length) = pair.split_at(12);
-        if length.first() == Some(&0) {
-            break;
+        let is_empty = (offset.first() == Some(&0), length.first() == Some(&0));
+        has_ended |= is_empty == (true, true);
+        if has_ended && is_empty == (true, true) {
+            continue;
+        }
+        if has_ended || is_empty != (false, false) {
+            return Err(Refusal::SparseMap);
         }
         let region = Region { offset: parse_unsigned(offset)?, bytes: parse_unsigned(length)? };
         regions.push(region);

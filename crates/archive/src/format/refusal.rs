@@ -35,6 +35,10 @@ pub enum Refusal {
     SparseMap,
     /// A version of sparse files that is not known.
     SparseVersion,
+    /// A global extended header says which name, link or size members have.
+    GlobalMember,
+    /// The magic is neither that of POSIX nor that of GNU tar.
+    UnknownMagic,
     /// An extended header or a long name is larger than [`super::EXTENDED_MAX_BYTES`], or a sparse map
     /// has more than [`super::REGIONS_MAX`] regions.
     HeaderTooLarge,
@@ -72,6 +76,8 @@ impl fmt::Display for Refusal {
             Refusal::UnexpectedData => "it has data, which a member of its kind cannot have",
             Refusal::SparseMap => "its sparse map overlaps, is out of order or exceeds its size",
             Refusal::SparseVersion => "the version of its sparse map is not supported",
+            Refusal::GlobalMember => "a global extended header has a name, link or size of members",
+            Refusal::UnknownMagic => "its header has an unknown magic",
             Refusal::HeaderTooLarge => "its extended header is too large",
         })
     }

@@ -85,6 +85,16 @@ fn archive(members: &[Member], format: WriteFormat) -> Vec<u8> {
     bytes
 }
 
+/// Corrects the checksum of the block with this byte: most changes would only be seen by it.
+pub(crate) fn reseal(bytes: &mut [u8], at: usize) {
+    let block = at / BLOCK_BYTES * BLOCK_BYTES;
+    if let Some(place) = bytes.get_mut(block..block + BLOCK_BYTES)
+        && let Ok(place) = <&mut [u8; BLOCK_BYTES]>::try_from(place)
+    {
+        super::header::seal(place);
+    }
+}
+
 /// Reads an archive to its end and returns its members; `None` if anything is wrong with it.
 fn read(bytes: &[u8]) -> Option<Vec<Member>> {
     let mut reader = Reader::new(StreamSource::new(bytes), Zeros::End);
@@ -144,13 +154,7 @@ proptest! {
         for (at, value) in changes {
             let at = at % bytes.len();
             bytes[at] = value;
-            // Most changes would only be seen by the checksum.
-            let block = at / BLOCK_BYTES * BLOCK_BYTES;
-            if let Some(place) = bytes.get_mut(block..block + BLOCK_BYTES)
-                && let Ok(place) = <&mut [u8; BLOCK_BYTES]>::try_from(place)
-            {
-                super::header::seal(place);
-            }
+            reseal(&mut bytes, at);
         }
         if cut.is_multiple_of(3) {
             bytes.truncate(cut % bytes.len());

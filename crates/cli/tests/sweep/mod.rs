@@ -11,5 +11,6 @@ mod faults;
 mod power;
 mod replace;
 mod scene;
+mod tar;
 mod tests;
 mod verdict;

@@ -41,13 +41,13 @@ impl Checkpoints {
             }
             None => value,
         };
-        self.every = Some(match digits.parse() {
-            Ok(0) | Err(_) if !digits.is_empty() => {
-                return bad(&format!("--checkpoint value is not an integer: {value}"));
-            }
-            Ok(number) => number,
-            Err(_) => RECORDS,
-        });
+        self.every = match digits.parse() {
+            // None, as with GNU tar.
+            Ok(0) => None,
+            Ok(number) => Some(number),
+            Err(_) if digits.is_empty() => Some(RECORDS),
+            Err(_) => return bad(&format!("--checkpoint value is not an integer: {value}")),
+        };
         Ok(())
     }
 
@@ -81,6 +81,12 @@ impl Checkpoints {
     /// Returns whether there are any.
     pub(super) const fn are_on(&self) -> bool {
         self.every.is_some() || !self.actions.is_empty()
+    }
+
+    /// Returns whether an action writes to what the user names, wherever that is.
+    pub(super) fn reach_out(&self) -> bool {
+        let reaches = |action: &Action| matches!(action, Action::Exec(_) | Action::TtyOut(_));
+        self.actions.iter().any(reaches)
     }
 
     /// Returns whether an action may change files, so that none may be read before its turn.
@@ -120,7 +126,8 @@ mod tests {
             assert!(checkpoints.add(text).is_err(), "{text}");
         }
         assert!(checkpoints.set_every(".5").is_ok() && checkpoints.every == Some(5));
-        assert!(checkpoints.set_every("0").is_err() && checkpoints.set_every("x").is_err());
+        assert!(checkpoints.set_every("0").is_ok() && checkpoints.every.is_none());
+        assert!(checkpoints.set_every("x").is_err() && checkpoints.set_every("1x").is_err());
         assert!(checkpoints.set_every("").is_ok() && checkpoints.every == Some(RECORDS));
     }
 }

@@ -9,6 +9,7 @@ use haul_archive::compare::{Comparer, Difference, Rules};
 use haul_archive::format::{MemberKind, Reader};
 use haul_sys::Errno;
 
+use super::limits::Count;
 use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;
@@ -26,6 +27,8 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
+    let source = settings.limits.cap(source, is_plain);
+    let mut count = Count::new(settings.limits, "compared");
     let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
     let rules = Rules { follow: settings.creation.follow(), numeric_owner: settings.numeric_owner };
     let mut comparers: HashMap<Option<usize>, Comparer> = HashMap::new();
@@ -38,6 +41,7 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
                 omit(session, &member, settings);
                 continue;
             };
+            count.add(&member).map_err(Stopped::Fatal)?;
             let changed = Changed::of(session, &member, settings);
             if settings.verbosity > 0 {
                 let mut shown = member.clone();
@@ -65,7 +69,7 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         Ok(())
     };
     let ended = members().and_then(|()| Ok(reader.drain()?));
-    if let Err(stopped) = ended {
+    if let Err(stopped) = ended.map_err(|stopped| count.explained(archive, stopped)) {
         return session.stopped(archive, &stopped);
     }
     totals::read(session, settings, reader.offset());

@@ -42,6 +42,9 @@ impl Monitor for Telling {
                  archive",
                 named(name)
             )),
+            Event::Device => {
+                session.fail_at(name, "Cannot mknod: devices are made only with -p or --devices");
+            }
             Event::Continued => {
                 session.fail_at(name, "Cannot extract -- file is continued from another volume");
             }

@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haul_archive::extract::{Extractor, Monitor, Names, Owners, Permissions, Policy, Times};
+use haul_archive::extract::{
+    Devices, Extractor, Monitor, Names, Owners, Permissions, Policy, Times,
+};
 use haul_archive::format::{Member, MemberKind, ReadError, Reader};
 use haul_archive::safe_name::has_parent;
 use haul_archive::source::Source;
 use haul_sys::process::{identity, umask};
 
 use super::event::Telling;
+use super::fence::raise;
+use super::limits::Count;
 use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;
@@ -30,6 +34,8 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
+    raise(settings);
+    let source = settings.limits.cap(source, is_plain);
     let mut run = Run {
         session,
         reader: Reader::new(source, settings.zeros).refusing_empty(is_plain),
@@ -37,6 +43,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         monitor: Arc::new(Telling { session: Arc::clone(session) }),
         extractors: HashMap::new(),
         last: None,
+        count: Count::new(settings.limits, "extracted"),
         columns: Columns::new(),
     };
     let ended = run.members(settings);
@@ -44,7 +51,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
     for (_, extractor) in run.extractors.drain() {
         extractor.finish();
     }
-    if let Err(stopped) = ended {
+    if let Err(stopped) = ended.map_err(|stopped| run.count.explained(archive, stopped)) {
         return session.stopped(archive, &stopped);
     }
     totals::read(session, settings, run.reader.offset());
@@ -67,6 +74,11 @@ fn policy(settings: &Settings) -> Policy {
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
         owners,
         names: if asked.absolute_names { Names::Absolute } else { Names::Beneath },
+        devices: if asked.devices || asked.same_permissions == Some(true) {
+            Devices::Make
+        } else {
+            Devices::Refuse
+        },
         times: if asked.touch { Times::Now } else { Times::Archive },
         keeps_links_to_directories: asked.keeps_links,
         removes_trees: asked.removes_trees,
@@ -83,6 +95,7 @@ struct Run<'s> {
     /// By the index of the directory that `-C` named.
     extractors: HashMap<Option<usize>, Extractor>,
     last: Option<Option<usize>>,
+    count: Count,
     columns: Columns,
 }
 
@@ -99,6 +112,7 @@ impl Run<'_> {
                 omit(self.session, &member, settings);
                 continue;
             };
+            self.count.add(&member).map_err(Stopped::Fatal)?;
             let changed = Changed::of(self.session, &member, settings);
             self.member(settings, member, &changed, directory)?;
             if settings.names.are_all_found(settings.occurrence) {
@@ -141,10 +155,11 @@ impl Run<'_> {
             member.link.clone_from(&changed.link);
         }
         self.extractor(settings, directory)?;
-        match self.extractors.get_mut(&directory) {
-            Some(extractor) => Ok(extractor.member(&mut self.reader, member, &name, &link)?),
-            None => Ok(()),
+        if let Some(extractor) = self.extractors.get_mut(&directory) {
+            extractor.member(&mut self.reader, member, &name, &link)?;
         }
+        let parents = self.extractors.values().map(Extractor::parents_made).sum();
+        self.count.demand_few_parents(parents).map_err(Stopped::Fatal)
     }
 
     /// Begins to extract into a directory, unless this was done before.

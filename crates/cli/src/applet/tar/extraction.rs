@@ -26,6 +26,7 @@ pub(super) struct Extraction {
     pub(super) top: Option<Vec<u8>>,
     pub(super) shows_transformed: bool,
     pub(super) jobs: Option<usize>,
+    pub(super) devices: bool,
     pub(super) transform: Transform,
     pub(super) keeps_links: bool,
     pub(super) removes_trees: bool,
@@ -48,6 +49,7 @@ impl Extraction {
             Id::KeepDirectorySymlink => self.keeps_links = true,
             Id::RecursiveUnlink => self.removes_trees = true,
             Id::Touch => self.touch = true,
+            Id::Devices => self.devices = true,
             Id::AbsoluteNames => self.absolute_names = true,
             Id::Transform => {
                 if let Err(malformed) = self.transform.add(value.as_bytes()) {

@@ -11,7 +11,13 @@ environment variable TAR_OPTIONS are read before those of the command line.
 
 Nothing outside the target directory is touched without -P: symbolic links are
 followed only where they lead to a place in it. A file that could not be written
-completely is removed. Files are made in no particular order.
+completely is removed. Files are made in no particular order. Where the kernel has
+landlock, it refuses every write outside the target directories, without -P.
+Devices are made only with -p or --devices.
+
+--max-size and --max-entries stop at the first member that goes beyond them, before
+it is made; the members before it stay. The bytes of a sparse file count with its
+holes, because programs that copy or read it may fill them.
 
 Compressed archives are recognised without an option. Archives of -c --zstd have an
 index, by which -x and -t read only the frames that hold the named members; other

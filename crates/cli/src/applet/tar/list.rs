@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haul_archive::format::{BLOCK_BYTES, Member, MemberKind, Next, Reader};
+use haul_archive::format::{BLOCK_BYTES, Member, MemberKind, Next, ReadError, Reader};
 use haul_archive::source::Source;
 
+use super::limits::Count;
 use super::member_name::{Changed, stored_name};
 use super::open::open;
 use super::print::{Columns, details};
 use super::quoting::{listed, named};
-use super::session::Session;
+use super::session::{Session, Stopped};
 use super::settings::Settings;
 use super::totals;
 use super::warning::Warning;
@@ -23,17 +24,22 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
+    let source = settings.limits.cap(source, is_plain);
+    let mut count = Count::new(settings.limits, "listed");
     let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
     let mut columns = Columns::new();
     loop {
         match next(session, &mut reader) {
-            Err(error) => return session.unreadable(archive, &error),
+            Err(error) => return unreadable(session, archive, error, &count),
             Ok(None) => break,
             Ok(Some(mut member)) => {
                 let is_wanted = is_new(&member, settings);
                 if is_wanted
                     && settings.names.select(stored_name(&member.name), settings.occurrence)
                 {
+                    if let Err(text) = count.add(&member) {
+                        return session.fatal(&text);
+                    }
                     let changed = Changed::of(session, &member, settings);
                     changed.prepare_to_show(&mut member, settings);
                     show(session, &member, settings, settings.verbosity, &mut columns);
@@ -51,7 +57,7 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
     let end = reader.end();
     totals::read(session, settings, reader.offset());
     if let Err(error) = reader.drain() {
-        return session.unreadable(archive, &error);
+        return unreadable(session, archive, error, &count);
     }
     if settings.shows_blocks {
         let what = if end.zeros { "** Block of NULs **" } else { "** End of File **" };
@@ -59,6 +65,11 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
     }
     report_missing(session, settings);
     session.end()
+}
+
+/// Ends a run whose archive could not be read, or was longer than allowed.
+fn unreadable(session: &Session, archive: &[u8], error: ReadError, count: &Count) -> ExitCode {
+    session.stopped(archive, &count.explained(archive, Stopped::Read(error)))
 }
 
 /// Shows a member. With -O standard output is for the files.
@@ -113,7 +124,7 @@ pub(super) fn omit(session: &Session, member: &Member, settings: &Settings) {
 pub(super) fn next<S: Source>(
     session: &Session,
     reader: &mut Reader<S>,
-) -> Result<Option<Member>, haul_archive::format::ReadError> {
+) -> Result<Option<Member>, ReadError> {
     loop {
         match reader.advance()? {
             Next::Member(member) => return Ok(Some(*member)),

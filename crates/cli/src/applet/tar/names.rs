@@ -2,7 +2,10 @@
 //!
 //! Options of matching hold for what follows them, so names are resolved while words are read.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use std::sync::Arc;
 
@@ -197,6 +200,22 @@ impl Names {
         }
         let is_wanted = occurrence.is_none_or(|number| selector.found == number);
         is_wanted.then_some(selector.directory)
+    }
+
+    /// Returns the indices of the directories that selected members belong in.
+    pub(super) fn used_directories(&self) -> BTreeSet<Option<usize>> {
+        match self.is_empty() {
+            true => [self.directories.len().checked_sub(1)].into(),
+            false => self.names.iter().map(|name| name.directory).collect(),
+        }
+    }
+
+    /// Returns the path of a directory by its index: the steps that `-C` named, from where the run began.
+    pub(super) fn path(&self, directory: Option<usize>) -> PathBuf {
+        let mut path = PathBuf::from(".");
+        let count = directory.map_or(0, |index| index + 1);
+        path.extend(self.directories.iter().take(count).map(|step| OsStr::from_bytes(step)));
+        path
     }
 
     /// Returns whether every name had its occurrence, so that the rest of the archive need not be

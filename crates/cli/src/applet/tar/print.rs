@@ -28,7 +28,8 @@ impl Columns {
             }
             _ => member.size.to_string(),
         };
-        let used = owner.chars().count() + 1 + group.chars().count() + 1 + size.len();
+        // GNU tar counts bytes here.
+        let used = owner.len() + 1 + group.len() + 1 + size.len();
         self.owner_and_size = self.owner_and_size.max(used);
         let width = self.owner_and_size - used + size.len();
         let date = date(member.mtime, settings);

@@ -41,6 +41,10 @@ impl From<ReadError> for Stopped {
     }
 }
 
+/// Beginnings of names that are remembered as told, and the bytes of the longest of them (`PATH_MAX`).
+const REMOVED_MAX: usize = 4096;
+const REMOVED_MAX_BYTES: usize = 4096;
+
 /// A run.
 pub(super) struct Session {
     pub(super) output: Output,
@@ -142,7 +146,13 @@ impl Session {
             return;
         }
         let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
-        if removed.insert((beginning.to_vec(), of_links)) {
+        let key = (beginning.to_vec(), of_links);
+        // An archive can have any number of them, of any length.
+        let is_new = match removed.len() < REMOVED_MAX && beginning.len() <= REMOVED_MAX_BYTES {
+            true => removed.insert(key),
+            false => !removed.contains(&key),
+        };
+        if is_new {
             let what = if of_links { "hard link targets" } else { "member names" };
             self.warn(&format!("Removing leading `{}' from {what}", listed(beginning)));
         }

@@ -12,6 +12,7 @@ use haul_sys::process::Zone;
 use super::checkpoint_options::Checkpoints;
 use super::creation::Creation;
 use super::extraction::Extraction;
+use super::limits::Limits;
 use super::list_file::{self, Complaint, Entry, How};
 use super::mode::Mode;
 use super::names::{Names, without_slashes};
@@ -26,6 +27,7 @@ use super::unsupported::UNSUPPORTED;
 use super::warning::Warnings;
 use crate::ending::CommandError;
 use crate::getopt::{Opt, Usage, Word, parse_anywhere};
+use crate::option::data::size_or_zero;
 
 /// What `--exclude-vcs` leaves out.
 const VERSION_CONTROL: &[&str] = &[
@@ -80,6 +82,7 @@ pub(super) struct Settings {
     pub(super) zeros: Zeros,
     pub(super) may_seek: bool,
     pub(super) occurrence: Option<u64>,
+    pub(super) limits: Limits,
     pub(super) names: Names,
     pub(super) extraction: Extraction,
     pub(super) creation: Creation,
@@ -167,6 +170,7 @@ struct Reading {
     ignores_zeros: bool,
     never_seeks: bool,
     occurrence: Option<u64>,
+    limits: Limits,
     names: Names,
     extraction: Extraction,
     creation: Creation,
@@ -309,6 +313,7 @@ impl Reading {
             | Id::SamePermissions(_)
             | Id::SameOwner(_)
             | Id::Touch
+            | Id::Devices
             | Id::AbsoluteNames
             | Id::StripComponents
             | Id::OneTopLevel
@@ -404,9 +409,11 @@ impl Reading {
         }
     }
 
-    /// Sets what selects names.
+    /// Sets what selects names, and how much of them there may be.
     fn set_names(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
         match id {
+            Id::MaxSize => self.limits.bytes = Some(size_or_zero("--max-size", value)?),
+            Id::MaxEntries => self.limits.entries = Some(entries(value)?),
             Id::Directory => self.names.directory(value.as_bytes()),
             Id::FilesFrom => self.list(value)?,
             Id::AddFile => self.names.operand(value.as_bytes()),
@@ -449,6 +456,9 @@ impl Reading {
         }
         if self.extraction.to_stdout {
             return bad("-O is for -x");
+        }
+        if self.limits.are_set() {
+            return bad("--max-size and --max-entries are for -x, -t and -d");
         }
         if self.shows_blocks {
             return bad("-R with -c is not supported by haul");
@@ -535,6 +545,7 @@ impl Reading {
             zeros: if self.ignores_zeros { Zeros::Skip } else { Zeros::End },
             may_seek: !self.never_seeks,
             occurrence: self.occurrence,
+            limits: self.limits,
             names: self.names,
             extraction: self.extraction,
             creation: self.creation,
@@ -554,6 +565,13 @@ fn unsupported<T>(name: &str) -> Result<T, CommandError> {
         _ => format!("--{name}"),
     };
     bad(&format!("option '{shown}' is not supported by haul"))
+}
+
+fn entries(value: &OsStr) -> Result<u64, CommandError> {
+    value.to_str().and_then(|text| text.parse().ok()).map_or_else(
+        || bad(&format!("invalid --max-entries '{}': give a number", value.to_string_lossy())),
+        Ok,
+    )
 }
 
 fn occurrence(value: &OsStr) -> Result<u64, CommandError> {

@@ -1,0 +1,346 @@
+//! Faults at every call of `tar`: an archive is what it would be without the fault, or the run fails; and
+//! no extracted file looks complete and is not.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+
+use haul_manifest::{Aspect, Aspects};
+
+use super::faults::{Extent, Injection, calls, injections, is_chosen, said};
+use super::scene::fingerprint;
+use super::verdict::Ending;
+use crate::support::judge::{compared, shown};
+use crate::support::run::Done;
+use crate::support::scratch::Scratch;
+use crate::support::strace::{Strace, is_usable};
+use crate::support::tar::ours;
+use crate::support::{Outcome, entries, if_there};
+
+/// One command of `tar`. Its source is `s`, its target `t`; `p` is the tree itself.
+struct Case {
+    /// The name in `cargo xtask sweep`.
+    name: &'static str,
+    words: &'static [&'static str],
+    task: Task,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    /// `t` becomes an archive of `s`.
+    Create,
+    /// `s` is added to the archive `t`.
+    Append,
+    /// The archive `s`, made with these options, is extracted into `t`.
+    Extract(&'static [&'static str], Before),
+}
+
+/// What is in the target before an extraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    OlderFiles,
+}
+
+/// Every command that is swept.
+const CASES: &[Case] = &[
+    Case { name: "tar -c", words: &["-c", "--jobs=1", "-Sf", "t", "s"], task: Task::Create },
+    Case {
+        name: "tar -c --zstd",
+        words: &["-c", "--zstd", "--jobs=1", "-f", "t", "s"],
+        task: Task::Create,
+    },
+    Case { name: "tar -r", words: &["-r", "--jobs=1", "-f", "t", "s"], task: Task::Append },
+    Case {
+        name: "tar -x",
+        words: &["-x", "--jobs=1", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S"], Before::Nothing),
+    },
+    Case {
+        name: "tar -x, several workers",
+        words: &["-x", "--jobs=3", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S"], Before::Nothing),
+    },
+    Case {
+        name: "tar -x, over older files",
+        words: &["-x", "--jobs=1", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S"], Before::OlderFiles),
+    },
+    Case {
+        name: "tar -x of a zstd archive",
+        words: &["-x", "--jobs=1", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S", "--zstd"], Before::Nothing),
+    },
+];
+
+/// The regular files of the tree, and their lengths. The last one has holes.
+const FILES: [(&str, usize); 5] =
+    [("a", 1000), ("b", 1024), ("d/c", 70_000), ("large", 3 << 20), ("holes", 2 << 20)];
+
+/// The only bytes of the file with holes, and their offset.
+const ISLAND: (&[u8], u64) = (&[7; 5000], 1 << 20);
+
+/// The contents of older files, longer than some of the new ones.
+const OLDER: &[u8] = &[9; 100_000];
+
+/// Bytes of the blocks of zeros at the end of an archive.
+const END_BYTES: usize = 1024;
+
+/// The name and the bytes of the member that the archive has before something is added.
+const EARLIER: (&str, &[u8]) = ("earlier", &[5; 3000]);
+
+struct Scene<'c> {
+    case: &'c Case,
+    scratch: Scratch,
+    /// The archive that an undisturbed run makes.
+    archive: Vec<u8>,
+    /// The archive before something is added.
+    earlier: Vec<u8>,
+}
+
+impl<'c> Scene<'c> {
+    fn new(case: &'c Case) -> Outcome<Scene<'c>> {
+        let scratch = Scratch::new()?;
+        furnish(&scratch)?;
+        scratch.write("w/victim", "stays")?;
+        let mut scene = Scene { case, scratch, archive: Vec::new(), earlier: Vec::new() };
+        let here = scene.scratch.path().to_owned();
+        match case.task {
+            Task::Extract(options, _) => {
+                let call = ours().words(options).words(["-C", "p", "-cf", "s", "."]);
+                call.in_dir(&here).succeed()?;
+            }
+            Task::Create => fs::rename(here.join("p"), here.join("s"))?,
+            Task::Append => {
+                fs::rename(here.join("p"), here.join("s"))?;
+                scene.scratch.write(EARLIER.0, EARLIER.1)?;
+                ours().words(["-cf", "t", EARLIER.0]).in_dir(&here).succeed()?;
+                scene.earlier = fs::read(here.join("t"))?;
+                fs::remove_file(here.join(EARLIER.0))?;
+            }
+        }
+        Ok(scene)
+    }
+
+    /// Restores the state before a run.
+    fn reset(&self) -> Outcome {
+        self.scratch.clear("t")?;
+        match self.case.task {
+            Task::Create => {}
+            Task::Append => {
+                self.scratch.write("t", &self.earlier)?;
+            }
+            Task::Extract(_, before) => {
+                fs::create_dir(self.scratch.at("t"))?;
+                if before == Before::OlderFiles {
+                    for (name, _) in FILES {
+                        self.scratch.write(&format!("t/{name}"), OLDER)?;
+                    }
+                    symlink("elsewhere", self.scratch.at("t/link"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, under: Option<&Strace>) -> Outcome<Done> {
+        let call = ours().words(self.case.words).in_dir(self.scratch.path());
+        under.map_or_else(|| call.run(), |strace| strace.wrap(call.clone()).run())
+    }
+
+    /// Returns what is wrong with a run, if anything.
+    fn objection(&self, done: &Done, ending: Ending) -> Outcome<Option<String>> {
+        if done.code() == Some(0) {
+            let wrong = self.result()?;
+            return Ok(wrong.map(|wrong| format!("exit 0, but {wrong}")));
+        }
+        if ending != Ending::Killed {
+            if done.code() != Some(2) {
+                return Ok(Some(format!("ended by {:?}", done.status)));
+            }
+            if done.stderr.is_empty() && ending != Ending::Mute {
+                return Ok(Some("failed without a word".to_owned()));
+            }
+        }
+        match self.case.task {
+            Task::Create => Ok(None),
+            Task::Append => self.earlier_member(ending),
+            Task::Extract(..) => self.names(),
+        }
+    }
+
+    /// Checks that after exit code 0 everything is there.
+    fn result(&self) -> Outcome<Option<String>> {
+        if let Task::Extract(..) = self.case.task {
+            // `tar` restores attributes with --xattrs and --acls only.
+            let aspects = Aspects::preserved().without(Aspect::Xattrs).without(Aspect::Acl);
+            let comparison = compared(&self.scratch.at("p"), &self.scratch.at("t"), aspects);
+            return Ok((!comparison.is_equal()).then(|| shown(&comparison)));
+        }
+        let archive = fs::read(self.scratch.at("t"))?;
+        // Before the first run is judged there is nothing to compare with.
+        let is_wrong = !self.archive.is_empty() && archive != self.archive;
+        Ok(is_wrong.then(|| "the archive has other bytes".to_owned()))
+    }
+
+    /// Checks that what was in an archive is in it still, and after an orderly end nothing else.
+    fn earlier_member(&self, ending: Ending) -> Outcome<Option<String>> {
+        let now = fs::read(self.scratch.at("t"))?;
+        let members = self.earlier.len() - end_of(&self.earlier);
+        if now.get(..members) != self.earlier.get(..members) {
+            return Ok(Some("a member that was there before is damaged".to_owned()));
+        }
+        if ending != Ending::Killed && now != self.earlier && now != self.archive {
+            return Ok(Some(format!("the archive is another one, of {} bytes", now.len())));
+        }
+        Ok(None)
+    }
+
+    /// Checks that no file looks right and is wrong, and that there are no unknown names.
+    fn names(&self) -> Outcome<Option<String>> {
+        for (name, _) in FILES.iter().chain(&[("d/twin", 0)]) {
+            let read = |root: &str| if_there(fs::read(self.scratch.at(root).join(name)));
+            let (Some(whole), Some(found)) = (read("p")?, read("t")?) else { continue };
+            if whole.len() == found.len() && whole != found {
+                return Ok(Some(format!("{name:?} is wrong, and looks right")));
+            }
+        }
+        let mut waiting = vec![self.scratch.at("t")];
+        while let Some(folder) = waiting.pop() {
+            for entry in entries(&folder)? {
+                let path = entry.path();
+                let relative = path.strip_prefix(self.scratch.at("t"))?;
+                if fs::symlink_metadata(self.scratch.at("p").join(relative)).is_err() {
+                    return Ok(Some(format!("it left {path:?}")));
+                }
+                if entry.file_type()?.is_dir() {
+                    waiting.push(path);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes one run with one injection, and returns what is wrong with it.
+    fn inject(&self, injection: &Injection) -> Outcome<(bool, Option<String>)> {
+        self.reset()?;
+        let log = self.scratch.at("log");
+        let strace = Strace::new(log).trace(&injection.call).inject(&injection.what);
+        let done = self.run(Some(&strace))?;
+        let was_injected = match injection.ending {
+            Ending::Killed => done.code() != Some(0),
+            _ => strace.has_injected()?,
+        };
+        let mut wrong = self.objection(&done, injection.ending)?;
+        // A second run completes the work, except that more would be added to an archive.
+        if wrong.is_none() && injection.ending == Ending::Killed && self.case.task != Task::Append {
+            let again = self.run(None)?;
+            wrong = match again.code() {
+                Some(0) => self.result()?,
+                _ => Some(said(&again)),
+            };
+            wrong = wrong.map(|wrong| format!("a second run: {wrong}"));
+        }
+        let told =
+            wrong.map(|wrong| format!("{}: {wrong}\n  said {}", injection.what, said(&done)));
+        Ok((was_injected, told))
+    }
+}
+
+/// Returns the number of bytes from the end of the last member on.
+fn end_of(archive: &[u8]) -> usize {
+    let zeros = archive.iter().rev().take_while(|byte| **byte == 0).count();
+    assert!(zeros >= END_BYTES);
+    zeros
+}
+
+fn furnish(scratch: &Scratch) -> Outcome {
+    for (name, bytes) in FILES {
+        let text: Vec<u8> = (0..bytes).map(|at| (at % 251 + at / 4096 % 7) as u8 | 1).collect();
+        scratch.write(&format!("p/{name}"), text)?;
+    }
+    let holes = fs::File::create(scratch.at("p/holes"))?;
+    holes.set_len(2 << 20)?;
+    std::os::unix::fs::FileExt::write_all_at(&holes, ISLAND.0, ISLAND.1)?;
+    fs::create_dir(scratch.at("p/d/empty"))?;
+    symlink("a", scratch.at("p/link"))?;
+    symlink("../w/victim", scratch.at("p/out"))?;
+    fs::hard_link(scratch.at("p/b"), scratch.at("p/d/twin"))?;
+    Ok(())
+}
+
+fn sweep(name: &str) -> Outcome {
+    if !is_chosen(name) || !is_usable()? {
+        return Ok(());
+    }
+    let case = CASES.iter().find(|case| case.name == name).ok_or("there is no such case")?;
+    let mut scene = Scene::new(case)?;
+    scene.reset()?;
+    let strace = Strace::new(scene.scratch.at("log"));
+    let done = scene.run(Some(&strace))?;
+    assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""), "{name}, undisturbed");
+    let calls = calls(&strace.lines()?);
+    assert_eq!(scene.result()?, None, "{name}, undisturbed");
+    if case.task == Task::Create || case.task == Task::Append {
+        scene.archive = fs::read(scene.scratch.at("t"))?;
+    }
+    let others = ["s", "w"].map(|name| scene.scratch.at(name));
+    let before = [fingerprint(&others[0])?, fingerprint(&others[1])?];
+    let mut injected = 0;
+    let mut wrong = Vec::new();
+    for injection in injections(&calls, Extent::asked()) {
+        let (was_injected, objection) = scene.inject(&injection)?;
+        injected += usize::from(was_injected);
+        wrong.extend(objection);
+        let after = [fingerprint(&others[0])?, fingerprint(&others[1])?];
+        assert!(before == after, "{name}: {}: something else was changed", injection.what);
+    }
+    // The tally of `cargo xtask sweep` reads this line.
+    writeln!(std::io::stdout(), "swept {name}: {injected} injections, {} violations", wrong.len())?;
+    assert!(injected > 20, "{name}: only {injected} faults were injected");
+    assert!(wrong.is_empty(), "{name}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn create() -> Outcome {
+    sweep("tar -c")
+}
+
+#[test]
+fn create_compressed() -> Outcome {
+    sweep("tar -c --zstd")
+}
+
+#[test]
+fn append() -> Outcome {
+    sweep("tar -r")
+}
+
+#[test]
+fn extract() -> Outcome {
+    sweep("tar -x")
+}
+
+#[test]
+fn extract_by_several_workers() -> Outcome {
+    sweep("tar -x, several workers")
+}
+
+#[test]
+fn extract_over_older_files() -> Outcome {
+    sweep("tar -x, over older files")
+}
+
+#[test]
+fn extract_compressed() -> Outcome {
+    sweep("tar -x of a zstd archive")
+}
+
+#[test]
+fn every_case_has_its_test() {
+    let here = include_str!("tar.rs");
+    for case in CASES {
+        assert!(here.contains(&format!("sweep(\"{}\")", case.name)), "{} is not swept", case.name);
+    }
+}

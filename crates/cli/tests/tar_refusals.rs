@@ -1,0 +1,305 @@
+//! Headers that GNU tar, bsdtar, CPython and Go read differently: `haul tar` refuses each with the name of
+//! the member. Devices, pipes and names in another case, too.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+use super::support::image::Image;
+use super::support::judge::snapshot;
+use super::support::run::Call;
+use super::support::scratch::Scratch;
+use super::support::tar::ours;
+use super::support::{Outcome, has, is_root};
+
+/// Writes `a.tar` by a Python script, in which `member` appends a member with records of an extended
+/// header, `header` makes a header with its data, and `patched` changes bytes of one.
+fn forge(scratch: &Scratch, script: &str) -> Outcome {
+    let script = format!(
+        "import tarfile\n\
+         out=open('a.tar','wb')\n\
+         def raw(data): out.write(data)\n\
+         def record(key,value):\n\
+         \x20 rest=len(key)+len(value)+3; n=rest+1\n\
+         \x20 while n!=rest+len(str(n)): n=rest+len(str(n))\n\
+         \x20 return b'%d %s=%s\\n'%(n,key.encode(),value)\n\
+         def header(name,kind='0',data=b'',link='',device=(0,0)):\n\
+         \x20 i=tarfile.TarInfo(name); i.type=kind.encode(); i.size=len(data); i.mode=0o644\n\
+         \x20 i.linkname=link; i.devmajor,i.devminor=device\n\
+         \x20 return i.tobuf(tarfile.GNU_FORMAT if kind in 'LKS' else tarfile.USTAR_FORMAT)+data+b'\\0'*(-len(data)%512)\n\
+         def patched(block,at,data):\n\
+         \x20 b=bytearray(block); b[at:at+len(data)]=data; b[148:156]=b' '*8\n\
+         \x20 b[148:156]=b'%06o\\0 '%sum(b[:512])\n\
+         \x20 return bytes(b)\n\
+         def x(*records): raw(header('x','x',b''.join(record(k,v) for k,v in records)))\n\
+         def g(*records): raw(header('g','g',b''.join(record(k,v) for k,v in records)))\n\
+         def sparse(data,*records): x(*[('GNU.sparse.'+k,v) for k,v in records]); raw(header('a','0',data))\n\
+         def old(size,*pairs):\n\
+         \x20 map=b''.join(b'%011o\\0%011o\\0'%p if isinstance(p,tuple) else p for p in pairs)\n\
+         \x20 raw(patched(patched(header('a','S',b'd'*512),386,map),483,b'%011o\\0'%size))\n\
+         {script}\n\
+         raw(b'\\0'*1024)\n\
+         out.close()\n"
+    );
+    Call::of("python3").words(["-c", &script]).in_dir(scratch.path()).succeed()?;
+    Ok(())
+}
+
+/// What is in an archive, and what haul says.
+const REFUSED: &[(&str, &str)] = &[
+    // Which size: some readers skip more than others, and see other members behind it.
+    (
+        "x(('size',b'0')); raw(header('a','0',header('evil')))",
+        "a: refused: its header and its extended",
+    ),
+    (
+        "x(('size',b'512')); raw(header('a')+header('evil'))",
+        "a: refused: its header and its extended",
+    ),
+    (
+        "x(('size',b'10737418244')); raw(header('a','0',b'1234')+header('evil'))",
+        "a: refused: its header and",
+    ),
+    ("x(('size',b'')); raw(header('a'))", "a number in its header is malformed"),
+    ("x(('size',b'+1')); raw(header('a','0',b'1'))", "a number in its header is malformed"),
+    ("x(('size',b'0x1')); raw(header('a','0',b'1'))", "a number in its header is malformed"),
+    ("x(('size',b'1'),('size',b'2')); raw(header('a','0',b'1'))", "two values of one keyword"),
+    ("g(('size',b'512')); raw(header('a')+header('evil'))", "g: refused: a global extended header"),
+    // Numbers that are neither octal nor plain base 256.
+    ("raw(patched(header('a','0',b'1'),124,b'\\x81'+b'\\0'*10+b'\\1'))", "a: refused: a number"),
+    ("raw(patched(header('a','0',b'1'),124,b'\\xff'*12))", "a: refused: a size or owner"),
+    (
+        "raw(patched(header('a','0',b'1'),124,b'\\x80'+b'\\xff'*11))",
+        "a: refused: a number in its header is too",
+    ),
+    ("raw(patched(header('a','0',b'1'),124,b'\\0'+b'0000000001'+b'\\0'))", "a: refused: a number"),
+    ("raw(patched(header('a','0',b'1'),124,b'0000000001x\\0'))", "a: refused: a number"),
+    ("raw(patched(header('a','0',b'1'),124,b'-0000000001\\0'))", "a: refused: a number"),
+    ("raw(patched(header('a','0',b'1'),124,b'00000 00001\\0'))", "a: refused: a number"),
+    (
+        "raw(patched(header('a'),108,b'\\xff'*8))",
+        "a: refused: a size or owner in its header is negative",
+    ),
+    // Which name.
+    ("x(('path',b'a\\0b')); raw(header('c'))", "its name or link target contains a NUL"),
+    (
+        "x(('linkpath',b'a\\0b')); raw(header('c','2',link='d'))",
+        "its name or link target contains a NUL",
+    ),
+    ("raw(header('././@LongLink','L',b'a\\0b\\0')); raw(header('c'))", "contains a NUL"),
+    ("x(('path',b'')); raw(header('a'))", "its extended header is malformed"),
+    ("x(('linkpath',b'')); raw(header('a','2',link='b'))", "its extended header is malformed"),
+    ("raw(header('a','2'))", "a: refused: its name is empty"),
+    ("x(('path',b'a'),('path',b'b')); raw(header('c'))", "two values of one keyword"),
+    ("raw(header('L','L',b'a\\0')); x(('path',b'b')); raw(header('c'))", "different names"),
+    (
+        "raw(header('L','L',b'a\\0')); raw(header('L','L',b'b\\0')); raw(header('c'))",
+        "two extended headers",
+    ),
+    (
+        "x(('path',b'a')); x(('path',b'b')); raw(header('c'))",
+        "it has two extended headers of one kind",
+    ),
+    ("g(('path',b'b')); raw(header('a'))", "a global extended header has a name, link or size"),
+    ("g(('linkpath',b'b')); raw(header('a','2',link='c'))", "a global extended header has a name"),
+    ("g(('GNU.sparse.name',b'b')); raw(header('a'))", "a global extended header has a name"),
+    ("raw(patched(header('a'),257,b'ustarX00'))", "a: refused: its header has an unknown magic"),
+    // Records that are cut in other places.
+    (
+        "raw(header('x','x',b'9 path=a\\n9 path=b')); raw(header('a'))",
+        "its extended header is malformed",
+    ),
+    ("raw(header('x','x',b'99 path=a\\n')); raw(header('a'))", "its extended header is malformed"),
+    (
+        "raw(header('x','x',b'10 path=a\\n\\n')); raw(header('a'))",
+        "its extended header is malformed",
+    ),
+    ("x(('SCHILY.xattr.user\\0x',b'')); raw(header('a'))", "its extended header is malformed"),
+    // Data where no reader, or only some, expect them.
+    ("raw(header('a/','5',header('evil')))", "a/: refused: it has data"),
+    ("raw(header('a','2',header('evil'),'b'))", "a: refused: it has data"),
+    ("raw(header('a','6',header('evil')))", "a: refused: it has data"),
+    ("raw(header('a','3',header('evil')))", "a: refused: it has data"),
+    ("x(('size',b'512')); raw(header('a','1',header('evil'),'b'))", "a: refused: it has data"),
+    ("raw(header('a/','0',header('evil')))", "a/: refused: it has data"),
+    // Sparse maps.
+    ("old(2000,(0,256),(128,256))", "a: refused: its sparse map"),
+    ("old(2000,(512,512),(2000,0))", ""),
+    ("old(100,(0,512))", "a: refused: its sparse map"),
+    ("old(2000,(512,512),b'\\0'*24,(0,0))", "a: refused: its sparse map"),
+    ("old(2000,(512,512),b'\\0'*12+b'%011o\\0'%0)", "a: refused: its sparse map"),
+    ("old(2000,(512,100),(1024,412))", "a: refused: its sparse map"),
+    (
+        "sparse(b'd'*7,('map',b'0,5,3,2'),('size',b'9'),('numblocks',b'2'))",
+        "a: refused: its sparse map overlaps",
+    ),
+    (
+        "sparse(b'd'*7,('map',b'0,7,3'),('size',b'9'),('numblocks',b'2'))",
+        "its extended header is malformed",
+    ),
+    ("sparse(b'd'*7,('map',b'0,7'),('size',b'9'),('numblocks',b'2'))", "its sparse map"),
+    (
+        "sparse(b'd'*7,('map',b'0,7'),('size',b'9'),('realsize',b'8'),('numblocks',b'1'))",
+        "different sizes",
+    ),
+    (
+        "sparse(b'',('offset',b'0'),('size',b'9'),('numblocks',b'1'))",
+        "its extended header is malformed",
+    ),
+    ("sparse(b'',('name',b'b'))", "the version of its sparse map is not supported"),
+    ("sparse(b'',('minor',b'0'))", "the version of its sparse map is not supported"),
+    (
+        "sparse(b'',('major',b'7'),('minor',b'0'),('realsize',b'9'))",
+        "the version of its sparse map",
+    ),
+    (
+        "sparse(b'0\\n'.ljust(512,b'\\0'),('major',b'1'),('minor',b'0'),('realsize',b'9'),\
+         ('map',b'0,0'),('numblocks',b'1'))",
+        "the version of its sparse map",
+    ),
+    (
+        "sparse(b'2\\n0\\n5\\n3\\n2\\n'.ljust(512,b'\\0')+b'd'*7,('major',b'1'),('minor',b'0'),('realsize',b'9'))",
+        "its sparse map overlaps",
+    ),
+    // More than is read into memory.
+    (
+        "raw(header('x','x',record('comment',b'x'*5000000))); raw(header('a'))",
+        "extended header is too large",
+    ),
+    (
+        "for n in range(5): g(('comment',b'x'*1000000))\nraw(header('a'))",
+        "extended header is too large",
+    ),
+];
+
+#[test]
+fn what_programs_read_differently_is_refused_by_name() -> Outcome {
+    if !has("python3")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    for (script, message) in REFUSED {
+        forge(&scratch, script)?;
+        for mode in ["-xf", "-tf", "-df"] {
+            scratch.clear("in")?;
+            fs::create_dir(scratch.at("in"))?;
+            // Where no message is expected, the archive is a valid one beside those that are not.
+            let done = ours().words([mode, "../a.tar"]).in_dir(scratch.at("in")).run()?;
+            let errors = done.errors();
+            if message.is_empty() {
+                assert!(!errors.contains("refused"), "{script} {mode}: {errors}");
+                continue;
+            }
+            assert_eq!(done.code(), Some(2), "{script} {mode}: {errors}");
+            assert!(errors.contains("refused") && errors.contains(message), "{script}: {errors}");
+            assert!(!done.text().contains("evil"), "{script} {mode}: {}", done.text());
+            assert_eq!(fs::read_dir(scratch.at("in"))?.count(), 0, "{script} {mode}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn devices_are_made_only_when_asked_for() -> Outcome {
+    if !is_root()? || !has("python3")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    forge(
+        &scratch,
+        "raw(header('null','3',device=(1,3))); raw(header('loop','4',device=(7,0)))\n\
+         raw(header('whiteout','3')); raw(header('last'))",
+    )?;
+    for (option, are_made) in
+        [("-m", false), ("--same-owner", false), ("-p", true), ("--devices", true)]
+    {
+        scratch.clear("in")?;
+        fs::create_dir(scratch.at("in"))?;
+        let done = ours().words(["-xf", "../a.tar", option]).in_dir(scratch.at("in")).run()?;
+        let is = |name: &str| {
+            fs::symlink_metadata(scratch.at("in").join(name)).map(|stat| stat.file_type())
+        };
+        assert_eq!(
+            is("null").is_ok_and(|kind| kind.is_char_device()),
+            are_made,
+            "{option}: {done:?}"
+        );
+        assert_eq!(
+            is("loop").is_ok_and(|kind| kind.is_block_device()),
+            are_made,
+            "{option}: {done:?}"
+        );
+        assert!(is("whiteout")?.is_char_device() && is("last")?.is_file(), "{option}: {done:?}");
+        assert_eq!(done.code(), Some(if are_made { 0 } else { 2 }), "{option}: {done:?}");
+        let refused = "Cannot mknod: devices are made only with -p or --devices";
+        let told = done.errors().matches(refused).count();
+        assert_eq!(told, if are_made { 0 } else { 2 }, "{option}: {}", done.errors());
+    }
+    Ok(())
+}
+
+/// A pipe or a device in the way is neither opened nor waited for.
+#[test]
+fn a_pipe_in_the_way_does_not_block() -> Outcome {
+    if !has("python3")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    forge(&scratch, "raw(header('d/','5')); raw(header('d/p','0',b'new'))")?;
+    for option in ["-p", "--overwrite", "-U", "-k", "--keep-newer-files", "--skip-old-files"] {
+        scratch.clear("d")?;
+        fs::create_dir(scratch.at("d"))?;
+        Call::of("mkfifo").word(scratch.at("d/p")).succeed()?;
+        let done = ours().words(["-xf", "a.tar", option]).in_dir(scratch.path()).run()?;
+        let kind = fs::symlink_metadata(scratch.at("d/p"))?.file_type();
+        let is_replaced = kind.is_file() && fs::read(scratch.at("d/p"))? == b"new";
+        assert!(is_replaced || kind.is_fifo(), "{option}: {done:?}");
+        assert!(
+            is_replaced
+                || done.code() == Some(2)
+                || option.contains("skip")
+                || option.contains("newer"),
+            "{option}: {done:?}"
+        );
+    }
+    Ok(())
+}
+
+/// On a file system that ignores case, links are found under the other spelling, too.
+#[test]
+fn names_in_another_case_do_not_lead_out() -> Outcome {
+    if !has("python3")? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let Some(image) = Image::made_with(&scratch, "ext4", &["-O", "casefold"])? else {
+        return Ok(());
+    };
+    let top = image.mount.join("top");
+    let mut refused = 0;
+    for script in [
+        "raw(header('A','2',link='../out')); raw(header('a/secret','0',b'1'))",
+        "raw(header('A','2',link='../out/secret')); raw(header('a','0',b'1'))",
+        "raw(header('A','2',link='../out/secret')); raw(header('b','1',link='a')); raw(header('B','0',b'1'))",
+        "raw(header('d/','5')); raw(header('D','2',link='../out')); raw(header('d/secret','0',b'1'))",
+    ] {
+        if top.exists() {
+            fs::remove_dir_all(&top)?;
+        }
+        fs::create_dir_all(top.join("out"))?;
+        fs::create_dir(top.join("in"))?;
+        fs::write(top.join("out/secret"), "secret")?;
+        symlink("../out", top.join("in/Planted"))?;
+        Call::of("chattr").word("+F").word(top.join("in")).run()?;
+        forge(&scratch, script)?;
+        let before = snapshot(&top.join("out"));
+        for option in ["-p", "--overwrite", "-U"] {
+            let archive = scratch.at("a.tar");
+            let call = ours().words(["-x", option, "-f"]).word(archive).in_dir(top.join("in"));
+            let done = call.run()?;
+            assert!(snapshot(&top.join("out")) == before, "{script} {option}: {done:?}");
+            refused += usize::from(done.code() == Some(2));
+        }
+    }
+    assert!(refused > 0);
+    Ok(())
+}
