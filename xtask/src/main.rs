@@ -10,6 +10,7 @@
 )]
 
 mod command;
+mod corpora;
 mod dist;
 mod error;
 mod fs;
@@ -39,6 +40,8 @@ cargo xtask COMMAND
                             --baseline runs them against GNU's own tools once more
   sweep [--full] [COMMAND…] make every call of every command fail, or be the last, and check that
                             nothing is lost; --full tries every errno at every call
+  tar-corpora               list and extract the archives of other programs' tests with GNU tar
+                            and with haul, and compare
   dist [--install] [--reproduce] [TARGET…]
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
@@ -66,6 +69,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "test" => test::main(rest),
         "fs" => fs::main(rest),
         "gnu" => gnu::main(rest),
+        "tar-corpora" => corpora::main(rest),
         "sweep" => sweep::main(rest),
         "dist" => dist::main(rest),
         "release" => release::main(rest),

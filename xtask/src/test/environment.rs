@@ -8,7 +8,7 @@ use super::tally::Tally;
 use crate::error::{Context, Result};
 use crate::fs::{Mounts, Place, Until, enter_private, env_value};
 use crate::workspace::{Workspace, closed_to_others};
-use crate::{gnu, interrupt};
+use crate::{corpora, gnu, interrupt};
 use rustix::process::geteuid;
 use std::fs;
 use std::path::PathBuf;
@@ -62,6 +62,21 @@ impl Environment {
             Err(error) => {
                 interrupt::check()?;
                 tally.ignore(&format!("comparison with GNU's current cp: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the variable for the archives of other programs' tests; fetches them the first time.
+    pub(super) fn name_corpora(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+        if std::env::var_os(corpora::VARIABLE).is_some() {
+            return Ok(());
+        }
+        match corpora::provide(workspace) {
+            Ok(dir) => self.set(corpora::VARIABLE, dir.display().to_string()),
+            Err(error) => {
+                interrupt::check()?;
+                tally.ignore(&format!("archives of other programs' tests: {error}"));
             }
         }
         Ok(())
