@@ -506,6 +506,13 @@ impl Extractor {
         }
     }
 
+    /// Returns whether a name is that of the entry with this device and inode number.
+    fn is_named(&mut self, name: &[u8], dev_ino: (u64, u64)) -> bool {
+        let found = self.places.existing(name);
+        let stat = found.and_then(|place| statat(&*place.parent, &place.leaf));
+        stat.is_ok_and(|stat| (stat.dev, stat.ino) == dev_ino)
+    }
+
     pub(super) fn settle_directory(&mut self, directory: &Delayed) {
         let Delayed { name, dev_ino, member, attributes } = directory;
         let opened = self.places.existing(name).and_then(|place| {
@@ -515,7 +522,10 @@ impl Extractor {
         let file = match opened {
             Ok(file) => file,
             // A later member took the name.
-            Err(error) if matches!(error.errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+            Err(error)
+                if matches!(error.errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+                    && !self.is_named(name, *dev_ino) =>
+            {
                 return;
             }
             Err(error) => return self.failed(name, Action::Open, error),

@@ -145,17 +145,24 @@ impl Extractor {
     pub(super) fn replace_placeholder(&mut self, placeholder: &Placeholder) {
         let Placeholder { name, dev_ino, member, owner, links } = placeholder;
         let is_there = |place: &Place| {
-            let stat = statat(&*place.parent, &place.leaf);
-            stat.is_ok_and(|stat| (stat.dev, stat.ino) == *dev_ino && stat.size == 0)
+            let stat = statat(&*place.parent, &place.leaf)?;
+            Ok((stat.dev, stat.ino) == *dev_ino && stat.size == 0)
         };
         let Ok(text) = std::ffi::CString::new(member.link.clone()) else { return };
         let mut first: Option<Place> = None;
         for name in std::iter::once(name).chain(links) {
-            // A later member took the name.
-            let Ok(place) = self.places.existing(name) else { continue };
-            if !is_there(&place) {
-                continue;
-            }
+            let found = self.places.existing(name);
+            let place = match found.and_then(|place| is_there(&place).map(|is| is.then_some(place)))
+            {
+                Ok(Some(place)) => place,
+                // A later member took the name.
+                Ok(None) => continue,
+                Err(error) if matches!(error.errno, Errno::NOENT | Errno::NOTDIR) => continue,
+                Err(error) => {
+                    self.failed(name, Action::Stat, error);
+                    continue;
+                }
+            };
             let made = unlinkat(&*place.parent, &place.leaf).and_then(|()| match &first {
                 Some(other) => {
                     linkat(&*other.parent, &other.leaf, &*place.parent, &place.leaf, Follow::No)
