@@ -85,7 +85,6 @@ mod tar_list;
 mod tar_packed;
 mod tar_races;
 mod tar_refusals;
-mod tar_round_trips;
 mod tar_selection;
 mod tar_sparse;
 mod tar_transform;
