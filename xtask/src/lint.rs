@@ -36,6 +36,7 @@ pub(crate) fn stages(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         "-p",
         "haul",
         "--no-default-features",
+        "--lib",
         "--bins",
         "--tests",
         "--",

@@ -1,11 +1,9 @@
 //! Entry point of a copy: takes a request, returns counts.
 
-use std::ffi::CString;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use haul_sys::fs::{CWD, fstat, statat};
+use haul_sys::fs::{CWD, statat};
 
 use crate::apply::commit_group::secure_names;
 use crate::apply::group::CommitGroup;
@@ -14,16 +12,18 @@ use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
 use crate::error::{Failure, What};
 use crate::journal::{self, Ended, Journal, Secure};
-use crate::metadata::DirectoryAttributes;
 use crate::monitor::{Control, Counts, Monitor};
 use crate::pairs::Pairs;
+use crate::peers::state::PeerState;
+use crate::peers::{Exchange, Peers, Ranks, Unsupported, unsupported};
 use crate::plan::Plan;
-use crate::request::{Again, Appearance, ModePolicy, Policy, Request, Resources, Resume};
+use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
+use crate::root::root_directory;
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
-use crate::walk::node::{CopyDirectory, Handles, Node, Origin};
-use haul_tree::{Reader, Task, walk};
+use crate::walk::node::{CopyDirectory, Foreign, Handles, Node};
+use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
 /// Copies the sources of the request and returns the counts. Blocks until the copy is complete or
 /// stopped. The monitor receives each failure when it occurs.
@@ -59,10 +59,51 @@ pub fn copy_again(
     carry_out(request, Plan::of_pairs(request, again), None, monitor, control)
 }
 
+/// Carries out a copy together with other processes, which all have the same request and the same
+/// current directory. The first one resolves the operands; the others copy only the units that
+/// `peers` receives. Returns the counts of this process. Blocks until `peers` has returned and all
+/// workers are idle.
+///
+/// Fails without any effect if the request has something that several processes cannot do together.
+pub fn copy_among(
+    request: &Request,
+    ranks: Ranks,
+    peers: &mut dyn Peers,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Result<Counts, Unsupported> {
+    if let Some(unsupported) = unsupported(request) {
+        return Err(unsupported);
+    }
+    let plan = if ranks.own == 0 { Plan::resolve(request) } else { Plan::empty(request) };
+    if plan.as_ref().is_ok_and(|plan| plan.order == Order::Listed) {
+        return Err(Unsupported::Order);
+    }
+    let others = Others { ranks, peers };
+    Ok(carry_out_among(request, plan, None, Some(others), monitor, control))
+}
+
+/// Processes that carry out a copy with this one.
+pub(crate) struct Others<'p> {
+    ranks: Ranks,
+    peers: &'p mut dyn Peers,
+}
+
 fn carry_out(
     request: &Request,
     plan: Result<Plan, Failure>,
     journal: Option<&Journal>,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
+    carry_out_among(request, plan, journal, None, monitor, control)
+}
+
+fn carry_out_among(
+    request: &Request,
+    plan: Result<Plan, Failure>,
+    journal: Option<&Journal>,
+    others: Option<Others<'_>>,
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -79,7 +120,7 @@ fn carry_out(
         policy.backup = None;
     }
     let records = Records { journal, copied: None };
-    copy_planned(&policy, request.resources, plan, records, monitor, control)
+    copy_planned((&policy, request.resources), plan, records, others, monitor, control)
 }
 
 /// Records that a run writes.
@@ -93,10 +134,10 @@ pub(crate) struct Records<'r> {
 
 /// Copies operands whose target names are known.
 pub(crate) fn copy_planned(
-    policy: &Policy,
-    resources: Resources,
+    (policy, resources): (&Policy, Resources),
     plan: Plan,
     records: Records<'_>,
+    others: Option<Others<'_>>,
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
@@ -124,13 +165,24 @@ pub(crate) fn copy_planned(
         warned_of_cache: AtomicBool::new(false),
         journal: records.journal,
         copied: records.copied,
+        peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
         tells_moves: monitor.wants_moves(),
     };
-    let task = root(&run, plan);
+    let is_ours = others.as_ref().is_none_or(|others| others.ranks.own == 0);
+    let task = root(&run, plan, if is_ours { Foreign::No } else { Foreign::Above });
     // All workers have ended by then, so no more files join the commit group.
-    walk(&run, run.workers(), task, crate::apply::commit_remaining);
+    let end = crate::apply::commit_remaining;
+    match others {
+        None => walk(&run, run.workers(), task, end),
+        Some(Others { peers, .. }) => {
+            let outside = |outside: &mut Outside<'_, Run<'_>>| {
+                peers.exchange(&mut Exchange::new(outside));
+            };
+            walk_with(&run, run.workers(), task, outside, end);
+        }
+    }
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
@@ -158,33 +210,12 @@ fn can_name_open(policy: &Policy) -> bool {
 }
 
 /// Creates the task whose entries are the operands.
-fn root(run: &Run<'_>, plan: Plan) -> Task<CopyDirectory> {
+fn root(run: &Run<'_>, plan: Plan, foreign: Foreign) -> Task<CopyDirectory> {
     let Plan { operands, source, target, target_name, .. } = plan;
-    // `fstat` of an open directory works. If it fails nevertheless, the zero device makes the
-    // first file look up its file systems.
-    let dev = |fd: std::os::fd::BorrowedFd<'_>| fstat(fd).map_or(0, |stat| stat.dev);
-    let pair =
-        run.pairs.of(dev(source.as_fd()), source.as_fd(), dev(target.as_fd()), target.as_fd());
-    let inherits_acl = run.policy.preserve.mode == ModePolicy::Keep;
-    let directory = CopyDirectory {
-        source_name: CString::default(),
-        target_name: Some(target_name),
-        source_id: (0, 0),
-        target_id: (0, 0),
-        root_dev: 0,
-        through_link: false,
-        target_through_link: false,
-        inherits_acl,
-        pair,
-        position: 0,
-        lists_operands: true,
-        attributes: DirectoryAttributes::nothing(),
-        origin: Origin::Found,
-        new_owner: None,
-        create: Mutex::new(()),
-    };
+    let handles = Handles { source, target };
+    let directory = root_directory(run, &handles, &target_name, foreign);
     let node = Arc::new(Node::new(None, directory));
-    let handles = run.cache.adopt(Handles { source, target });
+    let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     let reader = Reader::of_operands(&operands);
     Task::new(node, reader, DIRECTORY_WORKERS).holding(handles)

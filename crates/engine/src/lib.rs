@@ -7,6 +7,7 @@
 //! | operation | request | monitor | control |
 //! | --- | --- | --- | --- |
 //! | [`copy()`], [`copy_again`] | [`request::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
+//! | [`copy_among`] | the same, and [`peers::Peers`] | the same | the same |
 //! | [`remove::remove`] | [`remove::Request`] | [`monitor::Monitor`] | [`monitor::Control`] |
 //! | [`relocate::relocate`] | [`relocate::Request`] | [`monitor::Monitor`] | [`relocate::Control`] |
 //! | [`rehearse::rehearse`] | [`request::Request`] | [`rehearse::Audience`] | a stop flag |
@@ -118,12 +119,14 @@ mod literals;
 mod metadata;
 pub mod monitor;
 mod pairs;
+pub mod peers;
 mod plan;
 pub mod preflight;
 pub mod rehearse;
 pub mod relocate;
 pub mod remove;
 pub mod request;
+mod root;
 mod run;
 mod schedule;
 pub mod stale;
@@ -131,4 +134,4 @@ mod timestamp_precision;
 mod walk;
 mod worker;
 
-pub use copy::{copy, copy_again};
+pub use copy::{copy, copy_again, copy_among};

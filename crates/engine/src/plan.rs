@@ -111,6 +111,13 @@ impl Plan {
         })
     }
 
+    /// Plans nothing, for a process that gets its work from another one.
+    pub(crate) fn empty(request: &Request) -> Result<Plan, Failure> {
+        let mut plan = Plan::of_pairs(request, &[])?;
+        plan.order = request.policy.order;
+        Ok(plan)
+    }
+
     fn as_name(request: &Request, source: OwnedFd, target: OwnedFd) -> Plan {
         let backup = own_backup(request, &target);
         let backs_itself_up = backup.is_some();

@@ -14,10 +14,11 @@ use crate::apply::shared_file::SharedFile;
 use crate::context::{Enter, Local, Task, Worker};
 use crate::error::What;
 use crate::finish;
+use crate::peers::state::ROOT;
 use crate::request::Order;
 use crate::run::Run;
 use crate::schedule::budget::WAITING_BATCH;
-use crate::walk::node::{CopyDirectory, Node, OpenDirectories};
+use crate::walk::node::{CopyDirectory, Foreign, Node, OpenDirectories};
 
 /// Maximum number of workers in one directory where they mostly wait. A new file takes about six
 /// requests. The creation of the name takes two of them, which no other worker of this directory
@@ -94,7 +95,18 @@ impl<'r> Operation for Run<'r> {
     }
 
     fn finish(worker: &mut Worker<'_, 'r>, node: &Arc<Node>) -> Finish {
-        finish::finish(worker.operation, node);
+        let run = worker.operation;
+        let complete = |token| run.peers.iter().for_each(|peers| peers.complete(token));
+        match node.foreign {
+            Foreign::Above => {}
+            Foreign::Unit(token) => complete(token),
+            Foreign::No => {
+                finish::finish(run, node);
+                if node.is_root() {
+                    complete(ROOT);
+                }
+            }
+        }
         Finish::Done
     }
 

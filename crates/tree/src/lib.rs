@@ -11,6 +11,7 @@
 //! | write an operation | [`Operation`], [`Directory`], [`Batch`] |
 //! | start a walk | [`walk`], [`Task`], [`Workers`] |
 //! | walk a tree that has one side | [`Single`] |
+//! | exchange work with other processes | [`walk_with`], [`Outside`] |
 //! | keep directories open within a budget | [`OpenDirectories`] |
 //! | read the names of one directory | [`for_each_name`], [`is_empty`] |
 //!
@@ -133,7 +134,9 @@ pub use names::{for_each_name, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;
 pub use open_directories::OpenDirectories;
-pub use operation::{Batch, Finish, Operation, Order, Worker, Workers, walk};
+pub use operation::{
+    Batch, Finish, Operation, Order, Outgoing, Outside, Worker, Workers, walk, walk_with,
+};
 pub use pool::{Demand, Nothing, Share};
 pub use reader::{Chunk, End, Reader, Sequence};
 pub use single::Single;

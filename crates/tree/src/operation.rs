@@ -1,6 +1,7 @@
 //! Operation on a tree: the interface between the walk and copying, removing, counting and others.
 
 mod groups;
+mod outside;
 mod worker;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::pool::Share;
 use crate::reader::{Chunk, End, Reader};
 use crate::task::Task;
 
+pub use outside::{Outgoing, Outside, walk_with};
 pub use worker::{Worker, Workers, walk};
 
 /// Number of entries in a batch: each batch costs two locks, which are negligible for 32 entries.

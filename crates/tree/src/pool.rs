@@ -62,6 +62,8 @@ struct State<J, O> {
     workers: usize,
     idle: usize,
     done: bool,
+    /// Whether work from outside may still follow when all workers are idle.
+    is_open: bool,
     /// Whether a thread could not be started.
     is_refused: bool,
 }
@@ -79,6 +81,8 @@ pub(crate) struct Pool<J, O> {
     /// Number of workers that are available at once: idle ones, and those not started yet.
     idle: AtomicUsize,
     unstarted: AtomicUsize,
+    /// Number of jobs that other processes ask for.
+    asked: AtomicUsize,
 }
 
 /// Demand of other workers, as a busy worker sees it.
@@ -103,11 +107,13 @@ impl<J, O: Joint> Pool<J, O> {
                 workers: 1,
                 idle: 0,
                 done: false,
+                is_open: false,
                 is_refused: false,
             }),
             wake: Condvar::new(),
             idle: AtomicUsize::new(0),
             unstarted: AtomicUsize::new(most.saturating_sub(1)),
+            asked: AtomicUsize::new(0),
         }
     }
 
@@ -115,9 +121,9 @@ impl<J, O: Joint> Pool<J, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the demand for work. Costs two relaxed loads.
+    /// Returns the demand for work. Costs three relaxed loads.
     pub(crate) fn demand(&self) -> Demand {
-        if self.idle.load(Ordering::Relaxed) > 0 {
+        if self.idle.load(Ordering::Relaxed) > 0 || self.asked.load(Ordering::Relaxed) > 0 {
             Demand::Idle
         } else if self.unstarted.load(Ordering::Relaxed) > 0 {
             Demand::Unstarted
@@ -201,6 +207,58 @@ impl<J, O: Joint> Pool<J, O> {
         true
     }
 
+    /// Keeps the pool from ending when all workers are idle, until [`close`](Pool::close).
+    pub(crate) fn open(&self) {
+        self.lock().is_open = true;
+    }
+
+    /// Lets the pool end when all workers are idle.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.is_open = false;
+        state.done |= state.idle == state.workers && state.jobs.is_empty();
+        drop(state);
+        self.wake.notify_all();
+    }
+
+    /// Sets how many jobs other processes ask for.
+    pub(crate) fn ask(&self, jobs: usize) {
+        self.asked.store(jobs, Ordering::Relaxed);
+    }
+
+    /// Returns whether other processes ask for jobs.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns how many workers wait for a job.
+    pub(crate) fn idle(&self) -> usize {
+        let state = self.lock();
+        // A worker that was woken for a job is idle until it has taken the job.
+        state.idle.saturating_sub(state.jobs.len())
+    }
+
+    /// Adds a job from outside the pool's workers.
+    pub(crate) fn add(&self, job: J) {
+        self.lock().jobs.push(job);
+        self.wake.notify_one();
+    }
+
+    /// Takes the oldest job that a function accepts.
+    pub(crate) fn take_if(&self, accepts: impl Fn(&J) -> bool) -> Option<J> {
+        let mut state = self.lock();
+        let index = state.jobs.iter().position(accepts)?;
+        Some(state.jobs.remove(index))
+    }
+
+    /// Joins work on offer that a function accepts, even if it is full for workers.
+    pub(crate) fn join_if(&self, accepts: impl Fn(&O) -> bool) -> Option<O> {
+        let state = self.lock();
+        let offer = state.offers.iter().rev().find(|offer| accepts(offer))?;
+        offer.join();
+        Some(offer.clone())
+    }
+
     /// Returns a guard that ends the pool if the worker that owns it panics, so that the other
     /// workers do not wait for that worker.
     pub(crate) const fn guard(&self) -> Guard<'_, J, O> {
@@ -221,8 +279,9 @@ impl<J, O: Joint> Pool<J, O> {
             }
             // Workers join under the lock, so that there is never one too many. If there is room
             // again, the workers in the directory or file offer it again.
-            state.offers.retain(|offer| !offer.is_full());
-            if let Some(offer) = state.offers.last() {
+            // An offer that is full for workers may still have something for other processes.
+            state.offers.retain(|offer| !offer.is_full() || self.is_asked());
+            if let Some(offer) = state.offers.iter().rev().find(|offer| !offer.is_full()) {
                 offer.join();
                 return Work::Join(offer.clone());
             }
@@ -230,7 +289,7 @@ impl<J, O: Joint> Pool<J, O> {
                 return Work::Nothing;
             }
             state.idle += 1;
-            if state.idle == state.workers {
+            if state.idle == state.workers && !state.is_open {
                 state.done = true;
                 drop(state);
                 self.wake.notify_all();

@@ -4,6 +4,7 @@
 //! counts.
 
 mod environment;
+mod mpi;
 mod options;
 mod run;
 mod tally;

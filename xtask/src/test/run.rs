@@ -1,6 +1,7 @@
 //! The stages of a test run, from missing packages to the last line.
 
 use super::environment::Environment;
+use super::mpi;
 use super::options::{Extent, Options};
 use super::tally::Tally;
 use super::tools::{self, Untested};
@@ -48,6 +49,7 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
     outcome?;
     down?;
     if options.extent == Extent::Full {
+        mpi::stage(tally)?;
         gnu::stage(&workspace, tally)?;
     }
     Ok(())
@@ -55,7 +57,7 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
 
 /// Runs the tests of the table of applets in a build without features.
 fn without_features() -> Result<()> {
-    let words = ["test", "-p", "haul", "--no-default-features", "--bins", "applet::table::"];
+    let words = ["test", "-p", "haul", "--no-default-features", "--lib", "applet::table::"];
     run(&mut cargo(&words))
 }
 

@@ -42,6 +42,8 @@ const TOOLS: &[Tool] = &[
     Tool { program: "mbuffer", package: "mbuffer", without: "a pipe with mbuffer" },
     Tool { program: "b3sum", package: "b3sum", without: "comparisons with b3sum" },
     Tool { program: "xxhsum", package: "xxhash", without: "comparisons with xxhsum" },
+    Tool { program: "mpirun", package: "openmpi-bin", without: "jobs of haul-mpi" },
+    Tool { program: "mpicc", package: "libopenmpi-dev", without: "the build of haul-mpi" },
     Tool {
         program: "python3",
         package: "python3",

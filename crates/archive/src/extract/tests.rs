@@ -14,8 +14,8 @@ use super::{
     Devices, Event, Existing, Extractor, Monitor, Names, Owners, Permissions, Policy, Times,
 };
 use crate::format::{
-    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, Reader, SparseVersion,
-    Style, WriteFormat, Zeros, headers,
+    BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, PaxOptions, Reader,
+    SparseVersion, Style, WriteFormat, Zeros, headers,
 };
 use crate::safe_name::safe_name;
 use crate::source::{FileSource, Source, StreamSource};
@@ -79,8 +79,15 @@ fn member() -> impl Strategy<Value = Member> {
 
 fn archive(members: &[Member]) -> Vec<u8> {
     let sparse = SparseVersion::V10;
-    let style =
-        Style { format: WriteFormat::Gnu, owners: OwnerNames::Write, extended_mtime: None, sparse };
+    let pax = PaxOptions::default();
+    let style = Style {
+        format: WriteFormat::Gnu,
+        owners: OwnerNames::Write,
+        extended_mtime: None,
+        sparse,
+        link_kind: 0o100_000,
+        pax: &pax,
+    };
     let mut bytes = Vec::new();
     for member in members {
         bytes.extend(headers(member, &member.name, style).unwrap());
@@ -140,6 +147,8 @@ fn extract<S: Source>(source: S, target: &Path, existing: Existing) {
         names: Names::Beneath,
         devices: Devices::Refuse,
         times: Times::Archive,
+        keeps_links_to_directories: false,
+        removes_trees: false,
         umask: 0o22,
         workers: 2,
     };

@@ -31,4 +31,5 @@ mod tune;
 mod verify;
 mod write;
 
+pub use cp::{Among, copy_among};
 pub(crate) use dispatch::dispatch;

@@ -18,7 +18,7 @@ use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
 use crate::request::ModePolicy;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
+use crate::walk::node::{CopyDirectory, Foreign, Handles, Node, Origin, identity};
 use crate::walk::path::operand_of_path;
 use haul_tree::Reader;
 
@@ -224,6 +224,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
         origin,
         new_owner,
         create: Mutex::new(()),
+        foreign: Foreign::No,
     };
     let node = Arc::new(Node::new(Some(enter.parent), directory));
     if let Some(parent) = &node.parent {

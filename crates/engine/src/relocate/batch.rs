@@ -347,7 +347,14 @@ impl<'r> Batch<'r> {
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
                 let records = Records { journal: None, copied: Some(copied) };
-                copy_planned(&policy, run.request.resources, plan, records, &adapter, control);
+                copy_planned(
+                    (&policy, run.request.resources),
+                    plan,
+                    records,
+                    None,
+                    &adapter,
+                    control,
+                );
             }
             Err(error) => {
                 for moving in &gathered {

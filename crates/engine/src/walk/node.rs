@@ -21,6 +21,17 @@ pub(crate) enum Origin {
     Found,
 }
 
+/// Which process has to finish a directory, if several carry out the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    /// This one.
+    No,
+    /// Another one. This process has opened the directory on the way to a unit.
+    Above,
+    /// Another one. This process has a unit in the directory, with this token.
+    Unit(u64),
+}
+
 /// Open descriptors of a source directory and its target directory.
 pub(crate) struct Handles {
     pub(crate) source: OwnedFd,
@@ -74,6 +85,7 @@ pub(crate) struct CopyDirectory {
     /// Lock that a worker holds while it creates names in the target. The kernel admits one at a
     /// time, and waiting here costs less than spinning there.
     pub(crate) create: Mutex<()>,
+    pub(crate) foreign: Foreign,
 }
 
 impl CopyDirectory {

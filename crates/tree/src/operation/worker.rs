@@ -31,7 +31,12 @@ pub(crate) enum Job<O: Operation> {
     Continue(Arc<Task<O::Directory>>),
     /// A directory like `Continue`, read to its end and closed because descriptors are few.
     Parked(Box<Parked<O::Directory>>),
+    /// A call that came from outside the walk.
+    Call(Call<O>),
 }
+
+/// A call on any worker.
+pub(crate) type Call<O> = Box<dyn FnOnce(&mut Worker<'_, O>) + Send>;
 
 /// Work that an idle worker can join.
 pub(crate) enum Joinable<O: Operation> {
@@ -88,8 +93,8 @@ impl Workers {
 
 /// State that all workers of a walk share.
 pub(crate) struct Crew<'r, O: Operation> {
-    operation: &'r O,
-    pool: Pool<Job<O>, Joinable<O>>,
+    pub(crate) operation: &'r O,
+    pub(crate) pool: Pool<Job<O>, Joinable<O>>,
     workers: Workers,
     groups: Groups,
     /// List of operands, if they are handled one by one.
@@ -97,7 +102,7 @@ pub(crate) struct Crew<'r, O: Operation> {
 }
 
 /// Starts threads for workers.
-trait Threads<'w, O: Operation>: Sync {
+pub(crate) trait Threads<'w, O: Operation>: Sync {
     fn start(&'w self, crew: &'w Crew<'w, O>, number: usize) -> std::io::Result<()>;
 }
 
@@ -147,9 +152,7 @@ pub fn walk<O: Operation, R>(
     end: impl FnOnce(&mut Worker<'_, O>) -> R,
 ) -> R {
     let root = Arc::new(root);
-    let list = (root.children == Children::OneByOne).then(|| Arc::clone(&root));
-    let pool = Pool::new(workers.busy, workers.waiting);
-    let crew = Crew { operation, pool, workers, groups: Groups::new(), list };
+    let crew = Crew::new(operation, workers, &root);
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&crew, scope, 0);
         worker.stack.push(Job::Continue(root));
@@ -158,8 +161,24 @@ pub fn walk<O: Operation, R>(
     })
 }
 
+impl<'r, O: Operation> Crew<'r, O> {
+    pub(crate) fn new(
+        operation: &'r O,
+        workers: Workers,
+        root: &Arc<Task<O::Directory>>,
+    ) -> Crew<'r, O> {
+        let list = (root.children == Children::OneByOne).then(|| Arc::clone(root));
+        let pool = Pool::new(workers.busy, workers.waiting);
+        Crew { operation, pool, workers, groups: Groups::new(), list }
+    }
+}
+
 impl<'w, O: Operation> Worker<'w, O> {
-    fn new(crew: &'w Crew<'w, O>, threads: &'w dyn Threads<'w, O>, number: usize) -> Worker<'w, O> {
+    pub(crate) fn new(
+        crew: &'w Crew<'w, O>,
+        threads: &'w dyn Threads<'w, O>,
+        number: usize,
+    ) -> Worker<'w, O> {
         let is_extra = number >= crew.workers.busy;
         Worker {
             operation: crew.operation,
@@ -200,8 +219,13 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.stack.get_mut(length..).unwrap_or_default().reverse();
     }
 
+    /// Pushes a task that was not found by this walk.
+    pub fn push_task(&mut self, task: Arc<Task<O::Directory>>) {
+        self.stack.push(Job::Continue(task));
+    }
+
     /// Works until no work is left in the whole walk.
-    fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         let _guard = self.crew.pool.guard();
         loop {
             let job = match self.pop() {
@@ -229,6 +253,7 @@ impl<'w, O: Operation> Worker<'w, O> {
                 }
                 Job::Continue(task) => self.run_task(&task, End::Front),
                 Job::Parked(parked) => self.unpark(*parked),
+                Job::Call(call) => call(self),
             }
             self.share(None);
         }
@@ -242,7 +267,7 @@ impl<'w, O: Operation> Worker<'w, O> {
         }
         let group_of = |job: &Job<O>| match job {
             Job::Enter(found) => self.operation.allocation_group(found),
-            Job::Continue(_) | Job::Parked(_) => None,
+            Job::Continue(_) | Job::Parked(_) | Job::Call(_) => None,
         };
         let chosen = self.crew.groups.choose(&self.stack, group_of)?;
         Some(self.stack.remove(chosen))
@@ -424,7 +449,7 @@ impl<'w, O: Operation> Worker<'w, O> {
             task.set_room(self.operation.waiting_room(&task.node));
         }
         let before = self.stack.len();
-        let joinable = task.filter(|task| !task.is_full());
+        let joinable = task.filter(|task| !task.is_full() || self.crew.pool.is_asked());
         if before < 2 && joinable.is_none() {
             return 0;
         }
@@ -525,9 +550,12 @@ impl<'w, O: Operation> Worker<'w, O> {
 }
 
 /// Handle of an operation's directories.
-type Handle<O> = <<O as Operation>::Directory as crate::node::Directory>::Handle;
+pub(super) type Handle<O> = <<O as Operation>::Directory as crate::node::Directory>::Handle;
 
-fn stream<'a, O: Operation>(task: &Task<O::Directory>, handle: &'a Open<Handle<O>>) -> Stream<'a> {
+pub(super) fn stream<'a, O: Operation>(
+    task: &Task<O::Directory>,
+    handle: &'a Open<Handle<O>>,
+) -> Stream<'a> {
     let hold = if task.held.is_some() { Hold::Open } else { Hold::MayClose };
     let fd = <O::Directory as crate::node::Directory>::entries(handle);
     Stream { fd, generation: handle.generation, hold }

@@ -1,5 +1,6 @@
 //! `haul cp`: GNU cp's command line, with haul's engine behind it.
 
+mod among;
 mod help;
 mod options;
 mod profile;
@@ -10,6 +11,7 @@ mod sum_file;
 mod values;
 
 use super::entry::{Applet, Run};
+pub use among::{Among, copy_among};
 #[cfg(test)]
 pub(super) use options::OPTIONS;
 #[cfg(test)]

@@ -163,7 +163,7 @@ pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
 }
 
 /// Turns settings and operands into a request.
-fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, CommandError> {
+pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, CommandError> {
     let quote = |name: &OsStr| crate::escape::quote(name.as_bytes());
     if settings.requires_context && !value::has_selinux() {
         return Err(CommandError::Plain(
@@ -229,7 +229,7 @@ fn c_string(name: &OsStr, settings: &Settings) -> Result<CString, CommandError> 
 }
 
 /// Returns how much is printed; prints the warnings about the command line.
-fn how(output: &Output, settings: &Settings, request: &Request) -> report::How {
+pub(super) fn how(output: &Output, settings: &Settings, request: &Request) -> report::How {
     for warning in &settings.warnings {
         output.error(warning);
     }

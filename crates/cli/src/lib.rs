@@ -1,0 +1,47 @@
+//! The command line of `haul`: arguments, messages, signals, exit codes.
+//!
+//! The only crate that talks to a person. What ends up on disk is decided elsewhere. It is a library
+//! for the sake of its two programs, `haul` and `haul-mpi`, which have the same options and
+//! messages.
+
+mod answer;
+mod applet;
+mod defaults;
+mod ending;
+mod error_list;
+mod escape;
+mod file_error;
+mod getopt;
+mod json_line;
+mod lossless;
+mod metrics;
+mod option;
+mod output;
+mod page;
+mod profile;
+mod progress;
+mod report;
+mod sizes;
+mod standard;
+mod suggest;
+mod sum_file;
+mod target_file;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use applet::{Among, copy_among};
+
+/// Runs the command that the program's name or its first argument asks for. Blocks until it is done.
+#[must_use]
+pub fn main() -> ExitCode {
+    prepare();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    applet::dispatch(&arguments)
+}
+
+/// Prepares the process as a whole, before it starts any thread.
+pub fn prepare() {
+    haul_sys::process::inherit_broken_pipe();
+    haul_sys::process::share_one_heap();
+}

@@ -1,0 +1,210 @@
+//! Adopts a unit of another process: opens its directories again and continues as if this process
+//! had found it.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haul_sys::Errno;
+use haul_sys::fs::{
+    Access, CWD, Follow, OpenHow, fstat, open_directory, openat, statat, statat_follow,
+};
+use haul_tree::{Open, Operand, Reader, Task};
+
+use super::state::Token;
+use super::unit::{Found, Level, Place, Unit, Work};
+use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
+use crate::entry::Entry;
+use crate::error::What;
+use crate::metadata::DirectoryAttributes;
+use crate::root::root_directory;
+use crate::run::Run;
+use crate::walk::node::{CopyDirectory, Foreign, Handles, Node, identity};
+
+const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+
+/// Adds the work of a unit to the worker. If its directories cannot be opened, reports that once and
+/// completes the unit.
+pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
+    let run = worker.operation;
+    let Some(peers) = &run.peers else { return };
+    let Ok(Unit { place, work }) = Unit::decode(bytes) else {
+        run.fail_root(What::OpenDirectory, Errno::PROTO);
+        return peers.complete(token);
+    };
+    let Some((node, handles)) = open_place(run, &place, token) else {
+        return peers.complete(token);
+    };
+    match work {
+        Work::Directory(found) => match describe(run, &node, &handles, found) {
+            Some(enter) => worker.push(Box::new(enter)),
+            None => worker.release(node),
+        },
+        Work::Entries(names) => {
+            let operand = |(source, target)| Operand::whole(source, target);
+            let operands: Vec<Operand> = names.into_iter().map(operand).collect();
+            let task = Task::new(node, Reader::of_operands(&operands), DIRECTORY_WORKERS);
+            worker.push_task(Arc::new(task.holding(handles)));
+        }
+    }
+}
+
+type Opened = (Arc<Node>, Arc<Open<Handles>>);
+
+/// Opens the chain of directories from the operand down. The last node has the token.
+fn open_place(run: &Run<'_>, place: &Place, token: Token) -> Option<Opened> {
+    let foreign = |is_last| if is_last { Foreign::Unit(token) } else { Foreign::Above };
+    let handles = match open_base(&place.base) {
+        Ok(handles) => handles,
+        Err(errno) => {
+            run.fail_root(What::OpenDirectory, errno);
+            return None;
+        }
+    };
+    let root = root_directory(run, &handles, &place.base, foreign(place.levels.is_empty()));
+    let mut node = Arc::new(Node::new(None, root));
+    let mut handles = run.cache.adopt(handles);
+    run.cache.keep(&node, &handles);
+    for (index, level) in place.levels.iter().enumerate() {
+        let opened = open_level(run, &node, &handles, level)?;
+        if index == 0 {
+            note_roots(run, place, &opened);
+        }
+        let directory =
+            directory(run, &node, level, &opened, foreign(index + 1 == place.levels.len()));
+        node = Arc::new(Node::new(Some(node), directory));
+        handles = run.cache.adopt(opened.handles);
+        run.cache.keep(&node, &handles);
+    }
+    Some((node, handles))
+}
+
+fn open_base(base: &CStr) -> Result<Handles, Errno> {
+    let open = |name| openat(CWD, name, DIRECTORY).map_err(|error| error.errno);
+    let target = if base.is_empty() { c"." } else { base };
+    Ok(Handles { source: open(c".")?, target: open(target)? })
+}
+
+/// A directory that was opened again.
+struct OpenedLevel {
+    handles: Handles,
+    source_id: haul_tree::Identity,
+    target_id: haul_tree::Identity,
+}
+
+fn open_level(
+    run: &Run<'_>,
+    parent: &Arc<Node>,
+    above: &Handles,
+    level: &Level,
+) -> Option<OpenedLevel> {
+    let target_name = level.target.as_deref().unwrap_or(&level.source);
+    let entry = Entry { node: parent, source: &level.source, target: target_name, rest: None };
+    let open = |above: &OwnedFd, name: &CStr, through_link, expected, what, replaced| {
+        let follow = if through_link { Follow::Yes } else { Follow::No };
+        let opened = run.with_descriptors(|| open_directory(above, name, follow));
+        match opened.and_then(|fd| Ok((fstat(&fd)?, fd))) {
+            Ok((stat, fd)) if stat.ino == expected => Some((fd, identity(&stat))),
+            Ok(_) => {
+                let stale = (what == replaced).then_some(Errno::STALE);
+                entry.fail(run, replaced, stale);
+                None
+            }
+            Err(error) => {
+                entry.fail(run, what, Some(error.errno));
+                None
+            }
+        }
+    };
+    let (read, enter) = (What::ReadDirectory, What::OpenDirectory);
+    let (source, source_id) = open(
+        &above.source,
+        &level.source,
+        level.through_link,
+        level.source_ino,
+        read,
+        What::Replaced,
+    )?;
+    let (target, target_id) = open(
+        &above.target,
+        target_name,
+        level.target_through_link,
+        level.target_ino,
+        enter,
+        enter,
+    )?;
+    Some(OpenedLevel { handles: Handles { source, target }, source_id, target_id })
+}
+
+/// Records the directories that operands were copied to, so that none is copied again.
+fn note_roots(run: &Run<'_>, place: &Place, operand: &OpenedLevel) {
+    let mut roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    for ino in &place.roots {
+        let root = (operand.target_id.0, *ino);
+        if !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+}
+
+fn directory(
+    run: &Run<'_>,
+    parent: &Node,
+    level: &Level,
+    opened: &OpenedLevel,
+    foreign: Foreign,
+) -> CopyDirectory {
+    let OpenedLevel { handles, source_id, target_id } = opened;
+    let root_dev = if parent.lists_operands { source_id.0 } else { parent.root_dev };
+    CopyDirectory {
+        source_name: level.source.clone(),
+        target_name: level.target.clone(),
+        source_id: *source_id,
+        target_id: *target_id,
+        root_dev,
+        through_link: level.through_link,
+        target_through_link: level.target_through_link,
+        inherits_acl: level.inherits_acl,
+        pair: run.pairs.of(source_id.0, handles.source(), target_id.0, handles.target()),
+        position: 0,
+        lists_operands: level.lists_operands,
+        // The process that found the directory applies its attributes.
+        attributes: DirectoryAttributes::nothing(),
+        origin: level.origin,
+        new_owner: level.new_owner,
+        create: Mutex::new(()),
+        foreign,
+    }
+}
+
+/// Describes a directory that another process found, and verifies that it is the same.
+fn describe(run: &Run<'_>, parent: &Arc<Node>, above: &Handles, found: Found) -> Option<Enter> {
+    let target = found.target.as_deref().unwrap_or(&found.source);
+    let entry = Entry { node: parent, source: &found.source, target, rest: None };
+    let described = if found.through_link {
+        statat_follow(above.source(), &found.source)
+    } else {
+        statat(above.source(), &found.source)
+    };
+    match described {
+        Ok(stat) if stat.ino == found.ino => Some(Enter {
+            parent: Arc::clone(parent),
+            source_name: found.source,
+            target_name: found.target,
+            stat,
+            made: found.made,
+            origin: found.origin,
+            through_link: found.through_link,
+            target_through_link: found.target_through_link,
+            rest: None,
+        }),
+        Ok(_) => {
+            entry.fail(run, What::Replaced, None);
+            None
+        }
+        Err(error) => {
+            entry.fail(run, What::Stat, Some(error.errno));
+            None
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Peers: processes that carry out one copy together, each with a pool of workers of its own.
+//!
+//! One process, the first rank, resolves the operands; the others start without work. Work moves
+//! between them as [units](Sent): a directory that was found, or names of one directory. A unit is
+//! plain data: the chain of directories from the operand down, with inode numbers, and names. The
+//! process that receives it opens that chain, verifies the inode numbers, and continues with the
+//! same steps that a copy by one process takes. The process that sent it still owes the unit to the
+//! directory, so it applies that directory's attributes when the unit is done.
+//!
+//! This module sends no messages. The caller implements [`Peers`] and decides which process gets
+//! what.
+
+mod adopt;
+mod exchange;
+pub(crate) mod state;
+mod unit;
+mod unsupported;
+mod wire;
+
+pub use exchange::{Exchange, Peers, Sent};
+pub use state::{ROOT, Ranks, Token};
+pub use unsupported::Unsupported;
+pub(crate) use unsupported::unsupported;

@@ -1,0 +1,96 @@
+//! Encoding of units: numbers as eight bytes in little-endian order, strings with their length.
+
+use std::ffi::{CStr, CString};
+
+/// A unit that does not have the expected form: a process of another version sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// Appends values to a unit.
+#[derive(Default)]
+pub(super) struct Put(pub(super) Vec<u8>);
+
+impl Put {
+    pub(super) fn number(&mut self, value: u64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    pub(super) fn flag(&mut self, value: bool) {
+        self.0.push(u8::from(value));
+    }
+
+    pub(super) fn name(&mut self, value: &CStr) {
+        self.number(value.count_bytes() as u64);
+        self.0.extend_from_slice(value.to_bytes());
+    }
+
+    pub(super) fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Put, T)) {
+        self.flag(value.is_some());
+        if let Some(value) = value {
+            put(self, value);
+        }
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        values: impl ExactSizeIterator<Item = T>,
+        put: impl Fn(&mut Put, T),
+    ) {
+        self.number(values.len() as u64);
+        values.for_each(|value| put(self, value));
+    }
+}
+
+/// Takes values from a unit.
+pub(super) struct Take<'a>(pub(super) &'a [u8]);
+
+impl Take<'_> {
+    fn bytes(&mut self, count: u64) -> Result<&[u8], Malformed> {
+        let count = usize::try_from(count).map_err(|_| Malformed)?;
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    pub(super) fn number(&mut self) -> Result<u64, Malformed> {
+        let bytes = self.bytes(8)?.try_into().map_err(|_| Malformed)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Takes a number of 32 bits.
+    pub(super) fn short(&mut self) -> Result<u32, Malformed> {
+        u32::try_from(self.number()?).map_err(|_| Malformed)
+    }
+
+    pub(super) fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.bytes(1)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => Err(Malformed),
+        }
+    }
+
+    pub(super) fn name(&mut self) -> Result<CString, Malformed> {
+        let count = self.number()?;
+        CString::new(self.bytes(count)?).map_err(|_| Malformed)
+    }
+
+    pub(super) fn optional<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Option<T>, Malformed> {
+        if self.flag()? { take(self).map(Some) } else { Ok(None) }
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        take: impl Fn(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        // The count is not trusted for the allocation: each value takes at least one byte.
+        (0..self.number()?).map(|_| take(self)).collect()
+    }
+
+    pub(super) fn end(&self) -> Result<(), Malformed> {
+        if self.0.is_empty() { Ok(()) } else { Err(Malformed) }
+    }
+}

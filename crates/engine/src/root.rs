@@ -1,0 +1,43 @@
+//! The root of a copy: the directory that stands for the list of operands.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Mutex;
+
+use haul_sys::fs::fstat;
+
+use crate::metadata::DirectoryAttributes;
+use crate::request::ModePolicy;
+use crate::run::Run;
+use crate::walk::node::{CopyDirectory, Foreign, Handles, Origin};
+
+/// Returns the directory that stands for the list of operands.
+pub(crate) fn root_directory(
+    run: &Run<'_>,
+    handles: &Handles,
+    base: &CStr,
+    foreign: Foreign,
+) -> CopyDirectory {
+    // `fstat` of an open directory works. If it fails nevertheless, the zero device makes the
+    // first file look up its file systems.
+    let dev = |fd: &OwnedFd| fstat(fd).map_or(0, |stat| stat.dev);
+    let (source, target) = (&handles.source, &handles.target);
+    CopyDirectory {
+        source_name: CString::default(),
+        target_name: Some(base.to_owned()),
+        source_id: (0, 0),
+        target_id: (0, 0),
+        root_dev: 0,
+        through_link: false,
+        target_through_link: false,
+        inherits_acl: run.policy.preserve.mode == ModePolicy::Keep,
+        pair: run.pairs.of(dev(source), source.as_fd(), dev(target), target.as_fd()),
+        position: 0,
+        lists_operands: true,
+        attributes: DirectoryAttributes::nothing(),
+        origin: Origin::Found,
+        new_owner: None,
+        create: Mutex::new(()),
+        foreign,
+    }
+}

@@ -1,0 +1,25 @@
+//! One copy by many processes, which `srun` or `mpirun` starts on many machines.
+//!
+//! Each process (rank) runs haul's engine with its own pool of workers. Work stays with the rank
+//! that found it until another rank has idle workers; then a unit of it moves. Rank 0 also has the
+//! [`Manager`], which knows which rank has which unit, and copies like all others.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | decide which rank gets which unit | [`Manager`], without any input or output |
+//! | run one rank | [`run`], with a [`Link`] to the others |
+//! | connect ranks that are threads of one process | [`links`] |
+//!
+//! The transport by MPI is behind the feature `mpi`; all else is built and tested without it.
+
+mod link;
+mod manager;
+mod member;
+mod message;
+#[cfg(feature = "mpi")]
+pub mod transport;
+mod wire;
+
+pub use link::{Link, links};
+pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
+pub use member::run;

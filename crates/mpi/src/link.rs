@@ -1,0 +1,77 @@
+//! Link of a rank to all others: messages out and in.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::manager::Rank;
+
+/// A message with the rank that it goes to or comes from.
+pub(crate) type Addressed = (Rank, Vec<u8>);
+
+/// Connection of one rank with all ranks. Messages of one pair of ranks arrive in order.
+pub struct Link {
+    own: Rank,
+    count: usize,
+    out: Out,
+    inbox: Receiver<Addressed>,
+}
+
+enum Out {
+    /// The inboxes of all ranks, which are threads of this process.
+    Threads(Vec<Sender<Addressed>>),
+    /// One carrier for all messages.
+    #[cfg(feature = "mpi")]
+    Carrier(Sender<Addressed>),
+}
+
+impl Link {
+    /// Connects a rank by a carrier that takes messages with their destination and puts what arrives
+    /// into the inbox with its origin.
+    #[cfg(feature = "mpi")]
+    pub(crate) const fn by_carrier(
+        own: Rank,
+        count: usize,
+        carrier: Sender<Addressed>,
+        inbox: Receiver<Addressed>,
+    ) -> Link {
+        Link { own, count, out: Out::Carrier(carrier), inbox }
+    }
+
+    /// Returns the number of this rank.
+    #[must_use]
+    pub const fn own(&self) -> Rank {
+        self.own
+    }
+
+    /// Returns the number of ranks.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Sends a message. Does not block. A rank that has ended gets nothing any more.
+    pub(crate) fn send(&self, to: Rank, bytes: Vec<u8>) {
+        // The receiver is gone only if that rank has ended.
+        let _sent = match &self.out {
+            Out::Threads(inboxes) => match inboxes.get(to) {
+                Some(inbox) => inbox.send((self.own, bytes)),
+                None => Ok(()),
+            },
+            #[cfg(feature = "mpi")]
+            Out::Carrier(carrier) => carrier.send((to, bytes)),
+        };
+    }
+
+    /// Returns the next message, and waits this long for one. `None` also if no message can arrive.
+    pub(crate) fn receive(&self, wait: Duration) -> Option<Addressed> {
+        self.inbox.recv_timeout(wait).ok()
+    }
+}
+
+/// Connects this many ranks that are threads of one process.
+#[must_use]
+pub fn links(count: usize) -> Vec<Link> {
+    let (senders, inboxes): (Vec<_>, Vec<_>) = (0..count).map(|_| channel()).unzip();
+    let link = |(own, inbox)| Link { own, count, out: Out::Threads(senders.clone()), inbox };
+    inboxes.into_iter().enumerate().map(link).collect()
+}

@@ -1,0 +1,193 @@
+//! Messages between ranks: events for the manager, its commands, and the end.
+
+use haul_engine::monitor::Counts;
+
+use crate::manager::{Command, Event};
+use crate::wire::{put, take};
+
+/// Message between two ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// To the manager.
+    Event(Event),
+    /// From the manager.
+    Command(Command),
+    /// From the manager: the copy is over, or was stopped.
+    End {
+        /// Whether everything is done.
+        is_complete: bool,
+    },
+    /// To rank 0 at the end: what a rank has counted.
+    Counts(Vec<u64>),
+}
+
+impl Message {
+    pub(crate) fn encode(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut numbers = |list: &[u64]| list.iter().for_each(|value| put(&mut bytes, *value));
+        let mut tail = Vec::new();
+        match self {
+            Message::Event(Event::Status { rank, sequence, idle, received }) => {
+                numbers(&[0, rank as u64, sequence, idle, received]);
+            }
+            Message::Event(Event::Offer { rank, ticket, within, to, bytes }) => {
+                let to = to.map_or(u64::MAX, |to| to as u64);
+                numbers(&[1, rank as u64, ticket, within, to]);
+                tail = bytes;
+            }
+            Message::Event(Event::Done { rank, lease }) => numbers(&[2, rank as u64, lease]),
+            Message::Event(Event::Lost { rank }) => numbers(&[3, rank as u64]),
+            Message::Event(Event::Stopped) => numbers(&[4]),
+            Message::Command(Command::Give { to, lease, bytes }) => {
+                numbers(&[5, to as u64, lease]);
+                tail = bytes;
+            }
+            Message::Command(Command::Ask { to, sequence, limit }) => {
+                numbers(&[6, to as u64, sequence, limit]);
+            }
+            Message::Command(Command::Release { to, ticket }) => numbers(&[7, to as u64, ticket]),
+            Message::End { is_complete } => numbers(&[8, u64::from(is_complete)]),
+            Message::Counts(counts) => {
+                numbers(&[9]);
+                numbers(&counts);
+            }
+        }
+        bytes.append(&mut tail);
+        bytes
+    }
+
+    /// Decodes a message; `None` if a program of another version sent it.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Message> {
+        let mut rest = bytes;
+        let kind = take(&mut rest)?;
+        let mut number = || take(&mut rest);
+        let message = match kind {
+            0 => Message::Event(Event::Status {
+                rank: rank(number()?)?,
+                sequence: number()?,
+                idle: number()?,
+                received: number()?,
+            }),
+            1 => {
+                let (from, ticket, within, to) =
+                    (rank(number()?)?, number()?, number()?, number()?);
+                let to = if to == u64::MAX { None } else { Some(rank(to)?) };
+                let bytes = std::mem::take(&mut rest).to_vec();
+                Message::Event(Event::Offer { rank: from, ticket, within, to, bytes })
+            }
+            2 => Message::Event(Event::Done { rank: rank(number()?)?, lease: number()? }),
+            3 => Message::Event(Event::Lost { rank: rank(number()?)? }),
+            4 => Message::Event(Event::Stopped),
+            5 => {
+                let (to, lease) = (rank(number()?)?, number()?);
+                let bytes = std::mem::take(&mut rest).to_vec();
+                Message::Command(Command::Give { to, lease, bytes })
+            }
+            6 => Message::Command(Command::Ask {
+                to: rank(number()?)?,
+                sequence: number()?,
+                limit: number()?,
+            }),
+            7 => Message::Command(Command::Release { to: rank(number()?)?, ticket: number()? }),
+            8 => Message::End { is_complete: number()? == 1 },
+            9 => {
+                let mut counts = Vec::new();
+                while !rest.is_empty() {
+                    counts.push(take(&mut rest)?);
+                }
+                Message::Counts(counts)
+            }
+            _ => return None,
+        };
+        rest.is_empty().then_some(message)
+    }
+}
+
+fn rank(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()
+}
+
+/// Returns counts as numbers. Residency in the page cache is not among them.
+pub(crate) fn numbers_of(counts: &Counts) -> Vec<u64> {
+    let mut counts = *counts;
+    let mut numbers: Vec<u64> = fields(&mut counts).map(|field| *field).to_vec();
+    numbers.extend(counts.methods);
+    numbers
+}
+
+/// Adds numbers of another rank to counts. Returns `false` if there are too few or too many.
+pub(crate) fn add(counts: &mut Counts, numbers: &[u64]) -> bool {
+    let mut methods = counts.methods;
+    let mut all: Vec<&mut u64> = fields(counts).into_iter().collect();
+    all.extend(&mut methods);
+    let fits = all.len() == numbers.len();
+    if fits {
+        all.into_iter().zip(numbers).for_each(|(sum, part)| *sum += part);
+        counts.methods = methods;
+    }
+    fits
+}
+
+fn fields(counts: &mut Counts) -> [&mut u64; 10] {
+    [
+        &mut counts.files,
+        &mut counts.directories,
+        &mut counts.symlinks,
+        &mut counts.hard_links,
+        &mut counts.specials,
+        &mut counts.skipped,
+        &mut counts.bytes,
+        &mut counts.failures,
+        &mut counts.warnings,
+        &mut counts.workers,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_they_were() {
+        let bytes = vec![1, 2, 3];
+        let offer = |to| Event::Offer { rank: 3, ticket: 4, within: 5, to, bytes: bytes.clone() };
+        let messages = [
+            Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 }),
+            Message::Event(offer(None)),
+            Message::Event(offer(Some(0))),
+            Message::Event(Event::Done { rank: 1, lease: u64::MAX }),
+            Message::Event(Event::Lost { rank: 1 }),
+            Message::Event(Event::Stopped),
+            Message::Command(Command::Give { to: 1, lease: 2, bytes: Vec::new() }),
+            Message::Command(Command::Ask { to: 1, sequence: 2, limit: 3 }),
+            Message::Command(Command::Release { to: 1, ticket: 2 }),
+            Message::End { is_complete: true },
+            Message::End { is_complete: false },
+            Message::Counts(vec![1, 2]),
+        ];
+        for message in messages {
+            assert_eq!(Message::decode(&message.clone().encode()), Some(message));
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        assert_eq!(Message::decode(b""), None);
+        assert_eq!(Message::decode(&99_u64.to_le_bytes()), None);
+        let done = Message::Event(Event::Done { rank: 1, lease: 2 }).encode();
+        assert_eq!(Message::decode(&done[..done.len() - 1]), None);
+        assert_eq!(Message::decode(&[done, vec![0]].concat()), None);
+    }
+
+    #[test]
+    fn counts_of_ranks_add_up() {
+        let one = Counts { files: 1, bytes: 10, failures: 2, ..Counts::default() };
+        let mut sum = Counts { files: 5, ..Counts::default() };
+        sum.methods[1] = 7;
+        let mut other = one;
+        other.methods[1] = 3;
+        assert!(add(&mut sum, &numbers_of(&other)));
+        assert_eq!((sum.files, sum.bytes, sum.failures, sum.methods[1]), (6, 10, 2, 10));
+        assert!(!add(&mut sum, &[1]));
+    }
+}

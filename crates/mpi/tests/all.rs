@@ -1,0 +1,14 @@
+//! Tests of a copy by several ranks: the manager alone, ranks that are threads, and ranks that MPI
+//! starts.
+
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
+mod copy;
+mod job;
+mod manager;
+mod model;

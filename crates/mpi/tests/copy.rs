@@ -1,0 +1,302 @@
+//! Copies by ranks that are threads of one process, compared with their sources by the oracle.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use haul_engine::error::{Failure, What};
+use haul_engine::monitor::{Control, Counts, Event, Monitor};
+use haul_engine::peers::Unsupported;
+use haul_engine::request::{
+    Appearance, Dereference, Keep, Links, ModePolicy, Policy, Preserve, Recursion, Request,
+    Resources,
+};
+use haul_manifest::{
+    Aspects, CompareOptions, Limits, compare, create_tree, parse_recipe, random_tree, remove_tree,
+};
+use haul_mpi::{links, run};
+
+/// A private directory with a source `a` and a target `b`.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn with(recipe: &str) -> Scratch {
+        let scratch = Scratch::new();
+        parse_recipe(recipe).unwrap().generate(&scratch.a()).unwrap();
+        scratch
+    }
+
+    fn a(&self) -> PathBuf {
+        self.0.path().join("a")
+    }
+
+    fn b(&self) -> PathBuf {
+        self.0.path().join("b")
+    }
+
+    fn assert_equal(&self, story: &str) {
+        // Sharing or preallocating may leave some more blocks than the source has.
+        let options =
+            CompareOptions { block_slack_bytes: 8192, ..CompareOptions::new(Aspects::all()) };
+        let comparison = compare(&self.a(), &self.b(), &options);
+        assert_eq!(comparison.findings, [], "{story}");
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for root in [self.a(), self.b()] {
+            let removed = remove_tree(&root);
+            if root.symlink_metadata().is_ok() && !std::thread::panicking() {
+                assert_eq!(removed, Ok(()));
+            }
+        }
+    }
+}
+
+/// The policy of `cp -a` by root.
+fn archive() -> Policy {
+    Policy {
+        recursion: Recursion::Yes,
+        dereference: Dereference::Never,
+        preserve: Preserve {
+            mode: ModePolicy::Keep,
+            ownership: Keep::Try,
+            times: Keep::Must,
+            links: Links::Keep,
+            xattr: Keep::Try,
+            context: Keep::Try,
+        },
+        privileged: true,
+        ..Policy::plain(0o022)
+    }
+}
+
+fn request(scratch: &Scratch, policy: Policy) -> Request {
+    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
+    let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
+    Request { resources, ..Request::new([name(&scratch.a())], name(&scratch.b()), policy) }
+}
+
+/// What all ranks reported.
+#[derive(Default)]
+struct Reports {
+    failures: Mutex<Vec<Failure>>,
+    /// Number of entries that ranks other than 0 made.
+    by_others: AtomicUsize,
+    /// Whether rank 0 waits after each entry until another rank has made one.
+    holds_back: bool,
+}
+
+struct Reporter<'a> {
+    rank: usize,
+    reports: &'a Reports,
+}
+
+impl Monitor for Reporter<'_> {
+    fn failed(&self, failure: &Failure) {
+        self.reports.failures.lock().unwrap().push(failure.clone());
+    }
+
+    fn wants_entries(&self) -> bool {
+        true
+    }
+
+    fn entry(&self, _: &Event) {
+        if self.rank > 0 {
+            self.reports.by_others.fetch_add(1, Ordering::Relaxed);
+        } else if self.reports.holds_back && self.reports.by_others.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Copies with this many ranks, and returns what each of them returned. A stop flag that is given
+/// belongs to the last rank.
+fn copy(
+    request: &Request,
+    ranks: usize,
+    reports: &Reports,
+    stop: &AtomicBool,
+) -> Vec<Result<Counts, Unsupported>> {
+    let others = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = links(ranks)
+            .into_iter()
+            .map(|link| {
+                let others = &others;
+                scope.spawn(move || {
+                    let is_last = link.own() + 1 == ranks;
+                    let control = Control::new(if is_last { stop } else { others });
+                    let reporter = Reporter { rank: link.own(), reports };
+                    run(link, request, &reporter, &control)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Copies `a` to `b`, asserts that nothing failed and that both are equal, and returns the reports.
+fn copies_equal(scratch: &Scratch, ranks: usize, reports: Reports, story: &str) -> Reports {
+    let request = request(scratch, archive());
+    let returned = copy(&request, ranks, &reports, &AtomicBool::new(false));
+    assert_eq!(*reports.failures.lock().unwrap(), [], "{story}");
+    assert_eq!(returned[0].map(|counts| counts.failures), Ok(0), "{story}");
+    scratch.assert_equal(story);
+    reports
+}
+
+/// Trees that an ordinary user can neither make nor read as a whole are for root.
+fn limits() -> Limits {
+    let mut limits = Limits { entries: 300, ..Limits::default() };
+    if fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).unwrap() != 0 {
+        limits.without.push(haul_manifest::Feature::OddMode);
+    }
+    limits
+}
+
+#[test]
+fn random_trees_are_copied_equal_by_one_to_eight_ranks() {
+    for (seed, ranks) in (1..).zip([1, 2, 3, 4, 8, 2, 3, 4]) {
+        let scratch = Scratch::new();
+        create_tree(&scratch.a(), random_tree(seed, &limits())).unwrap();
+        let story = format!("seed {seed}, {ranks} ranks");
+        copies_equal(&scratch, ranks, Reports::default(), &story);
+    }
+}
+
+#[test]
+fn a_flat_directory_is_shared_and_copied_equal() {
+    let scratch = Scratch::with("flat:files=4000,size=100,seed=1");
+    let held_back = Reports { holds_back: true, ..Reports::default() };
+    let reports = copies_equal(&scratch, 3, held_back, "flat");
+    assert!(reports.by_others.into_inner() > 0, "rank 0 did everything");
+}
+
+#[test]
+fn many_directories_are_shared_and_copied_equal() {
+    let scratch = Scratch::with("nested:files=4000,dirs=400,size=100,seed=2");
+    let held_back = Reports { holds_back: true, ..Reports::default() };
+    let reports = copies_equal(&scratch, 4, held_back, "nested");
+    assert!(reports.by_others.into_inner() > 0, "rank 0 did everything");
+}
+
+#[test]
+fn a_deep_tree_is_copied_equal() {
+    let scratch = Scratch::with("deep:depth=300,name=40,seed=3");
+    copies_equal(&scratch, 3, Reports::default(), "deep");
+}
+
+#[test]
+fn names_of_one_file_stay_names_of_one_file_across_ranks() {
+    let scratch = Scratch::new();
+    for directory in 0..20 {
+        fs::create_dir_all(scratch.a().join(format!("d{directory}"))).unwrap();
+    }
+    for file in 0..40 {
+        let first = scratch.a().join(format!("d{}/first{file}", file % 20));
+        fs::write(&first, format!("bytes of {file}")).unwrap();
+        for other in 0..6 {
+            let name = format!("d{}/name{file}-{other}", (file + other * 7) % 20);
+            fs::hard_link(&first, scratch.a().join(name)).unwrap();
+        }
+    }
+    for ranks in [2, 5] {
+        let reports = copies_equal(&scratch, ranks, Reports::default(), "hard links");
+        assert!(reports.by_others.into_inner() > 0, "inodes belong to all ranks");
+        remove_tree(&scratch.b()).unwrap();
+    }
+}
+
+#[test]
+fn copying_again_changes_nothing() {
+    let scratch = Scratch::with("nested:files=600,dirs=60,size=300,seed=4");
+    copies_equal(&scratch, 3, Reports::default(), "first");
+    let request = request(&scratch, archive());
+    // The target exists now, so the source is copied into it, unless it is taken as the name.
+    let again = Request { form: haul_engine::request::TargetForm::Name, ..request };
+    let reports = Reports::default();
+    copy(&again, 3, &reports, &AtomicBool::new(false));
+    assert_eq!(*reports.failures.lock().unwrap(), []);
+    scratch.assert_equal("second");
+}
+
+#[test]
+fn files_that_appear_whole_are_copied_equal() {
+    let scratch = Scratch::with("mixed:files=400,seed=5");
+    let policy = Policy { appearance: Appearance::Whole, ..archive() };
+    let reports = Reports::default();
+    copy(&request(&scratch, policy), 3, &reports, &AtomicBool::new(false));
+    assert_eq!(*reports.failures.lock().unwrap(), []);
+    scratch.assert_equal("--atomic");
+}
+
+#[test]
+fn each_failure_is_reported_once_and_counted_on_rank_0() {
+    let scratch = Scratch::with("nested:files=2000,dirs=200,size=10,seed=6");
+    let mut blocked = HashMap::new();
+    for directory in fs::read_dir(scratch.a()).unwrap().take(50) {
+        let source = directory.unwrap().path();
+        let Some(file) = fs::read_dir(&source).unwrap().next() else { continue };
+        let file = file.unwrap().path();
+        let target = scratch.b().join(file.strip_prefix(scratch.a()).unwrap());
+        fs::create_dir_all(&target).unwrap();
+        blocked.insert(file.as_os_str().as_bytes().to_vec(), 0);
+    }
+    assert!(blocked.len() >= 40, "{}", blocked.len());
+    let request = request(&scratch, archive());
+    let request = Request { form: haul_engine::request::TargetForm::Name, ..request };
+    let reports = Reports { holds_back: true, ..Reports::default() };
+    let returned = copy(&request, 4, &reports, &AtomicBool::new(false));
+    for failure in reports.failures.lock().unwrap().iter() {
+        assert_eq!(failure.what, What::OverDirectory, "{failure:?}");
+        *blocked.get_mut(&failure.source).unwrap() += 1;
+    }
+    assert!(blocked.values().all(|times| *times == 1), "{blocked:?}");
+    assert_eq!(returned[0].map(|counts| counts.failures), Ok(blocked.len() as u64));
+}
+
+#[test]
+fn operands_that_cannot_be_copied_end_all_ranks() {
+    let scratch = Scratch::new();
+    let reports = Reports::default();
+    let returned = copy(&request(&scratch, archive()), 3, &reports, &AtomicBool::new(false));
+    assert_eq!(reports.failures.lock().unwrap().len(), 1);
+    assert_eq!(returned[0].map(|counts| counts.failures), Ok(1));
+
+    let into = haul_engine::request::TargetForm::Directory;
+    let request = Request { form: into, ..request(&scratch, archive()) };
+    let reports = Reports::default();
+    let returned = copy(&request, 3, &reports, &AtomicBool::new(false));
+    assert_eq!(reports.failures.lock().unwrap().len(), 1, "only rank 0 looks at the operands");
+    assert_eq!(returned[0].map(|counts| counts.failures), Ok(1));
+}
+
+#[test]
+fn a_stop_on_one_rank_ends_all() {
+    let scratch = Scratch::with("nested:files=500,dirs=50,size=10,seed=7");
+    let reports = Reports::default();
+    let returned = copy(&request(&scratch, archive()), 3, &reports, &AtomicBool::new(true));
+    assert_eq!(*reports.failures.lock().unwrap(), []);
+    assert_eq!(returned.len(), 3);
+}
+
+#[test]
+fn what_ranks_cannot_do_together_is_refused_by_all() {
+    let scratch = Scratch::with("flat:files=10,size=10,seed=8");
+    let durable = Policy { appearance: Appearance::Durable, ..archive() };
+    let reports = Reports::default();
+    let returned = copy(&request(&scratch, durable), 2, &reports, &AtomicBool::new(false));
+    assert_eq!(returned, [Err(Unsupported::Durable), Err(Unsupported::Durable)]);
+    assert!(!scratch.b().exists());
+}

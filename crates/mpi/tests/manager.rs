@@ -1,0 +1,119 @@
+//! The manager: random trees, ranks, delays, orders and losses; and single steps.
+
+use haul_mpi::{Command, Event, Manager, Progress, ROOT};
+
+use crate::model::{Model, Numbers, tree};
+
+/// Runs a model from a seed, and checks what must hold however messages arrive.
+fn check(seed: u64, loss: usize, keeps_order: bool) -> (usize, usize) {
+    let mut numbers = Numbers::new(seed);
+    let nodes = 1 + numbers.below(120);
+    let count = 1 + numbers.below(8);
+    let children = tree(&mut numbers, nodes);
+    let mut model = Model::new(&mut numbers, &children, count);
+    model.run(loss, keeps_order);
+    let (manager, record) = (&model.manager, &model.record);
+    assert_eq!(manager.progress(), Progress::Over, "seed {seed}");
+    for node in 0..nodes {
+        let begun = record.begun.get(&node).copied().unwrap_or(0);
+        let completed = record.completed.get(&node).copied().unwrap_or(0);
+        assert!(begun >= 1, "seed {seed}: node {node} was never begun");
+        assert!(completed >= 1, "seed {seed}: node {node} was never completed");
+        if record.lost == 0 {
+            assert_eq!((begun, completed), (1, 1), "seed {seed}: node {node} was done again");
+        }
+    }
+    assert_eq!(record.completed[&0], 1, "seed {seed}: the operands were completed twice");
+    assert!(record.released.values().all(|times| *times == 1), "seed {seed}: released twice");
+    // Four units for each rank, and for each loss what the rank had.
+    let bound = 4 * count + record.lost * nodes;
+    assert!(record.most_waiting <= bound, "seed {seed}: {} units waited", record.most_waiting);
+    (record.given, record.lost)
+}
+
+#[test]
+fn everything_is_done_once_however_messages_arrive() {
+    let given: usize = (0..1500).map(|seed| check(seed, 0, false).0).sum();
+    assert!(given > 1500, "the ranks hardly shared: {given} units");
+}
+
+#[test]
+fn everything_is_done_once_when_messages_keep_their_order() {
+    let given: usize = (0..500).map(|seed| check(seed, 0, true).0).sum();
+    assert!(given > 500, "the ranks hardly shared: {given} units");
+}
+
+#[test]
+fn everything_is_done_although_ranks_are_lost() {
+    let lost: usize = (0..1500).map(|seed| check(seed, 60, false).1).sum();
+    assert!(lost > 1500, "hardly any rank was lost: {lost}");
+}
+
+fn offer(rank: usize, ticket: u64, within: u64) -> Event {
+    Event::Offer { rank, ticket, within, to: None, bytes: vec![7] }
+}
+
+fn status(rank: usize, sequence: u64, idle: u64, received: u64) -> Event {
+    Event::Status { rank, sequence, idle, received }
+}
+
+#[test]
+fn a_rank_is_asked_only_while_another_one_is_idle() {
+    let mut manager = Manager::new(2);
+    let asked = manager.handle(status(1, 1, 1, 0));
+    assert_eq!(asked, [Command::Ask { to: 0, sequence: 1, limit: 4 }]);
+    assert_eq!(manager.handle(status(1, 2, 1, 0)), []);
+    let over = manager.handle(status(1, 3, 0, 0));
+    assert_eq!(over, [Command::Ask { to: 0, sequence: 2, limit: 0 }]);
+}
+
+#[test]
+fn an_old_report_does_not_replace_a_newer_one() {
+    let mut manager = Manager::new(2);
+    assert_eq!(manager.handle(status(1, 2, 0, 0)), []);
+    assert_eq!(manager.handle(status(1, 1, 1, 0)), [], "the rank has work meanwhile");
+}
+
+#[test]
+fn a_unit_goes_to_an_idle_rank_and_is_released_once() {
+    let mut manager = Manager::new(2);
+    manager.handle(status(1, 1, 1, 0));
+    let commands = manager.handle(offer(0, 9, ROOT));
+    let [Command::Give { to: 1, lease, .. }, ..] = commands[..] else { panic!("{commands:?}") };
+    assert_eq!(manager.handle(Event::Done { rank: 0, lease }), [], "another rank has the lease");
+    assert_eq!(manager.handle(Event::Done { rank: 0, lease: ROOT }), [], "the unit is out");
+    assert_eq!(manager.progress(), Progress::Running);
+    let released = manager.handle(Event::Done { rank: 1, lease });
+    assert!(released.contains(&Command::Release { to: 0, ticket: 9 }), "{released:?}");
+    assert_eq!(manager.handle(Event::Done { rank: 1, lease }), []);
+    manager.handle(Event::Done { rank: 0, lease: ROOT });
+    assert_eq!(manager.progress(), Progress::Over);
+}
+
+#[test]
+fn a_unit_of_a_lost_rank_waits_for_the_units_found_in_it() {
+    let mut manager = Manager::new(3);
+    manager.handle(status(1, 1, 1, 0));
+    let given = manager.handle(offer(0, 1, ROOT));
+    let [Command::Give { to: 1, lease: outer, .. }, ..] = given[..] else { panic!("{given:?}") };
+    manager.handle(status(1, 2, 0, 1));
+    manager.handle(status(2, 1, 1, 0));
+    let given = manager.handle(offer(1, 1, outer));
+    let [Command::Give { to: 2, lease: inner, .. }, ..] = given[..] else { panic!("{given:?}") };
+    manager.handle(Event::Lost { rank: 1 });
+    assert_eq!(manager.waiting(), 0, "rank 2 still works in the unit");
+    manager.handle(status(2, 2, 1, 1));
+    let again = manager.handle(Event::Done { rank: 2, lease: inner });
+    assert!(
+        again.iter().any(|command| matches!(command, Command::Give { to: 2, .. })),
+        "{again:?}"
+    );
+    assert_eq!(manager.handle(Event::Done { rank: 1, lease: outer }), [], "the old lease");
+}
+
+#[test]
+fn without_rank_0_the_copy_is_over() {
+    let mut manager = Manager::new(2);
+    assert_eq!(manager.handle(Event::Lost { rank: 0 }), []);
+    assert_eq!(manager.progress(), Progress::Stopped);
+}
