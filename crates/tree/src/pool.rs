@@ -403,6 +403,49 @@ mod tests {
     }
 
     #[test]
+    fn while_other_processes_ask_workers_give_and_full_offers_stay() {
+        let pool: Pool<u32, u32> = Pool::new(1, 1);
+        assert_eq!(pool.demand(), Demand::None);
+        pool.ask(2);
+        assert_eq!(pool.demand(), Demand::Idle);
+        pool.offer(&FULL);
+        assert!(matches!(pool.take(), Work::Nothing), "no worker joins what is full");
+        assert_eq!(pool.join_if(|offer| *offer == 7), None);
+        assert_eq!(pool.join_if(|offer| *offer == FULL), Some(FULL));
+        pool.ask(0);
+        assert_eq!(pool.demand(), Demand::None);
+    }
+
+    #[test]
+    fn other_processes_take_the_oldest_job_that_they_can_have() {
+        let pool: Pool<u32, u32> = Pool::new(1, 1);
+        [1, 2, 3, 4].into_iter().for_each(|job| pool.add(job));
+        assert_eq!(pool.take_if(|job| job % 2 == 0), Some(2));
+        assert_eq!(pool.take_if(|job| *job > 9), None);
+        assert!(matches!(pool.take(), Work::Job(4)));
+    }
+
+    #[test]
+    fn an_open_pool_waits_for_work_from_outside_and_ends_when_closed() {
+        let pool: Pool<u32, u32> = Pool::new(1, 1);
+        let done = AtomicUsize::new(0);
+        pool.open();
+        std::thread::scope(|scope| {
+            scope.spawn(|| worker(&pool, &done, Vec::new()));
+            // Idle is a state that the worker stays in until work comes.
+            while pool.idle() == 0 {
+                std::thread::yield_now();
+            }
+            pool.add(3);
+            while pool.idle() == 0 || done.load(Ordering::Relaxed) < 4 {
+                std::thread::yield_now();
+            }
+            pool.close();
+        });
+        assert_eq!(done.load(Ordering::Relaxed), 4);
+    }
+
+    #[test]
     fn work_is_handed_over_only_to_those_who_are_free() {
         let pool: Pool<u32, u32> = Pool::new(2, 2);
         assert!(!pool.assign(&7, 0), "all are busy");
