@@ -53,6 +53,10 @@ pub(crate) fn to_text(bytes: &[u8], ids: Ids) -> Option<Vec<u8>> {
         };
         line(&mut text, entry, ids)?;
     }
+    // As acl_to_any_text(3) writes numbers for GNU tar.
+    if ids == Ids::Numbered {
+        text.pop();
+    }
     Some(text)
 }
 
@@ -157,7 +161,8 @@ mod tests {
         let text = b"user::rw-\nuser:4000000001:r--\ngroup::r-x\nmask::rwx\nother::---\n";
         let bytes = from_text(text).unwrap();
         assert_eq!(bytes.len(), 4 + 5 * 8);
-        assert_eq!(to_text(&bytes, Ids::Numbered).unwrap(), text);
+        assert_eq!(to_text(&bytes, Ids::Named).unwrap(), text);
+        assert_eq!(to_text(&bytes, Ids::Numbered).unwrap(), text.trim_ascii_end());
         let star = b"mask:rwx,u::rw-,user:4000000001:r--:4000000001,g::r-x,other:---";
         assert_eq!(from_text(star), Some(bytes));
     }
@@ -173,7 +178,7 @@ mod tests {
 
     #[test]
     fn permission_bits_are_a_list_of_three() {
-        let text = to_text(&from_mode(0o754), Ids::Numbered).unwrap();
+        let text = to_text(&from_mode(0o754), Ids::Named).unwrap();
         assert_eq!(text, b"user::rwx\ngroup::r-x\nother::r--\n");
     }
 }

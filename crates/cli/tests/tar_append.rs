@@ -4,7 +4,7 @@ use std::fs;
 
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, demand_same, gnu_tar, ours};
+use super::support::tar::{both, demand_same, gnu_tar, is_current, ours};
 use super::support::{Outcome, has};
 
 fn tree(scratch: &Scratch) -> Outcome {
@@ -55,7 +55,9 @@ fn extended_archives_are_those_of_gnu_tar() -> Outcome {
                 let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
                 bytes.get(..end).unwrap_or_default().to_vec()
             };
-            assert!(trimmed(&found) == trimmed(&theirs), "{made} {words:?}");
+            // Versions before 1.35 fill other fields.
+            let is_same = trimmed(&found) == trimmed(&theirs);
+            assert!(is_same || !is_current()?, "{made} {words:?}");
             assert!(found.len().is_multiple_of(512), "{made} {words:?}");
             gnu_tar().words(["-tf", "a.tar"]).in_dir(scratch.path()).succeed()?;
         }

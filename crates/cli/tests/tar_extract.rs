@@ -9,7 +9,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, USER, haul};
 use super::support::scratch::Scratch;
-use super::support::tar::gnu_tar;
+use super::support::tar::{gnu_tar, is_current};
 use super::support::{Outcome, has, is_root};
 
 fn ours() -> Call {
@@ -241,6 +241,10 @@ fn existing_files_are_treated_as_gnu_tar_treats_them() -> Outcome {
     ] {
         let words: Vec<&str> =
             ["-xf", "../a.tar"].into_iter().chain(words.split_whitespace()).collect();
+        // GNU tar 1.35 finds the directory that it keeps inconsistent.
+        if words.contains(&"--keep-newer-files") && is_current()? {
+            continue;
+        }
         let mut told = Vec::new();
         for target in ["gnu", "haul"] {
             scratch.clear(target)?;

@@ -8,7 +8,7 @@ use haul_manifest::{Aspect, Aspects};
 use super::support::judge::demand_equal;
 use super::support::run::Call;
 use super::support::scratch::Scratch;
-use super::support::tar::{both, demand_same, gnu_tar, ours};
+use super::support::tar::{both, demand_same, gnu_tar, is_current, ours};
 use super::support::{Outcome, has, ignored};
 
 const LAYOUTS: &[&[&str]] = &[
@@ -65,7 +65,8 @@ fn sparse_archives_are_those_of_gnu_tar() -> Outcome {
         };
         let (gnu, haul) = (archive(gnu_tar())?, archive(ours())?);
         if !layout.contains(&"--posix") {
-            assert!(haul == gnu, "{layout:?}");
+            // Versions before 1.35 fill other fields.
+            assert!(haul == gnu || !is_current()?, "{layout:?}");
             continue;
         }
         // The headers have times of access, and with GNU tar the number of its process.

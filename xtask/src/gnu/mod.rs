@@ -1,4 +1,4 @@
-//! GNU coreutils' own tests, run against haul's binary.
+//! The own tests of GNU coreutils, gzip and tar, run against haul's binary.
 //!
 //! Scripts rely on the behaviour of GNU's tools, and GNU's suite is the best description of that. Its
 //! source is not part of this repository: apt fetches it from Debian. The runner is, in `xtask/gnu`. If
@@ -16,4 +16,4 @@ mod tree;
 
 pub(crate) use cli::main;
 pub(crate) use stage::stage;
-pub(crate) use tree::programs;
+pub(crate) use tree::{programs, provide_tar};

@@ -29,7 +29,6 @@ const OUT_OF_SCOPE: &[(&str, &[&str])] = &[
             "listed04.at",
             "listed05.at",
             "filerem01.at",
-            "filerem02.at",
             "dirrem01.at",
             "dirrem02.at",
             "rename01.at",

@@ -73,7 +73,7 @@ pub(super) fn provide_gzip(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Returns the built tree of tar, with the programs that its tests use; builds it if necessary.
-pub(super) fn provide_tar(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn provide_tar(workspace: &Workspace) -> Result<PathBuf> {
     let tree = provide_in(&workspace.target.join("gnu-tar/source"), "tar")?;
     let tests = tree.join("tests");
     let parts = ["atconfig", "atlocal", "genfile", "checkseekhole", "ckmtime"];

@@ -67,6 +67,16 @@ impl Environment {
         Ok(())
     }
 
+    /// Builds GNU's tar the first time; tests find it in the target folder, and compare less with the
+    /// system's.
+    pub(super) fn provide_tar(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+        if let Err(error) = gnu::provide_tar(workspace) {
+            interrupt::check()?;
+            tally.ignore(&format!("comparison with GNU's current tar: {error}"));
+        }
+        Ok(())
+    }
+
     /// Sets the variable for the archives of other programs' tests; fetches them the first time.
     pub(super) fn name_corpora(&mut self, workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         if std::env::var_os(corpora::VARIABLE).is_some() {

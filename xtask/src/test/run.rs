@@ -42,6 +42,7 @@ fn stages(options: &Options, tally: &mut Tally) -> Result<()> {
     let mut environment = Environment::set_up(&workspace, ci, tally)?;
     if options.extent == Extent::Full {
         environment.name_reference(&workspace, tally)?;
+        Environment::provide_tar(&workspace, tally)?;
         environment.name_corpora(&workspace, tally)?;
     }
     let outcome = without_features().and_then(|()| cargo_test(options, &environment, tally));

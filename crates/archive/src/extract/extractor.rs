@@ -416,10 +416,15 @@ impl Extractor {
         &self,
         name: &[u8],
         member: &Member,
-        place: &Place,
+        (place, kind): (&Place, Kind),
         owner: Option<(u32, u32)>,
     ) {
-        let file = match handle(&place.parent, &place.leaf) {
+        // The name may have another meaning since it was made; a file of that kind cannot be it.
+        let described = handle(&place.parent, &place.leaf).and_then(|file| {
+            let is_made = fstat(&file)?.kind() == kind;
+            is_made.then_some(file).ok_or(CallError::new(haul_sys::Call::Fstat, Errno::STALE))
+        });
+        let file = match described {
             Ok(file) => file,
             Err(error) => return self.failed(name, Action::Stat, error),
         };
@@ -476,7 +481,7 @@ impl Extractor {
                 Then::Fail => return self.failed(name, action, error),
             }
         }
-        self.settle_link(name, member, &place, owner);
+        self.settle_link(name, member, (&place, kind), owner);
     }
 
     /// Returns the number of directories that were made because names of members need them, without

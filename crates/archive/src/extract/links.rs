@@ -1,7 +1,7 @@
 //! Links: symbolic ones, some of them as placeholders until the end, and hard ones.
 
 use haul_sys::fs::{
-    Access, Create, Follow, OFlags, OpenHow, Wait, fstat, linkat, openat, statat, symlinkat,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Wait, fstat, linkat, openat, statat, symlinkat,
     unlinkat,
 };
 use haul_sys::{CallError, Errno};
@@ -47,7 +47,7 @@ impl Extractor {
                 Then::Fail => return self.failed(name, action(), error),
             }
         }
-        self.settle_link(name, &member, &place, owner);
+        self.settle_link(name, &member, (&place, Kind::Symlink), owner);
     }
 
     /// Makes an empty file in place of a symbolic link that leads out of the target directory, so that
@@ -172,7 +172,7 @@ impl Extractor {
             if let Err(error) = made {
                 self.failed(name, Action::MakeSymlink(member.link.clone()), error);
             } else if first.is_none() {
-                self.settle_link(name, member, &place, *owner);
+                self.settle_link(name, member, (&place, Kind::Symlink), *owner);
                 first = Some(place);
             }
         }

@@ -50,6 +50,8 @@ pub enum Layout {
     Ustar,
     /// The layout of GNU tar before POSIX.
     Gnu,
+    /// The same, by GNU tar up to 1.12: the mode has the bits of the kind of file, too.
+    OldGnu,
 }
 
 /// What a block is.
@@ -126,7 +128,10 @@ impl Header {
     pub(super) fn layout(block: &Block) -> Layout {
         match bytes(block, field::MAGIC) {
             [b'u', b's', b't', b'a', b'r', 0, ..] => Layout::Ustar,
-            b"ustar  \0" => Layout::Gnu,
+            b"ustar  \0" => match parse_unsigned(bytes(block, field::MODE)) {
+                Ok(mode) if mode & !0o7777 != 0 => Layout::OldGnu,
+                _ => Layout::Gnu,
+            },
             _ => Layout::V7,
         }
     }
@@ -170,7 +175,7 @@ fn full_name(block: &Block, layout: Layout) -> Vec<u8> {
     let prefix = match layout {
         Layout::Ustar if is_star(block) => text(block, field::STAR_PREFIX),
         Layout::Ustar => text(block, field::PREFIX),
-        Layout::V7 | Layout::Gnu => b"",
+        Layout::V7 | Layout::Gnu | Layout::OldGnu => b"",
     };
     if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
 }

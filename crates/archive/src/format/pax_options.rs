@@ -162,6 +162,6 @@ mod tests {
         assert!(options.push(&mut records, b"user", b"y"));
         assert!(records.is_empty());
         options.finish(&mut records);
-        assert_eq!(records, b"10 user=x\n");
+        assert_eq!(records, b"9 user=x\n");
     }
 }

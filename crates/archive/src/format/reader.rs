@@ -351,7 +351,7 @@ impl<S: Source> Reader<S> {
         member.data_offset = self.offset;
         member.name = name?;
         member.link = link?;
-        if let (Layout::Gnu, None) = (layout, member.atime) {
+        if let (Layout::Gnu | Layout::OldGnu, None) = (layout, member.atime) {
             member.atime = gnu_atime(block)?;
         }
         if extended.sparse.is_there() {

@@ -119,6 +119,7 @@ const fn format_of(member: &Member) -> WriteFormat {
     match member.layout {
         Layout::V7 => WriteFormat::V7,
         Layout::Gnu => WriteFormat::Gnu,
+        Layout::OldGnu => WriteFormat::OldGnu,
         Layout::Ustar if member.is_extended => WriteFormat::Posix,
         Layout::Ustar => WriteFormat::Ustar,
     }

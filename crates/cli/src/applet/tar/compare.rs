@@ -9,7 +9,7 @@ use haul_archive::compare::{Comparer, Difference, Rules};
 use haul_archive::format::{MemberKind, Reader};
 use haul_sys::Errno;
 
-use super::limits::Count;
+use super::count::Count;
 use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;

@@ -12,9 +12,9 @@ use haul_archive::safe_name::has_parent;
 use haul_archive::source::Source;
 use haul_sys::process::{identity, umask};
 
+use super::count::Count;
 use super::event::Telling;
 use super::fence::raise;
-use super::limits::Count;
 use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use haul_archive::format::{BLOCK_BYTES, Member, MemberKind, Next, ReadError, Reader};
 use haul_archive::source::Source;
 
-use super::limits::Count;
+use super::count::Count;
 use super::member_name::{Changed, stored_name};
+use super::names::without_slashes;
 use super::open::open;
 use super::print::{Columns, details};
 use super::quoting::{listed, named};
@@ -110,13 +111,13 @@ pub(super) fn show_on(
 /// Returns whether a member is new enough to be selected.
 pub(super) fn is_new(member: &Member, settings: &Settings) -> bool {
     let is_old = |newer: haul_archive::create::Newer| member.mtime < newer.since;
-    member.kind == MemberKind::Directory || !settings.creation.newer().is_some_and(is_old)
+    !settings.creation.newer().is_some_and(is_old)
 }
 
 /// Names a directory that is not selected, if that is asked for.
 pub(super) fn omit(session: &Session, member: &Member, settings: &Settings) {
     if settings.shows_omitted && member.kind == MemberKind::Directory {
-        session.warn(&format!("{}: Omitting", named(&member.name)));
+        session.warn(&format!("{}: Omitting", named(without_slashes(&member.name))));
     }
 }
 
@@ -157,6 +158,10 @@ pub(super) fn next<S: Source>(
 /// Names what was asked for and is not in the archive.
 pub(super) fn report_missing(session: &Session, settings: &Settings) {
     let wanted = settings.occurrence.unwrap_or(1);
+    // It is forgotten when a member has that name.
+    if let Some(start) = &settings.names.starting {
+        session.fail_at(start, "Not found in archive");
+    }
     for name in settings.names.names.iter().filter(|name| name.found < wanted) {
         if name.has_wildcards {
             session.warn("Pattern matching characters used in file names");

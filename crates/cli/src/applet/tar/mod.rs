@@ -5,6 +5,7 @@ mod appending;
 mod checkpoint;
 mod checkpoint_options;
 mod compare;
+mod count;
 mod create;
 mod creation;
 mod event;

@@ -175,6 +175,7 @@ struct Reading {
     extraction: Extraction,
     creation: Creation,
     has_old_letter: bool,
+    has_same_order: bool,
     checkpoints: Checkpoints,
     warnings: Warnings,
     index_file: Option<OsString>,
@@ -301,9 +302,9 @@ impl Reading {
             | Id::Help
             | Id::Version
             | Id::ShowDefaults
-            | Id::SameOrder
             | Id::DelayDirectories
             | Id::ReadFullRecords => {}
+            Id::SameOrder => self.has_same_order = true,
             Id::OldOwner => {
                 self.has_old_letter = true;
                 self.extraction.set(id, value)?;
@@ -330,6 +331,8 @@ impl Reading {
             | Id::Program(_)
             | Id::UseCompressProgram => self.set_compression(id, &value)?,
             Id::Occurrence => self.occurrence = Some(occurrence(&value)?),
+            Id::MaxSize => self.limits.bytes = Some(size_or_zero("--max-size", &value)?),
+            Id::MaxEntries => self.limits.entries = Some(entries(&value)?),
             _ if is_positional(id) || id == Id::StartingFile => {
                 return self.set_names(id, &value);
             }
@@ -409,11 +412,9 @@ impl Reading {
         }
     }
 
-    /// Sets what selects names, and how much of them there may be.
+    /// Sets what selects names.
     fn set_names(&mut self, id: Id, value: &OsStr) -> Result<(), CommandError> {
         match id {
-            Id::MaxSize => self.limits.bytes = Some(size_or_zero("--max-size", value)?),
-            Id::MaxEntries => self.limits.entries = Some(entries(value)?),
             Id::Directory => self.names.directory(value.as_bytes()),
             Id::FilesFrom => self.list(value)?,
             Id::AddFile => self.names.operand(value.as_bytes()),
@@ -447,8 +448,11 @@ impl Reading {
         if self.names.is_empty() {
             return bad("Cowardly refusing to create an empty archive");
         }
+        let letter = if mode == Mode::Append { "-r" } else { "-c" };
+        if self.has_same_order {
+            return bad(&format!("'--same-order' cannot be used with '{letter}'"));
+        }
         if self.occurrence.is_some() {
-            let letter = if mode == Mode::Append { "-r" } else { "-c" };
             return bad(&format!("'--occurrence' cannot be used with '{letter}'"));
         }
         if self.extraction.strip > 0 || self.extraction.top_level.is_some() {
