@@ -185,6 +185,9 @@ fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     for line in lines {
         let value = |at: usize| line.get(at).map_or(0, |byte| byte.wrapping_sub(b' ') & 0x3f);
         let count = usize::from(value(0));
+        if line.is_empty() {
+            return None;
+        }
         if count == 0 {
             return Some(bytes);
         }

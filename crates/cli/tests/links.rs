@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
 
-use haul_manifest::Aspects;
+use haul_manifest::{Aspect, Aspects};
 
 use super::support::judge::demand_equal;
 use super::support::run::{Call, cp};
@@ -28,6 +28,9 @@ fn plant_groups(scratch: &Scratch, groups: usize) -> Outcome {
 
 #[test]
 fn groups_stay_groups_with_many_workers() -> Outcome {
+    // Another worker may link a name while the file is closed. XFS then does not give back what it reserved
+    // behind the end of the file before some minutes have passed (`xfs_file_release` only tries the lock).
+    let aspects = Aspects::all().without(Aspect::Blocks);
     for volume in volumes()? {
         let scratch = Scratch::on(&volume)?;
         plant_groups(&scratch, 400)?;
@@ -37,7 +40,7 @@ fn groups_stay_groups_with_many_workers() -> Outcome {
             let call = cp(["-a", "--jobs=16", "s", "t"]).in_dir(scratch.path());
             call.succeed()?;
             let context = format!("{} round {round}", volume.name);
-            demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::all(), &context);
+            demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &context);
             scratch.clear("t")?;
         }
     }
@@ -52,7 +55,7 @@ fn groups_stay_groups_among_operands_and_over_what_is_there() -> Outcome {
     let call = cp(["-a", "s/x", "s/y", "s/z", "t"]).in_dir(scratch.path());
     for run in 0..3 {
         call.succeed()?;
-        let aspects = Aspects::all().without(haul_manifest::Aspect::Mtime);
+        let aspects = Aspects::all().without(Aspect::Mtime);
         demand_equal(&scratch.at("s"), &scratch.at("t"), aspects, &format!("run {run}"));
     }
     // Files that are linked in the target are separate in the source: each must be written separately.

@@ -35,8 +35,6 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     ("go/writer-big-long.tar", "Unexpected EOF", "it is cut; GNU tar leaves the part of the file"),
     ("go/writer-big.tar", "Unexpected EOF", "it is cut; GNU tar leaves the part of the file"),
     ("libarchive/test_compat_bzip2_2.tbz", "Cannot read", "bzip2 ignores what is behind the data"),
-    ("libarchive/test_compat_lzip_1.tlz", "does not look like", "lzip is not supported"),
-    ("libarchive/test_compat_lzip_2.tlz", "does not look like", "lzip is not supported"),
     (
         "libarchive/test_compat_lzma_2.tlz",
         "does not look like",
@@ -162,6 +160,8 @@ fn archives_of_other_programs_are_read_as_gnu_tar_reads_them_or_refused() -> Out
             match (&found, expected) {
                 (None, None) => {}
                 (Some(_), Some((_, message, _))) if said.contains(message) => {}
+                // Another version of GNU tar may read what haul reads.
+                (None, Some((_, "", _))) => {}
                 (Some(found), _) => wrong.push(format!("{name}: {found}\nsaid {said}")),
                 (None, Some(_)) => {
                     wrong.push(format!("{name} is in the table, and is read as by GNU tar"));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::fully::write_fully;
 use haul_io::transfer::move_file;
-use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
+use haul_io::{Behind, Cache, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Time, TimePair, Wait, close, fchmod,
@@ -185,7 +185,9 @@ impl Shared {
             return Err(DataError::NoProgress);
         };
         let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
-        let policy = DataPolicy::PLAIN;
+        // Direct I/O is a flag of the archive's open file, which the reader of headers and the other workers
+        // share: they would fail with `EINVAL` from then on.
+        let policy = DataPolicy { cache: Cache::Keep, ..DataPolicy::PLAIN };
         let whole =
             FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy);
         move_file(&whole.part(extent), kit, watch).map(|_| ())
