@@ -26,7 +26,7 @@ use crate::method::{
     AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, MethodId, Portion, RangeJob, Sharing, Want, Zeros,
 };
 use crate::moved::Moved;
-use crate::quirk::{Latency, Preallocate, UNKNOWN};
+use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Why};
 use crate::residency::Cached;
@@ -36,7 +36,7 @@ use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
 use crate::{Choice, Kit, Pair, Reflink, Watch};
 
-pub use crate::worth::{WORTH_BYTES, is_best_alone, is_worth_a_worker, is_worth_sharing};
+pub use crate::worth::{WORTH_BYTES, is_worth_a_worker, is_worth_sharing};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
@@ -152,7 +152,7 @@ impl Transfer {
         let waits = pair.source.latency == Latency::Remote;
         match self.sharing {
             Sharing::Sole => 1,
-            Sharing::Several if is_cached && !waits && pair.target.writes_in_turn() => {
+            Sharing::Several if is_cached && !waits && pair.target.cached_writes == CachedWrites::InTurn => {
                 IN_TURN_WORKERS
             }
             Sharing::Several => usize::MAX,

@@ -26,21 +26,9 @@ pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
         && job.policy.reflink != Reflink::Never
         && job.policy.choice == Choice::Auto
         && !pair.is_refused(MethodId::Reflink);
-    pair.target.writes_in_turn()
+    pair.target.cached_writes == CachedWrites::InTurn
         && !may_reflink
-        && (job.stat.size <= MOST_BYTES || is_best_alone(job))
-        && caching(job.policy, job.stat.size).way == Way::Cached
-}
-
-/// Tells whether one worker moves a file that is [worth sharing](is_worth_sharing) as fast as several
-/// would.
-#[must_use]
-pub fn is_best_alone(job: &FileJob<'_>) -> bool {
-    let pair = job.pair;
-    pair.target.cached_writes == CachedWrites::InTurnLargeFolios
-        && !pair.is_remote()
-        && job.policy.choice == Choice::Auto
-        && job.digests.is_none()
+        && job.stat.size <= MOST_BYTES
         && caching(job.policy, job.stat.size).way == Way::Cached
 }
 

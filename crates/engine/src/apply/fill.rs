@@ -1,7 +1,7 @@
 //! Filling: decides how many workers move the bytes of a file whose target is open.
 
 use haul_io::method::Sharing;
-use haul_io::transfer::{is_best_alone, is_worth_a_worker, is_worth_sharing};
+use haul_io::transfer::{is_worth_a_worker, is_worth_sharing};
 
 use super::finished::{job, pair_of};
 use super::item::Upcoming;
@@ -26,9 +26,6 @@ pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) 
         if is_worth_sharing(&job) {
             let sharing = match upcoming {
                 Upcoming::Large if is_worth_a_worker(&job) => Sharing::Sole,
-                Upcoming::Large | Upcoming::Small if is_best_alone(&job) => {
-                    return Next::FillAlone(filling);
-                }
                 Upcoming::Large | Upcoming::Small => Sharing::Several,
             };
             return Next::Share(Large { filling, pair, sharing });

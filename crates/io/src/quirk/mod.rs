@@ -84,9 +84,6 @@ pub enum CachedWrites {
     /// reads while the other writes, and a third would only spin for the lock: on two processors
     /// 1 GiB takes 0.76 of GNU cp's time with two workers and 0.88 with three (btrfs, Linux 6.18).
     InTurn,
-    /// One after another, in folios so large that one worker which splices moves as much as two that
-    /// share a file, with half their processor time.
-    InTurnLargeFolios,
     /// Not measured, or each write is a trip to a server that other trips need not wait for.
     Together,
 }
@@ -192,17 +189,6 @@ pub struct Quirk {
     pub inode: Inode,
     /// Number of bytes of the largest file.
     pub file_bytes_max: u64,
-}
-
-impl Quirk {
-    /// Returns whether the kernel makes writes to cached pages of one file one after another.
-    #[must_use]
-    pub const fn writes_in_turn(&self) -> bool {
-        match self.cached_writes {
-            CachedWrites::InTurn | CachedWrites::InTurnLargeFolios => true,
-            CachedWrites::Together => false,
-        }
-    }
 }
 
 /// Conservative defaults for a file system that is not in the table.

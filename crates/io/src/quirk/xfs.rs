@@ -6,9 +6,7 @@
 //! in which they are read, where all groups alternate, and each worker chooses one of a group in which
 //! no other worker is.
 
-use super::{
-    CachedWrites, GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence,
-};
+use super::{GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 
 pub(super) static QUIRK: Quirk = Quirk {
     name: "xfs",
@@ -16,9 +14,6 @@ pub(super) static QUIRK: Quirk = Quirk {
     reflinks: true,
     hole_map: HoleMap::Trusted,
     preallocate: Preallocate::Pays,
-    // 1 GiB in memory without reflink, two processors: one worker took 0.66 of GNU cp's time and 0.67 of
-    // its processor time, two workers 0.75 and 1.4. Linux 5.18 brought the large folios.
-    cached_writes: CachedWrites::InTurnLargeFolios,
     group_sync: GroupSync::Whole,
     removal: Removal { sequence: Sequence::FilesByInode, workers: 1, large_workers: 4 },
     groups: Groups::OfInode,
