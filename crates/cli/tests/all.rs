@@ -82,6 +82,7 @@ mod tar_gnu_options;
 mod tar_judge;
 mod tar_limits;
 mod tar_list;
+mod tar_own;
 mod tar_packed;
 mod tar_races;
 mod tar_refusals;

@@ -13,7 +13,7 @@ use haul_sys::data::{Advice, Writeback, fadvise, write_back};
 use haul_sys::fs::fsync;
 
 use crate::error::DataError;
-use crate::job::FileJob;
+use crate::job::{FileJob, OpenFiles};
 use crate::quirk::Pages;
 use crate::residency::{absent, cached_bytes};
 use crate::retry::retrying;
@@ -59,6 +59,18 @@ pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 pub fn large_bytes() -> u64 {
     static HALF: OnceLock<u64> = OnceLock::new();
     *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
+}
+
+/// Returns the way of a job's bytes. Direct I/O is a flag of the open file, so it is not for one that
+/// other threads use.
+pub(crate) fn caching_of(job: &FileJob<'_>) -> Caching {
+    let caching = caching(job.policy, job.bytes());
+    match job.open_files {
+        OpenFiles::Shared if caching.way == Way::Direct => {
+            Caching { way: Way::Cached, source: After::Stay, target: After::Stay }
+        }
+        OpenFiles::Own | OpenFiles::Shared => caching,
+    }
 }
 
 pub(crate) fn caching(policy: &DataPolicy, file_bytes: u64) -> Caching {

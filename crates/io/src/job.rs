@@ -56,6 +56,18 @@ pub enum Behind {
     },
 }
 
+/// Who uses a job's open files. The position and the flags of an open file belong to all who use it
+/// (open(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpenFiles {
+    /// Only the workers of this job.
+    #[default]
+    Own,
+    /// Other threads as well, at the same time: methods that write at the target's position do not fit,
+    /// and the bytes take the way through the page cache, because `O_DIRECT` is a flag.
+    Shared,
+}
+
 /// Everything about one file that moving its bytes needs.
 #[derive(Clone, Copy)]
 pub struct FileJob<'a> {
@@ -75,6 +87,8 @@ pub struct FileJob<'a> {
     pub extent: Option<Extent>,
     /// Digests of the blocks as they are read, where they are recorded.
     pub digests: Option<&'a BlockDigests>,
+    /// Who else uses `source` and `target`.
+    pub open_files: OpenFiles,
 }
 
 impl<'a> FileJob<'a> {
@@ -97,7 +111,14 @@ impl<'a> FileJob<'a> {
             policy,
             extent: None,
             digests: None,
+            open_files: OpenFiles::Own,
         }
+    }
+
+    /// Returns the same job for open files that other threads use at the same time.
+    #[must_use]
+    pub const fn with_shared_files(self) -> FileJob<'a> {
+        FileJob { open_files: OpenFiles::Shared, ..self }
     }
 
     /// Moves only a part of the source.

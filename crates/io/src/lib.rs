@@ -130,7 +130,7 @@ mod worth;
 pub use error::DataError;
 pub use hole_map::data_ranges;
 pub use in_order::move_to_end;
-pub use job::{Behind, Change, Extent, FileJob};
+pub use job::{Behind, Change, Extent, FileJob, OpenFiles};
 pub use kit::{Kit, Watch};
 pub use method::MethodId;
 pub use moved::{Detection, Moved, NotDirect};

@@ -16,7 +16,7 @@ use std::time::Instant;
 use haul_sys::data::{Allocate, fallocate, ftruncate};
 use haul_sys::fs::{Kind, fstat};
 
-use crate::cache::{Keeper, WINDOW_BYTES, Written, caching};
+use crate::cache::{Keeper, WINDOW_BYTES, Written, caching_of};
 use crate::errno::{Memory, Verdict, verdict};
 use crate::error::DataError;
 use crate::job::{Behind, Change, Extent, FileJob};
@@ -118,7 +118,7 @@ impl Transfer {
         Transfer {
             sharing,
             shape,
-            keeper: Keeper::prepare(caching(job.policy, job.bytes()), job),
+            keeper: Keeper::prepare(caching_of(job), job),
             draws: Mutex::new(Draws {
                 segments: match job.extent {
                     Some(_) => Segments::dense(job.wanted()),
@@ -152,7 +152,9 @@ impl Transfer {
         let waits = pair.source.latency == Latency::Remote;
         match self.sharing {
             Sharing::Sole => 1,
-            Sharing::Several if is_cached && !waits && pair.target.cached_writes == CachedWrites::InTurn => {
+            Sharing::Several
+                if is_cached && !waits && pair.target.cached_writes == CachedWrites::InTurn =>
+            {
                 IN_TURN_WORKERS
             }
             Sharing::Several => usize::MAX,
@@ -301,6 +303,7 @@ impl Transfer {
             file_end: job.wanted().end,
             portion,
             sharing: self.sharing,
+            open_files: job.open_files,
             zeros: self.shape.zeros,
             way: self.keeper.caching.way,
             sides: &self.keeper.sides,

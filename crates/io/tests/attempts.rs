@@ -11,7 +11,7 @@ use haul_io::method::{
     AtEnd, Attempt, Fit, LADDER, Method, Portion, RangeJob, Sharing, Want, Zeros,
 };
 use haul_io::sides::{Sides, Wanted, Way};
-use haul_io::{DataPolicy, Kit, MethodId, Pair};
+use haul_io::{DataPolicy, Kit, MethodId, OpenFiles, Pair};
 
 use super::support::{Desk, MIB, Outcome, Place, SIZES, Source, demand_same, pair, places};
 
@@ -35,6 +35,7 @@ fn attempt(
         portion: if range == (0..source.stat.size) { Portion::File } else { Portion::Bytes },
         file_end: source.stat.size,
         sharing,
+        open_files: OpenFiles::Own,
         zeros,
         way,
         sides: &sides,
@@ -255,6 +256,7 @@ fn a_stop_is_heard() -> Outcome {
             portion: Portion::File,
             file_end: source.stat.size,
             sharing: Sharing::Sole,
+            open_files: OpenFiles::Own,
             zeros: Zeros::Write,
             way,
             sides: &sides,

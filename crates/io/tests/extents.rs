@@ -2,12 +2,13 @@
 //! the job says.
 
 use std::fs;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use haul_io::method::Sharing;
 use haul_io::transfer::{Transfer, move_file};
-use haul_io::{Behind, Choice, DataError, DataPolicy, Extent, FileJob, Kit, MethodId};
+use haul_io::{Behind, Cache, Choice, DataError, DataPolicy, Extent, FileJob, Kit, MethodId};
 
 use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
 
@@ -62,6 +63,56 @@ fn a_part_goes_to_its_offset_by_every_method() -> Outcome {
                 let from = usize::try_from(source_offset)?;
                 let expected = &source.bytes[from..from + usize::try_from(bytes)?];
                 demand_same(part, expected, &context);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the position and the flags of an open file, as the kernel shows them.
+fn position_and_flags(file: &fs::File) -> std::io::Result<String> {
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
+    Ok(text.lines().take(2).collect())
+}
+
+#[test]
+fn shared_open_files_keep_their_position_and_flags_by_every_method() -> Outcome {
+    const BYTES: u64 = 2 * MIB + 123;
+    for place in places()? {
+        let source = place.dense(BYTES)?;
+        for cache in [Cache::Keep, Cache::Auto, Cache::Drop, Cache::Direct, Cache::Restore] {
+            for choice in choices() {
+                let context = format!("{}: {choice:?} {cache:?}", place.name);
+                let target = place.target()?;
+                let pair = pair(&source.file, &target)?;
+                let policy = DataPolicy { choice, cache, ..DataPolicy::PLAIN };
+                let (source_offset, target_offset) = (0, 4096);
+                let behind = Behind::Bytes { unit_bytes: MIB };
+                let extent = Extent { source_offset, target_offset, bytes: BYTES, behind };
+                let job = job(&source, &target, &pair, &policy).with_shared_files().part(extent);
+                let state = || -> std::io::Result<_> {
+                    Ok([position_and_flags(&source.file)?, position_and_flags(&target)?])
+                };
+                let before = state()?;
+                let (ended, desk) = (AtomicBool::new(false), Desk::default());
+                let moved = std::thread::scope(|scope| -> Outcome<_> {
+                    let looking = scope.spawn(|| -> std::io::Result<bool> {
+                        let mut is_same = true;
+                        while is_same && !ended.load(Ordering::Relaxed) {
+                            is_same = state()? == before;
+                        }
+                        Ok(is_same)
+                    });
+                    let moved = move_file(&job, &mut Kit::new(), desk.watch());
+                    ended.store(true, Ordering::Relaxed);
+                    assert!(looking.join().unwrap()?, "{context}: during the move");
+                    Ok(moved)
+                })?;
+                assert_eq!(state()?, before, "{context}");
+                if choice == Choice::Auto {
+                    moved.map_err(|error| format!("{context}: {error:?}"))?;
+                    demand_same(&place.target_bytes()?[4096..], &source.bytes, &context);
+                }
             }
         }
     }

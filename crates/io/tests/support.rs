@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use haul_io::FileJob;
 use haul_io::{DataPolicy, Device, Pair, Watch};
+use haul_io::{FileJob, OpenFiles};
 use haul_sys::fs::{Kind, Stat, fstat, fstatfs};
 
 /// The result of every test, so that none needs to unwrap.
@@ -167,6 +167,7 @@ pub(crate) fn job<'a>(
         policy,
         extent: None,
         digests: None,
+        open_files: OpenFiles::Own,
     }
 }
 

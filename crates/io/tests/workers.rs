@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use haul_io::method::Sharing;
 use haul_io::transfer::{Transfer, is_worth_a_worker, is_worth_sharing};
-use haul_io::{Cache, DataPolicy, Device, FileJob, Pair, Reflink};
+use haul_io::{Cache, DataPolicy, Device, FileJob, OpenFiles, Pair, Reflink};
 use haul_sys::fs::{Kind, fstat};
 
 use crate::support::{MIB, Outcome};
@@ -35,6 +35,7 @@ fn decided(bytes: u64, from: u32, to: u32, cache: Cache) -> Outcome<(bool, bool,
         policy: &policy,
         extent: None,
         digests: None,
+        open_files: OpenFiles::Own,
     };
     let most = Transfer::new(&job, Sharing::Several).most_workers(&pair);
     Ok((is_worth_sharing(&job), is_worth_a_worker(&job), most))

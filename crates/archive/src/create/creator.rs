@@ -1,7 +1,6 @@
 //! The thread that writes members in order.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -10,13 +9,14 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, Time, TimePair, fstat, futimens};
 use haul_sys::process::{group_name, user_name};
 
-use super::entry::{Data, Described, Entry, Failure, describe};
-use super::line::Line;
-use super::plan::{Atime, Event, Monitor, Operand, Owner, Plan};
+use super::archive_file::Output;
+use super::entry::{Data, Described, Entry, Failure};
+use super::placing::{Large, Placed, Placing, has_changed};
+use super::plan::{Atime, Event, Monitor, Owner, Plan};
 use super::removal::Archived;
 use super::sink::Sink;
-use super::tag::TagScope;
-use super::walk::{Filter, Found, Step, Walk};
+use super::walk::Found;
+use super::work::{Batches, Item};
 use crate::format::{
     Layout, Member, MemberKind, Moment, OwnerNames, Region, Style, Unwritable, WriteFormat,
     global_header, headers,
@@ -30,130 +30,14 @@ const PIECE_BYTES: usize = 1 << 20;
 /// The same where nothing is read ahead: a record of the archive.
 const RECORD_BYTES: usize = 20 * 512;
 
-/// What comes along the line in order.
-enum Item {
-    Entry(Box<Described>),
-    Unreadable(Vec<u8>, haul_sys::CallError, bool),
-    Changed(Vec<u8>),
-    Tagged(Vec<u8>, Vec<u8>, TagScope),
-}
-
-/// What a worker is given.
-enum Work {
-    Describe(Found),
-    Pass(Item),
-}
-
-struct Excluding<'m>(&'m (dyn Monitor + Sync), usize);
-
-impl Filter for Excluding<'_> {
-    fn is_excluded(&self, name: &[u8]) -> bool {
-        self.0.is_excluded(name, self.1)
-    }
-}
-
-/// Writes members for all operands. Blocks. Fails if the archive cannot be written; what is wrong with
-/// single names, the monitor is told.
-pub fn create<W: Write>(
-    operands: Vec<Operand>,
-    plan: &Plan,
-    monitor: &(dyn Monitor + Sync),
-    sink: &mut Sink<W>,
-) -> std::io::Result<()> {
-    let line: Line<Work, Item> = Line::new();
-    std::thread::scope(|scope| {
-        let line = &line;
-        let walker = move || {
-            walk(operands, plan, monitor, line);
-            line.close();
-        };
-        std::thread::Builder::new().spawn_scoped(scope, walker).map_err(no_thread)?;
-        let workers = if plan.reads_ahead { plan.workers.max(1) } else { 1 };
-        for number in 0..workers {
-            let worker = move || {
-                while let Some((number, work)) = line.take() {
-                    let item = match work {
-                        Work::Describe(found) => Item::Entry(Box::new(describe(found, plan))),
-                        Work::Pass(item) => item,
-                    };
-                    line.finish(number, item);
-                }
-            };
-            // Fewer workers do the same, but not none.
-            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, worker) {
-                if number == 0 {
-                    line.abandon();
-                    return Err(no_thread(error));
-                }
-                break;
-            }
-        }
-        let mut creator = Creator {
-            plan,
-            monitor,
-            sink,
-            users: HashMap::new(),
-            groups: HashMap::new(),
-            links: HashMap::new(),
-            failed: Vec::new(),
-            unwritten: None,
-            is_intact: true,
-        };
-        if let Err(error) = creator.global() {
-            line.abandon();
-            return Err(error);
-        }
-        while let Some(item) = line.next() {
-            if let Err(error) = creator.item(item) {
-                line.abandon();
-                return Err(error);
-            }
-        }
-        creator.check_links();
-        Ok(())
-    })
-}
-
-/// Tells the error of a thread from that of a write.
-#[expect(clippy::needless_pass_by_value, reason = "what `map_err` gives")]
-fn no_thread(error: std::io::Error) -> std::io::Error {
-    std::io::Error::other(format!("cannot start a thread: {error}"))
-}
-
-fn walk(
-    operands: Vec<Operand>,
-    plan: &Plan,
-    monitor: &(dyn Monitor + Sync),
-    line: &Line<Work, Item>,
-) {
-    for operand in operands {
-        let filter = Excluding(monitor, operand.scope);
-        let Ok(leaf) = std::ffi::CString::new(operand.name.clone()) else { continue };
-        let found = Found {
-            root: Arc::clone(&operand.directory),
-            parent: operand.directory,
-            leaf,
-            name: operand.name,
-            is_operand: true,
-        };
-        let rules = (plan.sort, plan.follow, &plan.tags[..]);
-        let mut walk = Walk::new(&filter, rules, &found, operand.recurses, plan.stays_on_device);
-        while let Some(step) = walk.advance() {
-            let work = match step {
-                Step::Entry(found) => Work::Describe(found),
-                Step::Unreadable(name, error, is_operand) => {
-                    Work::Pass(Item::Unreadable(name, error, is_operand))
-                }
-                Step::Changed(name) => Work::Pass(Item::Changed(name)),
-                Step::Tagged(name, tag, scope) => {
-                    Work::Pass(Item::Tagged(name, tag.into_bytes(), scope))
-                }
-            };
-            if !line.put(work) {
-                return;
-            }
-        }
-    }
+/// Where a member was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Here,
+    /// By a worker, which is not ready yet.
+    Elsewhere,
+    /// Nowhere, because the format cannot express it.
+    No,
 }
 
 /// A file whose further names become links.
@@ -168,10 +52,13 @@ struct Links {
     number: usize,
 }
 
-struct Creator<'p, W> {
+/// Writes members in order.
+pub(super) struct Creator<'p, W> {
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
     sink: &'p mut Sink<W>,
+    /// Workers that move large files, if there are any.
+    placing: Option<&'p Placing>,
     users: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     /// The first names of files with several, as links name them, by device and inode.
@@ -184,7 +71,74 @@ struct Creator<'p, W> {
     is_intact: bool,
 }
 
-impl<W: Write> Creator<'_, W> {
+impl<'p, W: Output> Creator<'p, W> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        monitor: &'p (dyn Monitor + Sync),
+        sink: &'p mut Sink<W>,
+        placing: Option<&'p Placing>,
+    ) -> Creator<'p, W> {
+        Creator {
+            plan,
+            monitor,
+            sink,
+            placing,
+            users: HashMap::new(),
+            groups: HashMap::new(),
+            links: HashMap::new(),
+            failed: Vec::new(),
+            unwritten: None,
+            is_intact: true,
+        }
+    }
+
+    /// Writes everything that comes along the line, and waits for the large files.
+    pub(super) fn all(&mut self, line: &Batches) -> std::io::Result<()> {
+        self.global()?;
+        while let Some(batch) = line.next() {
+            for item in batch {
+                self.item(item)?;
+            }
+        }
+        if let Some(placing) = self.placing {
+            placing.line.close();
+            while let Some(placed) = placing.line.next() {
+                self.placed(placed)?;
+            }
+        }
+        self.check_links();
+        Ok(())
+    }
+
+    /// Tells what became of a large file.
+    fn placed(&mut self, placed: Placed) -> std::io::Result<()> {
+        let Placed { found, stat, event, failed } = placed;
+        if let Some(error) = failed {
+            return Err(error.errno.into());
+        }
+        self.is_intact = event.is_none();
+        if let Some(event) = event {
+            self.monitor.event(&found.name, &event);
+        }
+        self.archived(&found, &stat, true);
+        Ok(())
+    }
+
+    /// Gives a large file to a worker.
+    fn place(&mut self, placing: &Placing, large: Large) -> std::io::Result<()> {
+        let line = &placing.line;
+        while line.is_full()
+            && let Some(placed) = line.next()
+        {
+            self.placed(placed)?;
+        }
+        line.put(Box::new(large));
+        while let Some(placed) = line.try_next() {
+            self.placed(placed)?;
+        }
+        Ok(())
+    }
+
     fn item(&mut self, item: Item) -> std::io::Result<()> {
         let name = match &item {
             Item::Entry(described) => &described.found.name,
@@ -264,7 +218,7 @@ impl<W: Write> Creator<'_, W> {
             self.monitor.event(&found.name, &Event::Unchanged);
             return Ok(());
         }
-        if self.plan.archive == Some((stat.dev, stat.ino)) {
+        if self.plan.archive.contains(&(stat.dev, stat.ino)) {
             self.monitor.event(&found.name, &Event::IsArchive);
             return Ok(());
         }
@@ -311,13 +265,14 @@ impl<W: Write> Creator<'_, W> {
             member.link = self.safe(&first, true);
             (member.size, member.stored_bytes, member.regions) = (0, 0, None);
             (member.xattrs, member.acls, member.context) = Default::default();
-            let is_written = self.write(found, &member, Data::None, &stat)?;
-            self.archived(found, &stat, is_written);
+            if self.write(found, &member, Data::None, &stat)? == Written::Here {
+                self.archived(found, &stat, true);
+            }
             return Ok(());
         }
-        let is_written = self.write(found, &member, data, &stat)?;
-        self.archived(found, &stat, is_written);
-        if is_counted && is_written {
+        let written = self.write(found, &member, data, &stat)?;
+        self.archived(found, &stat, written == Written::Here);
+        if is_counted && written != Written::No {
             let safe = self.safe(&found.name, true);
             let links = Links {
                 target: self.monitor.renamed(&safe, NameOf::HardLink),
@@ -390,14 +345,14 @@ impl<W: Write> Creator<'_, W> {
         }
     }
 
-    /// Writes a member. Returns `false` if the format cannot express it.
+    /// Writes a member.
     fn write(
         &mut self,
         found: &Found,
         member: &Member,
         data: Data,
         stat: &Stat,
-    ) -> std::io::Result<bool> {
+    ) -> std::io::Result<Written> {
         let owners = if self.plan.numeric_owner { OwnerNames::Leave } else { OwnerNames::Write };
         let style = Style {
             format: self.plan.format,
@@ -406,6 +361,7 @@ impl<W: Write> Creator<'_, W> {
             sparse: self.plan.sparse.unwrap_or_default(),
             link_kind: stat.mode & 0o170_000,
             pax: &self.plan.pax,
+            boundary: self.plan.boundary(member.stored_bytes, self.sink.written()),
         };
         let is_directory = member.kind == MemberKind::Directory;
         let original =
@@ -414,35 +370,64 @@ impl<W: Write> Creator<'_, W> {
             Ok(header) => header,
             Err(unwritable @ Unwritable::LinkTooLong) => {
                 self.monitor.event(&member.link, &Event::Unwritable(unwritable));
-                return Ok(false);
+                return Ok(Written::No);
             }
             Err(unwritable) => {
                 let shown = shown_name(&found.name, is_directory);
                 self.monitor.event(&shown, &Event::Unwritable(unwritable));
                 // What is below would be extracted into a directory that is not in the archive.
                 self.unwritten = is_directory.then_some(shown).or(self.unwritten.take());
-                return Ok(false);
+                return Ok(Written::No);
             }
         };
         self.monitor.member(member, &shown_name(&found.name, is_directory));
         self.is_intact = true;
+        let (header, data) = match self.give(found, header, data, stat)? {
+            Some(kept) => kept,
+            None => {
+                self.sink.pad()?;
+                return Ok(Written::Elsewhere);
+            }
+        };
         self.sink.put(&header)?;
         match data {
-            Data::None | Data::Link(_) => return Ok(true),
+            Data::None | Data::Link(_) => return Ok(Written::Here),
             Data::Bytes(bytes, after) => {
                 let missing = stat.size - bytes.len() as u64;
                 self.sink.put(&bytes)?;
                 self.shrank(found, missing)?;
                 self.compare(found, stat, &after, missing);
             }
-            Data::File(file) => {
-                let whole = [Region { offset: 0, bytes: stat.size }];
-                self.large(found, &file, stat, &whole)?;
-            }
+            Data::File(_) => {}
             Data::Sparse(file, regions) => self.large(found, &file, stat, &regions)?,
         }
         self.sink.pad()?;
-        Ok(true)
+        Ok(Written::Here)
+    }
+
+    /// Gives a large file to a worker, or returns the header and the data for this thread.
+    fn give(
+        &mut self,
+        found: &Found,
+        header: Vec<u8>,
+        data: Data,
+        stat: &Stat,
+    ) -> std::io::Result<Option<(Vec<u8>, Data)>> {
+        let (file, regions) = match data {
+            Data::File(file) => (file, vec![Region { offset: 0, bytes: stat.size }]),
+            Data::Sparse(file, regions) => (file, regions),
+            data => return Ok(Some((header, data))),
+        };
+        let bytes: u64 = regions.iter().map(|region| region.bytes).sum();
+        let Some(placing) = self.placing else {
+            return Ok(Some((header, Data::Sparse(file, regions))));
+        };
+        let Some((archive, header_offset)) = self.sink.leave(header.len() as u64 + bytes)? else {
+            return Ok(Some((header, Data::Sparse(file, regions))));
+        };
+        let (found, stat) = (found.clone(), *stat);
+        self.place(placing, Large { found, file, stat, regions, archive, header, header_offset })?;
+        Ok(None)
     }
 
     fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
@@ -454,7 +439,7 @@ impl<W: Write> Creator<'_, W> {
     }
 
     fn compare(&mut self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
-        if missing == 0 && (after.ctime != before.ctime || after.size > before.size) {
+        if missing == 0 && has_changed(before, after) {
             self.is_intact = false;
             self.monitor.event(&found.name, &Event::Changed);
         }

@@ -63,6 +63,14 @@ pub(super) fn describe(found: Found, plan: &Plan) -> Described {
 
 fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     let follow = plan.follow;
+    if found.kind == Some(Kind::Regular) {
+        // What another process put in its place meanwhile is described as any other name.
+        match regular(found, plan) {
+            Ok(entry) if entry.stat.kind() == Kind::Regular => return Ok(entry),
+            Err(failure @ (Failure::Read(..) | Failure::Stat(_))) => return Err(failure),
+            Ok(_) | Err(_) => {}
+        }
+    }
     let stat = match follow {
         Follow::No => statat(&*found.parent, &found.leaf),
         Follow::Yes => statat_follow(&*found.parent, &found.leaf),
@@ -116,7 +124,7 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         regions.push(Region { offset: stat.size, bytes: 0 });
         return Ok(Entry { stat, data: Data::Sparse(file, regions), attributes });
     }
-    if stat.size > SMALL_BYTES || !plan.reads_ahead || plan.atime == Atime::Replace {
+    if stat.size > SMALL_BYTES || !plan.may_read_elsewhere() || plan.is_aligned(stat.size) {
         return Ok(Entry { stat, data: Data::File(file), attributes });
     }
     let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;

@@ -1,38 +1,62 @@
-//! An ordered line of work: names go in, workers describe them in any order, and they come out in the
-//! order in which they went in. Both the number of names and the bytes in memory are bounded.
+//! An ordered line of work: items go in, workers do them at any time, and their results come out in the
+//! order in which the items went in. The number of items on the line is bounded.
+//!
+//! A thread is woken only if it waits, for a wake costs a call even if no thread hears it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Number of names on the line: enough for workers to be ahead of a writer that waits for storage.
-const NAMES_MAX: usize = 64;
-
 struct State<I, O> {
     waiting: VecDeque<(u64, I)>,
     done: BTreeMap<u64, O>,
-    /// Numbers of the next name to go in and to come out.
+    /// Numbers of the next item to go in and to come out.
     next_in: u64,
     next_out: u64,
     is_closed: bool,
+    /// Threads that wait for room, for work and for the next result.
+    waits_for_room: bool,
+    idle_workers: usize,
+    waits_for_result: bool,
 }
 
-/// An ordered line of work.
+impl<I, O> State<I, O> {
+    const fn length(&self) -> u64 {
+        self.next_in - self.next_out
+    }
+}
+
+/// An ordered line of work, with one thread that puts items and one that takes results.
 pub(super) struct Line<I, O> {
+    /// Number of items on the line at most.
+    most: u64,
     state: Mutex<State<I, O>>,
-    changed: Condvar,
+    room: Condvar,
+    work: Condvar,
+    result: Condvar,
+}
+
+fn wait<'g, T>(condition: &Condvar, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<I, O> Line<I, O> {
-    pub(super) fn new() -> Line<I, O> {
+    /// Makes a line for so many items.
+    pub(super) fn new(most: u64) -> Line<I, O> {
         Line {
+            most: most.max(1),
             state: Mutex::new(State {
                 waiting: VecDeque::new(),
                 done: BTreeMap::new(),
                 next_in: 0,
                 next_out: 0,
                 is_closed: false,
+                waits_for_room: false,
+                idle_workers: 0,
+                waits_for_result: false,
             }),
-            changed: Condvar::new(),
+            room: Condvar::new(),
+            work: Condvar::new(),
+            result: Condvar::new(),
         }
     }
 
@@ -40,11 +64,12 @@ impl<I, O> Line<I, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds work. Blocks while the line is full. Returns `false` if the line was closed.
+    /// Adds an item. Blocks while the line is full. Returns `false` if the line was closed.
     pub(super) fn put(&self, item: I) -> bool {
         let mut state = self.lock();
-        while !state.is_closed && state.next_in - state.next_out >= NAMES_MAX as u64 {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while !state.is_closed && state.length() >= self.most {
+            state.waits_for_room = true;
+            state = wait(&self.room, state);
         }
         if state.is_closed {
             return false;
@@ -52,12 +77,25 @@ impl<I, O> Line<I, O> {
         let number = state.next_in;
         state.next_in += 1;
         state.waiting.push_back((number, item));
+        let wakes = state.idle_workers > 0;
         drop(state);
-        self.changed.notify_all();
+        if wakes {
+            self.work.notify_one();
+        }
         true
     }
 
-    /// Returns work for a worker, or `None` when no more comes. Blocks.
+    /// Returns whether a worker waits for work.
+    pub(super) fn is_starved(&self) -> bool {
+        self.lock().idle_workers > 0
+    }
+
+    /// Returns whether adding an item would block.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().length() >= self.most
+    }
+
+    /// Returns an item for a worker, or `None` when no more comes. Blocks.
     pub(super) fn take(&self) -> Option<(u64, I)> {
         let mut state = self.lock();
         loop {
@@ -67,47 +105,75 @@ impl<I, O> Line<I, O> {
             if state.is_closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle_workers += 1;
+            state = wait(&self.work, state);
+            state.idle_workers -= 1;
         }
     }
 
-    /// Puts the result of work on the line.
+    /// Puts the result of an item on the line.
     pub(super) fn finish(&self, number: u64, result: O) {
-        self.lock().done.insert(number, result);
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.done.insert(number, result);
+        let wakes = state.waits_for_result && number == state.next_out;
+        drop(state);
+        if wakes {
+            self.result.notify_one();
+        }
     }
 
     /// Returns the next result in order, or `None` after the last one. Blocks.
     pub(super) fn next(&self) -> Option<O> {
         let mut state = self.lock();
         loop {
-            let number = state.next_out;
-            if let Some(result) = state.done.remove(&number) {
-                state.next_out += 1;
-                drop(state);
-                self.changed.notify_all();
+            if let Some(result) = self.pop(&mut state) {
                 return Some(result);
             }
-            if state.is_closed && number == state.next_in {
+            if state.is_closed && state.length() == 0 {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waits_for_result = true;
+            state = wait(&self.result, state);
+            state.waits_for_result = false;
         }
     }
 
-    /// Says that no more work comes. What is on the line is still done.
-    pub(super) fn close(&self) {
-        self.lock().is_closed = true;
-        self.changed.notify_all();
+    /// Returns the next result in order, if there is one.
+    pub(super) fn try_next(&self) -> Option<O> {
+        self.pop(&mut self.lock())
     }
 
-    /// Drops all work that no worker has taken, and ends the line.
+    fn pop(&self, state: &mut State<I, O>) -> Option<O> {
+        let number = state.next_out;
+        let result = state.done.remove(&number)?;
+        state.next_out += 1;
+        // Half a line at a time, so that the thread that puts items is not woken for each.
+        if state.waits_for_room && state.length() <= self.most / 2 {
+            state.waits_for_room = false;
+            self.room.notify_one();
+        }
+        Some(result)
+    }
+
+    /// Says that no more items come. What is on the line is still done.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.notify_all();
+    }
+
+    /// Drops all items that no worker has taken, and ends the line.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.is_closed = true;
         state.waiting.clear();
         drop(state);
-        self.changed.notify_all();
+        self.notify_all();
+    }
+
+    fn notify_all(&self) {
+        self.room.notify_all();
+        self.work.notify_all();
+        self.result.notify_all();
     }
 }
 
@@ -117,26 +183,40 @@ mod tests {
 
     #[test]
     fn results_come_in_the_order_of_the_work() {
-        let line: Line<u64, u64> = Line::new();
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    while let Some((number, item)) = line.take() {
-                        line.finish(number, item * 2);
-                    }
-                });
-            }
-            scope.spawn(|| {
-                for item in 0..1000 {
-                    assert!(line.put(item));
+        for most in [1, 2, 3, 64] {
+            let line: Line<u64, u64> = Line::new(most);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        while let Some((number, item)) = line.take() {
+                            line.finish(number, item * 2);
+                        }
+                    });
                 }
-                line.close();
+                scope.spawn(|| {
+                    for item in 0..1000 {
+                        assert!(line.put(item));
+                    }
+                    line.close();
+                });
+                for item in 0..1000 {
+                    assert_eq!(line.next(), Some(item * 2));
+                }
+                assert_eq!(line.next(), None);
+                assert!(!line.put(1));
             });
-            for item in 0..1000 {
-                assert_eq!(line.next(), Some(item * 2));
-            }
-            assert_eq!(line.next(), None);
-            assert!(!line.put(1));
-        });
+        }
+    }
+
+    #[test]
+    fn one_thread_may_put_and_take_as_long_as_there_is_room() {
+        let line: Line<u64, u64> = Line::new(2);
+        assert!(line.put(1) && line.put(2));
+        assert!(line.is_full() && line.try_next().is_none());
+        for _ in 0..2 {
+            let (number, item) = line.take().unwrap();
+            line.finish(number, item);
+        }
+        assert_eq!((line.try_next(), line.try_next(), line.try_next()), (Some(1), Some(2), None));
     }
 }

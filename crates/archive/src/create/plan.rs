@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use haul_io::DataPolicy;
 use haul_sys::CallError;
 use haul_sys::fs::Follow;
 
@@ -12,8 +13,15 @@ use super::removal::Archived;
 use super::tag::{Tag, TagScope};
 use super::walk::Sort;
 use crate::attributes::Attributes;
-use crate::format::{Member, Moment, PaxOptions, SparseVersion, Unwritable, WriteFormat};
+use crate::format::{Boundary, Member, Moment, PaxOptions, SparseVersion, Unwritable, WriteFormat};
 use crate::transform::NameOf;
+
+/// The boundary at which data that can be shared begin: the block of every common file system.
+pub(super) const SHARED_BYTES: u64 = 4096;
+
+/// Files from this size on begin at a boundary: below it blocks are not shared, see the method
+/// `reflink` of `haul-io`.
+const ALIGNED_BYTES: u64 = 32 << 10;
 
 /// An owner or group that members get instead of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,8 +99,8 @@ pub struct Plan {
     pub stays_on_device: bool,
     /// How sparse files are written; `None` writes their holes as zeros.
     pub sparse: Option<SparseVersion>,
-    /// Device and inode of the archive, which is never archived.
-    pub archive: Option<(u64, u64)>,
+    /// Device and inode of the archive, and of the one that it replaces, which are never archived.
+    pub archive: Vec<(u64, u64)>,
     /// Attributes that members get beside their usual ones.
     pub attributes: Attributes,
     /// Changes of extended headers.
@@ -107,11 +115,31 @@ pub struct Plan {
     pub newer: Option<Newer>,
     /// Whether files are read before it is their turn to be written.
     pub reads_ahead: bool,
+    /// Whether the data of large files begin at [`SHARED_BYTES`] of the archive, so that their blocks can
+    /// be shared. The format has to be [`WriteFormat::Posix`].
+    pub aligns: bool,
+    /// How the bytes of large files are moved into an archive that is a regular file.
+    pub data: DataPolicy,
     /// Number of workers, at least 1.
     pub workers: usize,
 }
 
 impl Plan {
+    /// Returns whether so many bytes of data begin at a boundary.
+    pub(super) const fn is_aligned(&self, data_bytes: u64) -> bool {
+        self.aligns && data_bytes >= ALIGNED_BYTES
+    }
+
+    /// Returns the boundary at which the data of a member begin whose headers begin at an offset.
+    pub(super) fn boundary(&self, data_bytes: u64, offset: u64) -> Option<Boundary> {
+        self.is_aligned(data_bytes).then_some(Boundary { offset, bytes: SHARED_BYTES })
+    }
+
+    /// Returns whether other threads than the one that writes may read files.
+    pub(super) fn may_read_elsewhere(&self) -> bool {
+        self.reads_ahead && self.atime != Atime::Replace
+    }
+
     /// Returns whether files are written without their holes.
     pub(super) const fn keeps_holes(&self) -> bool {
         self.sparse.is_some() && self.format.has_sparse()

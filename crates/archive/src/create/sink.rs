@@ -1,7 +1,10 @@
 //! The archive as it is written: bytes in order, counted, and padded to whole records at the end.
 
-use std::io::{Result, Write};
+use std::io::Result;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
+use super::archive_file::Output;
 use crate::format::BLOCK_BYTES;
 
 /// An archive that is being written.
@@ -10,7 +13,7 @@ pub struct Sink<W> {
     written: u64,
 }
 
-impl<W: Write> Sink<W> {
+impl<W: Output> Sink<W> {
     /// Writes to a target.
     #[must_use]
     pub const fn new(target: W) -> Sink<W> {
@@ -34,6 +37,20 @@ impl<W: Write> Sink<W> {
         self.target.write_all(bytes)?;
         self.written += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Leaves room for so many bytes, if the target has offsets; see [`Output::leave`].
+    pub(super) fn leave(&mut self, bytes: u64) -> Result<Option<(Arc<OwnedFd>, u64)>> {
+        let room = self.target.leave(bytes)?;
+        if room.is_some() {
+            self.written += bytes;
+        }
+        Ok(room)
+    }
+
+    /// Returns whether the target has offsets.
+    pub(super) fn has_offsets(&self) -> bool {
+        self.target.has_offsets()
     }
 
     /// Writes zeros.

@@ -35,6 +35,8 @@ pub(super) struct Found {
     pub(super) leaf: CString,
     /// The name in messages and, less a dangerous beginning, in the archive; without a slash at its end.
     pub(super) name: Vec<u8>,
+    /// The kind that its directory tells, if it does.
+    pub(super) kind: Option<Kind>,
     /// Whether the user named it.
     pub(super) is_operand: bool,
 }
@@ -130,7 +132,7 @@ impl<'f, F: Filter> Walk<'f, F> {
                 }
                 continue;
             };
-            let found = level.child(leaf);
+            let found = level.child(leaf, kind);
             if self.filter.is_excluded(&found.name) {
                 continue;
             }
@@ -224,17 +226,19 @@ impl<'f, F: Filter> Walk<'f, F> {
 }
 
 impl Level {
-    fn child(&self, leaf: CString) -> Found {
-        child((Arc::clone(&self.directory), Arc::clone(&self.root)), &self.name, leaf)
+    fn child(&self, leaf: CString, kind: Option<Kind>) -> Found {
+        let parents = (Arc::clone(&self.directory), Arc::clone(&self.root));
+        Found { kind, ..child(parents, &self.name, leaf) }
     }
 }
 
 /// Returns an entry of a directory of this name.
 fn child((parent, root): (Arc<OwnedFd>, Arc<OwnedFd>), above: &[u8], leaf: CString) -> Found {
-    let mut name = above.to_vec();
+    let mut name = Vec::with_capacity(above.len() + 1 + leaf.to_bytes().len());
+    name.extend_from_slice(above);
     if !name.ends_with(b"/") {
         name.push(b'/');
     }
     name.extend_from_slice(leaf.to_bytes());
-    Found { root, parent, leaf, name, is_operand: false }
+    Found { root, parent, leaf, name, kind: None, is_operand: false }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::JoinHandle;
 
-use haul_io::{Kit, Pair};
+use haul_io::{DataPolicy, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
     rmdirat, statat, unlinkat, utimens_handle,
@@ -90,6 +90,7 @@ impl Extractor {
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),
+            data: DataPolicy { reflink: policy.reflink, ..DataPolicy::PLAIN },
             monitor,
             archive,
             stop: AtomicBool::new(false),

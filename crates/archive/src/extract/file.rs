@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::fully::write_fully;
 use haul_io::transfer::move_file;
-use haul_io::{Behind, Cache, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
+use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Reflink, Watch};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Time, TimePair, Wait, close, fchmod,
@@ -18,8 +18,13 @@ use super::attributes::{On, Restorer};
 use super::event::{Action, Event};
 use super::place::Place;
 use super::policy::{Existing, Monitor, Owners, Permissions, Policy, Times};
+use super::queue::Waiting;
 use crate::attributes::Attributes as Wanted;
 use crate::format::Member;
+
+/// What the beginning and the length of a range are multiples of, if its blocks can be shared: the
+/// block of every common file system.
+const BLOCK_BYTES: u64 = 4096;
 
 /// Where a file's bytes are.
 pub(super) enum Content {
@@ -48,9 +53,14 @@ pub(super) fn without_names(mut member: Member) -> Member {
     member
 }
 
-impl Job {
-    /// Returns the bytes of memory that it needs while it waits, as far as the archive decides them.
-    pub(super) fn memory_bytes(&self) -> usize {
+impl Waiting for Job {
+    fn directory(&self) -> usize {
+        // Only compared, while the job holds the directory.
+        Arc::as_ptr(&self.place.parent).addr()
+    }
+
+    /// As far as the archive decides them.
+    fn memory_bytes(&self) -> usize {
         let content = match &self.content {
             Content::Bytes(bytes) => bytes.len(),
             Content::InArchive(_) => 0,
@@ -58,6 +68,10 @@ impl Job {
         let regions =
             self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
         content + regions + self.name.len() + self.member.name.len()
+    }
+
+    fn is_large(&self) -> bool {
+        matches!(self.content, Content::InArchive(_))
     }
 }
 
@@ -72,6 +86,8 @@ pub(super) struct Shared {
     pub(super) policy: Policy,
     /// Attributes that are restored beside the usual ones.
     pub(super) wanted: Wanted,
+    /// How bytes are moved from an archive that is a file.
+    pub(super) data: DataPolicy,
     pub(super) monitor: Arc<dyn Monitor>,
     pub(super) archive: Option<Archive>,
     pub(super) stop: AtomicBool,
@@ -157,13 +173,22 @@ impl Shared {
                     write_fully(file, bytes, region.offset)?;
                 }
                 Content::InArchive(offset) => {
-                    let extent = Extent {
-                        source_offset: offset + done,
-                        target_offset: region.offset,
-                        bytes: region.bytes,
-                        behind: Behind::Nothing,
-                    };
-                    self.move_extent(job, file, extent, kit)?;
+                    let source = offset + done;
+                    let is_aligned = source.is_multiple_of(BLOCK_BYTES)
+                        && region.offset.is_multiple_of(BLOCK_BYTES);
+                    // Whole blocks can be shared; a part of one is copied.
+                    let part = if is_aligned { region.bytes % BLOCK_BYTES } else { 0 };
+                    for (at, bytes) in [(0, region.bytes - part), (region.bytes - part, part)] {
+                        if bytes > 0 {
+                            let extent = Extent {
+                                source_offset: source + at,
+                                target_offset: region.offset + at,
+                                bytes,
+                                behind: Behind::Nothing,
+                            };
+                            self.move_extent(job, file, extent, kit)?;
+                        }
+                    }
                 }
             }
             done += region.bytes;
@@ -185,11 +210,12 @@ impl Shared {
             return Err(DataError::NoProgress);
         };
         let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
-        // Direct I/O is a flag of the archive's open file, which the reader of headers and the other workers
-        // share: they would fail with `EINVAL` from then on.
-        let policy = DataPolicy { cache: Cache::Keep, ..DataPolicy::PLAIN };
-        let whole =
-            FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy);
+        // A part of a block cannot be shared.
+        let plain = DataPolicy { reflink: Reflink::Auto, ..self.data.clone() };
+        let is_part = extent.bytes < BLOCK_BYTES && self.data.reflink == Reflink::Always;
+        let policy = if is_part { &plain } else { &self.data };
+        let whole = FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, policy)
+            .with_shared_files();
         move_file(&whole.part(extent), kit, watch).map(|_| ())
     }
 
@@ -225,14 +251,21 @@ impl Shared {
         attributes: Attributes,
     ) {
         let failed = |action, error| self.monitor.event(name, &Event::Failed(action, error));
-        if let Some((uid, gid)) = attributes.owner
-            && let Err(error) = fchown(file, Some(uid), Some(gid))
-        {
-            failed(Action::Owner(uid, gid), error);
-        }
-        self.restorer().set_attributes(name, member, On::File(file));
         match fstat(file) {
-            Ok(stat) => {
+            Ok(mut stat) => {
+                if let Some((uid, gid)) = attributes.owner
+                    && (stat.uid, stat.gid) != (uid, gid)
+                {
+                    match fchown(file, Some(uid), Some(gid)) {
+                        // It may have removed bits, which only new files do not have.
+                        Ok(()) => {
+                            (stat.uid, stat.gid) = (uid, gid);
+                            stat.mode &= !0o6000;
+                        }
+                        Err(error) => failed(Action::Owner(uid, gid), error),
+                    }
+                }
+                self.restorer().set_attributes(name, member, On::File(file));
                 let mode = self.allowed_mode(name, member, attributes, &stat);
                 if mode != stat.permissions()
                     && let Err(error) = fchmod(file, mode)

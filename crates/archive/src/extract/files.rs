@@ -10,11 +10,16 @@ use super::event::Action;
 use super::extractor::{Extractor, Then};
 use super::file::{Content, Job, without_names};
 use super::place::key;
+use super::queue::Waiting as _;
 use crate::format::{Member, ReadError, Reader};
 use crate::source::Source;
 
 /// Files of a stream up to this size are made by workers, from memory.
 const SMALL_BYTES: u64 = 1 << 20;
+
+/// Files of an archive that can be read by offset are moved by workers from this size on; the bytes of
+/// smaller ones were read with their headers.
+const MOVED_BYTES: u64 = 32 << 10;
 
 /// Bytes of a larger file of a stream that are in memory at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -52,7 +57,8 @@ impl Extractor {
         let owner = self.owner(&member);
         let member = without_names(member);
         let stored = member.stored_bytes;
-        let is_in_archive = self.shared.archive.is_some() && pair.is_some();
+        let is_in_archive =
+            self.shared.archive.is_some() && pair.is_some() && stored >= MOVED_BYTES;
         let through_link = place.through_link;
         let content = if is_in_archive {
             Content::InArchive(self.archive_offset + member.data_offset)
@@ -83,8 +89,7 @@ impl Extractor {
             return Ok(());
         }
         self.in_flight.insert(key(name));
-        let bytes = job.memory_bytes();
-        self.queue.push(job, bytes);
+        self.queue.push(job);
         Ok(())
     }
 
@@ -97,10 +102,11 @@ impl Extractor {
         let (shared, queue) = (Arc::clone(&self.shared), Arc::clone(&self.queue));
         let worker = move || {
             let mut kit = Kit::new();
-            while let Some(job) = queue.take() {
-                let bytes = job.memory_bytes();
-                let is_made = shared.make(&job, &mut kit);
-                queue.finished((!is_made).then_some(job), bytes);
+            while let Some(mut jobs) = queue.take() {
+                let directory = jobs.first().map_or(0, Job::directory);
+                let (files, bytes) = (jobs.len(), jobs.iter().map(Job::memory_bytes).sum());
+                jobs.retain(|job| !shared.make(job, &mut kit));
+                queue.finished(directory, files, bytes, jobs);
             }
         };
         let started = std::thread::Builder::new().name("extract".to_owned()).spawn(worker);

@@ -1,5 +1,7 @@
 //! What the caller wants done with the members: plain data.
 
+use haul_io::Reflink;
+
 use super::event::Event;
 
 /// What becomes of existing files.
@@ -89,6 +91,8 @@ pub struct Policy {
     pub keeps_links_to_directories: bool,
     /// Whether a directory that is in the way is removed with all that is in it.
     pub removes_trees: bool,
+    /// Whether blocks of an archive may be shared with the files.
+    pub reflink: Reflink,
     /// The umask of this process.
     pub umask: u32,
     /// Number of workers that make files, at least 1.

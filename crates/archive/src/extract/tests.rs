@@ -87,6 +87,7 @@ fn archive(members: &[Member]) -> Vec<u8> {
         sparse,
         link_kind: 0o100_000,
         pax: &pax,
+        boundary: None,
     };
     let mut bytes = Vec::new();
     for member in members {
@@ -147,6 +148,7 @@ fn extract<S: Source>(source: S, target: &Path, existing: Existing) {
         names: Names::Beneath,
         devices: Devices::Refuse,
         times: Times::Archive,
+        reflink: haul_io::Reflink::Auto,
         keeps_links_to_directories: false,
         removes_trees: false,
         umask: 0o22,

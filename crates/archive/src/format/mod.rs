@@ -23,4 +23,4 @@ pub use pax_options::PaxOptions;
 pub use reader::{EXTENDED_MAX_BYTES, REGIONS_MAX, Reader};
 pub use refusal::Refusal;
 pub use sparse::SparseVersion;
-pub use writer::{OwnerNames, Style, Unwritable, WriteFormat, global_header, headers};
+pub use writer::{Boundary, OwnerNames, Style, Unwritable, WriteFormat, global_header, headers};

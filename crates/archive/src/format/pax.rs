@@ -12,8 +12,9 @@ pub(super) struct Record {
     pub(super) value: Vec<u8>,
 }
 
-/// Keywords of which a header has several records on purpose: the regions of a sparse file, version 0.0.
-const REPEATED: [&[u8]; 2] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes"];
+/// Keywords of which a header has several records on purpose: the regions of a sparse file, version 0.0,
+/// and comments, which mean nothing.
+const REPEATED: [&[u8]; 3] = [b"GNU.sparse.offset", b"GNU.sparse.numbytes", b"comment"];
 
 /// Keywords that carry no attribute that haul restores, and that are no reason for a warning.
 const SILENT: [&[u8]; 1] = [b"comment"];

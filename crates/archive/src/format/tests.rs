@@ -21,7 +21,15 @@ fn config(cases: u32) -> ProptestConfig {
 fn style(format: WriteFormat) -> Style<'static> {
     static PAX: LazyLock<PaxOptions> = LazyLock::new(PaxOptions::default);
     let (owners, sparse) = (OwnerNames::Write, SparseVersion::V10);
-    Style { format, owners, extended_mtime: None, sparse, link_kind: 0o100_000, pax: &PAX }
+    Style {
+        format,
+        owners,
+        extended_mtime: None,
+        sparse,
+        link_kind: 0o100_000,
+        pax: &PAX,
+        boundary: None,
+    }
 }
 
 fn text(bytes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {

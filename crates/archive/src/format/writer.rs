@@ -46,6 +46,17 @@ pub struct Style<'p> {
     pub link_kind: u32,
     /// What the user wants changed in extended headers.
     pub pax: &'p PaxOptions,
+    /// Where the data of the member begin; `None` is behind the last header.
+    pub boundary: Option<Boundary>,
+}
+
+/// A multiple at which the data of a member begin, so that their blocks can be shared with its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// Offset of the first header in the archive.
+    pub offset: u64,
+    /// What the offset of the data is a multiple of, in bytes: a multiple of [`BLOCK_BYTES`].
+    pub bytes: u64,
 }
 
 /// Why a member cannot be written in a format.
@@ -106,6 +117,9 @@ pub fn headers(member: &Member, original: &[u8], style: Style<'_>) -> Result<Vec
     }
     if writer.is_extended {
         style.pax.finish(&mut writer.records);
+    }
+    if let Some(boundary) = style.boundary {
+        writer.align(boundary, BLOCK_BYTES + behind.len());
     }
     if !writer.records.is_empty() {
         writer.extended(member, original);
@@ -359,6 +373,31 @@ impl Writer<'_> {
         }
         for (name, value) in &member.xattrs {
             self.push(&[b"SCHILY.xattr.", &encoded(name)[..]].concat(), value);
+        }
+    }
+
+    /// Adds a comment of such a length that the data begin at a boundary. `behind` is the number of
+    /// bytes between the extended header and the data.
+    fn align(&mut self, boundary: Boundary, behind: usize) {
+        let records = match self.records.len() {
+            0 => 0,
+            bytes => BLOCK_BYTES + bytes.next_multiple_of(BLOCK_BYTES),
+        };
+        let end = boundary.offset + (self.out.len() + records + behind) as u64;
+        let mut missing = end.next_multiple_of(boundary.bytes) - end;
+        if missing > 0 && records == 0 {
+            // The extended header itself is the first block.
+            if missing == BLOCK_BYTES as u64 {
+                missing += boundary.bytes;
+            }
+            missing -= BLOCK_BYTES as u64;
+        }
+        if missing > 0 {
+            let begin = format!("{missing} comment=");
+            let bytes = usize::try_from(missing).unwrap_or(0);
+            self.records.extend_from_slice(begin.as_bytes());
+            self.records.resize(self.records.len() + bytes - begin.len() - 1, b' ');
+            self.records.push(b'\n');
         }
     }
 

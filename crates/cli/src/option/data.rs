@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use haul_engine::request::{Appearance, Policy, Sync};
-use haul_io::{Cache, Choice, DataPolicy, MethodId, Tell};
+use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
 use crate::escape::quote_word;
 use crate::getopt::{Usage, Values, choose, words_of};
@@ -96,6 +96,17 @@ const CACHES: &[(&str, Cache)] = &[
 
 /// The values of `--cache`.
 pub(crate) const CACHE_VALUES: Values = Values::Words(|| words_of(CACHES));
+
+/// Reads the value of `--reflink`.
+pub(crate) fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {
+    value.map_or(Ok(Reflink::Always), |word| choose("--reflink", word, REFLINKS))
+}
+
+const REFLINKS: &[(&str, Reflink)] =
+    &[("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)];
+
+/// The values of `--reflink`.
+pub(crate) const REFLINK_VALUES: Values = Values::Words(|| words_of(REFLINKS));
 
 fn method(word: &OsStr) -> Result<Choice, Usage> {
     choose("--method", word, &methods())

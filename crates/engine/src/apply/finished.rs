@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use haul_io::{FileJob, Pair};
+use haul_io::{FileJob, OpenFiles, Pair};
 use haul_sys::fs::{Kind, Stat, fstat};
 
 use super::item::Target;
@@ -37,6 +37,7 @@ pub(super) fn job<'a>(
         policy: &run.policy.data,
         extent: None,
         digests: target.digests.as_deref(),
+        open_files: OpenFiles::Own,
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::block_digests::BlockDigests;
 use haul_io::method::Sharing;
 use haul_io::transfer::Transfer;
-use haul_io::{DataError, FileJob, Moved};
+use haul_io::{DataError, FileJob, Moved, OpenFiles};
 use haul_sys::fs::Kind;
 use haul_tree::Demand;
 
@@ -43,6 +43,7 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         policy: &run.policy.data,
         extent: None,
         digests: target.digests.as_deref(),
+        open_files: OpenFiles::Own,
     };
     let transfer = Transfer::new(&job, sharing);
     let watch = watch(worker);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use haul_io::block_digests::BlockDigests;
 use haul_io::transfer::Transfer;
-use haul_io::{DataPolicy, FileJob, Pair};
+use haul_io::{DataPolicy, FileJob, OpenFiles, Pair};
 use haul_sys::fs::{Kind, Stat};
 
 use super::finished::Finished;
@@ -69,6 +69,7 @@ impl SharedFile {
             policy,
             extent: None,
             digests: self.digests.as_deref(),
+            open_files: OpenFiles::Own,
         }
     }
 }

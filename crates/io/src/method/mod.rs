@@ -20,6 +20,7 @@ use std::sync::Mutex;
 use haul_sys::CallError;
 
 use crate::block_digests::BlockDigests;
+use crate::job::OpenFiles;
 use crate::report::Refusal;
 use crate::sides::{Ends, Sides, Way};
 use crate::{DataPolicy, Kit, Pair, Watch};
@@ -120,6 +121,8 @@ pub struct Want<'a> {
     pub portion: Portion,
     /// Whether others write to the target too.
     pub sharing: Sharing,
+    /// Who else uses the open files.
+    pub open_files: OpenFiles,
     /// What becomes of zeros.
     pub zeros: Zeros,
     /// The way that the bytes are to take.
@@ -285,6 +288,7 @@ mod tests {
             file_end: 0,
             portion: Portion::Bytes,
             sharing: Sharing::Several,
+            open_files: OpenFiles::Shared,
             zeros: Zeros::Skip,
             way: Way::Cached,
             sides: &Sides::default(),

@@ -5,6 +5,7 @@
 //! 6.18, ext4 and XFS). It writes at the target's position, so it serves one worker at a time.
 
 use super::{Attempt, Cause, Fit, Info, Method, RangeJob, Several, Sharing, Want, Zeros, ended};
+use crate::job::OpenFiles;
 use crate::quirk::ReportedSize;
 use crate::retry::retrying;
 use crate::sides::Way;
@@ -33,6 +34,9 @@ impl Method for Sendfile {
     fn fits(&self, pair: &Pair, want: &Want<'_>) -> Fit {
         if want.sharing == Sharing::Several {
             return Fit::No("several workers write this file, and sendfile has one position");
+        }
+        if want.open_files == OpenFiles::Shared {
+            return Fit::No("other threads use the target, and sendfile writes at its position");
         }
         if want.way != Way::Cached && want.sides.any(Way::Direct) {
             return Fit::No("direct I/O is not for pages");

@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use haul_io::FileJob;
 use haul_io::method::Sharing;
 use haul_io::transfer::{Transfer, is_worth_sharing, move_file};
 use haul_io::{DataError, DataPolicy, Device, Kit, MethodId, Moved, Pair, Quirk, Watch, quirk};
+use haul_io::{FileJob, OpenFiles};
 use haul_sys::fs::{Kind, fstat, fstatfs};
 
 /// A folder on a file system, removed when dropped.
@@ -161,6 +161,7 @@ pub(crate) fn copy_while(
         policy,
         extent: None,
         digests: None,
+        open_files: OpenFiles::Own,
     };
     let (stop, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
     let watch = Watch { stop: &stop, bytes: &bytes, pace: None };

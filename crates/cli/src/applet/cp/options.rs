@@ -1,10 +1,10 @@
 //! The options of `cp`: one table, from which arguments are read and `--help` is written.
 
 use super::profile::{AUTO, NONE};
-use super::values::{ATTRIBUTE_VALUES, REFLINK_VALUES, SPARSE_VALUES};
+use super::values::{ATTRIBUTE_VALUES, SPARSE_VALUES};
 use crate::getopt::{Opt, Takes, Values, opt, own};
 use crate::option::config::{CONFIG, NO_CONFIG};
-use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::trust::TrustId;
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};

@@ -11,7 +11,7 @@ use haul_io::{Reflink, Sparse};
 use super::help;
 use super::options::{Id, OPTIONS};
 use super::profile;
-use super::values::{ARCHIVE, make, no_preserve, preserve, reflink, sparse, usual};
+use super::values::{ARCHIVE, make, no_preserve, preserve, sparse, usual};
 use crate::getopt::{Usage, Word, parse};
 use crate::metrics;
 use crate::option::data::{self, DataId};
@@ -169,7 +169,7 @@ impl Settings {
                 self.requires_context &= !gives_it_up;
             }
             Id::Recursive => policy.recursion = Recursion::Yes,
-            Id::Reflink => policy.data.reflink = reflink(value.as_deref())?,
+            Id::Reflink => policy.data.reflink = data::reflink(value.as_deref())?,
             Id::Sparse => policy.data.sparse = sparse(value.as_deref().unwrap_or_default())?,
             Id::StripSlashes => self.strip_slashes = true,
             Id::TargetDirectory if self.into.is_some() => {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use haul_engine::request::{Keep, Links, Make, ModePolicy, Preserve};
-use haul_io::{Reflink, Sparse};
+use haul_io::Sparse;
 
 use crate::getopt::{Usage, Values, choose, words_of};
 
@@ -16,22 +16,12 @@ pub(super) fn make(now: Make, wanted: Make) -> Result<Make, Usage> {
     }
 }
 
-pub(super) fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {
-    value.map_or(Ok(Reflink::Always), |word| choose("--reflink", word, REFLINKS))
-}
-
 pub(super) fn sparse(word: &OsStr) -> Result<Sparse, Usage> {
     choose("--sparse", word, SPARSE)
 }
 
-const REFLINKS: &[(&str, Reflink)] =
-    &[("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)];
-
 const SPARSE: &[(&str, Sparse)] =
     &[("never", Sparse::Never), ("auto", Sparse::Auto), ("always", Sparse::Always)];
-
-/// The values of `--reflink`.
-pub(super) const REFLINK_VALUES: Values = Values::Words(|| words_of(REFLINKS));
 
 /// The values of `--sparse`.
 pub(super) const SPARSE_VALUES: Values = Values::Words(|| words_of(SPARSE));

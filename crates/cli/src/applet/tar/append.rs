@@ -74,10 +74,10 @@ fn open(settings: &Settings) -> Result<Output, Refused> {
         return Err(Refused::Compressed);
     }
     let (start, format) = end(&file, stat.size, settings.zeros)?;
-    let identity = Some((stat.dev, stat.ino));
+    let identity = vec![(stat.dev, stat.ino)];
     let appending = Appending::new(file, start, stat.size);
     let target = Target::Appended(BufWriter::with_capacity(BUFFER_BYTES, appending));
-    Ok(Output { target, identity, start, format, borders: None })
+    Ok(Output { target, identity, start, format, borders: None, unpublished: None })
 }
 
 /// Returns where the archive ends, and the format of its last member.

@@ -5,18 +5,20 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_archive::create::{
-    Archived, Event, Monitor, Operand, Plan, Severity, Sink, Stays, TagScope,
-    create as write_members, remove_archived,
+    ArchiveFile, Archived, Event, Monitor, Operand, Output as Bytes, Place, Plan, Severity, Sink,
+    Stays, TagScope, create as write_members, remove_archived,
 };
 use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encoder};
 use haul_archive::format::{BLOCK_BYTES, Member, Unwritable, WriteFormat};
 use haul_archive::transform::NameOf;
-use haul_sys::fs::fstat;
+use haul_io::DataPolicy;
+use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::appending::Appending;
@@ -34,6 +36,7 @@ use super::watched::WatchedTarget;
 use crate::escape::quote_word;
 use crate::file_error::describe;
 use crate::standard::demand;
+use crate::target_file::{TargetFile, open as open_target};
 
 /// Bytes that are gathered before the archive is written to.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -41,7 +44,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// Where the archive goes.
 pub(super) enum Target {
     Appended(BufWriter<Appending>),
-    Plain(BufWriter<File>),
+    Plain(ArchiveFile),
     Packed(Box<BufWriter<Packed>>),
 }
 
@@ -63,6 +66,19 @@ impl Write for Target {
     }
 }
 
+impl Bytes for Target {
+    fn leave(&mut self, bytes: u64) -> io::Result<Option<(Arc<OwnedFd>, u64)>> {
+        match self {
+            Target::Plain(file) => file.leave(bytes),
+            Target::Appended(_) | Target::Packed(_) => Ok(None),
+        }
+    }
+
+    fn has_offsets(&self) -> bool {
+        matches!(self, Target::Plain(file) if file.has_offsets())
+    }
+}
+
 impl Target {
     fn packed(encoder: Box<dyn Encode>, borders: Option<Borders>) -> Target {
         let packed = Packed::new(encoder, borders);
@@ -80,8 +96,8 @@ impl Target {
                 file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
             }
             Target::Plain(file) => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                haul_sys::fs::close(OwnedFd::from(file)).map_err(|error| error.errno.into())
+                let file = file.into_file()?;
+                crate::file_error::close_error(&*file).map_err(|error| error.errno.into())
             }
             Target::Packed(encoder) => {
                 encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
@@ -93,14 +109,16 @@ impl Target {
 /// What is written, and where.
 pub(super) struct Output {
     pub(super) target: Target,
-    /// Device and inode of an archive that could contain itself.
-    pub(super) identity: Option<(u64, u64)>,
+    /// Device and inode of an archive that could contain itself, and of the one that it replaces.
+    pub(super) identity: Vec<(u64, u64)>,
     /// Bytes of the archive before the first new member.
     pub(super) start: u64,
     /// The format, where the archive has one.
     pub(super) format: Option<WriteFormat>,
     /// Place of the members, if the archive gets an index of them.
     pub(super) borders: Option<Borders>,
+    /// The archive, if it gets its name when it is complete.
+    pub(super) unpublished: Option<TargetFile>,
 }
 
 /// Creates an archive.
@@ -109,16 +127,11 @@ pub(super) fn create(session: &Arc<Session>, settings: &Settings) -> ExitCode {
         Ok(operands) => operands,
         Err(text) => return session.fatal(&text),
     };
-    let borders = Borders::default();
-    match open(settings, &borders) {
-        Ok((target, identity)) => {
-            let borders = target.has_index().then_some(borders);
-            let output = Output { target, identity, start: 0, format: None, borders };
-            write(session, settings, operands, output)
-        }
-        Err(error) => {
+    match open(settings) {
+        Ok(output) => write(session, settings, operands, output),
+        Err(text) => {
             let archive = named(settings.file.as_encoded_bytes());
-            session.fatal(&format!("{archive}: Cannot open: {}", describe(&error)))
+            session.fatal(&format!("{archive}: Cannot open: {text}"))
         }
     }
 }
@@ -131,7 +144,8 @@ pub(super) fn write(
     output: Output,
 ) -> ExitCode {
     let archive = named(settings.file.as_encoded_bytes());
-    let Output { target, identity, start, format, borders } = output;
+    let Output { target, identity, start, format, borders, unpublished } = output;
+    let is_file = !identity.is_empty();
     let planned = settings.creation.plan();
     let plan = Plan {
         archive: identity,
@@ -142,6 +156,7 @@ pub(super) fn write(
         workers: settings.extraction.workers(),
         attributes: settings.attributes.clone(),
         reads_ahead: !settings.checkpoints.interfere(),
+        data: DataPolicy { reflink: settings.own.reflink.unwrap_or_default(), ..DataPolicy::PLAIN },
         ..planned
     };
     let telling = Telling {
@@ -164,7 +179,16 @@ pub(super) fn write(
         })
         .and_then(|watched| watched.end().end());
     if let Err(error) = written {
+        if let Some(unpublished) = unpublished {
+            unpublished.abandon();
+        }
         return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
+    }
+    if let Some(unpublished) = unpublished {
+        let warn = |text: &str| session.warn(&format!("{archive}: Warning: {text}"));
+        if let Err(text) = unpublished.publish(settings.own.durable(), warn) {
+            return session.fatal(&format!("{archive}: Cannot write: {text}"));
+        }
     }
     report_unconsumed(session, settings);
     if settings.shows_totals {
@@ -172,7 +196,7 @@ pub(super) fn write(
     }
     if settings.creation.removes_files {
         let archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
-        remove_files(session, settings, identity.is_some(), &archived);
+        remove_files(session, settings, is_file, &archived);
     }
     session.end()
 }
@@ -210,17 +234,45 @@ fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived:
     });
 }
 
-/// Opens the archive, and returns its device and inode if it is a file that could contain itself.
-fn open(settings: &Settings, borders: &Borders) -> io::Result<(Target, Option<(u64, u64)>)> {
-    let file = if settings.file.as_encoded_bytes() == b"-" {
-        demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
-        File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?)
+/// Opens the archive, in its place or as one that gets its name later.
+fn open(settings: &Settings) -> Result<Output, String> {
+    let mut identity = Vec::new();
+    let mut unpublished = None;
+    let file = if settings.own.is_atomic() {
+        let old = std::fs::metadata(&settings.file).ok();
+        identity.extend(old.map(|old| (old.dev(), old.ino())));
+        let opened = open_target(&settings.file, true)?;
+        let file = opened.target().file;
+        unpublished = Some(opened);
+        file
     } else {
-        File::create(&settings.file)?
+        Arc::new(open_in_place(settings).map_err(|error| describe(&error))?)
     };
-    let stat = fstat(&file).map_err(|error| io::Error::from(error.errno))?;
-    let is_file = stat.kind() == haul_sys::fs::Kind::Regular;
-    let identity = is_file.then_some((stat.dev, stat.ino));
+    let stat = fstat(&*file).map_err(|error| error.text())?;
+    if stat.kind() == Kind::Regular {
+        identity.push((stat.dev, stat.ino));
+    }
+    let borders = Borders::default();
+    let target = target(settings, file, stat.kind(), &borders).map_err(|error| describe(&error))?;
+    let borders = target.has_index().then_some(borders);
+    Ok(Output { target, identity, start: 0, format: None, borders, unpublished })
+}
+
+fn open_in_place(settings: &Settings) -> io::Result<OwnedFd> {
+    if settings.file.as_encoded_bytes() == b"-" {
+        demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
+        return std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    }
+    File::create(&settings.file).map(OwnedFd::from)
+}
+
+/// Returns what compresses, or writes whole records.
+fn target(
+    settings: &Settings,
+    file: Arc<OwnedFd>,
+    kind: Kind,
+    borders: &Borders,
+) -> io::Result<Target> {
     let filter = match &settings.compression {
         Compression::Known(filter) => Some(*filter),
         Compression::Auto if settings.creation.by_name => {
@@ -240,22 +292,26 @@ fn open(settings: &Settings, borders: &Borders) -> io::Result<(Target, Option<(u
     if let Some(words) = program {
         // A program that ends early is an error of the archive, not the end of this process.
         ignore(Ignorable::BrokenPipe);
-        let encoder = encode_by(&words, OwnedFd::from(file))?;
-        return Ok((Target::packed(encoder, None), identity));
+        let encoder = encode_by(&words, file.try_clone()?)?;
+        return Ok(Target::packed(encoder, None));
     }
-    let target = match filter {
-        None => Target::Plain(BufWriter::with_capacity(BUFFER_BYTES, file)),
-        Some(filter) => {
-            let effort = Effort {
-                jobs: settings.extraction.workers(),
-                frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
-            };
-            let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
-            let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
-            Target::packed(encoder, has_index.then(|| borders.clone()))
-        }
+    let Some(filter) = filter else {
+        let place = match kind {
+            Kind::Regular if settings.file.as_encoded_bytes() != b"-" => Place::Offsets,
+            Kind::CharDevice => Place::Records,
+            _ => Place::Position,
+        };
+        let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(0);
+        return Ok(Target::Plain(ArchiveFile::new(file, place, record_bytes)));
     };
-    Ok((target, identity))
+    let effort = Effort {
+        jobs: settings.extraction.workers(),
+        frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
+    };
+    let file = File::from(file.try_clone()?);
+    let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
+    let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
+    Ok(Target::packed(encoder, has_index.then(|| borders.clone())))
 }
 
 /// Opens the directories of `-C` and joins them with the names.

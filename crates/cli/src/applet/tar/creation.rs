@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use haul_archive::attributes::Attributes;
 use haul_archive::create::{Atime, Holes, ModeChange, Newer, Owner, Plan, Sort, Tag};
 use haul_archive::format::{Moment, PaxOptions, SparseVersion, WriteFormat};
+use haul_io::DataPolicy;
 use haul_sys::fs::Follow;
 use haul_sys::process::{group_id, group_name, umask, user_id, user_name};
 
@@ -14,7 +15,7 @@ use super::options::Id;
 use super::owner_map::{self, Lookup};
 use super::refuse::bad;
 use super::times::time;
-use super::{mode::Mode, pax};
+use super::{pax, task::Mode};
 use crate::ending::CommandError;
 use crate::getopt::choose;
 use crate::option::data::size_or_zero;
@@ -57,6 +58,8 @@ pub(super) struct Creation {
     pub(super) blocking: u64,
     /// Original bytes of a frame of Zstandard at most; 0 for a single frame.
     pub(super) frame_bytes: Option<u64>,
+    /// Whether the data of large files begin at blocks of the archive.
+    aligns: bool,
     /// Whether the ending of the archive's name chooses the compression.
     pub(super) by_name: bool,
 }
@@ -89,6 +92,7 @@ impl Default for Creation {
             removes_files: false,
             blocking: 20,
             frame_bytes: None,
+            aligns: false,
             by_name: false,
         }
     }
@@ -236,6 +240,18 @@ impl Creation {
         self.newer
     }
 
+    /// Makes the data of large files begin at blocks of the archive.
+    pub(super) fn align(&mut self) -> Result<(), CommandError> {
+        if !self.format_is_given {
+            self.format = WriteFormat::Posix;
+        }
+        if self.format != WriteFormat::Posix {
+            return bad("--reflink needs extended headers: --format=posix");
+        }
+        self.aligns = true;
+        Ok(())
+    }
+
     /// Returns whether symbolic links are followed.
     pub(super) const fn follow(&self) -> Follow {
         self.follow
@@ -261,7 +277,9 @@ impl Creation {
             absolute_names: false,
             stays_on_device: self.stays_on_device,
             sparse: self.sparse,
-            archive: None,
+            archive: Vec::new(),
+            aligns: self.aligns,
+            data: DataPolicy::PLAIN,
             attributes: Attributes::default(),
             pax: self.pax.clone(),
             holes: self.holes,

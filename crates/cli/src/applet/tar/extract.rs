@@ -10,6 +10,7 @@ use haul_archive::extract::{
 use haul_archive::format::{Member, MemberKind, ReadError, Reader};
 use haul_archive::safe_name::has_parent;
 use haul_archive::source::Source;
+use haul_io::Reflink;
 use haul_sys::process::{identity, umask};
 
 use super::count::Count;
@@ -34,6 +35,9 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         Ok(opened) => opened,
         Err(stopped) => return session.stopped(archive, &stopped),
     };
+    if settings.own.reflink == Some(Reflink::Always) && source.file().is_none() {
+        return session.fatal("--reflink=always needs an uncompressed archive in a file");
+    }
     raise(settings);
     let source = settings.limits.cap(source, is_plain);
     let mut run = Run {
@@ -73,6 +77,7 @@ fn policy(settings: &Settings) -> Policy {
         existing: asked.existing,
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
         owners,
+        reflink: settings.own.reflink.unwrap_or_default(),
         names: if asked.absolute_names { Names::Absolute } else { Names::Beneath },
         devices: if asked.devices || asked.same_permissions == Some(true) {
             Devices::Make

@@ -26,6 +26,13 @@ read in another way than haul are refused, with the name of the member.
 
 The other options of GNU tar are refused by name.
 
+With -c --reflink the data of files of 32 KiB and more begin at a block of the
+archive, by a comment in an extended header (--format=posix, which it implies), so
+that XFS and btrfs can share the blocks of the archive and of the files, both when it
+is made and when it is extracted. 'always' fails where they cannot; with 'auto' the
+data are copied there, and the archive is the same. Other programs read it as any
+archive.
+
 The bytes of an archive do not depend on --jobs or on timing.
 ";
 

@@ -6,6 +6,7 @@ use haul_archive::extract::Existing;
 use super::options::Id;
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, long, opt, own};
+use crate::option::data::REFLINK_VALUES;
 
 /// All options that haul has.
 pub(super) const OPTIONS: &[Opt<Id>] = &[
@@ -414,6 +415,18 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("SIZE"),
         "with --zstd -c: bytes of the frames that can be\ndecompressed at the same time (default: 16M);\n0 for one frame",
     ),
+    own(
+        Id::Atomic,
+        "atomic",
+        Nothing,
+        "with -c: give the archive its name only when it is\ncomplete; keep the old one until then",
+    ),
+    own(
+        Id::Durable,
+        "durable",
+        Nothing,
+        "with -c: like --atomic, but it is complete only when\nit is on stable storage",
+    ),
     own(Id::Devices, "devices", Nothing, "with -x: make devices (default only with -p)"),
     own(
         Id::MaxSize,
@@ -428,6 +441,13 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "with -x, -t, -d: stop after N members and the\ndirectories that their names need",
     ),
     own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
+    own(
+        Id::Reflink,
+        "reflink",
+        Optional("WHEN"),
+        "share blocks of files and the archive: always, auto\n(default of -x) or never. See below",
+    )
+    .with(REFLINK_VALUES),
     opt(Id::Help, ("?", "help"), Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];

@@ -44,6 +44,10 @@ pub(super) enum Id {
     SparseVersion,
     Totals,
     AbsoluteNames,
+    /// haul's own options.
+    Atomic,
+    Durable,
+    Reflink,
     Anchored(bool),
     AutoCompress(bool),
     BlockingFactor,

@@ -10,9 +10,9 @@ use super::create::create;
 use super::extract::extract;
 use super::help::help;
 use super::list::list;
-use super::mode::Mode;
 use super::session::{BAD_WORDS, FAILURE, Session};
 use super::settings::{Asked, Refused, read};
+use super::task::Mode;
 use crate::ending::{CommandError, print_or};
 use crate::option::help::version;
 

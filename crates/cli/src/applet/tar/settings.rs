@@ -14,14 +14,16 @@ use super::creation::Creation;
 use super::extraction::Extraction;
 use super::limits::Limits;
 use super::list_file::{self, Complaint, Entry, How};
-use super::mode::Mode;
 use super::names::{Names, without_slashes};
 use super::old_style::with_dashes;
 use super::option_table::OPTIONS;
 use super::options::Id;
+use super::own::Own;
 use super::positional::{is_positional, shown_option};
 use super::quoting::named;
 use super::refuse::bad;
+pub(super) use super::task::Compression;
+use super::task::Mode;
 use super::top_level::top_level;
 use super::unsupported::UNSUPPORTED;
 use super::warning::Warnings;
@@ -57,16 +59,6 @@ const VERSION_CONTROL: &[&str] = &[
 /// What `--exclude-backups` leaves out.
 const BACKUPS: &[&str] = &[".#*", "*~", "#*#"];
 
-/// How the archive is compressed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
-    /// Read as its first bytes say, and written plain.
-    Auto,
-    Known(Filter),
-    /// A program and its arguments.
-    Program(Vec<String>),
-}
-
 /// What a command line asks for.
 #[derive(Debug)]
 pub(super) struct Settings {
@@ -86,6 +78,7 @@ pub(super) struct Settings {
     pub(super) names: Names,
     pub(super) extraction: Extraction,
     pub(super) creation: Creation,
+    pub(super) own: Own,
     pub(super) checkpoints: Checkpoints,
     pub(super) warnings: Warnings,
     /// Where what is shown goes, instead of standard output or error.
@@ -137,6 +130,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
             Word::Option { id: Id::Help, .. } => return Ok(Asked::Help),
             Word::Option { id: Id::Version, .. } => return Ok(Asked::Version),
             Word::Option { id: Id::ShowDefaults, .. } => return Ok(Asked::Defaults),
+            Word::Option { id: id @ (Id::Atomic | Id::Durable | Id::Reflink), value } => {
+                asked.own.set(id, value.as_deref())?;
+            }
             Word::Option { id, value } => asked.option(id, value.unwrap_or_default())?,
         }
     }
@@ -174,6 +170,7 @@ struct Reading {
     names: Names,
     extraction: Extraction,
     creation: Creation,
+    own: Own,
     has_old_letter: bool,
     has_same_order: bool,
     checkpoints: Checkpoints,
@@ -517,17 +514,21 @@ impl Reading {
             return bad("--occurrence is meaningless without a file list");
         }
         let compression = self.compression.unwrap_or(Compression::Auto);
-        if self.creation.frame_bytes.is_some() {
-            let filter = match &compression {
-                Compression::Known(filter) => Some(*filter),
-                Compression::Auto if self.creation.by_name => {
-                    Filter::of_name(file.as_encoded_bytes())
-                }
-                _ => None,
-            };
-            if mode != Mode::Create || filter != Some(Filter::Zstd) {
-                return bad("--frame is for -c with --zstd");
+        let packing = match &compression {
+            Compression::Auto if self.creation.by_name => {
+                Filter::of_name(file.as_encoded_bytes()).map(Compression::Known)
             }
+            Compression::Auto => None,
+            known => Some(known.clone()),
+        };
+        if self.creation.frame_bytes.is_some()
+            && (mode != Mode::Create || packing != Some(Compression::Known(Filter::Zstd)))
+        {
+            return bad("--frame is for -c with --zstd");
+        }
+        self.own.check(mode, &file, packing.as_ref())?;
+        if self.own.aligns() && mode == Mode::Create {
+            self.creation.align()?;
         }
         if let Some(given) = &self.extraction.top_level {
             self.extraction.top = Some(top_level(given, &file).map_err(CommandError::Plain)?);
@@ -553,6 +554,7 @@ impl Reading {
             names: self.names,
             extraction: self.extraction,
             creation: self.creation,
+            own: self.own,
             checkpoints: self.checkpoints,
             warnings: self.warnings,
             index_file: self.index_file,

@@ -1,7 +1,10 @@
 //! An archive whose records are counted for checkpoints, while it is read or written.
 
 use std::io::{Result, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
+use haul_archive::create::Output;
 use haul_archive::source::{Source, SourceError};
 
 use super::checkpoint::Counter;
@@ -105,5 +108,16 @@ impl<W: Write> Write for WatchedTarget<W> {
 
     fn flush(&mut self) -> Result<()> {
         self.inner.flush()
+    }
+}
+
+impl<W: Output> Output for WatchedTarget<W> {
+    /// Records are counted in order, so no room is left where they are.
+    fn leave(&mut self, bytes: u64) -> Result<Option<(Arc<OwnedFd>, u64)>> {
+        if self.counter.is_some() { Ok(None) } else { self.inner.leave(bytes) }
+    }
+
+    fn has_offsets(&self) -> bool {
+        self.counter.is_none() && self.inner.has_offsets()
     }
 }
