@@ -81,6 +81,12 @@ pub(super) struct Archive {
     pub(super) stat: Stat,
 }
 
+/// Returns whether permissions give the group of a file no more than all others. In a directory that gives
+/// its group to new files it may be another one than the member's at first.
+const fn is_for_any_group(mode: u32) -> bool {
+    (mode >> 3) & 0o7 & !mode == 0
+}
+
 /// What all workers share.
 pub(super) struct Shared {
     pub(super) policy: Policy,
@@ -125,8 +131,10 @@ impl Shared {
     /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one.
     pub(super) fn open(&self, job: &Job) -> Result<OwnedFd, CallError> {
         let mode = job.member.mode & 0o777 & !self.policy.umask;
+        let is_own = self.policy.owners == Owners::Own
+            || job.owner.is_some_and(|(uid, _)| uid == self.policy.user && is_for_any_group(mode));
         // Until the file has its owner, only the owner's bits are set.
-        let mode = if self.policy.owners == Owners::Own { mode } else { mode & 0o700 };
+        let mode = if is_own { mode } else { mode & 0o700 };
         // An extended attribute can be set only while the owner may write.
         let mode = if job.member.xattrs.is_empty() { mode } else { mode | 0o200 };
         let (create, extra) = match self.policy.existing {
@@ -311,5 +319,20 @@ impl Shared {
         }
         self.monitor.event(name, &Event::Unprivileged(mode & refused));
         mode & !refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_no_more_than_all_others() {
+        for mode in [0o000, 0o600, 0o644, 0o755, 0o700, 0o711, 0o646] {
+            assert!(is_for_any_group(mode), "{mode:o}");
+        }
+        for mode in [0o640, 0o660, 0o664, 0o750, 0o771, 0o654] {
+            assert!(!is_for_any_group(mode), "{mode:o}");
+        }
     }
 }

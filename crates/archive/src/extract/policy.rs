@@ -93,6 +93,8 @@ pub struct Policy {
     pub removes_trees: bool,
     /// Whether blocks of an archive may be shared with the files.
     pub reflink: Reflink,
+    /// The user that new files of this process belong to.
+    pub user: u32,
     /// The umask of this process.
     pub umask: u32,
     /// Number of workers that make files, at least 1.

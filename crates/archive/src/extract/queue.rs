@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Number of waiting and unfinished files: those of several directories.
-const UNFINISHED_MAX: usize = 256;
+const UNFINISHED_MAX: usize = 2048;
 
 /// Bytes of waiting and unfinished files that are in memory.
 const BYTES_MAX: usize = 16 << 20;

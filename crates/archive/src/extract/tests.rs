@@ -151,6 +151,7 @@ fn extract<S: Source>(source: S, target: &Path, existing: Existing) {
         reflink: haul_io::Reflink::Auto,
         keeps_links_to_directories: false,
         removes_trees: false,
+        user: 0,
         umask: 0o22,
         workers: 2,
     };

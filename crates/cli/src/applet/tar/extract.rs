@@ -87,6 +87,7 @@ fn policy(settings: &Settings) -> Policy {
         times: if asked.touch { Times::Now } else { Times::Archive },
         keeps_links_to_directories: asked.keeps_links,
         removes_trees: asked.removes_trees,
+        user: identity().uid,
         umask: umask(),
         workers: asked.jobs.unwrap_or(processors),
     }
