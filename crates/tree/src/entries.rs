@@ -139,14 +139,6 @@ impl Entries {
         self.slots.sort_unstable_by_key(|slot| (slot.ino, slot.start));
     }
 
-    /// Sorts by inode number, but for the directories: these come last, in their order.
-    pub(crate) fn sort_files_by_inode(&mut self) {
-        self.slots.sort_unstable_by_key(|slot| match slot.kind {
-            Some(Kind::Directory) => (u64::MAX, slot.start),
-            _ => (slot.ino, slot.start),
-        });
-    }
-
     /// Appends a string with its NUL. Returns its position.
     fn store(&mut self, name: &CStr) -> u32 {
         // A reader stops long before 4 GiB, and the kernel limits the operands of a command.
@@ -196,19 +188,5 @@ mod tests {
         entries.sort_by_inode();
         let names: Vec<_> = entries.slots.iter().map(|slot| entries.name(slot)).collect();
         assert_eq!(names, [c"b", c"c", c"d", c"a"]);
-    }
-
-    #[test]
-    fn directories_come_after_the_files_in_the_order_in_which_they_were_read() {
-        let mut entries = Entries::default();
-        let directory = Some(Kind::Directory);
-        for (name, kind, ino) in
-            [(c"z", directory, 9), (c"b", None, 3), (c"y", directory, 1), (c"a", None, 2)]
-        {
-            entries.push(name, kind, ino);
-        }
-        entries.sort_files_by_inode();
-        let names: Vec<_> = entries.slots.iter().map(|slot| entries.name(slot)).collect();
-        assert_eq!(names, [c"a", c"b", c"z", c"y"]);
     }
 }

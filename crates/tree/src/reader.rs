@@ -25,8 +25,6 @@ pub enum Sequence {
     /// By inode number: a disk with a cold cache is then read forwards, and ext4's inode tables as
     /// well.
     ByInode,
-    /// Files by inode number, and then the directories as the directory returns them.
-    FilesByInode,
 }
 
 /// Amount of a directory that is read at a time.
@@ -223,7 +221,6 @@ impl Reader {
         match how.sequence {
             Sequence::AsRead => {}
             Sequence::ByInode => self.chunk.sort_by_inode(),
-            Sequence::FilesByInode => self.chunk.sort_files_by_inode(),
         }
         self.left = 0..self.chunk.slots.len();
         let answer = answer.and_then(|more| {

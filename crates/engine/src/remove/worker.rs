@@ -67,9 +67,6 @@ impl<'r> Operation for Run<'r> {
             delete_profile::Sequence::ByInode => {
                 Chunk { sequence: Sequence::ByInode, bytes: SORTED_BYTES, ..chunk }
             }
-            delete_profile::Sequence::FilesByInode => {
-                Chunk { sequence: Sequence::FilesByInode, bytes: SORTED_BYTES, ..chunk }
-            }
         }
     }
 

@@ -115,8 +115,6 @@ pub enum Sequence {
     AsRead,
     /// By inode number.
     ByInode,
-    /// Files by inode number, then directories as they are read.
-    FilesByInode,
 }
 
 /// Whether a lock for each allocation group of the file system is held while names are removed.

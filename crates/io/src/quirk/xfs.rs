@@ -2,9 +2,8 @@
 //! first refusal (EOPNOTSUPP) is remembered.
 //!
 //! XFS puts directories into its allocation groups in turn and files beside their directory. Two workers
-//! in one group wait for the lock of its inode list, entry after entry. So directories stay in the order
-//! in which they are read, where all groups alternate, and each worker chooses one of a group in which
-//! no other worker is.
+//! in one group wait for the lock of its inode list, entry after entry. So each worker chooses a directory
+//! of a group in which no other worker is.
 
 use super::{GroupSync, Groups, HoleMap, LOCAL, Preallocate, Quirk, Removal, Sequence};
 
@@ -15,7 +14,7 @@ pub(super) static QUIRK: Quirk = Quirk {
     hole_map: HoleMap::Trusted,
     preallocate: Preallocate::Pays,
     group_sync: GroupSync::Whole,
-    removal: Removal { sequence: Sequence::FilesByInode, workers: 1, large_workers: 4 },
+    removal: Removal { sequence: Sequence::ByInode, workers: 1, large_workers: 4 },
     groups: Groups::OfInode,
     ..LOCAL
 };
