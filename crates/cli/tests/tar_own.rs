@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 
 use haul_manifest::Aspects;
 
@@ -10,7 +11,7 @@ use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::volume::volumes;
-use super::support::{Outcome, has};
+use super::support::{Outcome, has, ignored};
 
 fn ours() -> Call {
     Call::of(haul()).word("tar")
@@ -237,5 +238,43 @@ fn options_without_a_meaning_are_refused() -> Outcome {
         assert!(done.errors().contains(text), "{words}: {}", done.errors());
         assert_eq!(fs::read_dir(scratch.path())?.count(), 1, "{words}");
     }
+    Ok(())
+}
+
+/// Files of sysfs say that they have 4,096 bytes, and have fewer.
+#[test]
+fn a_file_whose_bytes_are_not_all_archived_stays_under_all_its_names() -> Outcome {
+    const FILE: &str = "/sys/kernel/uevent_seqnum";
+    if !Path::new(FILE).exists() {
+        return ignored(FILE);
+    }
+    let scratch = Scratch::new()?;
+    let words = ["-P", "-cf", "a.tar", "--remove-files", FILE, FILE];
+    let done = ours().words(words).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(1), "{}", done.errors());
+    assert!(done.errors().contains("shrank"), "{}", done.errors());
+    // Sysfs would refuse it.
+    assert!(!done.errors().contains("unlink"), "{}", done.errors());
+    Ok(())
+}
+
+#[test]
+fn files_in_many_directories_need_few_descriptors() -> Outcome {
+    const DIRECTORIES: usize = 3000;
+    let scratch = Scratch::new()?;
+    for directory in 0..DIRECTORIES {
+        scratch.write(&format!("s/{directory}/f"), "f")?;
+    }
+    ours().words(["-cf", "a.tar", "s"]).in_dir(scratch.path()).succeed()?;
+    fs::create_dir(scratch.at("x"))?;
+    // The second run gives every file back to the thread that reads.
+    for round in 0..2 {
+        let shell = "ulimit -n 700; exec \"$0\" \"$@\"";
+        let call = Call::of("sh").words(["-c", shell]).word(haul());
+        let call = call.words(["tar", "--jobs=2", "-xf", "a.tar", "-C", "x"]);
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(0), "round {round}: {}", done.errors());
+    }
+    demand_equal(&scratch.at("s"), &scratch.at("x/s"), Aspects::contents_only(), "tree");
     Ok(())
 }

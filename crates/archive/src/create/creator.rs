@@ -46,6 +46,9 @@ struct Links {
     target: Vec<u8>,
     /// The first name, as the user knows it.
     name: Vec<u8>,
+    /// The size and the time of the file whose bytes are in the archive.
+    size: u64,
+    mtime: Time,
     /// Number of names that are not archived.
     missing: u64,
     /// Position among the files with several names.
@@ -119,6 +122,7 @@ impl<'p, W: Output> Creator<'p, W> {
         self.is_intact = event.is_none();
         if let Some(event) = event {
             self.monitor.event(&found.name, &event);
+            self.monitor.damaged((stat.dev, stat.ino));
         }
         self.archived(&found, &stat, true);
         Ok(())
@@ -258,29 +262,53 @@ impl<'p, W: Output> Creator<'p, W> {
             (stat.nlink > 1 || self.plan.names_may_repeat) && kind != MemberKind::Directory;
         let key = (stat.dev, stat.ino);
         let is_counted = has_names && !self.plan.copies_hard_links;
-        if is_counted && let Some(links) = self.links.get_mut(&key) {
-            member.kind = MemberKind::HardLink;
-            let first = links.target.clone();
-            links.missing = links.missing.saturating_sub(1);
-            member.link = self.safe(&first, true);
-            (member.size, member.stored_bytes, member.regions) = (0, 0, None);
-            (member.xattrs, member.acls, member.context) = Default::default();
-            if self.write(found, &member, Data::None, &stat)? == Written::Here {
-                self.archived(found, &stat, true);
-            }
-            return Ok(());
+        if is_counted && self.links.contains_key(&key) {
+            return self.further_name(found, member, &stat);
         }
         let written = self.write(found, &member, data, &stat)?;
         self.archived(found, &stat, written == Written::Here);
+        if written == Written::Here && !self.is_intact {
+            self.monitor.damaged(key);
+        }
         if is_counted && written != Written::No {
             let safe = self.safe(&found.name, true);
             let links = Links {
                 target: self.monitor.renamed(&safe, NameOf::HardLink),
                 name: found.name.clone(),
-                missing: stat.nlink - 1,
+                missing: stat.nlink.saturating_sub(1),
+                size: stat.size,
+                mtime: stat.mtime,
                 number: self.links.len(),
             };
             self.links.insert(key, links);
+        }
+        Ok(())
+    }
+
+    /// Writes a further name of a file.
+    fn further_name(
+        &mut self,
+        found: &Found,
+        mut member: Member,
+        stat: &Stat,
+    ) -> std::io::Result<()> {
+        let file = (stat.dev, stat.ino);
+        let Some(links) = self.links.get_mut(&file) else { return Ok(()) };
+        member.kind = MemberKind::HardLink;
+        let first = links.target.clone();
+        links.missing = links.missing.saturating_sub(1);
+        let is_same = (links.size, links.mtime) == (stat.size, stat.mtime);
+        member.link = self.safe(&first, true);
+        (member.size, member.stored_bytes, member.regions) = (0, 0, None);
+        (member.xattrs, member.acls, member.context) = Default::default();
+        if self.write(found, &member, Data::None, stat)? != Written::Here {
+            return Ok(());
+        }
+        if is_same {
+            self.archived(found, stat, true);
+        } else {
+            self.monitor.event(&found.name, &Event::Changed);
+            self.monitor.damaged(file);
         }
         Ok(())
     }

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::thread::Scope;
 
+use haul_io::Reflink;
+
 use super::archive_file::Output;
 use super::creator::Creator;
 use super::entry::describe;
@@ -55,6 +57,13 @@ pub fn create<W: Output>(
         let places = sink.has_offsets()
             && plan.may_read_elsewhere()
             && spawn(scope, workers, move || placing.work()).is_ok();
+        if plan.data.reflink == Reflink::Always && !places {
+            line.abandon();
+            return Err(std::io::Error::other(
+                "blocks cannot be shared (--reflink=always) with a device, with checkpoints or with \
+                 --atime-preserve=replace",
+            ));
+        }
         let mut creator = Creator::new(plan, monitor, sink, places.then_some(placing));
         let written = creator.all(line);
         if written.is_err() {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haul_io::fully::{read_fully, write_fully};
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, DataPolicy, Device, Extent, FileJob, Kit, Pair, Reflink, Watch};
-use haul_sys::CallError;
 use haul_sys::fs::{Stat, fstat};
+use haul_sys::{Call, CallError, Errno};
 
 use super::line::Line;
 use super::plan::{Event, SHARED_BYTES as BLOCK_BYTES};
@@ -125,7 +125,7 @@ impl Placing {
                 Ended::Whole => self.move_region(large, *region, at, kit)?,
                 // What is behind the end of the file is zeros, too.
                 ended => {
-                    zeros(&large.archive, at, region.bytes)?;
+                    self.zeros(&large.archive, at, region.bytes)?;
                     ended
                 }
             };
@@ -162,7 +162,7 @@ impl Placing {
                 let whole = region.offset + region.bytes;
                 let from = extent.source_offset + arrived.load(Ordering::Relaxed).min(bytes);
                 self.check_sharing(error)?;
-                return copy(large, from..whole, at + (from - region.offset));
+                return self.copy(large, from..whole, at + (from - region.offset));
             }
             done += bytes;
         }
@@ -215,43 +215,62 @@ impl Placing {
         pairs.push(Arc::clone(&pair));
         Ok(pair)
     }
+
+    /// Fails if the archive has failed, so that its bytes have no reader.
+    fn go_on(&self) -> Result<(), CallError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(CallError::new(Call::Write, Errno::CANCELED));
+        }
+        Ok(())
+    }
+
+    /// Copies a range piece by piece, which shows where the file ends or cannot be read.
+    fn copy(
+        &self,
+        large: &Large,
+        range: std::ops::Range<u64>,
+        target: u64,
+    ) -> Result<Ended, CallError> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let (mut at, mut target) = (range.start, target);
+        while at < range.end {
+            self.go_on()?;
+            let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            let room = piece.get_mut(..want).unwrap_or_default();
+            let ended = match read_fully(&large.file, room, at) {
+                Ok(0) => Ended::Shrank(at),
+                Ok(count) => {
+                    write_fully(
+                        large.archive.as_fd(),
+                        room.get(..count).unwrap_or_default(),
+                        target,
+                    )?;
+                    at += count as u64;
+                    target += count as u64;
+                    continue;
+                }
+                Err(error) => Ended::Unread(at, want as u64, error),
+            };
+            self.zeros(&large.archive, target, range.end - at)?;
+            return Ok(ended);
+        }
+        Ok(Ended::Whole)
+    }
+
+    fn zeros(&self, archive: &OwnedFd, at: u64, bytes: u64) -> Result<(), CallError> {
+        let zeros = vec![0; PIECE_BYTES];
+        let mut done = 0;
+        while done < bytes {
+            self.go_on()?;
+            let count = usize::try_from(bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            write_fully(archive, zeros.get(..count).unwrap_or_default(), at + done)?;
+            done += count as u64;
+        }
+        Ok(())
+    }
 }
 
 /// Returns whether a file that did not shrink changed while it was read.
 pub(super) fn has_changed(before: &Stat, after: &Stat) -> bool {
     after.ctime != before.ctime || after.size > before.size
-}
-
-/// Copies a range piece by piece, which shows where the file ends or cannot be read.
-fn copy(large: &Large, range: std::ops::Range<u64>, target: u64) -> Result<Ended, CallError> {
-    let mut piece = vec![0; PIECE_BYTES];
-    let (mut at, mut target) = (range.start, target);
-    while at < range.end {
-        let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(PIECE_BYTES);
-        let room = piece.get_mut(..want).unwrap_or_default();
-        let ended = match read_fully(&large.file, room, at) {
-            Ok(0) => Ended::Shrank(at),
-            Ok(count) => {
-                write_fully(large.archive.as_fd(), room.get(..count).unwrap_or_default(), target)?;
-                at += count as u64;
-                target += count as u64;
-                continue;
-            }
-            Err(error) => Ended::Unread(at, want as u64, error),
-        };
-        zeros(&large.archive, target, range.end - at)?;
-        return Ok(ended);
-    }
-    Ok(Ended::Whole)
-}
-
-fn zeros(archive: &OwnedFd, at: u64, bytes: u64) -> Result<(), CallError> {
-    let zeros = vec![0; PIECE_BYTES];
-    let mut done = 0;
-    while done < bytes {
-        let count = usize::try_from(bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
-        write_fully(archive, zeros.get(..count).unwrap_or_default(), at + done)?;
-        done += count as u64;
-    }
-    Ok(())
 }

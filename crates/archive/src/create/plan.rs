@@ -239,6 +239,10 @@ pub trait Monitor {
     /// A member was written, and nothing happened to its file meanwhile.
     fn archived(&self, archived: Archived);
 
+    /// Called for the device and the inode of a file whose bytes are not all in the archive, or not as they
+    /// are now; also if another name of it was archived.
+    fn damaged(&self, file: (u64, u64));
+
     /// Something happened to a name.
     fn event(&self, name: &[u8], event: &Event);
 

@@ -19,6 +19,14 @@ pub struct Archived {
     pub(super) stat: Stat,
 }
 
+impl Archived {
+    /// Returns the device and the inode of the file.
+    #[must_use]
+    pub const fn file(&self) -> (u64, u64) {
+        (self.stat.dev, self.stat.ino)
+    }
+}
+
 /// Why a file stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stays {

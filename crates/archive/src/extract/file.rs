@@ -67,7 +67,10 @@ impl Waiting for Job {
         };
         let regions =
             self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
-        content + regions + self.name.len() + self.member.name.len()
+        let xattrs = self.member.xattrs.iter().map(|(name, value)| name.len() + value.len());
+        let lists = self.member.acls.iter().chain([&self.member.context]).flatten().map(Vec::len);
+        let attributes = xattrs.chain(lists).sum::<usize>();
+        content + regions + attributes + self.name.len() + self.member.name.len()
     }
 
     fn is_large(&self) -> bool {
@@ -81,10 +84,10 @@ pub(super) struct Archive {
     pub(super) stat: Stat,
 }
 
-/// Returns whether permissions give the group of a file no more than all others. In a directory that gives
+/// Returns whether permissions give the group of a file the same as all others. In a directory that gives
 /// its group to new files it may be another one than the member's at first.
 const fn is_for_any_group(mode: u32) -> bool {
-    (mode >> 3) & 0o7 & !mode == 0
+    (mode >> 3) & 0o7 == mode & 0o7
 }
 
 /// What all workers share.
@@ -132,7 +135,9 @@ impl Shared {
     pub(super) fn open(&self, job: &Job) -> Result<OwnedFd, CallError> {
         let mode = job.member.mode & 0o777 & !self.policy.umask;
         let is_own = self.policy.owners == Owners::Own
-            || job.owner.is_some_and(|(uid, _)| uid == self.policy.user && is_for_any_group(mode));
+            || (job.owner.is_some_and(|(uid, _)| uid == self.policy.user)
+                && job.member.acls == [None, None]
+                && is_for_any_group(mode));
         // Until the file has its owner, only the owner's bits are set.
         let mode = if is_own { mode } else { mode & 0o700 };
         // An extended attribute can be set only while the owner may write.
@@ -265,11 +270,11 @@ impl Shared {
                     && (stat.uid, stat.gid) != (uid, gid)
                 {
                     match fchown(file, Some(uid), Some(gid)) {
-                        // It may have removed bits, which only new files do not have.
-                        Ok(()) => {
-                            (stat.uid, stat.gid) = (uid, gid);
-                            stat.mode &= !0o6000;
-                        }
+                        // It may have removed bits of the mode, of files and not of directories.
+                        Ok(()) => match fstat(file) {
+                            Ok(now) => stat = now,
+                            Err(error) => failed(Action::Stat, error),
+                        },
                         Err(error) => failed(Action::Owner(uid, gid), error),
                     }
                 }
@@ -327,11 +332,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_has_no_more_than_all_others() {
-        for mode in [0o000, 0o600, 0o644, 0o755, 0o700, 0o711, 0o646] {
+    fn a_group_has_the_same_as_all_others() {
+        for mode in [0o000, 0o600, 0o644, 0o755, 0o700, 0o711, 0o666] {
             assert!(is_for_any_group(mode), "{mode:o}");
         }
-        for mode in [0o640, 0o660, 0o664, 0o750, 0o771, 0o654] {
+        for mode in [0o640, 0o660, 0o664, 0o750, 0o771, 0o654, 0o604, 0o646] {
             assert!(!is_for_any_group(mode), "{mode:o}");
         }
     }

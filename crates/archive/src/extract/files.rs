@@ -89,7 +89,9 @@ impl Extractor {
             return Ok(());
         }
         self.in_flight.insert(key(name));
-        self.queue.push(job);
+        if self.queue.push(job) {
+            self.drain();
+        }
         Ok(())
     }
 

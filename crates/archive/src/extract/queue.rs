@@ -13,6 +13,12 @@ const UNFINISHED_MAX: usize = 2048;
 /// Bytes of waiting and unfinished files that are in memory.
 const BYTES_MAX: usize = 16 << 20;
 
+/// Directories of waiting and unfinished files, each of which is an open descriptor.
+const DIRECTORIES_MAX: usize = 256;
+
+/// Files that workers gave back, before their owner should make them.
+const RETURNED_MAX: usize = 256;
+
 /// Files that a worker takes at a time.
 const BATCH_FILES: usize = 16;
 
@@ -20,17 +26,29 @@ const BATCH_FILES: usize = 16;
 const WAKE_FILES: usize = 8;
 
 struct State<J> {
-    jobs: VecDeque<J>,
+    jobs: VecDeque<Entry<J>>,
     /// Files that a worker gave back, because the name exists.
     returned: Vec<J>,
-    /// Directories that workers make files in.
-    busy: Vec<usize>,
+    returned_bytes: usize,
+    /// Directories that workers make files in, with the number of them that their files count for.
+    busy: Vec<(usize, usize)>,
+    /// Directories of unfinished files, at most: a directory counts anew whenever files of another one
+    /// came between its files.
+    directories: usize,
+    /// The directory of the last file.
+    last: Option<usize>,
     unfinished: usize,
     bytes: usize,
     idle_workers: usize,
     /// The number of unfinished files that the owner waits for.
     owner_waits: Option<usize>,
     is_closed: bool,
+}
+
+struct Entry<J> {
+    job: J,
+    /// Whether the file before is of another directory.
+    is_first: bool,
 }
 
 /// A file that waits.
@@ -58,7 +76,10 @@ impl<J: Waiting> Queue<J> {
             state: Mutex::new(State {
                 jobs: VecDeque::new(),
                 returned: Vec::new(),
+                returned_bytes: 0,
                 busy: Vec::new(),
+                directories: 0,
+                last: None,
                 unfinished: 0,
                 bytes: 0,
                 idle_workers: 0,
@@ -89,24 +110,31 @@ impl<J: Waiting> Queue<J> {
         state
     }
 
-    /// Adds a file. Blocks while there is no room.
-    pub(super) fn push(&self, job: J) {
+    /// Adds a file. Blocks while there is no room. Returns whether many files were given back, so that
+    /// the owner should drain the queue.
+    pub(super) fn push(&self, job: J) -> bool {
         let (bytes, is_large) = (job.memory_bytes(), job.is_large());
         let mut state = self.lock();
         while state.unfinished >= UNFINISHED_MAX
+            || state.directories >= DIRECTORIES_MAX
             || (state.bytes > 0 && state.bytes + bytes > BYTES_MAX)
         {
             // Half of them, so that this thread is not woken for each.
             state = self.wait(state, UNFINISHED_MAX / 2);
         }
-        state.jobs.push_back(job);
+        let is_first = state.last != Some(job.directory());
+        state.last = Some(job.directory());
+        state.directories += usize::from(is_first);
+        state.jobs.push_back(Entry { job, is_first });
         state.unfinished += 1;
         state.bytes += bytes;
         let wakes = state.idle_workers > 0 && (is_large || state.jobs.len() >= WAKE_FILES);
+        let has_many = state.returned.len() >= RETURNED_MAX || state.returned_bytes >= BYTES_MAX;
         drop(state);
         if wakes {
             self.for_workers.notify_one();
         }
+        has_many
     }
 
     /// Returns files of one directory, or `None` when no more come. Blocks.
@@ -128,13 +156,19 @@ impl<J: Waiting> Queue<J> {
     /// Books files of one directory as finished, some of them as given back.
     pub(super) fn finished(&self, directory: usize, files: usize, bytes: usize, returned: Vec<J>) {
         let mut state = self.lock();
-        if let Some(at) = state.busy.iter().position(|busy| *busy == directory) {
-            state.busy.swap_remove(at);
+        if let Some(at) = state.busy.iter().position(|(busy, _)| *busy == directory) {
+            let (_, count) = state.busy.swap_remove(at);
+            state.directories -= count;
         }
         state.unfinished -= files;
         state.bytes -= bytes;
+        state.returned_bytes += returned.iter().map(J::memory_bytes).sum::<usize>();
         state.returned.extend(returned);
-        let is_enough = |most: usize| state.unfinished <= most && state.bytes <= BYTES_MAX / 2;
+        let is_enough = |most: usize| {
+            state.unfinished <= most
+                && state.bytes <= BYTES_MAX / 2
+                && state.directories <= DIRECTORIES_MAX / 2
+        };
         let wakes = state.owner_waits.is_some_and(|most| state.unfinished == 0 || is_enough(most));
         drop(state);
         if wakes {
@@ -148,6 +182,9 @@ impl<J: Waiting> Queue<J> {
         while state.unfinished > 0 {
             state = self.wait(state, 0);
         }
+        state.returned_bytes = 0;
+        // Its address may become another one's.
+        state.last = None;
         std::mem::take(&mut state.returned)
     }
 
@@ -161,15 +198,21 @@ impl<J: Waiting> Queue<J> {
 impl<J: Waiting> State<J> {
     /// Takes files of the first directory that no worker is busy with, or of the first one.
     fn next(&mut self) -> Option<Vec<J>> {
-        let free = self.jobs.iter().position(|job| !self.busy.contains(&job.directory()));
-        let start = free.unwrap_or(0);
-        let directory = self.jobs.get(start)?.directory();
-        let same = self.jobs.iter().skip(start).take(BATCH_FILES);
-        let mut count =
-            same.take_while(|job| job.directory() == directory && !job.is_large()).count();
-        count = count.max(1);
-        self.busy.push(directory);
-        Some(self.jobs.drain(start..start + count).collect())
+        let is_busy =
+            |entry: &Entry<J>| self.busy.iter().any(|(busy, _)| *busy == entry.job.directory());
+        let start = self.jobs.iter().position(|entry| !is_busy(entry)).unwrap_or(0);
+        let directory = self.jobs.get(start)?.job.directory();
+        let same = self.jobs.iter().skip(start).take(BATCH_FILES).map(|entry| &entry.job);
+        let count =
+            same.take_while(|job| job.directory() == directory && !job.is_large()).count().max(1);
+        let mut directories = 0;
+        let jobs = self.jobs.drain(start..start + count).map(|entry| {
+            directories += usize::from(entry.is_first);
+            entry.job
+        });
+        let jobs = jobs.collect();
+        self.busy.push((directory, directories));
+        Some(jobs)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `tar -c`: writes the names as an archive, to a file or standard output, compressed or not.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -18,6 +19,7 @@ use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encod
 use haul_archive::format::{BLOCK_BYTES, Member, Unwritable, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::DataPolicy;
+use haul_io::stream::Durable;
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 
@@ -165,6 +167,7 @@ pub(super) fn write(
         columns: Mutex::new(Columns::new()),
         borders,
         archived: Mutex::new(Vec::new()),
+        damaged: Mutex::default(),
     };
     // Before threads are started.
     let counter = Counter::new(session, settings, Direction::Write);
@@ -186,7 +189,10 @@ pub(super) fn write(
     }
     if let Some(unpublished) = unpublished {
         let warn = |text: &str| session.warn(&format!("{archive}: Warning: {text}"));
-        if let Err(text) = unpublished.publish(settings.own.durable(), warn) {
+        // What is removed then is nowhere else.
+        let removes = settings.creation.removes_files;
+        let durable = if removes { Durable::Yes } else { settings.own.durable() };
+        if let Err(text) = unpublished.publish(durable, warn) {
             return session.fatal(&format!("{archive}: Cannot write: {text}"));
         }
     }
@@ -195,7 +201,9 @@ pub(super) fn write(
         totals::print(session, "written", total, session.begin);
     }
     if settings.creation.removes_files {
-        let archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let damaged = telling.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
+        archived.retain(|one| !damaged.contains(&one.file()));
         remove_files(session, settings, is_file, &archived);
     }
     session.end()
@@ -219,10 +227,13 @@ fn report_unconsumed(session: &Session, settings: &Settings) {
 /// Removes what was archived, once a regular archive is on stable storage.
 fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived: &[Archived]) {
     let archive = &settings.file;
-    if is_file
-        && archive.as_encoded_bytes() != b"-"
-        && let Err(error) = File::open(archive).and_then(|file| file.sync_data())
-    {
+    let sync = || match archive.as_encoded_bytes() {
+        b"-" => {
+            File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?).sync_data()
+        }
+        _ => File::open(archive)?.sync_data(),
+    };
+    if is_file && let Err(error) = sync() {
         let text = format!("Cannot sync: {}; no file is removed", describe(&error));
         return session.fail_at(archive.as_encoded_bytes(), &text);
     }
@@ -240,6 +251,8 @@ fn open(settings: &Settings) -> Result<Output, String> {
     let mut unpublished = None;
     let file = if settings.own.is_atomic() {
         let old = std::fs::metadata(&settings.file).ok();
+        // With another name the old archive stays, and is a file as any other.
+        let old = old.filter(|old| old.nlink() == 1);
         identity.extend(old.map(|old| (old.dev(), old.ino())));
         let opened = open_target(&settings.file, true)?;
         let file = opened.target().file;
@@ -356,6 +369,8 @@ struct Telling<'s> {
     borders: Option<Borders>,
     /// What `--remove-files` removes.
     archived: Mutex<Vec<Archived>>,
+    /// Files that stay under all their names.
+    damaged: Mutex<HashSet<(u64, u64)>>,
 }
 
 impl Monitor for Telling<'_> {
@@ -385,6 +400,12 @@ impl Monitor for Telling<'_> {
 
     fn removed(&self, beginning: &[u8], of_link: bool) {
         self.session.removed(beginning, of_link);
+    }
+
+    fn damaged(&self, file: (u64, u64)) {
+        if self.settings.creation.removes_files {
+            self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(file);
+        }
     }
 
     fn archived(&self, archived: Archived) {

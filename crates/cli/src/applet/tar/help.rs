@@ -33,6 +33,9 @@ is made and when it is extracted. 'always' fails where they cannot; with 'auto' 
 data are copied there, and the archive is the same. Other programs read it as any
 archive.
 
+With --atomic the old archive stays if the new one cannot be written. Files that could
+not be read do not prevent it; the exit status tells.
+
 The bytes of an archive do not depend on --jobs or on timing.
 ";
 

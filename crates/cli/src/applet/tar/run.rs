@@ -30,6 +30,8 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
             if let Err(text) = session.begin(&settings) {
                 return session.fatal(&text);
             }
+            // Each waiting file keeps its directory open. Without more descriptors fewer wait.
+            let _as_it_is = haul_sys::process::raise_nofile_limit();
             match settings.mode {
                 Mode::List => list(&session, &mut settings),
                 Mode::Compare => compare(&session, &mut settings),
