@@ -10,12 +10,9 @@ use super::support::judge::demand_equal;
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
+use super::support::tar::{gnu_tar, is_current, ours};
 use super::support::volume::volumes;
 use super::support::{Outcome, has, ignored};
-
-fn ours() -> Call {
-    Call::of(haul()).word("tar")
-}
 
 /// Sizes around the block and around the size from which blocks are shared.
 const SIZES: [usize; 8] =
@@ -56,12 +53,13 @@ fn large_members_of_an_archive_file_are_those_of_gnu_tar() -> Outcome {
                 // haul does not trust its map of holes.
                 continue;
             }
+            if options.contains("posix") && !is_current()? {
+                // Older versions put the number of their process into the header.
+                continue;
+            }
             let words = || options.split(' ').chain(["--sort=name", "-cf"]);
-            Call::of("tar")
-                .words(words())
-                .words(["g.tar", "d"])
-                .in_dir(scratch.path())
-                .succeed()?;
+            let call = gnu_tar().words(words()).words(["g.tar", "d"]);
+            call.in_dir(scratch.path()).succeed()?;
             let gnu = fs::read(scratch.at("g.tar"))?;
             for jobs in ["--jobs=1", "--jobs=5"] {
                 let call = ours().word(jobs).words(words()).words(["h.tar", "d"]);

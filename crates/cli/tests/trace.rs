@@ -230,7 +230,7 @@ fn an_interrupted_command_ends_as_it_likes_and_is_reported() -> Outcome {
         assert!(done.text().starts_with("heard\n"));
         assert!(done.errors().contains("exit status 7"), "{}", done.errors());
 
-        let done = signalled(backend, "touch ready; sleep 30", interrupt)?;
+        let done = signalled(backend, "touch ready; exec sleep 30", interrupt)?;
         // The parent sees the command's real exit status.
         assert_eq!(done.signal(), Some(Signal::INT.as_raw()), "{}", done.errors());
         assert!(done.errors().contains("killed by signal 2"), "{}", done.errors());
