@@ -25,5 +25,6 @@ pub mod format;
 pub mod index;
 pub mod pattern;
 pub mod safe_name;
+mod sharing;
 pub mod source;
 pub mod transform;

@@ -26,7 +26,8 @@ const UNFINISHED: &[u8; 512] = &{
 /// Where the bytes of an archive go.
 pub trait Output: Write {
     /// Leaves room for so many bytes, which the caller writes to the file itself, and returns the file
-    /// and their offset in it. Until then the room begins with [`UNFINISHED`]. `None` if the bytes have to be written in order. Blocks.
+    /// and their offset in it. Until then the room begins with [`UNFINISHED`]. `None` if the bytes have
+    /// to be written in order. Blocks.
     fn leave(&mut self, _bytes: u64) -> Result<Option<(Arc<OwnedFd>, u64)>> {
         Ok(None)
     }

@@ -14,9 +14,10 @@ use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
 
 use super::line::Line;
-use super::plan::{Event, SHARED_BYTES as BLOCK_BYTES};
+use super::plan::Event;
 use super::walk::Found;
 use crate::format::Region;
+use crate::sharing::{SHARED_BYTES, parts, policy_of};
 
 /// What is moved at a time: two of these are what a file that shrinks may leave to be read again.
 const UNIT_BYTES: u64 = 1 << 20;
@@ -141,15 +142,7 @@ impl Placing {
         at: u64,
         kit: &mut Kit,
     ) -> Result<Ended, CallError> {
-        let is_aligned =
-            region.offset.is_multiple_of(BLOCK_BYTES) && at.is_multiple_of(BLOCK_BYTES);
-        // Whole blocks can be shared; a part of one is copied.
-        let part = if is_aligned { region.bytes % BLOCK_BYTES } else { 0 };
-        let mut done = 0;
-        for bytes in [region.bytes - part, part] {
-            if bytes == 0 {
-                continue;
-            }
+        for (done, bytes) in parts(region.offset, at, region.bytes) {
             let extent = Extent {
                 source_offset: region.offset + done,
                 target_offset: at + done,
@@ -164,7 +157,6 @@ impl Placing {
                 self.check_sharing(error)?;
                 return self.copy(large, from..whole, at + (from - region.offset));
             }
-            done += bytes;
         }
         Ok(Ended::Whole)
     }
@@ -187,17 +179,10 @@ impl Placing {
         let pair = self.pair(large)?;
         let Extent { source_offset, target_offset, bytes, .. } = extent;
         // A part of a block, and what does not begin at one, cannot be shared.
-        let is_part = bytes < BLOCK_BYTES
-            || !source_offset.is_multiple_of(BLOCK_BYTES)
-            || !target_offset.is_multiple_of(BLOCK_BYTES);
-        let policy = DataPolicy {
-            reflink: if is_part && self.policy.reflink == Reflink::Always {
-                Reflink::Auto
-            } else {
-                self.policy.reflink
-            },
-            ..self.policy.clone()
-        };
+        let is_part = bytes < SHARED_BYTES
+            || !source_offset.is_multiple_of(SHARED_BYTES)
+            || !target_offset.is_multiple_of(SHARED_BYTES);
+        let policy = policy_of(&self.policy, is_part);
         let watch = Watch { stop: &self.stop, bytes: arrived, pace: None };
         let whole =
             FileJob::whole(large.file.as_fd(), large.archive.as_fd(), &large.stat, &pair, &policy)

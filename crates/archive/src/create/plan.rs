@@ -14,10 +14,8 @@ use super::tag::{Tag, TagScope};
 use super::walk::Sort;
 use crate::attributes::Attributes;
 use crate::format::{Boundary, Member, Moment, PaxOptions, SparseVersion, Unwritable, WriteFormat};
+use crate::sharing::SHARED_BYTES;
 use crate::transform::NameOf;
-
-/// The boundary at which data that can be shared begin: the block of every common file system.
-pub(super) const SHARED_BYTES: u64 = 4096;
 
 /// Files from this size on begin at a boundary: below it blocks are not shared, see the method
 /// `reflink` of `haul-io`.

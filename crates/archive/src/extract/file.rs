@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::fully::write_fully;
 use haul_io::transfer::move_file;
-use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Reflink, Watch};
+use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Time, TimePair, Wait, close, fchmod,
@@ -21,10 +21,7 @@ use super::policy::{Existing, Monitor, Owners, Permissions, Policy, Times};
 use super::queue::Waiting;
 use crate::attributes::Attributes as Wanted;
 use crate::format::Member;
-
-/// What the beginning and the length of a range are multiples of, if its blocks can be shared: the
-/// block of every common file system.
-const BLOCK_BYTES: u64 = 4096;
+use crate::sharing::{SHARED_BYTES, parts, policy_of};
 
 /// Where a file's bytes are.
 pub(super) enum Content {
@@ -187,20 +184,14 @@ impl Shared {
                 }
                 Content::InArchive(offset) => {
                     let source = offset + done;
-                    let is_aligned = source.is_multiple_of(BLOCK_BYTES)
-                        && region.offset.is_multiple_of(BLOCK_BYTES);
-                    // Whole blocks can be shared; a part of one is copied.
-                    let part = if is_aligned { region.bytes % BLOCK_BYTES } else { 0 };
-                    for (at, bytes) in [(0, region.bytes - part), (region.bytes - part, part)] {
-                        if bytes > 0 {
-                            let extent = Extent {
-                                source_offset: source + at,
-                                target_offset: region.offset + at,
-                                bytes,
-                                behind: Behind::Nothing,
-                            };
-                            self.move_extent(job, file, extent, kit)?;
-                        }
+                    for (at, bytes) in parts(source, region.offset, region.bytes) {
+                        let extent = Extent {
+                            source_offset: source + at,
+                            target_offset: region.offset + at,
+                            bytes,
+                            behind: Behind::Nothing,
+                        };
+                        self.move_extent(job, file, extent, kit)?;
                     }
                 }
             }
@@ -224,11 +215,10 @@ impl Shared {
         };
         let watch = Watch { stop: &self.stop, bytes: &self.bytes, pace: None };
         // A part of a block cannot be shared.
-        let plain = DataPolicy { reflink: Reflink::Auto, ..self.data.clone() };
-        let is_part = extent.bytes < BLOCK_BYTES && self.data.reflink == Reflink::Always;
-        let policy = if is_part { &plain } else { &self.data };
-        let whole = FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, policy)
-            .with_shared_files();
+        let policy = policy_of(&self.data, extent.bytes < SHARED_BYTES);
+        let whole =
+            FileJob::whole(archive.file.as_fd(), file.as_fd(), &archive.stat, pair, &policy)
+                .with_shared_files();
         move_file(&whole.part(extent), kit, watch).map(|_| ())
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -228,9 +228,7 @@ fn report_unconsumed(session: &Session, settings: &Settings) {
 fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived: &[Archived]) {
     let archive = &settings.file;
     let sync = || match archive.as_encoded_bytes() {
-        b"-" => {
-            File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?).sync_data()
-        }
+        b"-" => File::from(standard_output()?).sync_data(),
         _ => File::open(archive)?.sync_data(),
     };
     if is_file && let Err(error) = sync() {
@@ -250,6 +248,7 @@ fn open(settings: &Settings) -> Result<Output, String> {
     let mut identity = Vec::new();
     let mut unpublished = None;
     let file = if settings.own.is_atomic() {
+        // Most often there is none; whatever else is wrong with the name, opening it tells.
         let old = std::fs::metadata(&settings.file).ok();
         // With another name the old archive stays, and is a file as any other.
         let old = old.filter(|old| old.nlink() == 1);
@@ -271,10 +270,14 @@ fn open(settings: &Settings) -> Result<Output, String> {
     Ok(Output { target, identity, start: 0, format: None, borders, unpublished })
 }
 
+fn standard_output() -> io::Result<OwnedFd> {
+    io::stdout().as_fd().try_clone_to_owned()
+}
+
 fn open_in_place(settings: &Settings) -> io::Result<OwnedFd> {
     if settings.file.as_encoded_bytes() == b"-" {
         demand(Standard::Output).map_err(|error| io::Error::from(error.errno))?;
-        return std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+        return standard_output();
     }
     File::create(&settings.file).map(OwnedFd::from)
 }
