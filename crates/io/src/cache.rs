@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use haul_sys::data::{Advice, Writeback, fadvise, write_back};
 use haul_sys::fs::fsync;
+use haul_sys::memory::page_bytes;
 
 use crate::error::DataError;
 use crate::job::{FileJob, OpenFiles};
@@ -61,13 +62,13 @@ pub fn large_bytes() -> u64 {
     *HALF.get_or_init(|| haul_sys::memory::available_bytes().map_or(u64::MAX, |bytes| bytes / 2))
 }
 
-/// Returns the way of a job's bytes. Direct I/O is a flag of the open file, so it is not for one that
-/// other threads use.
+/// Returns the way of a job's bytes. Direct I/O is a flag of the open file, so bytes of one that other
+/// threads use go through the cache, and no page stays there all the same.
 pub(crate) fn caching_of(job: &FileJob<'_>) -> Caching {
     let caching = caching(job.policy, job.bytes());
     match job.open_files {
         OpenFiles::Shared if caching.way == Way::Direct => {
-            Caching { way: Way::Cached, source: After::Stay, target: After::Stay }
+            Caching { way: Way::Uncached, ..caching }
         }
         OpenFiles::Own | OpenFiles::Shared => caching,
     }
@@ -138,10 +139,10 @@ impl Keeper {
         let mut source_way = caching.way;
         let mut missing = Vec::new();
         if caching.source == After::Restore {
-            missing = absent(job.source_pages(), job.stat.size);
+            missing = absent(job.source_pages(), job.wanted());
             let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
             // What is cached is read from there rather than from the device.
-            if bytes < job.stat.size / 2 {
+            if bytes < job.bytes() / 2 {
                 source_way = Way::Cached;
             }
         }
@@ -220,9 +221,13 @@ impl Keeper {
     }
 }
 
-/// Drops the clean pages of a range. It is advice: what stays is measured, not assumed.
-fn forget(fd: std::os::fd::BorrowedFd<'_>, range: &Range<u64>) {
-    let _advised = fadvise(fd, range.start, range.end - range.start, Advice::DontNeed);
+/// Drops the clean pages of a range, those at its ends too, of which the kernel would keep what is
+/// covered in part. It is advice: what stays is measured, not assumed.
+pub fn forget(fd: std::os::fd::BorrowedFd<'_>, range: &Range<u64>) {
+    let page = page_bytes();
+    let start = range.start - range.start % page;
+    let bytes = range.end.next_multiple_of(page) - start;
+    let _advised = fadvise(fd, start, bytes, Advice::DontNeed);
 }
 
 #[cfg(test)]

@@ -99,7 +99,9 @@ fn passes_by(
     watch: &Watch<'_>,
 ) -> Result<bool, CallError> {
     let page = page_bytes();
-    let Some(range) = absent(asked, unverified.bytes).into_iter().next() else { return Ok(false) };
+    let Some(range) = absent(asked, 0..unverified.bytes).into_iter().next() else {
+        return Ok(false);
+    };
     let mut buffer = AlignedBuffer::new(usize::try_from(page).unwrap_or(1 << 16))?;
     match retrying(watch, || pread(unverified.fd, &mut buffer, range.start)) {
         Ok(0) => Ok(false),

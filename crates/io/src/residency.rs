@@ -86,17 +86,18 @@ const QUESTIONS_MAX: u32 = 4096;
 /// The size of the first question: what [`QUESTIONS_MAX`] of cover is 64 GiB.
 const QUESTION_BYTES: u64 = 16 << 20;
 
-/// Returns the ranges of a file that are not cached, in rising order and in whole pages.
+/// Returns the parts of a range of a file that are not cached, in rising order and in whole pages.
 ///
 /// Where there are too many to ask for one by one, what is left counts as cached, so that nothing
 /// is dropped that was there. An empty answer also where the kernel does not tell.
 #[must_use]
-pub fn absent(file: Asked<'_>, file_bytes: u64) -> Vec<Range<u64>> {
+pub fn absent(file: Asked<'_>, wanted: Range<u64>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut left = QUESTIONS_MAX;
-    let mut at = 0;
-    while at < file_bytes && left > 0 {
-        let end = file_bytes.min(at + QUESTION_BYTES);
+    // The kernel tells of whole pages.
+    let mut at = wanted.start - wanted.start % page_bytes();
+    while at < wanted.end && left > 0 {
+        let end = wanted.end.min(at + QUESTION_BYTES);
         search(file, at..end, &mut left, &mut ranges);
         at = end;
     }

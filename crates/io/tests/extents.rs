@@ -2,18 +2,25 @@
 //! the job says.
 
 use std::fs;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use haul_io::method::Sharing;
+use haul_io::residency::{Asked, cached_bytes};
 use haul_io::transfer::{Transfer, move_file};
-use haul_io::{Behind, Cache, Choice, DataError, DataPolicy, Extent, FileJob, Kit, MethodId};
+use haul_io::{
+    Behind, Cache, Choice, DataError, DataPolicy, Device, Extent, FileJob, Kit, MethodId,
+};
 
 use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
 
 /// Bytes of the target before the job, in which no source looks like this.
 const OLD: u8 = 0xa5;
+
+/// Bytes that may stay in the page cache: pages that the kernel (readahead) holds at that moment.
+const LEFT_BYTES: u64 = 64 << 10;
 
 /// Parts of a source of 5 MiB and 123 bytes: (offset in the source, offset in the target, bytes).
 const PARTS: [(u64, u64, u64); 6] = [
@@ -75,11 +82,32 @@ fn position_and_flags(file: &fs::File) -> std::io::Result<String> {
     Ok(text.lines().take(2).collect())
 }
 
+/// Returns how many bytes of a range are in the page cache; 0 where pages cannot be dropped or counted.
+fn cached(file: &fs::File, range: std::ops::Range<u64>) -> Outcome<u64> {
+    let device = Device::of(file).map_err(|error| format!("{error:?}"))?;
+    if device.quirk.name == "tmpfs" {
+        return Ok(0);
+    }
+    let asked = Asked { fd: file.as_fd(), quirk: device.quirk };
+    // Pages under writeback are dropped when that ends, a little later.
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        // Where pages belong to the file below, the kernel tells nothing of one open for writing.
+        let left = cached_bytes(asked, range.start, range.end - range.start).unwrap_or(0);
+        if left <= LEFT_BYTES || Instant::now() > until {
+            return Ok(left);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn shared_open_files_keep_their_position_and_flags_by_every_method() -> Outcome {
     const BYTES: u64 = 2 * MIB + 123;
     for place in places()? {
         let source = place.dense(BYTES)?;
+        // Dirty pages cannot be dropped.
+        source.file.sync_all()?;
         for cache in [Cache::Keep, Cache::Auto, Cache::Drop, Cache::Direct, Cache::Restore] {
             for choice in choices() {
                 let context = format!("{}: {choice:?} {cache:?}", place.name);
@@ -111,6 +139,12 @@ fn shared_open_files_keep_their_position_and_flags_by_every_method() -> Outcome 
                 assert_eq!(state()?, before, "{context}");
                 if choice == Choice::Auto {
                     moved.map_err(|error| format!("{context}: {error:?}"))?;
+                    if matches!(cache, Cache::Drop | Cache::Direct) {
+                        let left = cached(&source.file, 0..BYTES)?;
+                        assert!(left <= LEFT_BYTES, "{context}: {left} of the source");
+                        let left = cached(&target, 4096..4096 + BYTES)?;
+                        assert!(left <= LEFT_BYTES, "{context}: {left} of the target");
+                    }
                     demand_same(&place.target_bytes()?[4096..], &source.bytes, &context);
                 }
             }

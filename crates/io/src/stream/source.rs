@@ -199,7 +199,7 @@ fn choose_way(
     let is_large = wanted >= LARGE_BYTES;
     let quiet = if wanted >= DIRECT_BYTES { Way::Direct } else { Way::Uncached };
     let restore = |strategy: &mut ReadStrategy| {
-        let missing = absent(Asked { fd: file.as_fd(), quirk }, strategy.reported_bytes);
+        let missing = absent(Asked { fd: file.as_fd(), quirk }, 0..strategy.reported_bytes);
         let bytes: u64 = missing.iter().map(|range| range.end - range.start).sum();
         strategy.pages = Pages::GoIn(missing);
         if bytes < strategy.reported_bytes / 2 { Way::Cached } else { quiet }

@@ -130,7 +130,7 @@ fn a_range_that_is_not_cached_is_found_to_the_page() {
         }
         let dropped = 7 * MIB..9 * MIB + 8192;
         fadvise(&file, dropped.start, dropped.end - dropped.start, Advice::DontNeed).unwrap();
-        let absent = haul_io::residency::absent(asked(&file), SIZE);
+        let absent = haul_io::residency::absent(asked(&file), 0..SIZE);
         let total: u64 = absent.iter().map(|range| range.end - range.start).sum();
         let cached = cached_bytes(asked(&file), 0, SIZE).unwrap();
         assert_eq!(total, SIZE.next_multiple_of(4096) - cached, "{}: {absent:?}", place.name);
