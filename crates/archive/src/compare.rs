@@ -7,9 +7,10 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::fully::read_fully;
+use haul_sys::data::{Advice, fadvise};
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, openat, readlinkat, statat,
-    statat_follow,
+    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fdatasync, fstat, openat,
+    readlinkat, statat, statat_follow,
 };
 use haul_sys::{Call, CallError, Errno};
 
@@ -66,6 +67,19 @@ pub struct Rules {
     pub follow: Follow,
     /// Whether owners are found by number although the member has names.
     pub numeric_owner: bool,
+    /// What is compared.
+    pub what: What,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// All that `-d` compares.
+    All,
+    /// Kinds, sizes, bytes and targets of links, and no other attributes.
+    Contents,
+    /// The same, but the bytes of files are read from storage: their pages are dropped before.
+    Stored,
 }
 
 /// Compares members with the files of a directory.
@@ -104,7 +118,7 @@ impl Comparer {
             }
             MemberKind::Directory | MemberKind::DumpDirectory => {
                 if let Some(stat) = self.stat_of(name, Kind::Directory, tell) {
-                    compare_mode(member, &stat, tell);
+                    self.mode(member, &stat, tell);
                 }
             }
             MemberKind::HardLink => {
@@ -156,18 +170,19 @@ impl Comparer {
         if is_numbered && crate::device::parts(stat.rdev) != member.device {
             return tell(Difference::Device);
         }
-        compare_mode(member, &stat, tell);
+        self.mode(member, &stat, tell);
     }
 
-    fn file<S: Source>(
-        &mut self,
-        reader: &mut Reader<S>,
-        member: &Member,
-        name: &[u8],
-        tell: Told<'_>,
-    ) -> Result<(), ReadError> {
-        let Some(stat) = self.stat_of(name, Kind::Regular, tell) else { return Ok(()) };
-        compare_mode(member, &stat, tell);
+    fn mode(&self, member: &Member, stat: &Stat, tell: Told<'_>) {
+        if self.rules.what == What::All && member.mode != stat.permissions() {
+            tell(Difference::Mode);
+        }
+    }
+
+    fn owner_and_time(&mut self, member: &Member, stat: &Stat, tell: Told<'_>) {
+        if self.rules.what != What::All {
+            return;
+        }
         let (uid, gid) = match self.accounts.owner(member, !self.rules.numeric_owner) {
             Some((uid, gid)) => (u64::from(uid), u64::from(gid)),
             None => (member.uid, member.gid),
@@ -178,9 +193,21 @@ impl Comparer {
         if gid != u64::from(stat.gid) {
             tell(Difference::Group);
         }
-        if !is_same_time(member, &stat) {
+        if !is_same_time(member, stat) {
             tell(Difference::Mtime);
         }
+    }
+
+    fn file<S: Source>(
+        &mut self,
+        reader: &mut Reader<S>,
+        member: &Member,
+        name: &[u8],
+        tell: Told<'_>,
+    ) -> Result<(), ReadError> {
+        let Some(stat) = self.stat_of(name, Kind::Regular, tell) else { return Ok(()) };
+        self.mode(member, &stat, tell);
+        self.owner_and_time(member, &stat, tell);
         if member.size != stat.size {
             tell(Difference::Size);
             return Ok(());
@@ -212,8 +239,20 @@ impl Comparer {
                 return Ok(());
             }
         }
+        if self.rules.what == What::Stored
+            && let Err(error) = drop_pages(&file)
+        {
+            tell(Difference::Read(0, member.size, error));
+            return Ok(());
+        }
         contents(reader, member, &file, tell)
     }
+}
+
+/// Writes what is left to write of a file, and drops its pages, so that it is read from storage.
+pub fn drop_pages(file: &OwnedFd) -> Result<(), CallError> {
+    fdatasync(file)?;
+    fadvise(file, 0, 0, Advice::DontNeed)
 }
 
 /// Compares the bytes of a member and the zeros of its holes, up to the first difference.
@@ -292,12 +331,6 @@ fn hole(file: &OwnedFd, start: u64, end: u64, room: &mut [u8]) -> Result<(), Dif
         at += room.len() as u64;
     }
     Ok(())
-}
-
-fn compare_mode(member: &Member, stat: &Stat, tell: Told<'_>) {
-    if member.mode != stat.permissions() {
-        tell(Difference::Mode);
-    }
 }
 
 /// Compares the times of the last change, as exactly as the format can express them.

@@ -1,10 +1,13 @@
 //! Where an archive's bytes come from: a file that can be read anywhere, or a stream.
 
 use std::fmt;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::Cache;
 use haul_io::fully::read_fully;
+use haul_io::trail::Trail;
 use haul_sys::CallError;
 
 /// Bytes of a read of a file's headers: members of up to this size are read with their header, and
@@ -65,13 +68,33 @@ pub struct FileSource {
     window: Vec<u8>,
     /// Offset of the window in the file.
     window_offset: u64,
+    trail: Option<Trail>,
 }
 
 impl FileSource {
     /// Reads a file of this size from an offset.
     #[must_use]
     pub fn new(file: Arc<OwnedFd>, offset: u64, size: u64) -> FileSource {
-        FileSource { file, size, start: offset, offset, window: Vec::new(), window_offset: 0 }
+        let (window, window_offset) = (Vec::new(), 0);
+        FileSource { file, size, start: offset, offset, window, window_offset, trail: None }
+    }
+
+    /// Drops pages of the file behind what is read, as a policy says.
+    #[must_use]
+    pub fn caching(mut self, cache: Cache) -> FileSource {
+        let trail = Trail::new(self.file.as_fd(), cache);
+        self.trail = trail.drops().then_some(trail);
+        self
+    }
+
+    fn leave(&self, range: Range<u64>) {
+        if let Some(trail) = &self.trail {
+            trail.after_read(self.file.as_fd(), &range);
+        }
+    }
+
+    fn leave_window(&self) {
+        self.leave(self.window_offset..self.window_offset + self.window.len() as u64);
     }
 
     fn in_window(&self) -> &[u8] {
@@ -87,10 +110,13 @@ impl Source for FileSource {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, SourceError> {
         if buffer.len() >= WINDOW_BYTES {
             let count = read_fully(self.file.as_fd(), buffer, self.offset)?;
+            let start = self.offset;
             self.offset += count as u64;
+            self.leave(start..self.offset);
             return Ok(count);
         }
         if self.in_window().len() < buffer.len() {
+            self.leave_window();
             self.window.resize(WINDOW_BYTES, 0);
             self.window_offset = self.offset;
             let count = read_fully(self.file.as_fd(), &mut self.window, self.offset)?;
@@ -113,6 +139,13 @@ impl Source for FileSource {
 
     fn file(&self) -> Option<(Arc<OwnedFd>, u64)> {
         Some((Arc::clone(&self.file), self.start))
+    }
+}
+
+/// The kernel reads ahead of what is asked for, also where members are then moved by others.
+impl Drop for FileSource {
+    fn drop(&mut self) {
+        self.leave(self.start..self.size);
     }
 }
 

@@ -86,6 +86,7 @@ mod tar_own;
 mod tar_packed;
 mod tar_races;
 mod tar_refusals;
+mod tar_run;
 mod tar_selection;
 mod tar_sparse;
 mod tar_transform;

@@ -219,7 +219,6 @@ fn options_without_a_meaning_are_refused() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("d", "d")?;
     for (words, text) in [
-        ("-xf a --atomic", "--atomic is for -c"),
         ("-tf a --durable", "--durable is for -c"),
         ("-rf a --durable d", "--durable is for -c"),
         ("-cf - --atomic d", "--atomic needs the name of an archive"),

@@ -17,12 +17,13 @@ use super::support::stepper::{Stepped, is_usable, run};
 use super::support::tar::ours;
 
 /// Calls that look at names or change them; a stop after any other shows nothing new.
-const RELEVANT: [i64; 18] = [
+const RELEVANT: [i64; 19] = [
     libc::SYS_openat,
     libc::SYS_openat2,
     libc::SYS_mkdirat,
     libc::SYS_mknodat,
     libc::SYS_linkat,
+    libc::SYS_renameat2,
     libc::SYS_symlinkat,
     libc::SYS_unlinkat,
     libc::SYS_newfstatat,
@@ -40,8 +41,9 @@ const RELEVANT: [i64; 18] = [
 
 /// The options of the runs. The last one's second directory does not exist, so there is no fence
 /// by the kernel, and names are guarded by the way in which they are resolved alone.
-const RUNS: [&[&str]; 4] = [
+const RUNS: [&[&str]; 5] = [
     &["-C", "t"],
+    &["-C", "t", "--durable"],
     &["-C", "t", "--overwrite"],
     &["-C", "t", "-U"],
     &["-C", "t", "d", "-C", "missing", "missing"],

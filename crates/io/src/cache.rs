@@ -123,6 +123,11 @@ impl Written {
         }
         due
     }
+
+    /// Returns those that were not taken out.
+    pub(crate) fn into_ranges(self) -> VecDeque<Range<u64>> {
+        self.ranges
+    }
 }
 
 impl Keeper {

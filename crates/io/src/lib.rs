@@ -83,6 +83,7 @@
 //! | [`digest`] | digests of streams and of files |
 //! | [`cache`] | what becomes of the page cache, and how large a file pushes others out of it |
 //! | [`block_digests`], [`verification`], [`recheck`] | digests of what was read, to verify it later |
+//! | [`trail`] | the pages behind a file whose requests the caller makes |
 //! | [`publish`], [`hidden`], [`inherit`] | how a finished file gets its name and attributes |
 //! | [`retry`], [`fully`] | the loops that repeat a call, and that read or write a whole buffer |
 //!
@@ -122,6 +123,7 @@ pub mod sides;
 pub mod split;
 pub mod stream;
 pub mod tee;
+pub mod trail;
 pub mod transfer;
 mod unverified;
 pub mod verification;

@@ -5,7 +5,10 @@ use std::io::{Error, Result, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::Cache;
 use haul_io::fully::{write_fully, write_whole};
+use haul_io::trail::Trail;
+use haul_sys::data::seek_tell;
 
 /// Bytes that are gathered before the file is written to, if a record is not larger.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -61,6 +64,9 @@ pub struct ArchiveFile {
     most: usize,
     /// Offset of the first byte of the buffer.
     at: u64,
+    /// Position of the first byte of the archive in the file, where it is written at that.
+    position: u64,
+    trail: Option<Trail>,
 }
 
 impl ArchiveFile {
@@ -70,12 +76,30 @@ impl ArchiveFile {
         let record_bytes = record_bytes.max(1);
         let most = (BUFFER_BYTES / record_bytes).max(1) * record_bytes;
         let buffer = Vec::with_capacity(most);
-        ArchiveFile { file, place, record_bytes, buffer, most, at: 0 }
+        ArchiveFile { file, place, record_bytes, buffer, most, at: 0, position: 0, trail: None }
+    }
+
+    /// Drops pages of the file behind what is written, as a policy says.
+    #[must_use]
+    pub fn caching(mut self, cache: Cache) -> ArchiveFile {
+        let trail = Trail::new(self.file.as_fd(), cache);
+        if self.place != Place::Offsets {
+            // A pipe has no position, and no pages.
+            self.position = seek_tell(&*self.file).unwrap_or(0);
+        }
+        self.trail = trail.drops().then_some(trail);
+        self
     }
 
     /// Returns the file, once all bytes were written. Blocks.
     pub fn into_file(mut self) -> Result<Arc<OwnedFd>> {
         self.flush()?;
+        if let Some(mut trail) = self.trail.take() {
+            let range = self.position..self.position + self.at;
+            trail
+                .finish_range(self.file.as_fd(), &range)
+                .map_err(|error| Error::from(error.errno))?;
+        }
         Ok(self.file)
     }
 
@@ -88,7 +112,14 @@ impl ArchiveFile {
                 .try_for_each(|record| write_whole(self.file.as_fd(), record)),
         };
         written.map_err(|error| Error::from(error.errno))?;
+        let start = self.position + self.at;
         self.at += bytes.len() as u64;
+        if let Some(trail) = &mut self.trail {
+            let range = start..self.position + self.at;
+            trail
+                .after_write(self.file.as_fd(), range)
+                .map_err(|error| Error::from(error.errno))?;
+        }
         Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! The thread that writes members in order.
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
+use std::time::Instant;
 
 use haul_io::fully::read_fully;
+use haul_io::trail::Trail;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Stat, Time, TimePair, fstat, futimens};
 use haul_sys::process::{group_name, user_name};
@@ -98,19 +100,27 @@ impl<'p, W: Output> Creator<'p, W> {
     /// Writes everything that comes along the line, and waits for the large files.
     pub(super) fn all(&mut self, line: &Batches) -> std::io::Result<()> {
         self.global()?;
-        while let Some(batch) = line.next() {
+        while let Some(batch) = self.waiting(|| line.next()) {
             for item in batch {
                 self.item(item)?;
             }
         }
         if let Some(placing) = self.placing {
             placing.line.close();
-            while let Some(placed) = placing.line.next() {
+            while let Some(placed) = self.waiting(|| placing.line.next()) {
                 self.placed(placed)?;
             }
         }
         self.check_links();
         Ok(())
+    }
+
+    /// Tells how long a call waited.
+    fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let answer = call();
+        self.monitor.waited(begun.elapsed());
+        answer
     }
 
     /// Tells what became of a large file.
@@ -484,6 +494,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let piece_bytes = if self.plan.reads_ahead { PIECE_BYTES } else { RECORD_BYTES };
         let mut piece = vec![0; piece_bytes];
         let mut left: u64 = regions.iter().map(|region| region.bytes).sum();
+        let trail = Trail::new(file.as_fd(), self.plan.data.cache);
         for region in regions {
             let (mut at, end) = (region.offset, region.offset + region.bytes);
             while at < end {
@@ -500,6 +511,7 @@ impl<'p, W: Output> Creator<'p, W> {
                     }
                     Ok(count) => {
                         self.sink.put(room.get(..count).unwrap_or_default())?;
+                        trail.after_read(file.as_fd(), &(at..at + count as u64));
                         at += count as u64;
                         left -= count as u64;
                     }

@@ -1,8 +1,10 @@
 //! One entry as a worker describes it: its attributes, and its first bytes.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::cache::forget;
 use haul_io::fully::read_fully;
+use haul_io::trail;
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fstat, open_directory, openat,
     readlinkat, statat, statat_follow,
@@ -127,7 +129,11 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     if stat.size > SMALL_BYTES || !plan.may_read_elsewhere() || plan.is_aligned(stat.size) {
         return Ok(Entry { stat, data: Data::File(file), attributes });
     }
+    let goes = trail::goes(file.as_fd(), &stat, plan.data.cache);
     let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;
+    if goes {
+        forget(file.as_fd(), &(0..stat.size));
+    }
     Ok(Entry { stat, data, attributes })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haul_io::DataPolicy;
 use haul_sys::CallError;
@@ -246,4 +247,7 @@ pub trait Monitor {
 
     /// The beginning of a name, or of the target of a hard link, was removed.
     fn removed(&self, beginning: &[u8], of_link: bool);
+
+    /// The thread that writes members waited so long for files.
+    fn waited(&self, time: Duration);
 }

@@ -30,6 +30,10 @@ pub enum Action {
     Times,
     /// Closing.
     Close,
+    /// Waiting until it is on stable storage.
+    Sync,
+    /// Giving a complete file its name.
+    Publish,
     /// Setting the extended attribute of this name.
     Attribute(Vec<u8>),
     /// Setting an access-control list.

@@ -1,6 +1,6 @@
 //! The thread that reads headers: directories, links, and who makes which file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -15,11 +15,11 @@ use haul_sys::{CallError, Errno};
 
 use super::attributes::On;
 use super::event::{Action, Event};
-use super::file::{self, Archive, Job, Shared, without_names};
 use super::place::{Place, Places, handle, key};
 use super::policy::{Devices, Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
 use super::remove_tree::remove_tree;
+use super::shared::{self, Archive, Job, Shared, without_names};
 use crate::accounts::Accounts;
 use crate::attributes::Attributes;
 use crate::format::{Member, MemberKind, ReadError, Reader};
@@ -34,7 +34,7 @@ pub(super) struct Delayed {
     pub(super) name: Vec<u8>,
     pub(super) dev_ino: (u64, u64),
     pub(super) member: Member,
-    pub(super) attributes: file::Attributes,
+    pub(super) attributes: shared::Attributes,
 }
 
 /// A symbolic link that an empty file stands for until the end.
@@ -71,6 +71,8 @@ pub struct Extractor {
     pub(super) archive_offset: u64,
     pub(super) number: u64,
     pub(super) kit: Kit,
+    /// Directories whose names have to be on stable storage at the end.
+    pub(super) unsynced: BTreeSet<Vec<u8>>,
 }
 
 impl Extractor {
@@ -90,7 +92,7 @@ impl Extractor {
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),
-            data: DataPolicy { reflink: policy.reflink, ..DataPolicy::PLAIN },
+            data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
             monitor,
             archive,
             stop: AtomicBool::new(false),
@@ -110,6 +112,7 @@ impl Extractor {
             archive_offset,
             number: 0,
             kit: Kit::new(),
+            unsynced: BTreeSet::new(),
             shared,
         })
     }
@@ -196,21 +199,6 @@ impl Extractor {
         returned.sort_by_key(|job| job.number);
         for job in returned {
             self.make_here(&job);
-        }
-    }
-
-    /// Makes a file in this thread, whatever exists.
-    pub(super) fn make_here(&mut self, job: &Job) {
-        loop {
-            if self.shared.make(job, &mut self.kit) {
-                return;
-            }
-            let error = CallError::new(haul_sys::Call::Openat, Errno::EXIST);
-            match self.recover(&job.name, &job.place, &job.member, error) {
-                Then::Retry => {}
-                Then::Skip => return,
-                Then::Fail => return self.failed(&job.name, Action::Open, error),
-            }
         }
     }
 
@@ -322,6 +310,7 @@ impl Extractor {
     pub(super) fn place(&mut self, name: &[u8], action: Action) -> Option<Place> {
         match self.places.of(name) {
             Ok(place) => {
+                self.note_names(name);
                 // A worker may be making the same file under its other name.
                 if place.through_link {
                     self.drain();
@@ -402,8 +391,10 @@ impl Extractor {
 
     /// Gives a directory the permissions at the end that it has now, and the time of the archive.
     pub(super) fn keep_attributes(&mut self, member: Member, name: &[u8], stat: &Stat) {
-        let attributes =
-            file::Attributes { mode: stat.permissions(), ..self.shared.attributes(&member, None) };
+        let attributes = shared::Attributes {
+            mode: stat.permissions(),
+            ..self.shared.attributes(&member, None)
+        };
         let dev_ino = (stat.dev, stat.ino);
         // One that this extraction made has its permissions for the meantime.
         if self.delayed.iter().any(|delayed| delayed.dev_ino == dev_ino) {
@@ -510,6 +501,7 @@ impl Extractor {
         for directory in &delayed {
             self.settle_directory(directory);
         }
+        self.sync_names();
     }
 
     /// Returns whether a name is that of the entry with this device and inode number.

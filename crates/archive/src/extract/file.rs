@@ -1,111 +1,30 @@
 //! Makes one regular file: creates it, moves its bytes, sets its attributes.
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::fully::write_fully;
 use haul_io::transfer::move_file;
-use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Pair, Watch};
+use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
+use haul_sys::Errno;
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{
-    Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Time, TimePair, Wait, close, fchmod,
-    fchown, fstat, futimens, openat, unlinkat,
-};
-use haul_sys::{CallError, Errno};
+use haul_sys::fs::{Kind, Stat, Time, TimePair, fchmod, fchown, fstat, futimens};
 
 use super::attributes::{On, Restorer};
 use super::event::{Action, Event};
-use super::place::Place;
-use super::policy::{Existing, Monitor, Owners, Permissions, Policy, Times};
-use super::queue::Waiting;
-use crate::attributes::Attributes as Wanted;
+use super::new_file::{NewFile, Published};
+use super::policy::{Owners, Permissions, Times};
+use super::shared::{Attributes, Content, Job, Shared};
 use crate::format::Member;
 use crate::sharing::{SHARED_BYTES, parts, policy_of};
 
-/// Where a file's bytes are.
-pub(super) enum Content {
-    /// In the archive, from this offset.
-    InArchive(u64),
-    /// In memory.
-    Bytes(Vec<u8>),
-}
-
-/// A file to be made.
-pub(super) struct Job {
-    /// Position in the archive, so that files are handled in order where order matters.
-    pub(super) number: u64,
-    pub(super) name: Vec<u8>,
-    pub(super) place: Place,
-    pub(super) member: Member,
-    pub(super) owner: Option<(u32, u32)>,
-    pub(super) content: Content,
-    pub(super) pair: Option<Arc<Pair>>,
-}
-
-/// Removes the names of owners, which are known by number now: members wait in memory, in queues, and
-/// directories to the end.
-pub(super) fn without_names(mut member: Member) -> Member {
-    (member.user, member.group) = (Vec::new(), Vec::new());
-    member
-}
-
-impl Waiting for Job {
-    fn directory(&self) -> usize {
-        // Only compared, while the job holds the directory.
-        Arc::as_ptr(&self.place.parent).addr()
-    }
-
-    /// As far as the archive decides them.
-    fn memory_bytes(&self) -> usize {
-        let content = match &self.content {
-            Content::Bytes(bytes) => bytes.len(),
-            Content::InArchive(_) => 0,
-        };
-        let regions =
-            self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
-        let xattrs = self.member.xattrs.iter().map(|(name, value)| name.len() + value.len());
-        let lists = self.member.acls.iter().chain([&self.member.context]).flatten().map(Vec::len);
-        let attributes = xattrs.chain(lists).sum::<usize>();
-        content + regions + attributes + self.name.len() + self.member.name.len()
-    }
-
-    fn is_large(&self) -> bool {
-        matches!(self.content, Content::InArchive(_))
-    }
-}
-
-/// An archive whose members can be moved by offset.
-pub(super) struct Archive {
-    pub(super) file: Arc<OwnedFd>,
-    pub(super) stat: Stat,
-}
-
-/// Returns whether permissions give the group of a file the same as all others. In a directory that gives
-/// its group to new files it may be another one than the member's at first.
-const fn is_for_any_group(mode: u32) -> bool {
-    (mode >> 3) & 0o7 == mode & 0o7
-}
-
-/// What all workers share.
-pub(super) struct Shared {
-    pub(super) policy: Policy,
-    /// Attributes that are restored beside the usual ones.
-    pub(super) wanted: Wanted,
-    /// How bytes are moved from an archive that is a file.
-    pub(super) data: DataPolicy,
-    pub(super) monitor: Arc<dyn Monitor>,
-    pub(super) archive: Option<Archive>,
-    pub(super) stop: AtomicBool,
-    pub(super) bytes: AtomicU64,
-}
-
-/// The attributes that a member gets.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attributes {
-    pub(super) mode: u32,
-    pub(super) owner: Option<(u32, u32)>,
-    pub(super) times: Option<TimePair>,
+/// What became of the file of a job.
+pub(super) enum Prepared {
+    /// It is complete.
+    Ready(NewFile),
+    /// The name exists.
+    Exists,
+    /// It was told.
+    Failed,
 }
 
 impl Shared {
@@ -128,47 +47,53 @@ impl Shared {
         Restorer { wanted: &self.wanted, monitor: &*self.monitor }
     }
 
-    /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one.
-    pub(super) fn open(&self, job: &Job) -> Result<OwnedFd, CallError> {
-        let mode = job.member.mode & 0o777 & !self.policy.umask;
-        let is_own = self.policy.owners == Owners::Own
-            || (job.owner.is_some_and(|(uid, _)| uid == self.policy.user)
-                && job.member.acls == [None, None]
-                && is_for_any_group(mode));
-        // Until the file has its owner, only the owner's bits are set.
-        let mode = if is_own { mode } else { mode & 0o700 };
-        // An extended attribute can be set only while the owner may write.
-        let mode = if job.member.xattrs.is_empty() { mode } else { mode | 0o200 };
-        let (create, extra) = match self.policy.existing {
-            Existing::Overwrite => (Create::IfAbsent(mode), OFlags::empty()),
-            _ => (Create::New(mode), OFlags::empty()),
-        };
-        let how =
-            OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
-        let file = openat(&*job.place.parent, &job.place.leaf, how)?;
-        if self.policy.existing == Existing::Overwrite {
-            // Not by a flag: a device or a pipe that is in the way must not be written.
-            if fstat(&file)?.kind() != Kind::Regular {
-                return Err(CallError::new(haul_sys::Call::Openat, Errno::EXIST));
+    /// Makes files of one directory, and returns those whose names exist.
+    pub(super) fn make_all(&self, jobs: Vec<Job>, kit: &mut Kit) -> Vec<Job> {
+        let mut returned = Vec::new();
+        let mut ready = Vec::new();
+        for job in jobs {
+            match self.prepare(&job, kit) {
+                Prepared::Ready(new) if self.waits() => ready.push((job, new)),
+                Prepared::Ready(new) => returned.extend(self.end(job, new)),
+                Prepared::Exists => returned.push(job),
+                Prepared::Failed => {}
             }
-            ftruncate(&file, 0)?;
         }
-        Ok(file)
+        // All are on their way to storage before the first is waited for, and there before the first name
+        // is given: a file system writes its journal for a file, and again for the next if names changed.
+        ready.retain(|(job, new)| self.wait(job, new));
+        returned.extend(ready.into_iter().filter_map(|(job, new)| self.end(job, new)));
+        returned
     }
 
-    /// Makes the file of a job. Returns `false` if the name exists.
-    pub(super) fn make(&self, job: &Job, kit: &mut Kit) -> bool {
-        let file = match self.open(job) {
-            Ok(file) => file,
-            Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => return false,
+    /// Publishes a file; gives the job back if the name exists.
+    fn end(&self, job: Job, new: NewFile) -> Option<Job> {
+        match self.publish(&job, new) {
+            Published::Exists(new) => {
+                self.discard(&job, &new);
+                Some(job)
+            }
+            Published::Yes | Published::Failed => None,
+        }
+    }
+
+    /// Makes the file of a job, complete but for its name.
+    pub(super) fn prepare(&self, job: &Job, kit: &mut Kit) -> Prepared {
+        let new = match self.open(job) {
+            Ok(new) => new,
+            Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => {
+                return Prepared::Exists;
+            }
             Err(error) => {
                 self.monitor.event(&job.name, &Event::Failed(Action::Open, error));
-                return true;
+                return Prepared::Failed;
             }
         };
-        let filled = self.fill(job, &file, kit);
-        self.complete(job, file, filled);
-        true
+        let filled = self.fill(job, &new.file, kit);
+        match self.complete(job, new, filled) {
+            Some(new) => Prepared::Ready(new),
+            None => Prepared::Failed,
+        }
     }
 
     fn fill(&self, job: &Job, file: &OwnedFd, kit: &mut Kit) -> Result<(), DataError> {
@@ -223,26 +148,21 @@ impl Shared {
     }
 
     /// Sets the attributes of a file whose bytes were written, or removes it if they were not.
-    pub(super) fn complete(&self, job: &Job, file: OwnedFd, filled: Result<(), DataError>) {
+    pub(super) fn complete(
+        &self,
+        job: &Job,
+        new: NewFile,
+        filled: Result<(), DataError>,
+    ) -> Option<NewFile> {
         if let Err(error) = filled {
-            self.discard(job, &file);
+            self.discard(job, &new);
             self.monitor.event(&job.name, &Event::Incomplete(error));
-            return;
+            return None;
         }
+        self.start_writing(&new);
         let attributes = self.attributes(&job.member, job.owner);
-        self.settle(&job.name, &job.member, &file, attributes);
-        if let Err(error) = close(file) {
-            self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
-        }
-    }
-
-    /// Removes a file that is not complete, if the name is still that file.
-    pub(super) fn discard(&self, job: &Job, file: &OwnedFd) {
-        let named = haul_sys::fs::statat(&*job.place.parent, &job.place.leaf);
-        let is_ours = matches!((fstat(file), named), (Ok(a), Ok(b)) if a.same_file(&b));
-        if is_ours && let Err(error) = unlinkat(&*job.place.parent, &job.place.leaf) {
-            self.monitor.event(&job.name, &Event::Failed(Action::Unlink, error));
-        }
+        self.settle(&job.name, &job.member, &new.file, attributes);
+        Some(new)
     }
 
     /// Sets owner, permissions and times of an open file or directory.
@@ -314,20 +234,5 @@ impl Shared {
         }
         self.monitor.event(name, &Event::Unprivileged(mode & refused));
         mode & !refused
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_group_has_the_same_as_all_others() {
-        for mode in [0o000, 0o600, 0o644, 0o755, 0o700, 0o711, 0o666] {
-            assert!(is_for_any_group(mode), "{mode:o}");
-        }
-        for mode in [0o640, 0o660, 0o664, 0o750, 0o771, 0o654, 0o604, 0o646] {
-            assert!(!is_for_any_group(mode), "{mode:o}");
-        }
     }
 }

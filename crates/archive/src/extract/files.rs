@@ -1,16 +1,20 @@
 //! Regular files: who makes each, a worker or this thread.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
 use haul_io::fully::write_fully;
+use haul_io::trail::Trail;
 use haul_io::{DataError, Device, Kit, Pair};
+use haul_sys::{Call, CallError, Errno};
 
 use super::event::Action;
 use super::extractor::{Extractor, Then};
-use super::file::{Content, Job, without_names};
+use super::file::Prepared;
+use super::new_file::{NewFile, Published};
 use super::place::key;
 use super::queue::Waiting as _;
+use super::shared::{Content, Job, without_names};
 use crate::format::{Member, ReadError, Reader};
 use crate::source::Source;
 
@@ -104,11 +108,11 @@ impl Extractor {
         let (shared, queue) = (Arc::clone(&self.shared), Arc::clone(&self.queue));
         let worker = move || {
             let mut kit = Kit::new();
-            while let Some(mut jobs) = queue.take() {
+            while let Some(jobs) = queue.take() {
                 let directory = jobs.first().map_or(0, Job::directory);
                 let (files, bytes) = (jobs.len(), jobs.iter().map(Job::memory_bytes).sum());
-                jobs.retain(|job| !shared.make(job, &mut kit));
-                queue.finished(directory, files, bytes, jobs);
+                let returned = shared.make_all(jobs, &mut kit);
+                queue.finished(directory, files, bytes, returned);
             }
         };
         let started = std::thread::Builder::new().name("extract".to_owned()).spawn(worker);
@@ -125,9 +129,9 @@ impl Extractor {
         if job.place.through_link {
             self.drain();
         }
-        let file = loop {
+        let new = loop {
             match self.shared.open(job) {
-                Ok(file) => break file,
+                Ok(new) => break new,
                 Err(error) => match self.recover(&job.name, &job.place, &job.member, error) {
                     Then::Retry => {}
                     Then::Skip => return Ok(()),
@@ -138,15 +142,61 @@ impl Extractor {
                 },
             }
         };
-        let filled = self.copy(reader, job, &file);
-        match filled {
-            Ok(filled) => self.shared.complete(job, file, filled),
+        match self.copy(reader, job, &new.file) {
+            Ok(filled) => {
+                if let Some(new) = self.shared.complete(job, new, filled)
+                    && self.shared.wait(job, &new)
+                {
+                    self.publish(job, new);
+                }
+                Ok(())
+            }
             Err(error) => {
-                self.shared.discard(job, &file);
-                return Err(error);
+                self.shared.discard(job, &new);
+                Err(error)
             }
         }
-        Ok(())
+    }
+
+    /// Makes a file in this thread, whatever exists.
+    pub(super) fn make_here(&mut self, job: &Job) {
+        loop {
+            match self.shared.prepare(job, &mut self.kit) {
+                Prepared::Ready(new) => {
+                    if self.shared.wait(job, &new) {
+                        self.publish(job, new);
+                    }
+                    return;
+                }
+                Prepared::Failed => return,
+                Prepared::Exists => {}
+            }
+            let error = CallError::new(Call::Openat, Errno::EXIST);
+            match self.recover(&job.name, &job.place, &job.member, error) {
+                Then::Retry => {}
+                Then::Skip => return,
+                Then::Fail => return self.failed(&job.name, Action::Open, error),
+            }
+        }
+    }
+
+    /// Gives a complete file its name, whatever exists.
+    pub(super) fn publish(&mut self, job: &Job, mut new: NewFile) {
+        loop {
+            match self.shared.publish(job, new) {
+                Published::Yes | Published::Failed => return,
+                Published::Exists(back) => new = back,
+            }
+            let error = CallError::new(Call::Openat, Errno::EXIST);
+            match self.recover(&job.name, &job.place, &job.member, error) {
+                Then::Retry => {}
+                Then::Skip => return self.shared.discard(job, &new),
+                Then::Fail => {
+                    self.shared.discard(job, &new);
+                    return self.failed(&job.name, Action::Open, error);
+                }
+            }
+        }
     }
 
     pub(super) fn copy<S: Source>(
@@ -156,6 +206,7 @@ impl Extractor {
         file: &OwnedFd,
     ) -> Result<Result<(), DataError>, ReadError> {
         let mut piece = vec![0; PIECE_BYTES];
+        let mut trail = Trail::new(file.as_fd(), self.shared.data.cache);
         for region in job.member.data() {
             let mut done = 0;
             while done < region.bytes {
@@ -163,7 +214,10 @@ impl Extractor {
                 let room = piece.get_mut(..want.min(PIECE_BYTES)).unwrap_or_default();
                 let count = reader.read(room)?;
                 let bytes = room.get(..count).unwrap_or_default();
-                if let Err(error) = write_fully(file, bytes, region.offset + done) {
+                let at = region.offset + done;
+                let written = write_fully(file, bytes, at)
+                    .and_then(|()| trail.after_write(file.as_fd(), at..at + count as u64));
+                if let Err(error) = written {
                     return Ok(Err(error.into()));
                 }
                 done += count as u64;

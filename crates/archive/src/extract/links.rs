@@ -8,9 +8,9 @@ use haul_sys::{CallError, Errno};
 
 use super::event::{Action, Event};
 use super::extractor::{Extractor, Placeholder, Then};
-use super::file::without_names;
 use super::place::Place;
 use super::policy::{Existing, Names};
+use super::shared::without_names;
 use crate::format::Member;
 use crate::safe_name::has_parent;
 

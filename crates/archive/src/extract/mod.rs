@@ -11,13 +11,18 @@ mod extractor;
 mod file;
 mod files;
 mod links;
+mod names;
+mod new_file;
 mod place;
 mod policy;
 mod queue;
 mod remove_tree;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Action, Event};
 pub use extractor::Extractor;
-pub use policy::{Devices, Existing, Monitor, Names, Owners, Permissions, Policy, Times};
+pub use policy::{
+    Appearance, Devices, Existing, Monitor, Names, Owners, Permissions, Policy, Times,
+};

@@ -1,6 +1,6 @@
 //! What the caller wants done with the members: plain data.
 
-use haul_io::Reflink;
+use haul_io::{Cache, Reflink};
 
 use super::event::Event;
 
@@ -72,6 +72,18 @@ pub enum Times {
     Now,
 }
 
+/// When a regular file gets its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Appearance {
+    /// When it is created.
+    #[default]
+    Gradual,
+    /// When its bytes and attributes are complete. An existing file has the name until then.
+    Whole,
+    /// When they are on stable storage; and all names are when the extraction ends.
+    Durable,
+}
+
 /// The policy of an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -91,8 +103,13 @@ pub struct Policy {
     pub keeps_links_to_directories: bool,
     /// Whether a directory that is in the way is removed with all that is in it.
     pub removes_trees: bool,
+    /// When a regular file gets its name. With any but [`Appearance::Gradual`], [`Existing::Overwrite`] is
+    /// the same as [`Existing::Replace`].
+    pub appearance: Appearance,
     /// Whether blocks of an archive may be shared with the files.
     pub reflink: Reflink,
+    /// What becomes of the page cache of new files, and of the ranges of the archive that are moved.
+    pub cache: Cache,
     /// The user that new files of this process belong to.
     pub user: u32,
     /// The umask of this process.

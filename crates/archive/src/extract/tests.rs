@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::{
-    Devices, Event, Existing, Extractor, Monitor, Names, Owners, Permissions, Policy, Times,
+    Appearance, Devices, Event, Existing, Extractor, Monitor, Names, Owners, Permissions, Policy,
+    Times,
 };
 use crate::format::{
     BLOCK_BYTES, Layout, Member, MemberKind, Moment, Next, OwnerNames, PaxOptions, Reader,
@@ -140,7 +141,7 @@ fn scene() -> tempfile::TempDir {
 }
 
 /// Extracts all members, as the command does.
-fn extract<S: Source>(source: S, target: &Path, existing: Existing) {
+fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existing, Appearance)) {
     let policy = Policy {
         existing,
         permissions: Permissions::Exact,
@@ -148,7 +149,9 @@ fn extract<S: Source>(source: S, target: &Path, existing: Existing) {
         names: Names::Beneath,
         devices: Devices::Refuse,
         times: Times::Archive,
+        appearance,
         reflink: haul_io::Reflink::Auto,
+        cache: haul_io::Cache::Auto,
         keeps_links_to_directories: false,
         removes_trees: false,
         user: 0,
@@ -188,6 +191,10 @@ fn existing() -> impl Strategy<Value = Existing> {
     ]
 }
 
+fn appearance() -> impl Strategy<Value = Appearance> {
+    prop_oneof![Just(Appearance::Gradual), Just(Appearance::Whole), Just(Appearance::Durable)]
+}
+
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(15),
@@ -202,19 +209,19 @@ proptest! {
     #[test]
     fn no_sequence_of_members_changes_anything_outside(
         members in proptest::collection::vec(member(), 1..10),
-        existing in existing(),
+        how in (existing(), appearance()),
         is_stream in any::<bool>(),
     ) {
         let folder = scene();
         let bytes = archive(&members);
         let before = outside(folder.path());
         if is_stream {
-            extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), existing);
+            extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), how);
         } else {
             let mut file = tempfile::tempfile().unwrap();
             std::io::Write::write_all(&mut file, &bytes).unwrap();
             let source = FileSource::new(Arc::new(file.into()), 0, bytes.len() as u64);
-            extract(source, &folder.path().join("in"), existing);
+            extract(source, &folder.path().join("in"), how);
         }
         let after = outside(folder.path());
         // Directories without permissions must not keep the folder from being removed.
@@ -226,7 +233,7 @@ proptest! {
     fn changed_bytes_change_nothing_outside(
         members in proptest::collection::vec(member(), 1..6),
         changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..8),
-        existing in existing(),
+        how in (existing(), appearance()),
     ) {
         let folder = scene();
         let mut bytes = archive(&members);
@@ -236,7 +243,7 @@ proptest! {
             crate::format::reseal(&mut bytes, at);
         }
         let before = outside(folder.path());
-        extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), existing);
+        extract(StreamSource::new(&bytes[..]), &folder.path().join("in"), how);
         let after = outside(folder.path());
         reopen(&folder.path().join("in"));
         prop_assert_eq!(before, after);

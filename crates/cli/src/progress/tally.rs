@@ -66,6 +66,15 @@ impl Tally {
         answer
     }
 
+    /// Counts time as waiting for a side.
+    pub(crate) fn waited(&self, side: Side, time: Duration) {
+        let waited = match side {
+            Side::Source => &self.waited_in,
+            Side::Target => &self.waited_out,
+        };
+        waited.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
     /// Returns how many bytes were moved so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

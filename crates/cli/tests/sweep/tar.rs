@@ -11,7 +11,7 @@ use super::faults::{Extent, Injection, calls, injections, is_chosen, said};
 use super::scene::fingerprint;
 use super::verdict::Ending;
 use crate::support::judge::{compared, shown};
-use crate::support::run::Done;
+use crate::support::run::{Call, Done, haul};
 use crate::support::scratch::Scratch;
 use crate::support::strace::{Strace, is_usable};
 use crate::support::tar::ours;
@@ -65,6 +65,16 @@ const CASES: &[Case] = &[
         name: "tar -x, over older files",
         words: &["-x", "--jobs=1", "-pf", "s", "-C", "t"],
         task: Task::Extract(&["--posix", "-S"], Before::OlderFiles),
+    },
+    Case {
+        name: "tar -x --atomic, over older files",
+        words: &["-x", "--atomic", "--jobs=1", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S"], Before::OlderFiles),
+    },
+    Case {
+        name: "tar -x --durable of a zstd archive",
+        words: &["-x", "--durable", "--jobs=1", "-pf", "s", "-C", "t"],
+        task: Task::Extract(&["--posix", "-S", "--zstd"], Before::OlderFiles),
     },
     Case {
         name: "tar -x of a zstd archive",
@@ -167,8 +177,12 @@ impl<'c> Scene<'c> {
         match self.case.task {
             Task::Create => Ok(None),
             Task::Append => self.earlier_member(ending),
-            Task::Extract(..) => self.names(),
+            Task::Extract(..) => self.names(ending),
         }
+    }
+
+    fn is_atomic(&self) -> bool {
+        self.case.words.iter().any(|word| matches!(*word, "--atomic" | "--durable"))
     }
 
     /// Checks that after exit code 0 everything is there.
@@ -212,12 +226,15 @@ impl<'c> Scene<'c> {
     }
 
     /// Checks that no file looks right and is wrong, and that there are no unknown names.
-    fn names(&self) -> Outcome<Option<String>> {
+    fn names(&self, ending: Ending) -> Outcome<Option<String>> {
         for (name, _) in FILES.iter().chain(&[("d/twin", 0)]) {
             let read = |root: &str| if_there(fs::read(self.scratch.at(root).join(name)));
             let (Some(whole), Some(found)) = (read("p")?, read("t")?) else { continue };
             if whole.len() == found.len() && whole != found {
                 return Ok(Some(format!("{name:?} is wrong, and looks right")));
+            }
+            if self.is_atomic() && found != whole && found != OLDER {
+                return Ok(Some(format!("{name:?} is neither the old file nor the new one")));
             }
         }
         let mut waiting = vec![self.scratch.at("t")];
@@ -225,6 +242,11 @@ impl<'c> Scene<'c> {
             for entry in entries(&folder)? {
                 let path = entry.path();
                 let relative = path.strip_prefix(self.scratch.at("t"))?;
+                // `haul clean` removes what a killed run leaves.
+                let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".haul-");
+                if self.is_atomic() && ending == Ending::Killed && is_hidden {
+                    continue;
+                }
                 if fs::symlink_metadata(self.scratch.at("p").join(relative)).is_err() {
                     return Ok(Some(format!("it left {path:?}")));
                 }
@@ -249,6 +271,12 @@ impl<'c> Scene<'c> {
         let mut wrong = self.objection(&done, injection.ending)?;
         // A second run completes the work, except that more would be added to an archive.
         if wrong.is_none() && injection.ending == Ending::Killed && self.case.task != Task::Append {
+            if self.is_atomic() {
+                Call::of(haul())
+                    .words(["clean", "--older-than=0", "t"])
+                    .in_dir(self.scratch.path())
+                    .succeed()?;
+            }
             let again = self.run(None)?;
             wrong = match again.code() {
                 Some(0) => self.result()?,
@@ -320,6 +348,16 @@ fn sweep(name: &str) -> Outcome {
 #[test]
 fn create() -> Outcome {
     sweep("tar -c")
+}
+
+#[test]
+fn extract_atomically() -> Outcome {
+    sweep("tar -x --atomic, over older files")
+}
+
+#[test]
+fn extract_durably() -> Outcome {
+    sweep("tar -x --durable of a zstd archive")
 }
 
 #[test]

@@ -82,7 +82,6 @@ impl Counter {
     }
 
     fn act(&self, action: &Action, count: u64) {
-        let output = &self.session.output;
         match action {
             Action::Dot => self.session.show_part("."),
             Action::Bell => terminal("\x07"),
@@ -92,7 +91,8 @@ impl Counter {
                     Direction::Write => "Write checkpoint %u",
                 };
                 let format = format.as_deref().unwrap_or(default);
-                output.error(&self.text(format, count, "tar: ".len()));
+                let text = self.text(format, count, "tar: ".len());
+                self.session.aside(|| self.session.output.error(&text));
             }
             Action::TtyOut(format) => terminal(&self.text(format, count, 0)),
             Action::Totals => {

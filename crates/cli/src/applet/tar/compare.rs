@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haul_archive::compare::{Comparer, Difference, Rules};
+use haul_archive::compare::{Comparer, Difference, Rules, What};
 use haul_archive::format::{MemberKind, Reader};
 use haul_sys::Errno;
 
@@ -30,7 +30,11 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
     let source = settings.limits.cap(source, is_plain);
     let mut count = Count::new(settings.limits, "compared");
     let mut reader = Reader::new(source, settings.zeros).refusing_empty(is_plain);
-    let rules = Rules { follow: settings.creation.follow(), numeric_owner: settings.numeric_owner };
+    let rules = Rules {
+        follow: settings.creation.follow(),
+        numeric_owner: settings.numeric_owner,
+        what: What::All,
+    };
     let mut comparers: HashMap<Option<usize>, Comparer> = HashMap::new();
     let mut columns = Columns::new();
     let mut members = || -> Result<(), Stopped> {
@@ -42,6 +46,7 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
                 continue;
             };
             count.add(&member).map_err(Stopped::Fatal)?;
+            session.member(&member);
             let changed = Changed::of(session, &member, settings);
             if settings.verbosity > 0 {
                 let mut shown = member.clone();
@@ -79,9 +84,9 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
 
 /// Prints a difference: what differs on standard output, what cannot be compared on standard error.
 fn told(session: &Session, name: &[u8], difference: &Difference) {
-    let differs = |text: &str| session.differ_on_output(&format!("{}: {text}", named(name)));
+    let differs = |text: &str| session.differ_on_output(name, text);
     let failed = |name: &[u8], what: &str, error: haul_sys::CallError| {
-        session.fail_at(name, &format!("Cannot {what}: {}", error.text()));
+        session.fail_call(name, &format!("Cannot {what}"), error);
     };
     let missing = |name: &[u8], what: &str, error: haul_sys::CallError| match error.errno {
         Errno::NOENT => {
@@ -90,21 +95,18 @@ fn told(session: &Session, name: &[u8], difference: &Difference) {
         _ => failed(name, what, error),
     };
     match difference {
-        Difference::Kind => differs("File type differs"),
-        Difference::Mode => differs("Mode differs"),
-        Difference::Owner => differs("Uid differs"),
-        Difference::Group => differs("Gid differs"),
-        Difference::Mtime => differs("Mod time differs"),
-        Difference::Size => differs("Size differs"),
-        Difference::Contents => differs("Contents differ"),
-        Difference::NotAHole(at) => differs(&format!("File fragment at {at} is not a hole")),
-        Difference::Ended(found, 1) => differs(&format!("Could only read {found} of 1 byte")),
-        Difference::Ended(found, bytes) => {
-            differs(&format!("Could only read {found} of {bytes} bytes"));
-        }
-        Difference::NotLinked(link) => differs(&format!("Not linked to {}", named(link))),
-        Difference::Symlink => differs("Symlink differs"),
-        Difference::Device => differs("Device number differs"),
+        Difference::Kind
+        | Difference::Mode
+        | Difference::Owner
+        | Difference::Group
+        | Difference::Mtime
+        | Difference::Size
+        | Difference::Contents
+        | Difference::NotAHole(_)
+        | Difference::Ended(..)
+        | Difference::NotLinked(_)
+        | Difference::Symlink
+        | Difference::Device => differs(&words(difference)),
         Difference::UnknownType(flag) => session.fail_at(
             name,
             &format!("Unknown file type '{}', diffed as normal file", char::from(*flag)),
@@ -117,4 +119,36 @@ fn told(session: &Session, name: &[u8], difference: &Difference) {
             &format!("Read error at byte {at}, while reading {bytes} bytes: {}", error.text()),
         ),
     }
+}
+
+/// Returns what a difference is, without the name.
+pub(super) fn words(difference: &Difference) -> String {
+    let text = match difference {
+        Difference::Kind => "File type differs",
+        Difference::Mode => "Mode differs",
+        Difference::Owner => "Uid differs",
+        Difference::Group => "Gid differs",
+        Difference::Mtime => "Mod time differs",
+        Difference::Size => "Size differs",
+        Difference::Contents => "Contents differ",
+        Difference::NotAHole(at) => return format!("File fragment at {at} is not a hole"),
+        Difference::Ended(found, 1) => return format!("Could only read {found} of 1 byte"),
+        Difference::Ended(found, bytes) => {
+            return format!("Could only read {found} of {bytes} bytes");
+        }
+        Difference::NotLinked(link) => return format!("Not linked to {}", named(link)),
+        Difference::Symlink => "Symlink differs",
+        Difference::Device => "Device number differs",
+        Difference::UnknownType(flag) => {
+            return format!("Unknown file type '{}'", char::from(*flag));
+        }
+        Difference::Stat(_, error) => return format!("Cannot stat: {}", error.text()),
+        Difference::Readlink(error) => return format!("Cannot readlink: {}", error.text()),
+        Difference::Open(error) => return format!("Cannot open: {}", error.text()),
+        Difference::Read(at, bytes, error) => {
+            let text = error.text();
+            return format!("Read error at byte {at}, while reading {bytes} bytes: {text}");
+        }
+    };
+    text.to_owned()
 }

@@ -10,29 +10,34 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use haul_archive::create::{
     ArchiveFile, Archived, Event, Monitor, Operand, Output as Bytes, Place, Plan, Severity, Sink,
-    Stays, TagScope, create as write_members, remove_archived,
+    Stays, create as write_members, remove_archived,
 };
 use haul_archive::filter::{Effort, Encode, FRAME_BYTES, Filter, encode_by, encoder};
-use haul_archive::format::{BLOCK_BYTES, Member, Unwritable, WriteFormat};
+use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::DataPolicy;
-use haul_io::stream::Durable;
+use haul_io::stream::{Durable, Side};
 use haul_sys::fs::{Kind, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::appending::Appending;
 use super::checkpoint::{Counter, Direction};
+use super::creation_event::{errno, is_failed_read, keyword, words};
 use super::external;
 use super::list::show_on;
 use super::packed::{Borders, Packed};
 use super::print::Columns;
-use super::quoting::{listed, named};
+use super::quoting::named;
 use super::session::Session;
 use super::settings::{Compression, Settings};
+use super::tallied::TalliedTarget;
 use super::totals;
+use super::trailed::Trailed;
+use super::verify;
 use super::warning::Warning;
 use super::watched::WatchedTarget;
 use crate::escape::quote_word;
@@ -158,7 +163,11 @@ pub(super) fn write(
         workers: settings.extraction.workers(),
         attributes: settings.attributes.clone(),
         reads_ahead: !settings.checkpoints.interfere(),
-        data: DataPolicy { reflink: settings.own.reflink.unwrap_or_default(), ..DataPolicy::PLAIN },
+        data: DataPolicy {
+            reflink: settings.own.reflink.unwrap_or_default(),
+            cache: settings.own.cache,
+            ..DataPolicy::PLAIN
+        },
         ..planned
     };
     let telling = Telling {
@@ -171,7 +180,8 @@ pub(super) fn write(
     };
     // Before threads are started.
     let counter = Counter::new(session, settings, Direction::Write);
-    let mut sink = Sink::behind(WatchedTarget::new(target, counter, start), start);
+    let target = TalliedTarget::new(WatchedTarget::new(target, counter, start), session);
+    let mut sink = Sink::behind(target, start);
     let record_bytes = settings.creation.blocking * 512;
     let mut total = 0;
     let written = write_members(operands, &plan, &telling, &mut sink)
@@ -180,14 +190,19 @@ pub(super) fn write(
             total = ended.next_multiple_of(record_bytes) - start / record_bytes * record_bytes;
             sink.end(record_bytes)
         })
-        .and_then(|watched| watched.end().end());
+        .and_then(|tallied| tallied.into_inner().end().end());
     if let Err(error) = written {
         if let Some(unpublished) = unpublished {
             unpublished.abandon();
         }
         return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
     }
+    let is_intact = !settings.own.verifies || verified(session, settings, unpublished.as_ref());
     if let Some(unpublished) = unpublished {
+        if !is_intact {
+            unpublished.abandon();
+            return session.fatal(&format!("{archive}: not replaced: it could not be verified"));
+        }
         let warn = |text: &str| session.warn(&format!("{archive}: Warning: {text}"));
         // What is removed then is nowhere else.
         let removes = settings.creation.removes_files;
@@ -200,13 +215,31 @@ pub(super) fn write(
     if settings.shows_totals {
         totals::print(session, "written", total, session.begin);
     }
-    if settings.creation.removes_files {
+    if settings.creation.removes_files && !is_intact {
+        session.warn("no file is removed: the archive could not be verified");
+    } else if settings.creation.removes_files {
         let mut archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
         let damaged = telling.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
         archived.retain(|one| !damaged.contains(&one.file()));
         remove_files(session, settings, is_file, &archived);
     }
     session.end()
+}
+
+/// Compares the archive with the files. Returns whether there are no differences.
+fn verified(session: &Session, settings: &Settings, unpublished: Option<&TargetFile>) -> bool {
+    let opened = match unpublished {
+        Some(unpublished) => Ok(unpublished.target().file),
+        None => verify::again(&settings.file).map(|file| Arc::new(file.into())),
+    };
+    match opened {
+        Ok(file) => verify::created(session, settings, &file),
+        Err(error) => {
+            let archive = settings.file.as_encoded_bytes();
+            session.fail_at(archive, &format!("Cannot verify: {}", describe(&error)));
+            false
+        }
+    }
 }
 
 /// Names options that hold for names behind them, and had none.
@@ -318,13 +351,14 @@ fn target(
             _ => Place::Position,
         };
         let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(0);
-        return Ok(Target::Plain(ArchiveFile::new(file, place, record_bytes)));
+        let file = ArchiveFile::new(file, place, record_bytes).caching(settings.own.cache);
+        return Ok(Target::Plain(file));
     };
     let effort = Effort {
         jobs: settings.extraction.workers(),
         frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
     };
-    let file = File::from(file.try_clone()?);
+    let file = Trailed::new(File::from(file.try_clone()?), settings.own.cache);
     let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
     let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
     Ok(Target::packed(encoder, has_index.then(|| borders.clone())))
@@ -389,6 +423,7 @@ impl Monitor for Telling<'_> {
         if let Some(borders) = &self.borders {
             borders.add(member);
         }
+        self.session.member(member);
         if self.settings.verbosity > 0 {
             let mut member = member.clone();
             if !self.settings.extraction.shows_transformed {
@@ -403,6 +438,12 @@ impl Monitor for Telling<'_> {
 
     fn removed(&self, beginning: &[u8], of_link: bool) {
         self.session.removed(beginning, of_link);
+    }
+
+    fn waited(&self, time: Duration) {
+        if let Some(reporting) = self.session.reporting() {
+            reporting.tally.waited(Side::Source, time);
+        }
     }
 
     fn damaged(&self, file: (u64, u64)) {
@@ -439,75 +480,7 @@ impl Monitor for Telling<'_> {
         match event.severity() {
             Severity::Warning => self.session.warn(&text),
             Severity::Differs => self.session.differ(&text),
-            Severity::Failure => self.session.fail(&text),
+            Severity::Failure => self.session.fail_about(name, &text, errno(event)),
         }
-    }
-}
-
-/// Returns whether an event is one that `--ignore-failed-read` is about.
-const fn is_failed_read(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Stat(_)
-            | Event::Open(_)
-            | Event::Readlink(_)
-            | Event::ReadDirectory(_)
-            | Event::Read(..)
-    )
-}
-
-/// Returns the keyword that turns the message of an event off.
-const fn keyword(event: &Event) -> Option<Warning> {
-    Some(match event {
-        Event::Changed => Warning::FileChanged,
-        Event::Removed => Warning::FileRemoved,
-        Event::Shrank(_) => Warning::FileShrank,
-        Event::Socket | Event::UnknownKind => Warning::FileIgnored,
-        Event::IsArchive => Warning::IgnoreArchive,
-        Event::Tagged(..) => Warning::Cachedir,
-        Event::Unchanged => Warning::FileUnchanged,
-        _ => return None,
-    })
-}
-
-fn words(event: &Event) -> String {
-    match event {
-        Event::Stat(error) => format!("Cannot stat: {}", error.text()),
-        Event::Open(error) => format!("Cannot open: {}", error.text()),
-        Event::Readlink(error) => format!("Cannot readlink: {}", error.text()),
-        Event::ReadDirectory(error) => format!("Cannot read directory: {}", error.text()),
-        Event::Read(at, bytes, error) => {
-            format!("Read error at byte {at}, while reading {bytes} bytes: {}", error.text())
-        }
-        Event::Removed => "File removed before we read it".to_owned(),
-        Event::Changed => "file changed as we read it".to_owned(),
-        Event::Shrank(1) => "File shrank by 1 byte; padding with zeros".to_owned(),
-        Event::Shrank(bytes) => format!("File shrank by {bytes} bytes; padding with zeros"),
-        Event::Socket => "socket ignored".to_owned(),
-        Event::UnknownKind => "Unknown file type; file ignored".to_owned(),
-        Event::IsArchive => "archive cannot contain itself; not dumped".to_owned(),
-        Event::Unchanged => "file is unchanged; not dumped".to_owned(),
-        Event::MissingLinks => "Missing links".to_owned(),
-        Event::Attributes(error) => {
-            format!("Warning: Cannot read attributes: {}", error.text())
-        }
-        Event::Tagged(tag, scope) => {
-            let what = if *scope == TagScope::All { "directory" } else { "contents" };
-            format!("contains a cache directory tag {}; {what} not dumped", listed(tag))
-        }
-        Event::Unwritable(unwritable) => match unwritable {
-            Unwritable::NameEmpty => "nothing is left of the name; not dumped".to_owned(),
-            Unwritable::NameTooLong(most) => {
-                format!("file name is too long (max {most}); not dumped")
-            }
-            Unwritable::NameUnsplittable => {
-                "file name is too long (cannot be split); not dumped".to_owned()
-            }
-            Unwritable::LinkTooLong => "link name is too long; not dumped".to_owned(),
-            Unwritable::NumberTooLarge(kind, value, most) => {
-                format!("value {value} out of {} range 0..{most}", quote_word(kind.as_bytes()))
-            }
-            Unwritable::Kind => "Unknown file type; file ignored".to_owned(),
-        },
     }
 }

@@ -18,10 +18,10 @@ impl Monitor for Telling {
         let session = &self.session;
         match event {
             Event::Failed(action, error) => {
-                session.fail_at(name, &format!("{}: {}", words(action), error.text()));
+                session.fail_call(name, &words(action), *error);
             }
             Event::Incomplete(haul_io::DataError::Call(error)) => {
-                session.fail_at(name, &format!("Cannot write: {}", error.text()));
+                session.fail_call(name, "Cannot write", *error);
             }
             Event::Incomplete(error) => session.fail_at(name, &format!("Cannot write: {error}")),
             Event::LeadsOut => session.fail_at(name, "Member name contains '..'"),
@@ -74,6 +74,8 @@ fn words(action: &Action) -> String {
         Action::Mode(mode) => format!("Cannot change mode to {}", permissions_text(*mode)),
         Action::Times => "Cannot utime".to_owned(),
         Action::Close => "Cannot close".to_owned(),
+        Action::Sync => "Cannot sync".to_owned(),
+        Action::Publish => "Cannot rename".to_owned(),
         Action::Attribute(attribute) => {
             format!("setxattrat: Cannot set {} extended attribute for file", quote_word(attribute))
         }

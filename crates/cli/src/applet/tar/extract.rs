@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use haul_archive::extract::{
     Devices, Extractor, Monitor, Names, Owners, Permissions, Policy, Times,
@@ -11,6 +12,7 @@ use haul_archive::format::{Member, MemberKind, ReadError, Reader};
 use haul_archive::safe_name::has_parent;
 use haul_archive::source::Source;
 use haul_io::Reflink;
+use haul_io::stream::Side;
 use haul_sys::process::{identity, umask};
 
 use super::count::Count;
@@ -23,6 +25,7 @@ use super::print::Columns;
 use super::session::{Session, Stopped};
 use super::settings::Settings;
 use super::totals;
+use super::verify;
 
 /// Bytes of a file that are read at a time for standard output.
 const PIECE_BYTES: usize = 256 << 10;
@@ -39,6 +42,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         return session.fatal("--reflink=always needs an uncompressed archive in a file");
     }
     raise(settings);
+    let names = settings.own.verifies.then(|| settings.names.clone());
     let source = settings.limits.cap(source, is_plain);
     let mut run = Run {
         session,
@@ -52,13 +56,18 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
     };
     let ended = run.members(settings);
     let ended = ended.and_then(|()| run.reader.drain().map_err(Stopped::Read));
+    let begun = Begun::now(session);
     for (_, extractor) in run.extractors.drain() {
         extractor.finish();
     }
+    begun.end(session);
     if let Err(stopped) = ended.map_err(|stopped| run.count.explained(archive, stopped)) {
         return session.stopped(archive, &stopped);
     }
     totals::read(session, settings, run.reader.offset());
+    if let Some(names) = names {
+        verify::extracted(session, settings, names);
+    }
     report_missing(session, settings);
     session.end()
 }
@@ -77,7 +86,9 @@ fn policy(settings: &Settings) -> Policy {
         existing: asked.existing,
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
         owners,
+        appearance: settings.own.appearance(),
         reflink: settings.own.reflink.unwrap_or_default(),
+        cache: settings.own.cache,
         names: if asked.absolute_names { Names::Absolute } else { Names::Beneath },
         devices: if asked.devices || asked.same_permissions == Some(true) {
             Devices::Make
@@ -91,6 +102,26 @@ fn policy(settings: &Settings) -> Policy {
         umask: umask(),
         workers: asked.jobs.unwrap_or(processors),
     }
+}
+
+/// When work on files began, and how long the archive had been waited for then.
+struct Begun(Instant, u64);
+
+impl Begun {
+    fn now(session: &Session) -> Begun {
+        Begun(Instant::now(), archive_wait(session))
+    }
+
+    /// Counts the time since then as waiting for the files, but for that of reading the archive.
+    fn end(self, session: &Session) {
+        let Some(reporting) = session.reporting() else { return };
+        let reading = Duration::from_nanos(archive_wait(session) - self.1);
+        reporting.tally.waited(Side::Target, self.0.elapsed().saturating_sub(reading));
+    }
+}
+
+fn archive_wait(session: &Session) -> u64 {
+    session.reporting().map_or(0, |reporting| reporting.tally.waits().0)
 }
 
 struct Run<'s> {
@@ -142,6 +173,7 @@ impl Run<'_> {
         let top = settings.extraction.top.as_deref();
         let Some(name) = changed.extracted(settings, top) else { return Ok(()) };
         let link = changed.extracted_link(settings, top);
+        self.session.member(&member);
         if settings.verbosity > 0 {
             let mut shown = member.clone();
             changed.prepare_to_show(&mut shown, settings);
@@ -162,7 +194,9 @@ impl Run<'_> {
         }
         self.extractor(settings, directory)?;
         if let Some(extractor) = self.extractors.get_mut(&directory) {
+            let begun = Begun::now(self.session);
             extractor.member(&mut self.reader, member, &name, &link)?;
+            begun.end(self.session);
         }
         let parents = self.extractors.values().map(Extractor::parents_made).sum();
         self.count.demand_few_parents(parents).map_err(Stopped::Fatal)

@@ -1,6 +1,7 @@
 //! `tar --help`, written from the table of options.
 
 use super::option_table::OPTIONS;
+use super::own_table::OWN;
 use crate::getopt::Origin;
 use crate::option::help::VALUES;
 use crate::page::Page;
@@ -33,8 +34,15 @@ is made and when it is extracted. 'always' fails where they cannot; with 'auto' 
 data are copied there, and the archive is the same. Other programs read it as any
 archive.
 
-With --atomic the old archive stays if the new one cannot be written. Files that could
-not be read do not prevent it; the exit status tells.
+With -c --atomic the old archive stays if the new one cannot be written. Files that
+could not be read do not prevent it; the exit status tells. With -x --atomic each
+regular file stays as it was until the new one is complete; with --durable also until
+it is on stable storage. Links, directories and devices are made in their place.
+
+With --verify everything is read a second time: after -c the archive from storage and
+the files as they are, after -x the files from storage and the archive. Kinds, sizes,
+bytes and targets of links are compared. A difference makes the run fail; with --atomic
+the old archive stays, and --remove-files removes nothing then.
 
 The bytes of an archive do not depend on --jobs or on timing.
 ";
@@ -51,7 +59,7 @@ pub(super) fn help() -> Page {
     ))
     .options(OPTIONS, Origin::Gnu)
     .heading("Only haul has")
-    .options(OPTIONS, Origin::Haul)
+    .options(OWN, Origin::Haul)
     .text(NOTES)
     .exit(EXIT)
 }

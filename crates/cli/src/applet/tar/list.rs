@@ -43,6 +43,7 @@ pub(super) fn list(session: &Arc<Session>, settings: &mut Settings) -> ExitCode 
                     }
                     let changed = Changed::of(session, &member, settings);
                     changed.prepare_to_show(&mut member, settings);
+                    session.member(&member);
                     show(session, &member, settings, settings.verbosity, &mut columns);
                     if settings.names.are_all_found(settings.occurrence) {
                         totals::read(session, settings, reader.offset());
@@ -93,6 +94,10 @@ pub(super) fn show_on(
     (verbosity, on_error): (u32, bool),
     columns: &mut Columns,
 ) {
+    // Programs were told.
+    if session.is_json() {
+        return;
+    }
     let mut text = String::new();
     if settings.shows_blocks {
         text = format!("block {}: ", member.header_offset / BLOCK_BYTES as u64);

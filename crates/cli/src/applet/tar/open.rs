@@ -23,6 +23,8 @@ use super::member_name::stored_name;
 use super::quoting::named;
 use super::session::{Session, Stopped};
 use super::settings::{Compression, Settings};
+use super::tallied::TalliedSource;
+use super::trailed::Trailed;
 use super::watched::WatchedSource;
 use crate::file_error::describe;
 use crate::standard;
@@ -40,10 +42,15 @@ pub(super) fn open(session: &Arc<Session>, settings: &Settings) -> Result<Opened
     let opened = source(settings);
     let (source, is_plain) =
         opened.map_err(|error| cannot_open(settings.file.as_encoded_bytes(), &error))?;
-    Ok(match counter {
-        Some(counter) => (Box::new(WatchedSource::new(source, counter)), is_plain),
-        None => (source, is_plain),
-    })
+    let source: Box<dyn Source + Send> = match counter {
+        Some(counter) => Box::new(WatchedSource::new(source, counter)),
+        None => source,
+    };
+    if let (Some((file, start)), Some(reporting)) = (source.file(), session.reporting()) {
+        let size = fstat(&file).map_or(0, |stat| stat.size);
+        reporting.tally.expect(size.saturating_sub(start));
+    }
+    Ok((Box::new(TalliedSource::new(source, session)), is_plain))
 }
 
 fn cannot_open(name: &[u8], error: &io::Error) -> Stopped {
@@ -65,7 +72,11 @@ pub(super) fn directory(settings: &Settings, index: Option<usize>) -> Result<Own
 }
 
 fn source(settings: &Settings) -> io::Result<Opened> {
-    let file = standard::opened(settings.file.as_encoded_bytes())?;
+    source_of(standard::opened(settings.file.as_encoded_bytes())?, settings)
+}
+
+/// Returns the source of an open archive, and whether it is not compressed.
+pub(super) fn source_of(file: File, settings: &Settings) -> io::Result<Opened> {
     if let Compression::Program(words) = &settings.compression {
         let decoded = decode_by(words, OwnedFd::from(file))?;
         return Ok((Box::new(StreamSource::new(decoded)), false));
@@ -120,10 +131,14 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
         Some(filter) => {
             // Only this has the file, and its position is where the archive begins.
             let file = Arc::into_inner(file).ok_or(io::ErrorKind::Other)?;
-            let decoded = decoder(filter, File::from(file), settings.extraction.workers());
+            let file = Trailed::new(File::from(file), settings.own.cache);
+            let decoded = decoder(filter, file, settings.extraction.workers());
             (Box::new(StreamSource::new(decoded)), false)
         }
-        None => (Box::new(FileSource::new(file, start, size)), true),
+        None => {
+            let source = FileSource::new(file, start, size).caching(settings.own.cache);
+            (Box::new(source), true)
+        }
     })
 }
 

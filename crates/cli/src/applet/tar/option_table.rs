@@ -1,14 +1,13 @@
-//! The table of options, from which arguments are read and `--help` is written.
+//! The table of GNU's options, from which arguments are read and `--help` is written.
 
 use haul_archive::create::TagScope;
 use haul_archive::extract::Existing;
 
-use super::options::Id;
+use super::options::{Id, OwnId};
 use crate::getopt::Takes::{Nothing, Optional, Required};
-use crate::getopt::{Opt, long, opt, own};
-use crate::option::data::REFLINK_VALUES;
+use crate::getopt::{Opt, long, opt};
 
-/// All options that haul has.
+/// All options of GNU tar that haul has.
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Create, ("c", "create"), Nothing, "create an archive of the named files"),
     opt(Id::Append, ("r", "append"), Nothing, "add the named files at the end of an archive"),
@@ -305,6 +304,12 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         "with -c: remove what was archived, once the archive\nis complete; what changed meanwhile stays",
     ),
     opt(
+        Id::Own(OwnId::Verify),
+        ("W", "verify"),
+        Nothing,
+        "with -c and -x: read the archive and the files again\nfrom storage, and compare them",
+    ),
+    opt(
         Id::BlockingFactor,
         ("b", "blocking-factor"),
         Required("BLOCKS"),
@@ -409,45 +414,6 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("NAME"),
         "begin at the member of this name",
     ),
-    own(
-        Id::Frame,
-        "frame",
-        Required("SIZE"),
-        "with --zstd -c: bytes of the frames that can be\ndecompressed at the same time (default: 16M);\n0 for one frame",
-    ),
-    own(
-        Id::Atomic,
-        "atomic",
-        Nothing,
-        "with -c: give the archive its name only when it is\ncomplete; keep the old one until then",
-    ),
-    own(
-        Id::Durable,
-        "durable",
-        Nothing,
-        "with -c: like --atomic, but it is complete only when\nit is on stable storage",
-    ),
-    own(Id::Devices, "devices", Nothing, "with -x: make devices (default only with -p)"),
-    own(
-        Id::MaxSize,
-        "max-size",
-        Required("SIZE"),
-        "with -x, -t, -d: stop before a member whose file,\nholes included, makes more than SIZE bytes of all,\nor when the decompressed archive is longer",
-    ),
-    own(
-        Id::MaxEntries,
-        "max-entries",
-        Required("N"),
-        "with -x, -t, -d: stop after N members and the\ndirectories that their names need",
-    ),
-    own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
-    own(
-        Id::Reflink,
-        "reflink",
-        Optional("WHEN"),
-        "share blocks of files and the archive: always, auto\n(default of -x) or never. See below",
-    )
-    .with(REFLINK_VALUES),
     opt(Id::Help, ("?", "help"), Nothing, "show this text and exit"),
     long(Id::Version, "version", Nothing, "show the version and exit"),
 ];

@@ -44,10 +44,8 @@ pub(super) enum Id {
     SparseVersion,
     Totals,
     AbsoluteNames,
-    /// haul's own options.
-    Atomic,
-    Durable,
-    Reflink,
+    /// An option about the run as a whole, most of which only haul has.
+    Own(OwnId),
     Anchored(bool),
     AutoCompress(bool),
     BlockingFactor,
@@ -116,4 +114,21 @@ pub(super) enum Id {
     WildcardsMatchSlash(bool),
     Xz,
     Zstd,
+}
+
+/// An option about the run as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnId {
+    Atomic,
+    Cache,
+    Durable,
+    Errors,
+    Job,
+    Json,
+    Metrics,
+    Progress,
+    Reflink,
+    Stats,
+    /// GNU's, too.
+    Verify,
 }

@@ -1,44 +1,99 @@
-//! The options of `tar` that only haul has, as `cp` has them, and where each makes sense.
+//! The options of `tar` about the run as a whole, as `cp` has them, and where each makes sense.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
-use haul_io::Reflink;
+use haul_archive::extract::{Appearance, Existing};
 use haul_io::stream::Durable;
+use haul_io::{Cache, Reflink};
 
-use super::options::Id;
+use super::extraction::Extraction;
+use super::options::OwnId;
 use super::refuse::bad;
 use super::task::{Compression, Mode};
 use crate::ending::CommandError;
-use crate::option::data::reflink;
+use crate::metrics::Wanted;
+use crate::option::data::{cache, reflink};
+use crate::option::value::{Dash, ProgressWhen, file, progress_when};
 
-/// What is asked for by haul's own options.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is asked for by these options.
+#[derive(Clone, Debug)]
 pub(super) struct Own {
     /// Whether blocks are shared, if anything was said about it.
     pub(super) reflink: Option<Reflink>,
+    pub(super) cache: Cache,
+    /// Where failures are listed.
+    pub(super) errors: Option<OsString>,
+    pub(super) metrics: Wanted,
+    pub(super) progress: ProgressWhen,
+    pub(super) is_json: bool,
+    pub(super) shows_stats: bool,
+    pub(super) verifies: bool,
     atomic: bool,
     durable: bool,
 }
 
+impl Default for Own {
+    fn default() -> Own {
+        Own {
+            reflink: None,
+            cache: Cache::Auto,
+            errors: None,
+            metrics: Wanted::default(),
+            progress: ProgressWhen::Auto,
+            is_json: false,
+            shows_stats: false,
+            verifies: false,
+            atomic: false,
+            durable: false,
+        }
+    }
+}
+
+/// The rest of the command line, which decides what makes sense.
+pub(super) struct Among<'s> {
+    pub(super) mode: Mode,
+    pub(super) file: &'s OsStr,
+    pub(super) packing: Option<&'s Compression>,
+    pub(super) extraction: &'s Extraction,
+}
+
 impl Own {
-    pub(super) fn set(&mut self, id: Id, value: Option<&OsStr>) -> Result<(), CommandError> {
+    /// Applies an option.
+    pub(super) fn set(&mut self, id: OwnId, value: Option<OsString>) -> Result<(), CommandError> {
+        let word = value.as_deref();
         match id {
-            Id::Reflink => self.reflink = Some(reflink(value)?),
-            Id::Atomic => self.atomic = true,
-            Id::Durable => self.durable = true,
-            _ => {}
+            OwnId::Atomic => self.atomic = true,
+            OwnId::Cache => self.cache = cache(word.unwrap_or_default())?,
+            OwnId::Durable => self.durable = true,
+            OwnId::Errors => self.errors = Some(file("--errors", value, Dash::NoOutput)?),
+            OwnId::Job => self.metrics.set_job(word)?,
+            OwnId::Json => self.is_json = true,
+            OwnId::Metrics => self.metrics.set_file(value)?,
+            OwnId::Progress => self.progress = progress_when(word)?,
+            OwnId::Reflink => self.reflink = Some(reflink(word)?),
+            OwnId::Stats => self.shows_stats = true,
+            OwnId::Verify => self.verifies = true,
         }
         Ok(())
     }
 
-    /// Returns whether the archive gets its name when it is complete.
+    /// Returns whether the archive, or each extracted file, gets its name when it is complete.
     pub(super) const fn is_atomic(&self) -> bool {
         self.atomic || self.durable
     }
 
-    /// Returns whether it is on stable storage by then.
+    /// Returns whether the archive is on stable storage by then.
     pub(super) const fn durable(&self) -> Durable {
         if self.durable { Durable::Yes } else { Durable::No }
+    }
+
+    /// Returns when extracted files get their names.
+    pub(super) const fn appearance(&self) -> Appearance {
+        match (self.durable, self.atomic) {
+            (true, _) => Appearance::Durable,
+            (false, true) => Appearance::Whole,
+            (false, false) => Appearance::Gradual,
+        }
     }
 
     /// Returns whether the data of large members begin at blocks of the archive. The bytes of an archive
@@ -47,32 +102,86 @@ impl Own {
         matches!(self.reflink, Some(Reflink::Auto | Reflink::Always))
     }
 
-    /// Refuses what a mode cannot do.
-    pub(super) fn check(
-        &self,
-        mode: Mode,
-        file: &OsStr,
-        compression: Option<&Compression>,
-    ) -> Result<(), CommandError> {
-        let is_standard = file == "-";
-        if self.is_atomic() {
-            let option = if self.durable { "--durable" } else { "--atomic" };
-            if mode != Mode::Create {
-                return bad(&format!("{option} is for -c"));
-            }
-            if is_standard {
-                return bad(&format!("{option} needs the name of an archive; give it with -f"));
+    /// Refuses what makes no sense among the rest of the command line.
+    pub(super) fn check(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        self.check_appearance(among)?;
+        self.check_reflink(among)?;
+        self.check_output(among)?;
+        self.metrics.settle()?;
+        for (option, name) in [("--errors", &self.errors), ("--metrics", &self.metrics.file)] {
+            if name.as_deref() == Some(among.file) {
+                return bad(&format!("{option} and -f name the same file"));
             }
         }
+        if self.verifies {
+            if !matches!(among.mode, Mode::Create | Mode::Extract) {
+                return bad("--verify is for -c and -x");
+            }
+            if among.file == "-" {
+                return bad("--verify needs the name of an archive; give it with -f");
+            }
+            if among.extraction.to_stdout {
+                return bad("--verify cannot read again what -O writes");
+            }
+            let keeps = matches!(among.extraction.existing, Existing::Skip | Existing::KeepNewer);
+            if among.mode == Mode::Extract && keeps {
+                return bad("--verify would find files that are kept to differ");
+            }
+            if among.mode == Mode::Create && !among.extraction.transform.is_empty() {
+                return bad("--verify cannot find the files of names that --transform changed");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_appearance(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        if !self.is_atomic() {
+            return Ok(());
+        }
+        let option = if self.durable { "--durable" } else { "--atomic" };
+        let extraction = among.extraction;
+        match among.mode {
+            Mode::Create if among.file == "-" => {
+                bad(&format!("{option} needs the name of an archive; give it with -f"))
+            }
+            Mode::Extract if extraction.to_stdout => {
+                bad(&format!("{option} is about files, and -O makes none"))
+            }
+            Mode::Extract if extraction.existing == Existing::Overwrite => {
+                bad(&format!("{option} replaces files, and --overwrite writes into them"))
+            }
+            Mode::Extract if extraction.existing == Existing::UnlinkFirst => bad(&format!(
+                "{option} keeps a file until the new one is complete, and --unlink-first does not"
+            )),
+            Mode::Create | Mode::Extract => Ok(()),
+            Mode::List | Mode::Compare | Mode::Append => bad(&format!("{option} is for -c and -x")),
+        }
+    }
+
+    fn check_reflink(&self, among: &Among<'_>) -> Result<(), CommandError> {
         let Some(reflink) = self.reflink else { return Ok(()) };
-        if !matches!(mode, Mode::Create | Mode::Extract) {
+        if !matches!(among.mode, Mode::Create | Mode::Extract) {
             return bad("--reflink is for -c and -x");
         }
-        if self.aligns() && mode == Mode::Create && compression.is_some() {
+        if self.aligns() && among.mode == Mode::Create && among.packing.is_some() {
             return bad("--reflink cannot share the blocks of compressed archives");
         }
-        if reflink == Reflink::Always && is_standard {
+        if reflink == Reflink::Always && among.file == "-" {
             return bad("--reflink=always needs the name of an archive; give it with -f");
+        }
+        Ok(())
+    }
+
+    fn check_output(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        if !self.is_json {
+            return Ok(());
+        }
+        let writes = matches!(among.mode, Mode::Create | Mode::Append);
+        if writes && among.file == "-" {
+            return bad("--json needs standard output, where the archive goes; name one with -f");
+        }
+        if among.extraction.to_stdout && among.mode == Mode::Extract {
+            return bad("--json and -O both need standard output");
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::extract::extract;
 use super::help::help;
 use super::list::list;
 use super::session::{BAD_WORDS, FAILURE, Session};
-use super::settings::{Asked, Refused, read};
+use super::settings::{Asked, Refused, Settings, read};
 use super::task::Mode;
 use crate::ending::{CommandError, print_or};
 use crate::option::help::version;
@@ -27,21 +27,35 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Defaults) => print_or(&session.output, DEFAULTS, FAILURE),
         Ok(Asked::Work(mut settings)) => {
-            if let Err(text) = session.begin(&settings) {
+            if let Err(text) = session.begin(&settings, arguments) {
                 return session.fatal(&text);
             }
             // Each waiting file keeps its directory open. Without more descriptors fewer wait.
             let _as_it_is = haul_sys::process::raise_nofile_limit();
-            match settings.mode {
-                Mode::List => list(&session, &mut settings),
-                Mode::Compare => compare(&session, &mut settings),
-                Mode::Append => append(&session, &settings),
-                Mode::Create => create(&session, &settings),
-                Mode::Extract => extract(&session, &mut settings),
-            }
+            std::thread::scope(|scope| {
+                if let Some(reporting) = session.reporting() {
+                    reporting.progress.start_line(scope, || reporting.line());
+                }
+                let status = work(&session, &mut settings);
+                if let Some(reporting) = session.reporting() {
+                    reporting.progress.end();
+                }
+                status
+            })
         }
         Err(Refused::Words(usage)) => session.usage(&usage, BAD_WORDS),
         Err(Refused::Meaning(CommandError::Usage(usage))) => session.usage(&usage, FAILURE),
         Err(Refused::Meaning(CommandError::Plain(text))) => session.fatal(&text),
+    }
+}
+
+/// Does what is asked for.
+fn work(session: &Arc<Session>, settings: &mut Settings) -> ExitCode {
+    match settings.mode {
+        Mode::List => list(session, settings),
+        Mode::Compare => compare(session, settings),
+        Mode::Append => append(session, settings),
+        Mode::Create => create(session, settings),
+        Mode::Extract => extract(session, settings),
     }
 }

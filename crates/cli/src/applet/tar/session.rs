@@ -1,6 +1,7 @@
 //! One run of `tar`: its messages, and whether something failed.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
@@ -8,10 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use haul_archive::format::ReadError;
+use haul_archive::format::{Member, ReadError};
+use haul_sys::{CallError, Errno};
 
 use super::list_file::Complaint;
 use super::quoting::{listed, named};
+use super::reporting::{Reporting, Severity};
 use super::settings::Settings;
 use super::warning::{Warning, Warnings};
 use crate::file_error::describe;
@@ -57,6 +60,7 @@ pub(super) struct Session {
     index: OnceLock<Mutex<BufWriter<File>>>,
     /// Beginnings of names that were removed, and whether of links.
     removed: Mutex<HashSet<(Vec<u8>, bool)>>,
+    reporting: OnceLock<Reporting>,
 }
 
 impl Session {
@@ -69,13 +73,63 @@ impl Session {
             warnings: OnceLock::new(),
             index: OnceLock::new(),
             removed: Mutex::default(),
+            reporting: OnceLock::new(),
+        }
+    }
+
+    /// Returns what counts and tells the run, once the command line is known.
+    pub(super) fn reporting(&self) -> Option<&Reporting> {
+        self.reporting.get()
+    }
+
+    /// Counts a member, and tells programs of it.
+    pub(super) fn member(&self, member: &Member) {
+        if let Some(line) = self.reporting().and_then(|reporting| reporting.member(member)) {
+            self.aside(|| self.output.line(&line));
+        }
+    }
+
+    /// Returns whether lines are for programs.
+    pub(super) fn is_json(&self) -> bool {
+        self.reporting().is_some_and(|reporting| reporting.is_json)
+    }
+
+    /// Writes to a terminal, with the line of progress out of the way.
+    pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match self.reporting() {
+            Some(reporting) => reporting.progress.aside(write),
+            None => write(),
+        }
+    }
+
+    /// Prints a message, counts it, and tells programs of it.
+    fn tell(&self, severity: Severity, path: Option<&[u8]>, text: &str, errno: Option<Errno>) {
+        self.aside(|| self.output.error(text));
+        self.count(severity, path, text, errno);
+    }
+
+    fn count(&self, severity: Severity, path: Option<&[u8]>, text: &str, errno: Option<Errno>) {
+        let Some(reporting) = self.reporting() else { return };
+        let line = reporting.trouble(severity, path, (text, errno));
+        if matches!(severity, Severity::Failure) {
+            self.output.list(|| line.clone());
+        }
+        if reporting.is_json {
+            self.aside(|| self.output.line(&line));
         }
     }
 
     /// Sets up what the command line says about messages, and tells what was wrong with lists.
-    pub(super) fn begin(&self, settings: &Settings) -> Result<(), String> {
+    pub(super) fn begin(&self, settings: &Settings, arguments: &[OsString]) -> Result<(), String> {
         // A run begins once.
         let _only_once = self.warnings.set(settings.warnings);
+        let own = &settings.own;
+        let is_quiet = settings.verbosity > 0 || settings.extraction.to_stdout;
+        let _only_once = self.reporting.set(Reporting::new(settings.mode, own, is_quiet));
+        self.output.measure_in(&own.metrics)?;
+        if let Some(file) = &own.errors {
+            self.output.list_in(file, (arguments, &[]))?;
+        }
         if let Some(name) = &settings.index_file {
             let file = File::create(name).map_err(|error| {
                 format!("{}: Cannot open: {}", named(name.as_encoded_bytes()), describe(&error))
@@ -108,8 +162,8 @@ impl Session {
     pub(super) fn show(&self, text: &str, on_error: bool) {
         match self.index.get() {
             Some(_) => self.show_part(&format!("{text}\n")),
-            None if on_error => self.output.raw_error(&format!("{text}\n")),
-            None => self.output.line(text),
+            None if on_error => self.aside(|| self.output.raw_error(&format!("{text}\n"))),
+            None => self.aside(|| self.output.line(text)),
         }
     }
 
@@ -131,13 +185,13 @@ impl Session {
 
     /// Prints a message that does not change the exit status.
     pub(super) fn warn(&self, text: &str) {
-        self.output.error(text);
+        self.tell(Severity::Warning, None, text, None);
     }
 
     /// Prints a message, and the run will fail.
     pub(super) fn fail(&self, text: &str) {
         self.failed.store(true, Ordering::Relaxed);
-        self.output.error(text);
+        self.tell(Severity::Failure, None, text, None);
     }
 
     /// Tells once that a beginning was removed from names, or from the targets of hard links.
@@ -158,9 +212,24 @@ impl Session {
         }
     }
 
-    /// Prints a message about a name.
+    /// Prints a message about a name, and the run will fail.
     pub(super) fn fail_at(&self, name: &[u8], text: &str) {
-        self.fail(&format!("{}: {text}", named(name)));
+        self.fail_with(name, text, None);
+    }
+
+    /// Prints a message about a call that failed for a name, and the run will fail.
+    pub(super) fn fail_call(&self, name: &[u8], what: &str, error: CallError) {
+        self.fail_with(name, &format!("{what}: {}", error.text()), Some(error.errno));
+    }
+
+    fn fail_with(&self, name: &[u8], text: &str, errno: Option<Errno>) {
+        self.fail_about(name, &format!("{}: {text}", named(name)), errno);
+    }
+
+    /// Prints a message that has a name in it, and the run will fail.
+    pub(super) fn fail_about(&self, name: &[u8], text: &str, errno: Option<Errno>) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.tell(Severity::Failure, Some(name), text, errno);
     }
 
     /// Ends a run whose command line is refused.
@@ -173,13 +242,17 @@ impl Session {
     /// Prints a message, and the run will tell that the archive differs from the files.
     pub(super) fn differ(&self, text: &str) {
         self.differs.store(true, Ordering::Relaxed);
-        self.output.error(text);
+        self.tell(Severity::Difference, None, text, None);
     }
 
-    /// Prints a difference on standard output, and the run will tell that there is one.
-    pub(super) fn differ_on_output(&self, text: &str) {
+    /// Prints a difference of a name on standard output, and the run will tell that there is one.
+    pub(super) fn differ_on_output(&self, name: &[u8], text: &str) {
         self.differs.store(true, Ordering::Relaxed);
-        self.show(text, false);
+        let text = format!("{}: {text}", named(name));
+        if !self.is_json() {
+            self.show(&text, false);
+        }
+        self.count(Severity::Difference, Some(name), &text, None);
     }
 
     /// Takes note that the archive differs from the files.
@@ -189,11 +262,26 @@ impl Session {
 
     /// Ends a run that cannot be continued.
     pub(super) fn fatal(&self, text: &str) -> ExitCode {
-        self.output.error(text);
-        self.output.error("Error is not recoverable: exiting now");
-        // Standard output is the last thing that can fail; the status is the same.
-        let _already_failed = self.output.finish();
+        self.tell(Severity::Failure, None, text, None);
+        self.aside(|| self.output.error("Error is not recoverable: exiting now"));
+        // What follows are the last things that can fail; the status is the same.
+        let _already_failed = self.sum_up();
         ExitCode::from(FAILURE)
+    }
+
+    /// Ends the line of progress, and writes what the run has done where that is wanted. Returns `false`,
+    /// with a message, if that fails.
+    fn sum_up(&self) -> bool {
+        let Some(reporting) = self.reporting() else { return self.output.finish() };
+        reporting.progress.end();
+        if let Some(line) = reporting.summary() {
+            self.output.line(&line);
+        }
+        let is_printed = self.output.finish();
+        if let Some(text) = reporting.stats() {
+            self.output.raw_error(&text);
+        }
+        self.output.measured(|| reporting.figures()) && is_printed
     }
 
     /// Ends a run whose archive could not be read to its end.
@@ -221,7 +309,7 @@ impl Session {
         {
             self.fail(&format!("index file: Cannot write: {}", describe(&error)));
         }
-        if !self.output.finish() {
+        if !self.sum_up() {
             return ExitCode::from(FAILURE);
         }
         if self.failed.load(Ordering::Relaxed) {

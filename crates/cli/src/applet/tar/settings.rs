@@ -18,7 +18,8 @@ use super::names::{Names, without_slashes};
 use super::old_style::with_dashes;
 use super::option_table::OPTIONS;
 use super::options::Id;
-use super::own::Own;
+use super::own::{Among, Own};
+use super::own_table::OWN;
 use super::positional::{is_positional, shown_option};
 use super::quoting::named;
 use super::refuse::bad;
@@ -130,9 +131,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
             Word::Option { id: Id::Help, .. } => return Ok(Asked::Help),
             Word::Option { id: Id::Version, .. } => return Ok(Asked::Version),
             Word::Option { id: Id::ShowDefaults, .. } => return Ok(Asked::Defaults),
-            Word::Option { id: id @ (Id::Atomic | Id::Durable | Id::Reflink), value } => {
-                asked.own.set(id, value.as_deref())?;
-            }
+            Word::Option { id: Id::Own(id), value } => asked.own.set(id, value)?,
             Word::Option { id, value } => asked.option(id, value.unwrap_or_default())?,
         }
     }
@@ -140,7 +139,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, Refused> {
 }
 
 fn all_options() -> Vec<Opt<Id>> {
-    OPTIONS.iter().chain(UNSUPPORTED).copied().collect()
+    OPTIONS.iter().chain(OWN).chain(UNSUPPORTED).copied().collect()
 }
 
 /// A list of names that is being read.
@@ -526,7 +525,8 @@ impl Reading {
         {
             return bad("--frame is for -c with --zstd");
         }
-        self.own.check(mode, &file, packing.as_ref())?;
+        let (packing, extraction) = (packing.as_ref(), &self.extraction);
+        self.own.check(&Among { mode, file: &file, packing, extraction })?;
         if self.own.aligns() && mode == Mode::Create {
             self.creation.align()?;
         }

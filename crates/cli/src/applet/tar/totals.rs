@@ -17,7 +17,8 @@ pub(super) fn read(session: &Session, settings: &Settings, offset: u64) {
 
 /// Prints the totals, as GNU tar does.
 pub(super) fn print(session: &Session, what: &str, bytes: u64, begin: Instant) {
-    session.output.raw_error(&format!("Total bytes {what}: {}\n", amount(bytes, begin)));
+    let text = format!("Total bytes {what}: {}\n", amount(bytes, begin));
+    session.aside(|| session.output.raw_error(&text));
 }
 
 /// Returns a number of bytes and the speed since the run began.

@@ -28,7 +28,6 @@ pub(super) const UNSUPPORTED: &[Opt<Id>] = &[
     no("", "exclude-ignore", V),
     no("", "exclude-ignore-recursive", V),
     no("", "exclude-vcs-ignores", Nothing),
-    no("W", "verify", Nothing),
     no("", "ignore-command-error", Nothing),
     no("", "no-ignore-command-error", Nothing),
     no("", "to-command", V),

@@ -1,0 +1,214 @@
+//! A regular file on its way to its name.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use haul_io::hidden::{has_no_unnamed, make_hidden};
+use haul_io::publish::{Durable, Onto, Unpublished};
+use haul_sys::data::{Advice, Writeback, fadvise, ftruncate, write_back};
+use haul_sys::fs::{
+    Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, fsync,
+    open_unnamed, openat, statat, unlinkat,
+};
+use haul_sys::{Call, CallError, Errno, Result};
+
+use super::event::{Action, Event};
+use super::place::Place;
+use super::policy::{Appearance, Existing, Owners};
+use super::shared::{Job, Shared, is_for_any_group};
+
+/// A file whose bytes are written.
+pub(super) struct NewFile {
+    pub(super) file: OwnedFd,
+    way: Way,
+}
+
+/// Under which name a file is until it is complete.
+enum Way {
+    /// Its own.
+    Named,
+    /// None.
+    Unnamed,
+    /// A hidden one, where the file system has no files without names.
+    Hidden(CString),
+}
+
+/// What became of a file when its name was due.
+pub(super) enum Published {
+    Yes,
+    /// The name is another file's, which the policy does not replace, or that of a directory.
+    Exists(NewFile),
+    /// It was told.
+    Failed,
+}
+
+impl Shared {
+    /// Returns the mode that a file has until its attributes are set.
+    fn first_mode(&self, job: &Job) -> u32 {
+        let mode = job.member.mode & 0o777 & !self.policy.umask;
+        let is_own = self.policy.owners == Owners::Own
+            || (job.owner.is_some_and(|(uid, _)| uid == self.policy.user)
+                && job.member.acls == [None, None]
+                && is_for_any_group(mode));
+        // Until the file has its owner, only the owner's bits are set.
+        let mode = if is_own { mode } else { mode & 0o700 };
+        // An extended attribute can be set only while the owner may write.
+        if job.member.xattrs.is_empty() { mode } else { mode | 0o200 }
+    }
+
+    /// Opens the file of a job: a new one, or with [`Existing::Overwrite`] an existing one. Fails with
+    /// `EEXIST` if the name exists and is not to be replaced.
+    pub(super) fn open(&self, job: &Job) -> Result<NewFile> {
+        match self.policy.appearance {
+            Appearance::Gradual => self.open_by_name(job),
+            Appearance::Whole | Appearance::Durable => self.open_without_name(job),
+        }
+    }
+
+    fn open_by_name(&self, job: &Job) -> Result<NewFile> {
+        let mode = self.first_mode(job);
+        let (create, extra) = match self.policy.existing {
+            Existing::Overwrite => (Create::IfAbsent(mode), OFlags::empty()),
+            _ => (Create::New(mode), OFlags::empty()),
+        };
+        let how =
+            OpenHow { access: Access::Write, create, follow: Follow::No, wait: Wait::No, extra };
+        let file = openat(&*job.place.parent, &job.place.leaf, how)?;
+        if self.policy.existing == Existing::Overwrite {
+            // Not by a flag: a device or a pipe that is in the way must not be written.
+            if fstat(&file)?.kind() != Kind::Regular {
+                return Err(exists());
+            }
+            ftruncate(&file, 0)?;
+        }
+        Ok(NewFile { file, way: Way::Named })
+    }
+
+    fn open_without_name(&self, job: &Job) -> Result<NewFile> {
+        let parent = &*job.place.parent;
+        // A file that stays is known before its bytes are written for nothing.
+        if !self.replaces() && statat(parent, &job.place.leaf).is_ok() {
+            return Err(exists());
+        }
+        let mode = self.first_mode(job);
+        match open_unnamed(parent, mode, Access::Write) {
+            Ok(file) => Ok(NewFile { file, way: Way::Unnamed }),
+            Err(error) if has_no_unnamed(error.errno) => {
+                let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
+                let (file, hidden) = make_hidden(|hidden| openat(parent, hidden, how))?;
+                Ok(NewFile { file, way: Way::Hidden(hidden) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns whether a complete file takes the name of an existing one.
+    const fn replaces(&self) -> bool {
+        !matches!(self.policy.existing, Existing::Keep | Existing::Skip)
+    }
+
+    /// Starts to write the bytes of a file to storage, if they will be waited for.
+    pub(super) fn start_writing(&self, new: &NewFile) {
+        if self.waits() {
+            // Only a start: what goes wrong is heard when it is waited for.
+            let _started = write_back(&new.file, 0, 0, Writeback::Start);
+        }
+    }
+
+    /// Returns whether bytes are waited for before a file is published.
+    pub(super) fn waits(&self) -> bool {
+        self.policy.appearance == Appearance::Durable || self.drops()
+    }
+
+    /// Returns whether pages of new files do not stay in the page cache.
+    fn drops(&self) -> bool {
+        use haul_io::Cache;
+        matches!(self.data.cache, Cache::Drop | Cache::Direct | Cache::Restore)
+    }
+
+    /// Waits until the bytes of a file are on storage, if the policy asks for it, and drops their pages.
+    /// Returns `false` if that failed, which was told.
+    pub(super) fn wait(&self, job: &Job, new: &NewFile) -> bool {
+        let written = if self.policy.appearance == Appearance::Durable {
+            fsync(&new.file)
+        } else if self.drops() {
+            write_back(&new.file, 0, 0, Writeback::Complete)
+        } else {
+            return true;
+        };
+        if let Err(error) = written {
+            self.monitor.event(&job.name, &Event::Failed(Action::Sync, error));
+            self.discard(job, new);
+            return false;
+        }
+        if self.drops() {
+            // Advice: what stays does no harm.
+            let _advised = fadvise(&new.file, 0, 0, Advice::DontNeed);
+        }
+        true
+    }
+
+    /// Gives a complete file its name and closes it. A file that does not get it is removed.
+    pub(super) fn publish(&self, job: &Job, new: NewFile) -> Published {
+        match self.give_name(job, &new) {
+            Ok(()) => {}
+            Err(error) if error.errno == Errno::EXIST => return Published::Exists(new),
+            Err(error) => {
+                self.monitor.event(&job.name, &Event::Failed(Action::Publish, error));
+                self.discard(job, &new);
+                return Published::Failed;
+            }
+        }
+        if let Err(error) = close(new.file) {
+            self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
+        }
+        Published::Yes
+    }
+
+    fn give_name(&self, job: &Job, new: &NewFile) -> Result<()> {
+        let hidden = match &new.way {
+            Way::Named => return Ok(()),
+            Way::Unnamed => None,
+            Way::Hidden(hidden) => Some(hidden.as_c_str()),
+        };
+        // NFS, FUSE and quotas report at a close what they could not take: before it has a name.
+        close(duplicate(&new.file)?)?;
+        let unpublished = Unpublished { file: new.file.as_fd(), hidden };
+        let parent = job.place.parent.as_fd();
+        let give = |onto| unpublished.publish(parent, &job.place.leaf, onto, Durable::No);
+        match give(Onto::Free) {
+            // Whether a directory may be removed the thread that reads the archive knows. A file that had a
+            // hidden name and lost it could not get another one.
+            Err(error)
+                if error.errno == Errno::EXIST && self.replaces() && !is_directory(&job.place) =>
+            {
+                give(Onto::Taken)
+            }
+            answer => answer,
+        }
+    }
+
+    /// Removes a file that is not complete, if the name is still that file.
+    pub(super) fn discard(&self, job: &Job, new: &NewFile) {
+        let parent = &*job.place.parent;
+        let removed = match &new.way {
+            Way::Unnamed => return,
+            Way::Hidden(hidden) => unlinkat(parent, hidden),
+            Way::Named => match (fstat(&new.file), statat(parent, &job.place.leaf)) {
+                (Ok(one), Ok(other)) if one.same_file(&other) => unlinkat(parent, &job.place.leaf),
+                _ => return,
+            },
+        };
+        if let Err(error) = removed {
+            self.monitor.event(&job.name, &Event::Failed(Action::Unlink, error));
+        }
+    }
+}
+
+fn is_directory(place: &Place) -> bool {
+    statat(&*place.parent, &place.leaf).is_ok_and(|stat| stat.kind() == Kind::Directory)
+}
+
+fn exists() -> CallError {
+    CallError::new(Call::Openat, Errno::EXIST)
+}

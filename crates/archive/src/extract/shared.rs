@@ -1,0 +1,114 @@
+//! A file to be made, and what all workers share.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use haul_io::{DataPolicy, Pair};
+use haul_sys::fs::{Stat, TimePair};
+
+use super::place::Place;
+use super::policy::{Monitor, Policy};
+use super::queue::Waiting;
+use crate::attributes::Attributes as Wanted;
+use crate::format::Member;
+
+/// Where a file's bytes are.
+pub(super) enum Content {
+    /// In the archive, from this offset.
+    InArchive(u64),
+    /// In memory.
+    Bytes(Vec<u8>),
+}
+
+/// A file to be made.
+pub(super) struct Job {
+    /// Position in the archive, so that files are handled in order where order matters.
+    pub(super) number: u64,
+    pub(super) name: Vec<u8>,
+    pub(super) place: Place,
+    pub(super) member: Member,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) content: Content,
+    pub(super) pair: Option<Arc<Pair>>,
+}
+
+/// Removes the names of owners, which are known by number now: members wait in memory, in queues, and
+/// directories to the end.
+pub(super) fn without_names(mut member: Member) -> Member {
+    (member.user, member.group) = (Vec::new(), Vec::new());
+    member
+}
+
+impl Waiting for Job {
+    fn directory(&self) -> usize {
+        // Only compared, while the job holds the directory.
+        Arc::as_ptr(&self.place.parent).addr()
+    }
+
+    /// As far as the archive decides them.
+    fn memory_bytes(&self) -> usize {
+        let content = match &self.content {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::InArchive(_) => 0,
+        };
+        let regions =
+            self.member.regions.as_ref().map_or(0, |regions| size_of_val(regions.as_slice()));
+        let xattrs = self.member.xattrs.iter().map(|(name, value)| name.len() + value.len());
+        let lists = self.member.acls.iter().chain([&self.member.context]).flatten().map(Vec::len);
+        let attributes = xattrs.chain(lists).sum::<usize>();
+        content + regions + attributes + self.name.len() + self.member.name.len()
+    }
+
+    fn is_large(&self) -> bool {
+        matches!(self.content, Content::InArchive(_))
+    }
+}
+
+/// An archive whose members can be moved by offset.
+pub(super) struct Archive {
+    pub(super) file: Arc<OwnedFd>,
+    pub(super) stat: Stat,
+}
+
+/// Returns whether permissions give the group of a file the same as all others. In a directory that gives
+/// its group to new files it may be another one than the member's at first.
+pub(super) const fn is_for_any_group(mode: u32) -> bool {
+    (mode >> 3) & 0o7 == mode & 0o7
+}
+
+/// What all workers share.
+pub(super) struct Shared {
+    pub(super) policy: Policy,
+    /// Attributes that are restored beside the usual ones.
+    pub(super) wanted: Wanted,
+    /// How bytes are moved from an archive that is a file.
+    pub(super) data: DataPolicy,
+    pub(super) monitor: Arc<dyn Monitor>,
+    pub(super) archive: Option<Archive>,
+    pub(super) stop: AtomicBool,
+    pub(super) bytes: AtomicU64,
+}
+
+/// The attributes that a member gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes {
+    pub(super) mode: u32,
+    pub(super) owner: Option<(u32, u32)>,
+    pub(super) times: Option<TimePair>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_the_same_as_all_others() {
+        for mode in [0o000, 0o600, 0o644, 0o755, 0o700, 0o711, 0o666] {
+            assert!(is_for_any_group(mode), "{mode:o}");
+        }
+        for mode in [0o640, 0o660, 0o664, 0o750, 0o771, 0o654, 0o604, 0o646] {
+            assert!(!is_for_any_group(mode), "{mode:o}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The table of the options that only haul has.
+
+use super::options::{Id, OwnId};
+use crate::getopt::Takes::{Nothing, Optional, Required};
+use crate::getopt::{Opt, own};
+use crate::option::data::{CACHE_VALUES, REFLINK_VALUES};
+use crate::option::metrics::{JOB, METRICS};
+use crate::option::value::PROGRESS_VALUES;
+
+/// All of them.
+pub(super) const OWN: &[Opt<Id>] = &[
+    own(
+        Id::Own(OwnId::Atomic),
+        "atomic",
+        Nothing,
+        "with -c: give the archive its name only when it is\ncomplete; with -x: likewise each file; keep an old\none until then",
+    ),
+    own(
+        Id::Own(OwnId::Cache),
+        "cache",
+        Required("POLICY"),
+        "how to use the page cache for the files and the\narchive: auto (default), keep, drop, direct, restore",
+    )
+    .with(CACHE_VALUES),
+    own(Id::Devices, "devices", Nothing, "with -x: make devices (default only with -p)"),
+    own(
+        Id::Own(OwnId::Durable),
+        "durable",
+        Nothing,
+        "like --atomic, but complete is what is on stable\nstorage; so are all names at exit",
+    ),
+    own(
+        Id::Own(OwnId::Errors),
+        "errors",
+        Required("FILE"),
+        "list every failure in FILE as JSON lines, with\nlossless names",
+    ),
+    own(
+        Id::Frame,
+        "frame",
+        Required("SIZE"),
+        "with --zstd -c: bytes of the frames that can be\ndecompressed at the same time (default: 16M);\n0 for one frame",
+    ),
+    own(Id::Own(OwnId::Job), "job", Required("NAME"), JOB),
+    own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
+    own(
+        Id::Own(OwnId::Json),
+        "json",
+        Nothing,
+        "report members, differences, failures and the\nsummary as JSON lines on standard output",
+    ),
+    own(
+        Id::MaxEntries,
+        "max-entries",
+        Required("N"),
+        "with -x, -t, -d: stop after N members and the\ndirectories that their names need",
+    ),
+    own(
+        Id::MaxSize,
+        "max-size",
+        Required("SIZE"),
+        "with -x, -t, -d: stop before a member whose file,\nholes included, makes more than SIZE bytes of all,\nor when the decompressed archive is longer",
+    ),
+    own(Id::Own(OwnId::Metrics), "metrics", Required("FILE"), METRICS),
+    own(
+        Id::Own(OwnId::Progress),
+        "progress",
+        Optional("WHEN"),
+        "show bytes, rate and the side that is waited for on\nstandard error: always, never, or auto (default): if\nthat is a terminal and -c or -x is long",
+    )
+    .with(PROGRESS_VALUES),
+    own(
+        Id::Own(OwnId::Reflink),
+        "reflink",
+        Optional("WHEN"),
+        "share blocks of files and the archive: always, auto\n(default of -x) or never. See below",
+    )
+    .with(REFLINK_VALUES),
+    own(
+        Id::Own(OwnId::Stats),
+        "stats",
+        Nothing,
+        "print a summary on standard error: members, bytes,\ntime, rate, and how long each side was waited for",
+    ),
+];
