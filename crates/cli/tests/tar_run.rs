@@ -436,6 +436,98 @@ fn a_file_that_changed_is_found() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn an_extraction_goes_on_where_it_was_interrupted() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    demand(&scratch, &["--posix", "-cf", "a.tar", "-C", "s", "d", "empty", "link"])?;
+    demand(&scratch, &["--posix", "-czf", "a.tgz", "-C", "s", "d", "empty", "link"])?;
+    for (archive, again) in [("a.tar", 0), ("a.tgz", 2)] {
+        for option in ["-p", "--atomic", "--durable"] {
+            let what = format!("{archive} {option}");
+            fs::create_dir(scratch.at("t"))?;
+            let words = ["-xpf", archive, "--resume", option, "--json", "-C", "t"];
+            let kept = |done: &Done| -> Outcome<u64> {
+                let told = lines(done)?;
+                Ok(told.last().and_then(|line| line["kept"].as_u64()).ok_or("no summary")?)
+            };
+            assert_eq!(kept(&demand(&scratch, &words)?)?, 0, "{what}");
+            // Files of a stream that do not fit into memory are made again.
+            let all = SIZES.len() as u64 - again;
+            assert_eq!(kept(&demand(&scratch, &words)?)?, all, "{what}");
+            demand_equal(&scratch.at("s/d"), &scratch.at("t/d"), Aspects::preserved(), &what);
+            // Without its time, without a byte, with another byte and all attributes, with another mode.
+            let times = fs::FileTimes::new()
+                .set_modified(fs::metadata(scratch.at("s/d/32769"))?.modified()?);
+            fs::File::open(scratch.at("t/d/1"))?.set_modified(std::time::SystemTime::now())?;
+            fs::OpenOptions::new().write(true).open(scratch.at("t/d/511"))?.set_len(510)?;
+            let file = fs::OpenOptions::new().write(true).open(scratch.at("t/d/32769"))?;
+            std::os::unix::fs::FileExt::write_all_at(&file, b"X", 32_768)?;
+            file.set_times(times)?;
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(scratch.at("t/d/32768"), mode)?;
+            fs::remove_file(scratch.at("t/d/0"))?;
+            assert_eq!(kept(&demand(&scratch, &words)?)?, all - 5, "{what}");
+            demand_equal(&scratch.at("s/d"), &scratch.at("t/d"), Aspects::preserved(), &what);
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rehearsal_tells_what_would_be_done_and_does_nothing() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    demand(&scratch, &["--sort=name", "-cf", "a.tar", "s"])?;
+    fs::create_dir(scratch.at("t"))?;
+    scratch.write("t/s/d/1", "mine")?;
+    scratch.write("t/s/empty", "a file")?;
+    scratch.write("t/s/link/full", "in a directory in the place of a link")?;
+    let before = super::support::judge::snapshot(&scratch.at("t"));
+    let done = run(&scratch, &["-xf", "a.tar", "-C", "t", "--dry-run"])?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    let text = done.text();
+    for line in [
+        "would keep directory s",
+        "would replace s/d/1",
+        "would replace s/empty",
+        "would make s/d/511",
+        "would make s/twin",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(done.errors().contains("s/link: would fail: File exists"), "{}", done.errors());
+    let kept = demand(&scratch, &["-xf", "a.tar", "-C", "t", "--dry-run", "--skip-old-files"])?;
+    assert!(kept.text().contains("would keep s/d/1\n"), "{}", kept.text());
+    let told = run(&scratch, &["-xf", "a.tar", "-C", "t", "--dry-run", "--json"])?;
+    assert_eq!(count(&lines(&told)?, "would"), 3 + SIZES.len() + 2, "{}", told.text());
+    assert!(super::support::judge::snapshot(&scratch.at("t")) == before, "something changed");
+    // Creation: the names and the size, and no byte of a file is read.
+    let names = demand(&scratch, &["-tf", "a.tar"])?.text();
+    let size = fs::metadata(scratch.at("a.tar"))?.len();
+    let dry = demand(&scratch, &["-c", "--sort=name", "--dry-run", "--totals", "s"])?;
+    assert!(dry.text().starts_with(&names), "{}", dry.text());
+    assert!(dry.errors().contains(&format!("Total bytes written: {size}")), "{}", dry.errors());
+    demand(&scratch, &["-cf", "new.tar", "--dry-run", "s"])?;
+    assert!(!scratch.at("new.tar").exists());
+    let null = demand(&scratch, &["-cf", "/dev/null", "--totals", "s"])?;
+    assert!(null.errors().contains(&format!("Total bytes written: {size}")), "{}", null.errors());
+    let json = demand(&scratch, &["-c", "--dry-run", "--json", "s"])?;
+    let last = lines(&json)?.pop().ok_or("no summary")?;
+    let told = last["archive_bytes"].as_u64().unwrap_or_default();
+    assert!(told <= size && told + 20 * 512 >= size, "{last}");
+    if is_usable()? {
+        let large = scratch.at("s/d/1048577");
+        let large = large.to_str().ok_or("a name that is no text")?;
+        let strace = Strace::new(scratch.at("log")).trace("pread64,copy_file_range,sendfile");
+        let strace = strace.of_file(large);
+        strace.wrap(ours().words(["-cf", "/dev/null", "s"]).in_dir(scratch.path())).succeed()?;
+        assert_eq!(strace.text()?.lines().count(), 0, "{}", strace.text()?);
+    }
+    Ok(())
+}
+
 /// What makes no sense is refused with a sentence, before anything is written.
 #[test]
 fn options_that_contradict_each_other_are_refused() -> Outcome {
@@ -454,6 +546,12 @@ fn options_that_contradict_each_other_are_refused() -> Outcome {
         ("-xf a --verify -O", "--verify cannot read again what -O writes"),
         ("-xf a --verify --skip-old-files", "--verify would find"),
         ("-cf a --verify --transform=s/a/b/ d", "--transform"),
+        ("-tf a --dry-run", "--dry-run is for -c and -x"),
+        ("-cf a --dry-run --remove-files d", "--remove-files cannot be combined"),
+        ("-xf a --dry-run -O", "-O makes nothing"),
+        ("-cf a --resume d", "--resume is for -x"),
+        ("-xmf a --resume", "-m does not restore"),
+        ("-xkf a --resume", "--resume replaces files"),
         ("-cf a --job=x d", "--job is a label of --metrics"),
         ("-cf a --errors=a d", "--errors and -f name the same file"),
         ("-cf a --cache=maybe d", "--cache"),

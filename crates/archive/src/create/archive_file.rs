@@ -35,6 +35,9 @@ pub trait Output: Write {
         Ok(None)
     }
 
+    /// Takes note of bytes that are not written, because the archive goes nowhere.
+    fn skip(&mut self, _bytes: u64) {}
+
     /// Returns whether [`Output::leave`] leaves room.
     fn has_offsets(&self) -> bool {
         false

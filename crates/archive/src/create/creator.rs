@@ -437,6 +437,10 @@ impl<'p, W: Output> Creator<'p, W> {
                 self.compare(found, stat, &after, missing);
             }
             Data::File(_) => {}
+            Data::Unread => self.sink.skip(stat.size),
+            Data::Sparse(_, regions) if self.plan.skips_data => {
+                self.sink.skip(regions.iter().map(|region| region.bytes).sum());
+            }
             Data::Sparse(file, regions) => self.large(found, &file, stat, &regions)?,
         }
         self.sink.pad()?;

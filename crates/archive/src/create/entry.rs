@@ -51,6 +51,8 @@ pub(super) enum Data {
     Link(Vec<u8>),
     /// The whole file, and what the file was after it was read.
     Bytes(Vec<u8>, Stat),
+    /// A file that is not read.
+    Unread,
     /// A file that the writer reads.
     File(OwnedFd),
     /// One with holes, and its data in order.
@@ -125,6 +127,9 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         // An empty one tells the size, as GNU tar writes it.
         regions.push(Region { offset: stat.size, bytes: 0 });
         return Ok(Entry { stat, data: Data::Sparse(file, regions), attributes });
+    }
+    if plan.skips_data {
+        return Ok(Entry { stat, data: Data::Unread, attributes });
     }
     if stat.size > SMALL_BYTES || !plan.may_read_elsewhere() || plan.is_aligned(stat.size) {
         return Ok(Entry { stat, data: Data::File(file), attributes });

@@ -119,6 +119,8 @@ pub struct Plan {
     pub aligns: bool,
     /// How the bytes of large files are moved into an archive that is a regular file.
     pub data: DataPolicy,
+    /// Whether the data of files are neither read nor written: the archive goes nowhere.
+    pub skips_data: bool,
     /// Number of workers, at least 1.
     pub workers: usize,
 }

@@ -39,6 +39,12 @@ impl<W: Output> Sink<W> {
         Ok(())
     }
 
+    /// Counts bytes that are not written, because the archive goes nowhere.
+    pub(super) fn skip(&mut self, bytes: u64) {
+        self.target.skip(bytes);
+        self.written += bytes;
+    }
+
     /// Leaves room for so many bytes, if the target has offsets; see [`Output::leave`].
     pub(super) fn leave(&mut self, bytes: u64) -> Result<Option<(Arc<OwnedFd>, u64)>> {
         let room = self.target.leave(bytes)?;

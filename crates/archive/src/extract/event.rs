@@ -55,6 +55,8 @@ pub enum Event {
     Skipped,
     /// A file exists and is not older.
     Newer,
+    /// A file is there already, complete.
+    Kept,
     /// The bits that run a program as its owner or group were not set, because the file does not have
     /// the owner and group of the archive.
     Unprivileged(u32),
@@ -75,6 +77,7 @@ impl Event {
         !matches!(
             self,
             Event::Skipped
+                | Event::Kept
                 | Event::Newer
                 | Event::Unprivileged(_)
                 | Event::UnknownType(_)

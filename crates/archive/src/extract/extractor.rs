@@ -16,7 +16,7 @@ use haul_sys::{CallError, Errno};
 use super::attributes::On;
 use super::event::{Action, Event};
 use super::place::{Place, Places, handle, key};
-use super::policy::{Devices, Existing, Monitor, Names, Owners, Policy};
+use super::policy::{Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
 use super::remove_tree::remove_tree;
 use super::shared::{self, Archive, Job, Shared, without_names};
@@ -150,7 +150,7 @@ impl Extractor {
             self.tell(name, &Event::LeadsOut);
             return Ok(());
         }
-        if self.is_unasked_device(&member) {
+        if self.shared.policy.refuses(&member) {
             self.tell(name, &Event::Device);
             return Ok(());
         }
@@ -440,17 +440,6 @@ impl Extractor {
         }
     }
 
-    /// Returns whether a device is one that only a user who asked for devices gets. Any user can make the
-    /// whiteouts of overlayfs, devices without a driver.
-    fn is_unasked_device(&self, member: &Member) -> bool {
-        let is_device = match member.kind {
-            MemberKind::CharDevice => member.device != (0, 0),
-            MemberKind::BlockDevice => true,
-            _ => false,
-        };
-        is_device && self.shared.policy.devices == Devices::Refuse
-    }
-
     pub(super) fn node(&mut self, member: &Member, name: &[u8]) {
         let (kind, action) = match member.kind {
             MemberKind::Fifo => (Kind::Fifo, Action::MakeFifo),
@@ -548,7 +537,7 @@ impl Drop for Extractor {
     }
 }
 
-fn is_newer(place: &Place, member: &Member) -> bool {
+pub(super) fn is_newer(place: &Place, member: &Member) -> bool {
     statat(&*place.parent, &place.leaf).is_ok_and(|stat| {
         let mtime = (stat.mtime.seconds, stat.mtime.nanoseconds);
         stat.kind() != Kind::Directory && (member.mtime.seconds, member.mtime.nanoseconds) <= mtime

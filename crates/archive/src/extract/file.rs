@@ -23,8 +23,8 @@ pub(super) enum Prepared {
     Ready(NewFile),
     /// The name exists.
     Exists,
-    /// It was told.
-    Failed,
+    /// Nothing is left to do: it is there already, or it failed, which was told.
+    Over,
 }
 
 impl Shared {
@@ -56,7 +56,7 @@ impl Shared {
                 Prepared::Ready(new) if self.waits() => ready.push((job, new)),
                 Prepared::Ready(new) => returned.extend(self.end(job, new)),
                 Prepared::Exists => returned.push(job),
-                Prepared::Failed => {}
+                Prepared::Over => {}
             }
         }
         // All are on their way to storage before the first is waited for, and there before the first name
@@ -79,6 +79,10 @@ impl Shared {
 
     /// Makes the file of a job, complete but for its name.
     pub(super) fn prepare(&self, job: &Job, kit: &mut Kit) -> Prepared {
+        if self.is_there(job) {
+            self.monitor.event(&job.name, &Event::Kept);
+            return Prepared::Over;
+        }
         let new = match self.open(job) {
             Ok(new) => new,
             Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => {
@@ -86,13 +90,13 @@ impl Shared {
             }
             Err(error) => {
                 self.monitor.event(&job.name, &Event::Failed(Action::Open, error));
-                return Prepared::Failed;
+                return Prepared::Over;
             }
         };
         let filled = self.fill(job, &new.file, kit);
         match self.complete(job, new, filled) {
             Some(new) => Prepared::Ready(new),
-            None => Prepared::Failed,
+            None => Prepared::Over,
         }
     }
 

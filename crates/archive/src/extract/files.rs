@@ -168,7 +168,7 @@ impl Extractor {
                     }
                     return;
                 }
-                Prepared::Failed => return,
+                Prepared::Over => return,
                 Prepared::Exists => {}
             }
             let error = CallError::new(Call::Openat, Errno::EXIST);

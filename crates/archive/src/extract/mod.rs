@@ -10,12 +10,14 @@ mod event;
 mod extractor;
 mod file;
 mod files;
+mod kept;
 mod links;
 mod names;
 mod new_file;
 mod place;
 mod policy;
 mod queue;
+mod rehearsal;
 mod remove_tree;
 mod shared;
 #[cfg(test)]
@@ -26,3 +28,4 @@ pub use extractor::Extractor;
 pub use policy::{
     Appearance, Devices, Existing, Monitor, Names, Owners, Permissions, Policy, Times,
 };
+pub use rehearsal::{Intent, Rehearsal};

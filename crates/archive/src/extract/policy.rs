@@ -3,6 +3,7 @@
 use haul_io::{Cache, Reflink};
 
 use super::event::Event;
+use crate::format::{Member, MemberKind};
 
 /// What becomes of existing files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +107,9 @@ pub struct Policy {
     /// When a regular file gets its name. With any but [`Appearance::Gradual`], [`Existing::Overwrite`] is
     /// the same as [`Existing::Replace`].
     pub appearance: Appearance,
+    /// Whether files that are there with the attributes and the bytes of the archive stay. Sparse files, those
+    /// with further attributes, and large ones of a stream are made again.
+    pub resumes: bool,
     /// Whether blocks of an archive may be shared with the files.
     pub reflink: Reflink,
     /// What becomes of the page cache of new files, and of the ranges of the archive that are moved.
@@ -116,6 +120,19 @@ pub struct Policy {
     pub umask: u32,
     /// Number of workers that make files, at least 1.
     pub workers: usize,
+}
+
+impl Policy {
+    /// Returns whether a member is a device that only a user who asked for devices gets. Any user can make the
+    /// whiteouts of overlayfs, devices without a driver.
+    pub(super) fn refuses(&self, member: &Member) -> bool {
+        let is_device = match member.kind {
+            MemberKind::CharDevice => member.device != (0, 0),
+            MemberKind::BlockDevice => true,
+            _ => false,
+        };
+        is_device && self.devices == Devices::Refuse
+    }
 }
 
 /// Is told what happens. Workers call it at the same time.

@@ -150,6 +150,7 @@ fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existin
         devices: Devices::Refuse,
         times: Times::Archive,
         appearance,
+        resumes: false,
         reflink: haul_io::Reflink::Auto,
         cache: haul_io::Cache::Auto,
         keeps_links_to_directories: false,

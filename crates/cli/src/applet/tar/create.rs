@@ -53,6 +53,8 @@ pub(super) enum Target {
     Appended(BufWriter<Appending>),
     Plain(ArchiveFile),
     Packed(Box<BufWriter<Packed>>),
+    /// Nothing is written, or what is written is not kept.
+    Nowhere,
 }
 
 impl Write for Target {
@@ -61,6 +63,7 @@ impl Write for Target {
             Target::Appended(file) => file.write(bytes),
             Target::Plain(file) => file.write(bytes),
             Target::Packed(encoder) => encoder.write(bytes),
+            Target::Nowhere => Ok(bytes.len()),
         }
     }
 
@@ -69,6 +72,7 @@ impl Write for Target {
             Target::Appended(file) => file.flush(),
             Target::Plain(file) => file.flush(),
             Target::Packed(encoder) => encoder.flush(),
+            Target::Nowhere => Ok(()),
         }
     }
 }
@@ -77,7 +81,7 @@ impl Bytes for Target {
     fn leave(&mut self, bytes: u64) -> io::Result<Option<(Arc<OwnedFd>, u64)>> {
         match self {
             Target::Plain(file) => file.leave(bytes),
-            Target::Appended(_) | Target::Packed(_) => Ok(None),
+            Target::Appended(_) | Target::Packed(_) | Target::Nowhere => Ok(None),
         }
     }
 
@@ -109,6 +113,7 @@ impl Target {
             Target::Packed(encoder) => {
                 encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
             }
+            Target::Nowhere => Ok(()),
         }
     }
 }
@@ -163,6 +168,7 @@ pub(super) fn write(
         workers: settings.extraction.workers(),
         attributes: settings.attributes.clone(),
         reads_ahead: !settings.checkpoints.interfere(),
+        skips_data: matches!(target, Target::Nowhere),
         data: DataPolicy {
             reflink: settings.own.reflink.unwrap_or_default(),
             cache: settings.own.cache,
@@ -212,6 +218,10 @@ pub(super) fn write(
         }
     }
     report_unconsumed(session, settings);
+    if settings.own.is_dry && !session.is_json() {
+        let size = crate::sizes::bytes(total);
+        session.show(&format!("would write an archive of {size}, before any compression"), false);
+    }
     if settings.shows_totals {
         totals::print(session, "written", total, session.begin);
     }
@@ -278,6 +288,17 @@ fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived:
 
 /// Opens the archive, in its place or as one that gets its name later.
 fn open(settings: &Settings) -> Result<Output, String> {
+    if settings.own.is_dry {
+        let (identity, target) = (Vec::new(), Target::Nowhere);
+        return Ok(Output {
+            target,
+            identity,
+            start: 0,
+            format: None,
+            borders: None,
+            unpublished: None,
+        });
+    }
     let mut identity = Vec::new();
     let mut unpublished = None;
     let file = if settings.own.is_atomic() {
@@ -301,6 +322,13 @@ fn open(settings: &Settings) -> Result<Output, String> {
     let target = target(settings, file, stat.kind(), &borders).map_err(|error| describe(&error))?;
     let borders = target.has_index().then_some(borders);
     Ok(Output { target, identity, start: 0, format: None, borders, unpublished })
+}
+
+/// Returns whether a file is `/dev/null`; see null(4).
+fn is_null(file: &OwnedFd) -> bool {
+    /// Device 1:3, as makedev(3) writes it.
+    const NULL: u64 = 0x103;
+    fstat(file).is_ok_and(|stat| stat.kind() == Kind::CharDevice && stat.rdev == NULL)
 }
 
 fn standard_output() -> io::Result<OwnedFd> {
@@ -345,6 +373,10 @@ fn target(
         return Ok(Target::packed(encoder, None));
     }
     let Some(filter) = filter else {
+        // As GNU tar does: the size is all that a user can learn from it.
+        if is_null(&file) && !settings.checkpoints.are_on() && !settings.creation.removes_files {
+            return Ok(Target::Nowhere);
+        }
         let place = match kind {
             Kind::Regular if settings.file.as_encoded_bytes() != b"-" => Place::Offsets,
             Kind::CharDevice => Place::Records,
@@ -424,14 +456,15 @@ impl Monitor for Telling<'_> {
             borders.add(member);
         }
         self.session.member(member);
-        if self.settings.verbosity > 0 {
+        let is_dry = self.settings.own.is_dry;
+        if self.settings.verbosity > 0 || is_dry {
             let mut member = member.clone();
             if !self.settings.extraction.shows_transformed {
                 member.name = original.to_vec();
             }
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-            let on_error = self.settings.file.as_encoded_bytes() == b"-";
-            let verbosity = self.settings.verbosity - 1;
+            let on_error = self.settings.file.as_encoded_bytes() == b"-" && !is_dry;
+            let verbosity = self.settings.verbosity.saturating_sub(1);
             show_on(self.session, &member, self.settings, (verbosity, on_error), &mut columns);
         }
     }

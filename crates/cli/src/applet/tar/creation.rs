@@ -287,6 +287,7 @@ impl Creation {
             atime: self.atime,
             newer: self.newer,
             reads_ahead: true,
+            skips_data: false,
             workers: 1,
         }
     }

@@ -29,6 +29,7 @@ impl Monitor for Telling {
                 let text = format!("{}: skipping existing file", named(name));
                 session.warn_of(Warning::ExistingFile, &text);
             }
+            Event::Kept => session.kept(),
             Event::Newer => {
                 let text = format!("Current {} is newer or same age", quote_word(name));
                 session.warn_of(Warning::IgnoreNewer, &text);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haul_archive::extract::{
-    Devices, Extractor, Monitor, Names, Owners, Permissions, Policy, Times,
+    Devices, Event, Extractor, Intent, Monitor, Names, Owners, Permissions, Policy, Rehearsal,
+    Times,
 };
 use haul_archive::format::{Member, MemberKind, ReadError, Reader};
 use haul_archive::safe_name::has_parent;
@@ -22,6 +23,7 @@ use super::list::{is_new, next, omit, report_missing, show};
 use super::member_name::{Changed, stored_name};
 use super::open;
 use super::print::Columns;
+use super::quoting::listed;
 use super::session::{Session, Stopped};
 use super::settings::Settings;
 use super::totals;
@@ -50,6 +52,7 @@ pub(super) fn extract(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         policy: policy(settings),
         monitor: Arc::new(Telling { session: Arc::clone(session) }),
         extractors: HashMap::new(),
+        rehearsals: HashMap::new(),
         last: None,
         count: Count::new(settings.limits, "extracted"),
         columns: Columns::new(),
@@ -87,6 +90,7 @@ fn policy(settings: &Settings) -> Policy {
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
         owners,
         appearance: settings.own.appearance(),
+        resumes: settings.own.resumes,
         reflink: settings.own.reflink.unwrap_or_default(),
         cache: settings.own.cache,
         names: if asked.absolute_names { Names::Absolute } else { Names::Beneath },
@@ -131,6 +135,8 @@ struct Run<'s> {
     monitor: Arc<dyn Monitor>,
     /// By the index of the directory that `-C` named.
     extractors: HashMap<Option<usize>, Extractor>,
+    /// The same where nothing is changed.
+    rehearsals: HashMap<Option<usize>, Rehearsal>,
     last: Option<Option<usize>>,
     count: Count,
     columns: Columns,
@@ -183,6 +189,9 @@ impl Run<'_> {
         if settings.extraction.to_stdout {
             return Ok(self.print(&member)?);
         }
+        if settings.own.is_dry {
+            return self.rehearse(settings, &member, &name, directory);
+        }
         if self.last != Some(directory)
             && let Some(last) = self.last.and_then(|last| self.extractors.get_mut(&last))
         {
@@ -202,9 +211,48 @@ impl Run<'_> {
         self.count.demand_few_parents(parents).map_err(Stopped::Fatal)
     }
 
+    /// Tells what would become of a member.
+    fn rehearse(
+        &mut self,
+        settings: &Settings,
+        member: &Member,
+        name: &[u8],
+        directory: Option<usize>,
+    ) -> Result<(), Stopped> {
+        if !self.rehearsals.contains_key(&directory) {
+            let target = open::directory(settings, directory)?;
+            self.rehearsals.insert(directory, Rehearsal::new(target, self.policy));
+        }
+        let Some(rehearsal) = self.rehearsals.get_mut(&directory) else { return Ok(()) };
+        let intent = rehearsal.member(member, name);
+        let action = match &intent {
+            Intent::Make => "make",
+            Intent::Replace => "replace",
+            Intent::Merge => "keep directory",
+            Intent::Keep => "keep",
+            Intent::LeadsOut => {
+                self.monitor.event(name, &Event::LeadsOut);
+                return Ok(());
+            }
+            Intent::Device => {
+                self.monitor.event(name, &Event::Device);
+                return Ok(());
+            }
+            Intent::Fail(error) => {
+                self.session.fail_call(name, "would fail", *error);
+                return Ok(());
+            }
+        };
+        if !self.session.would(action, name) {
+            self.session.show(&format!("would {action} {}", listed(name)), false);
+        }
+        Ok(())
+    }
+
     /// Begins to extract into a directory, unless this was done before.
     fn extractor(&mut self, settings: &Settings, directory: Option<usize>) -> Result<(), Stopped> {
-        if self.extractors.contains_key(&directory) || settings.extraction.to_stdout {
+        let makes_none = settings.extraction.to_stdout || settings.own.is_dry;
+        if self.extractors.contains_key(&directory) || makes_none {
             return Ok(());
         }
         let target = open::directory(settings, directory)?;

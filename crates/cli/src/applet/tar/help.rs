@@ -39,6 +39,11 @@ could not be read do not prevent it; the exit status tells. With -x --atomic eac
 regular file stays as it was until the new one is complete; with --durable also until
 it is on stable storage. Links, directories and devices are made in their place.
 
+With -x --resume an extraction goes on that was interrupted. Sparse files, those with
+extended attributes, and files larger than 1 MiB of compressed archives are made again.
+
+An archive in /dev/null is not written, and its files are not read, as with --dry-run.
+
 With --verify everything is read a second time: after -c the archive from storage and
 the files as they are, after -x the files from storage and the archive. Kinds, sizes,
 bytes and targets of links are compared. A difference makes the run fail; with --atomic

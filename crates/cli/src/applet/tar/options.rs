@@ -121,6 +121,7 @@ pub(super) enum Id {
 pub(super) enum OwnId {
     Atomic,
     Cache,
+    DryRun,
     Durable,
     Errors,
     Job,
@@ -128,6 +129,7 @@ pub(super) enum OwnId {
     Metrics,
     Progress,
     Reflink,
+    Resume,
     Stats,
     /// GNU's, too.
     Verify,

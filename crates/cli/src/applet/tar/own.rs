@@ -28,6 +28,10 @@ pub(super) struct Own {
     pub(super) is_json: bool,
     pub(super) shows_stats: bool,
     pub(super) verifies: bool,
+    /// Whether nothing is written.
+    pub(super) is_dry: bool,
+    /// Whether complete files of an earlier extraction stay.
+    pub(super) resumes: bool,
     atomic: bool,
     durable: bool,
 }
@@ -43,6 +47,8 @@ impl Default for Own {
             is_json: false,
             shows_stats: false,
             verifies: false,
+            is_dry: false,
+            resumes: false,
             atomic: false,
             durable: false,
         }
@@ -55,6 +61,7 @@ pub(super) struct Among<'s> {
     pub(super) file: &'s OsStr,
     pub(super) packing: Option<&'s Compression>,
     pub(super) extraction: &'s Extraction,
+    pub(super) removes_files: bool,
 }
 
 impl Own {
@@ -64,6 +71,7 @@ impl Own {
         match id {
             OwnId::Atomic => self.atomic = true,
             OwnId::Cache => self.cache = cache(word.unwrap_or_default())?,
+            OwnId::DryRun => self.is_dry = true,
             OwnId::Durable => self.durable = true,
             OwnId::Errors => self.errors = Some(file("--errors", value, Dash::NoOutput)?),
             OwnId::Job => self.metrics.set_job(word)?,
@@ -71,6 +79,7 @@ impl Own {
             OwnId::Metrics => self.metrics.set_file(value)?,
             OwnId::Progress => self.progress = progress_when(word)?,
             OwnId::Reflink => self.reflink = Some(reflink(word)?),
+            OwnId::Resume => self.resumes = true,
             OwnId::Stats => self.shows_stats = true,
             OwnId::Verify => self.verifies = true,
         }
@@ -107,6 +116,8 @@ impl Own {
         self.check_appearance(among)?;
         self.check_reflink(among)?;
         self.check_output(among)?;
+        self.check_resume(among)?;
+        self.check_dry(among)?;
         self.metrics.settle()?;
         for (option, name) in [("--errors", &self.errors), ("--metrics", &self.metrics.file)] {
             if name.as_deref() == Some(among.file) {
@@ -172,12 +183,61 @@ impl Own {
         Ok(())
     }
 
+    fn check_dry(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        if !self.is_dry {
+            return Ok(());
+        }
+        if !matches!(among.mode, Mode::Create | Mode::Extract) {
+            return bad("--dry-run is for -c and -x");
+        }
+        if among.extraction.to_stdout {
+            return bad("--dry-run shows what would be made, and -O makes nothing");
+        }
+        for (is_set, option) in [
+            (self.verifies, "--verify"),
+            (self.resumes, "--resume"),
+            (among.removes_files, "--remove-files"),
+            (self.metrics.file.is_some(), "--metrics"),
+        ] {
+            if is_set {
+                return bad(&format!("{option} cannot be combined with --dry-run"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_resume(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        let extraction = among.extraction;
+        if !self.resumes {
+            return Ok(());
+        }
+        if among.mode != Mode::Extract {
+            return bad("--resume is for -x");
+        }
+        if extraction.to_stdout {
+            return bad("--resume is about files, and -O makes none");
+        }
+        if extraction.touch {
+            return bad("--resume knows complete files by their times, which -m does not restore");
+        }
+        let replaces = matches!(
+            extraction.existing,
+            Existing::Replace | Existing::ReplaceKeepingDirectories | Existing::Overwrite
+        );
+        if !replaces {
+            return bad(
+                "--resume replaces files that are not complete; give no option to keep them",
+            );
+        }
+        Ok(())
+    }
+
     fn check_output(&self, among: &Among<'_>) -> Result<(), CommandError> {
         if !self.is_json {
             return Ok(());
         }
         let writes = matches!(among.mode, Mode::Create | Mode::Append);
-        if writes && among.file == "-" {
+        if writes && among.file == "-" && !self.is_dry {
             return bad("--json needs standard output, where the archive goes; name one with -f");
         }
         if among.extraction.to_stdout && among.mode == Mode::Extract {

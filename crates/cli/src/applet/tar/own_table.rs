@@ -24,6 +24,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
     .with(CACHE_VALUES),
     own(Id::Devices, "devices", Nothing, "with -x: make devices (default only with -p)"),
     own(
+        Id::Own(OwnId::DryRun),
+        "dry-run",
+        Nothing,
+        "with -c and -x: write nothing; print each member, for\n-x with what would become of it, and for -c how large\nthe archive would be",
+    ),
+    own(
         Id::Own(OwnId::Durable),
         "durable",
         Nothing,
@@ -76,6 +82,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
         "share blocks of files and the archive: always, auto\n(default of -x) or never. See below",
     )
     .with(REFLINK_VALUES),
+    own(
+        Id::Own(OwnId::Resume),
+        "resume",
+        Nothing,
+        "with -x: go on after a run that did not finish: a\nfile with the size, time, mode, owner and bytes of\nthe archive stays, all others are made again",
+    ),
     own(
         Id::Own(OwnId::Stats),
         "stats",

@@ -36,6 +36,8 @@ pub(super) struct Reporting {
     members: [AtomicU64; KINDS.len()],
     /// Of files, without holes.
     bytes: AtomicU64,
+    /// Files of an earlier run.
+    kept: AtomicU64,
     failures: AtomicU64,
     warnings: AtomicU64,
     /// Bytes of the archive, and how long it was waited for and the files were.
@@ -57,6 +59,7 @@ impl Reporting {
             shows_stats: own.shows_stats,
             members: Default::default(),
             bytes: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             warnings: AtomicU64::new(0),
             tally: Tally::new(None),
@@ -96,6 +99,11 @@ impl Reporting {
         self.is_json.then(|| member_line(member))
     }
 
+    /// Counts a file that was there already.
+    pub(super) fn kept(&self) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts what went wrong; returns its line.
     pub(super) fn trouble(
         &self,
@@ -125,6 +133,17 @@ impl Reporting {
             line["path"] = name(path);
         }
         json_line::line(line)
+    }
+
+    /// Returns the line about what would be done with a name, if lines are wanted.
+    pub(super) fn would(&self, action: &str, path: &[u8]) -> Option<String> {
+        self.is_json.then(|| {
+            json_line::line(json!({
+                "event": "would",
+                "action": action.replace(' ', "-"),
+                "path": name(path),
+            }))
+        })
     }
 
     fn count(&self, kind: usize) -> u64 {
@@ -165,6 +184,7 @@ impl Reporting {
                 "symlinks": self.count(2),
                 "hard_links": self.count(3),
                 "specials": self.count(4),
+                "kept": self.kept.load(Ordering::Relaxed),
                 "bytes": figures.bytes,
                 "archive_bytes": self.tally.bytes(),
                 "failures": figures.failures,
@@ -183,9 +203,13 @@ impl Reporting {
             Mode::Create | Mode::Append => ("the files", "the archive"),
             Mode::List | Mode::Extract | Mode::Compare => ("the archive", "the files"),
         };
+        let kept = match self.kept.load(Ordering::Relaxed) {
+            0 => String::new(),
+            kept => format!(", {} there already", sizes::plural(kept, "file was", "files were")),
+        };
         self.shows_stats.then(|| {
             format!(
-                "members: {}, {}, {}, {}, {} {}\nfiles:   {}\n{}",
+                "members: {}, {}, {}, {}, {} {}\nfiles:   {}{kept}\n{}",
                 of(0, "file", "files"),
                 of(1, "directory", "directories"),
                 of(2, "symbolic link", "symbolic links"),

@@ -89,6 +89,23 @@ impl Session {
         }
     }
 
+    /// Tells programs what would be done with a name; returns `false` if a person is to be told.
+    pub(super) fn would(&self, action: &str, path: &[u8]) -> bool {
+        let Some(line) = self.reporting().and_then(|reporting| reporting.would(action, path))
+        else {
+            return false;
+        };
+        self.aside(|| self.output.line(&line));
+        true
+    }
+
+    /// Counts a file that was there already.
+    pub(super) fn kept(&self) {
+        if let Some(reporting) = self.reporting() {
+            reporting.kept();
+        }
+    }
+
     /// Returns whether lines are for programs.
     pub(super) fn is_json(&self) -> bool {
         self.reporting().is_some_and(|reporting| reporting.is_json)

@@ -526,7 +526,8 @@ impl Reading {
             return bad("--frame is for -c with --zstd");
         }
         let (packing, extraction) = (packing.as_ref(), &self.extraction);
-        self.own.check(&Among { mode, file: &file, packing, extraction })?;
+        let removes_files = self.creation.removes_files;
+        self.own.check(&Among { mode, file: &file, packing, extraction, removes_files })?;
         if self.own.aligns() && mode == Mode::Create {
             self.creation.align()?;
         }

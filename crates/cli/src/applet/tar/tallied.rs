@@ -84,6 +84,12 @@ impl<W: Output> Output for TalliedTarget<'_, W> {
         Ok(room)
     }
 
+    fn skip(&mut self, bytes: u64) {
+        if let Some(reporting) = self.session.reporting() {
+            reporting.tally.moved(bytes);
+        }
+    }
+
     fn has_offsets(&self) -> bool {
         self.inner.has_offsets()
     }

@@ -1,0 +1,80 @@
+//! Which files of an earlier extraction stay: those with the attributes and the bytes of the archive.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use haul_io::fully::read_fully;
+use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
+
+use super::policy::{Permissions, Times};
+use super::shared::{Content, Job, Shared};
+
+/// Bytes that are compared at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+impl Shared {
+    /// Returns whether the file of a job is there already. A file that was not completed has not the times
+    /// of the archive, and one whose bytes did not reach storage has other bytes. Blocks.
+    pub(super) fn is_there(&self, job: &Job) -> bool {
+        self.policy.resumes && self.found(job).unwrap_or(false)
+    }
+
+    fn found(&self, job: &Job) -> haul_sys::Result<bool> {
+        let has_more = !job.member.xattrs.is_empty()
+            || job.member.acls.iter().any(Option::is_some)
+            || job.member.context.is_some();
+        // What cannot be compared is made again.
+        if has_more || job.member.regions.is_some() || self.policy.times == Times::Now {
+            return Ok(false);
+        }
+        let how = OpenHow::READ.following(Follow::No);
+        let file = openat(&*job.place.parent, &job.place.leaf, how)?;
+        let stat = fstat(&file)?;
+        Ok(self.looks_complete(job, &stat) && self.has_bytes(job, &file)?)
+    }
+
+    fn looks_complete(&self, job: &Job, stat: &Stat) -> bool {
+        let attributes = self.attributes(&job.member, job.owner);
+        let mtime = job.member.mtime;
+        let mode = match self.policy.permissions {
+            // Bits may be missing that only the owner of the archive gets; then it is made again.
+            Permissions::Exact => attributes.mode & 0o7777,
+            Permissions::Masked => attributes.mode,
+        };
+        stat.kind() == Kind::Regular
+            && stat.size == job.member.size
+            && (stat.mtime.seconds, stat.mtime.nanoseconds) == (mtime.seconds, mtime.nanoseconds)
+            && stat.permissions() == mode
+            && attributes.owner.is_none_or(|owner| owner == (stat.uid, stat.gid))
+    }
+
+    /// Compares the bytes of a file with those of the archive.
+    fn has_bytes(&self, job: &Job, file: &OwnedFd) -> haul_sys::Result<bool> {
+        let (mut found, mut stored) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+        let mut at = 0;
+        while at < job.member.size {
+            let left = usize::try_from(job.member.size - at).unwrap_or(usize::MAX);
+            let want = left.min(PIECE_BYTES);
+            let (found, stored) = (
+                found.get_mut(..want).unwrap_or_default(),
+                stored.get_mut(..want).unwrap_or_default(),
+            );
+            let start = usize::try_from(at).unwrap_or(usize::MAX);
+            let expected = match (&job.content, &self.archive) {
+                (Content::Bytes(bytes), _) => {
+                    bytes.get(start..start.saturating_add(want)).unwrap_or_default()
+                }
+                (Content::InArchive(offset), Some(archive)) => {
+                    let count = read_fully(archive.file.as_fd(), stored, offset + at)?;
+                    stored.get(..count).unwrap_or_default()
+                }
+                (Content::InArchive(_), None) => return Ok(false),
+            };
+            let count = read_fully(file, found, at)?;
+            if count != want || found != expected {
+                return Ok(false);
+            }
+            at += want as u64;
+        }
+        Ok(true)
+    }
+}
