@@ -4,6 +4,7 @@
 //! for the sake of its two programs, `haul` and `haul-mpi`, which have the same options and
 //! messages.
 
+mod among;
 mod answer;
 mod applet;
 mod defaults;
@@ -20,6 +21,7 @@ mod output;
 mod page;
 mod profile;
 mod progress;
+mod relayed;
 mod report;
 mod sizes;
 mod standard;
@@ -30,7 +32,9 @@ mod target_file;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use applet::{Among, copy_among};
+pub use among::{Among, Carry, Part};
+pub use applet::{copy_among, remove_among};
+pub use relayed::{Print, Stream};
 
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.
 #[must_use]

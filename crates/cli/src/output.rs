@@ -4,19 +4,22 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haul_sys::process::{Standard, was_closed};
 
 use crate::error_list::ErrorList;
 use crate::file_error::{close_error, describe};
 use crate::metrics::{Figures, Metrics, Wanted};
+use crate::relayed::{Print, Stream};
 
 /// Where an applet writes. Shared by the workers of a run; a line is never torn.
 pub(crate) struct Output {
     program: String,
     inner: Mutex<Inner>,
     live: bool,
+    /// Where everything goes if another process prints it.
+    relay: Option<Arc<Print>>,
     errors: OnceLock<ErrorList>,
     metrics: OnceLock<Metrics>,
 }
@@ -35,9 +38,16 @@ impl Output {
             program: program.to_owned(),
             inner: Mutex::new(Inner { buffer: Vec::new(), failed: None }),
             live: io::stdout().is_terminal(),
+            relay: None,
             errors: OnceLock::new(),
             metrics: OnceLock::new(),
         }
+    }
+
+    /// Creates an output whose lines another process prints. Lines of the list of errors always go
+    /// there, because only that process knows whether there is a list.
+    pub(crate) fn relayed(program: &str, relay: Arc<Print>) -> Output {
+        Output { live: false, relay: Some(relay), ..Output::new(program) }
     }
 
     /// Lists what goes wrong in a file as well (`--errors FILE`).
@@ -54,6 +64,9 @@ impl Output {
 
     /// Adds a line to the list of what went wrong, if there is one.
     pub(crate) fn list(&self, line: impl FnOnce() -> String) {
+        if let Some(relay) = &self.relay {
+            return relay(Stream::List, line().as_bytes());
+        }
         if let Some(list) = self.errors.get() {
             list.push(&line());
         }
@@ -91,6 +104,9 @@ impl Output {
 
     /// Prints a line on standard output.
     pub(crate) fn line(&self, text: &str) {
+        if let Some(relay) = &self.relay {
+            return relay(Stream::Output, format!("{text}\n").as_bytes());
+        }
         let mut inner = self.lock();
         inner.buffer.extend_from_slice(text.as_bytes());
         inner.buffer.push(b'\n');
@@ -107,6 +123,9 @@ impl Output {
 
     /// Prints bytes on standard output, which hold whole lines.
     pub(crate) fn bytes(&self, bytes: &[u8]) {
+        if let Some(relay) = &self.relay {
+            return relay(Stream::Output, bytes);
+        }
         let mut inner = self.lock();
         inner.buffer.extend_from_slice(bytes);
         if self.live || inner.buffer.len() >= BUFFER_BYTES {
@@ -131,12 +150,24 @@ impl Output {
 
     /// Prints bytes on standard error as they are: a name need not be text.
     pub(crate) fn raw_error_bytes(&self, text: &[u8]) {
+        if let Some(relay) = &self.relay {
+            return relay(Stream::Error, text);
+        }
         // Held, so that a line of output is complete before the message about it.
         let mut inner = self.lock();
         if self.live {
             inner.flush();
         }
         let _nowhere_to_tell = io::stderr().write_all(text);
+    }
+
+    /// Prints what another process relays.
+    pub(crate) fn print(&self, stream: Stream, text: &[u8]) {
+        match stream {
+            Stream::Output => self.bytes(text),
+            Stream::Error => self.raw_error_bytes(text),
+            Stream::List => self.list(|| String::from_utf8_lossy(text).into_owned()),
+        }
     }
 
     /// Writes everything out; returns `false`, with a message, if standard output, or the list of

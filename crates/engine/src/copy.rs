@@ -14,15 +14,16 @@ use crate::error::{Failure, What};
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::monitor::{Control, Counts, Monitor};
 use crate::pairs::Pairs;
-use crate::peers::state::PeerState;
-use crate::peers::{Exchange, Peers, Ranks, Unsupported, unsupported};
+use crate::peers::copying::routes::Routes;
+use crate::peers::state::{Foreign, PeerState};
+use crate::peers::{Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
 use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::root::root_directory;
 use crate::run::Run;
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
-use crate::walk::node::{CopyDirectory, Foreign, Handles, Node};
+use crate::walk::node::{CopyDirectory, Handles, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
 /// Copies the sources of the request and returns the counts. Blocks until the copy is complete or
@@ -165,6 +166,7 @@ pub(crate) fn copy_planned(
         warned_of_cache: AtomicBool::new(false),
         journal: records.journal,
         copied: records.copied,
+        routes: Routes::default(),
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),
         tells_entries: monitor.wants_entries(),
@@ -178,7 +180,7 @@ pub(crate) fn copy_planned(
         None => walk(&run, run.workers(), task, end),
         Some(Others { peers, .. }) => {
             let outside = |outside: &mut Outside<'_, Run<'_>>| {
-                peers.exchange(&mut Exchange::new(outside));
+                peers.exchange(&mut Units::new(outside));
             };
             walk_with(&run, run.workers(), task, outside, end);
         }

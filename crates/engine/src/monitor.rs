@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use haul_io::MethodId;
 use haul_sys::fs::{Kind, Stat};
@@ -230,6 +231,24 @@ impl Counts {
     pub const fn entries(&self) -> u64 {
         self.files + self.directories + self.symlinks + self.hard_links + self.specials
     }
+
+    /// Adds the counts of another process. Residency in the page cache is left out: it belongs to one
+    /// machine.
+    pub fn add(&mut self, other: &Counts) {
+        self.files += other.files;
+        self.directories += other.directories;
+        self.symlinks += other.symlinks;
+        self.hard_links += other.hard_links;
+        self.specials += other.specials;
+        self.skipped += other.skipped;
+        self.bytes += other.bytes;
+        self.failures += other.failures;
+        self.warnings += other.warnings;
+        self.workers += other.workers;
+        for (sum, part) in self.methods.iter_mut().zip(&other.methods) {
+            *sum += part;
+        }
+    }
 }
 
 /// Counters and stop flag of a run, for the caller to read and set during the run.
@@ -242,6 +261,8 @@ pub struct Control<'a> {
     pub(crate) failures: AtomicU64,
     pub(crate) warnings: AtomicU64,
     pub(crate) workers: AtomicU64,
+    /// Counts of other processes that carry out the run with this one.
+    others: Mutex<Counts>,
 }
 
 impl<'a> Control<'a> {
@@ -254,7 +275,18 @@ impl<'a> Control<'a> {
             failures: AtomicU64::new(0),
             warnings: AtomicU64::new(0),
             workers: AtomicU64::new(1),
+            others: Mutex::default(),
         }
+    }
+
+    /// Counts a failure that the caller has reported itself.
+    pub fn note_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets what other processes have counted so far; [`Control::counts`] includes it from then on.
+    pub fn set_others(&self, counts: Counts) {
+        *self.others.lock().unwrap_or_else(PoisonError::into_inner) = counts;
     }
 
     /// Returns the sums of the counters. Any thread may call it at any time.
@@ -280,6 +312,7 @@ impl<'a> Control<'a> {
                 *sum += read(part);
             }
         }
+        counts.add(&self.others.lock().unwrap_or_else(PoisonError::into_inner));
         counts
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use haul_sys::fs::fstat;
 
 use crate::metadata::DirectoryAttributes;
+use crate::peers::state::Foreign;
 use crate::request::ModePolicy;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Foreign, Handles, Origin};
+use crate::walk::node::{CopyDirectory, Handles, Origin};
 
 /// Returns the directory that stands for the list of operands.
 pub(crate) fn root_directory(

@@ -18,6 +18,7 @@ use crate::error::{Failure, Operation, Severity, What};
 use crate::journal::{Journal, Position, Secure};
 use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::pairs::Pairs;
+use crate::peers::copying::routes::Routes;
 use crate::peers::state::PeerState;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
@@ -70,6 +71,8 @@ pub(crate) struct Run<'r> {
     pub(crate) copied: Option<&'r CopiedEntries>,
     /// State that the run shares with other processes, if several carry out the copy.
     pub(crate) peers: Option<PeerState>,
+    /// Names of files with several names that other processes make.
+    pub(crate) routes: Routes,
     /// User and group of the process.
     pub(crate) me: (u32, u32),
     /// Whether the monitor receives entries.

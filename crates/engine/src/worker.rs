@@ -14,11 +14,11 @@ use crate::apply::shared_file::SharedFile;
 use crate::context::{Enter, Local, Task, Worker};
 use crate::error::What;
 use crate::finish;
-use crate::peers::state::ROOT;
+use crate::peers::state::{Foreign, Kept, ROOT};
 use crate::request::Order;
 use crate::run::Run;
 use crate::schedule::budget::WAITING_BATCH;
-use crate::walk::node::{CopyDirectory, Foreign, Node, OpenDirectories};
+use crate::walk::node::{CopyDirectory, Node, OpenDirectories};
 
 /// Maximum number of workers in one directory where they mostly wait. A new file takes about six
 /// requests. The creation of the name takes two of them, which no other worker of this directory
@@ -96,7 +96,8 @@ impl<'r> Operation for Run<'r> {
 
     fn finish(worker: &mut Worker<'_, 'r>, node: &Arc<Node>) -> Finish {
         let run = worker.operation;
-        let complete = |token| run.peers.iter().for_each(|peers| peers.complete(token));
+        let complete =
+            |token| run.peers.iter().for_each(|peers| peers.complete(token, Kept::Nothing));
         match node.foreign {
             Foreign::Above => {}
             Foreign::Unit(token) => complete(token),

@@ -1,13 +1,14 @@
-//! One copy by many processes, which `srun` or `mpirun` starts on many machines.
+//! One copy or removal by many processes, which `srun` or `mpirun` starts on many machines.
 //!
 //! Each process (rank) runs haul's engine with its own pool of workers. Work stays with the rank
 //! that found it until another rank has idle workers; then a unit of it moves. Rank 0 also has the
-//! [`Manager`], which knows which rank has which unit, and copies like all others.
+//! [`Manager`], which knows which rank has which unit, and works like all others.
 //!
 //! | to | see |
 //! | --- | --- |
 //! | decide which rank gets which unit | [`Manager`], without any input or output |
-//! | run one rank | [`run`], with a [`Link`] to the others |
+//! | run one rank | [`copy`], [`remove`], with a [`Link`] to the others |
+//! | print what a rank reports | [`Relay`]: rank 0 prints it |
 //! | connect ranks that are threads of one process | [`links`] |
 //!
 //! The transport by MPI is behind the feature `mpi`; all else is built and tested without it.
@@ -16,10 +17,12 @@ mod link;
 mod manager;
 mod member;
 mod message;
+mod relay;
 #[cfg(feature = "mpi")]
 pub mod transport;
 mod wire;
 
 pub use link::{Link, links};
 pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
-pub use member::run;
+pub use member::{call_off, copy, remove};
+pub use relay::Relay;

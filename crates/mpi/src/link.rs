@@ -14,6 +14,7 @@ pub struct Link {
     count: usize,
     out: Out,
     inbox: Receiver<Addressed>,
+    is_used: bool,
 }
 
 enum Out {
@@ -34,7 +35,7 @@ impl Link {
         carrier: Sender<Addressed>,
         inbox: Receiver<Addressed>,
     ) -> Link {
-        Link { own, count, out: Out::Carrier(carrier), inbox }
+        Link { own, count, out: Out::Carrier(carrier), inbox, is_used: false }
     }
 
     /// Returns the number of this rank.
@@ -47,6 +48,16 @@ impl Link {
     #[must_use]
     pub const fn count(&self) -> usize {
         self.count
+    }
+
+    /// Records that the rank takes part in a job.
+    pub(crate) const fn set_used(&mut self) {
+        self.is_used = true;
+    }
+
+    /// Returns whether the rank has taken part in a job.
+    pub(crate) const fn is_used(&self) -> bool {
+        self.is_used
     }
 
     /// Sends a message. Does not block. A rank that has ended gets nothing any more.
@@ -72,6 +83,12 @@ impl Link {
 #[must_use]
 pub fn links(count: usize) -> Vec<Link> {
     let (senders, inboxes): (Vec<_>, Vec<_>) = (0..count).map(|_| channel()).unzip();
-    let link = |(own, inbox)| Link { own, count, out: Out::Threads(senders.clone()), inbox };
+    let link = |(own, inbox)| Link {
+        own,
+        count,
+        out: Out::Threads(senders.clone()),
+        inbox,
+        is_used: false,
+    };
     inboxes.into_iter().enumerate().map(link).collect()
 }

@@ -11,6 +11,9 @@
 //! attributes, and all directories above it) waits for the command [`Command::Release`], which the
 //! manager gives exactly once for each unit.
 //!
+//! **What stays.** A directory of a removal stays if an entry below it does, also one that another
+//! rank has. The report that a unit is done says so, and the command to its finder repeats it.
+//!
 //! **Leases.** Each time a unit is given to a rank it gets a new lease. A report about a lease that
 //! is no longer valid has no effect. If a rank is lost, its units go to others under new leases, but
 //! only after the units that were found in them are done: two ranks never work on one entry at the
@@ -21,6 +24,8 @@
 //! use, and what it is asked for, are states with a number, of which the newest counts.
 
 use std::collections::{HashMap, VecDeque};
+
+use haul_engine::peers::Kept;
 
 /// Number of a process among all that take part, from 0.
 pub type Rank = usize;
@@ -67,6 +72,8 @@ pub enum Event {
         rank: Rank,
         /// Lease under which it had it.
         lease: Lease,
+        /// Whether an entry of it stays that should have been removed.
+        kept: Kept,
     },
     /// A rank does not work any more, and its messages cannot arrive any more.
     Lost {
@@ -104,6 +111,8 @@ pub enum Command {
         to: Rank,
         /// The rank's own number of the unit.
         ticket: u64,
+        /// Whether an entry of the unit stays.
+        kept: Kept,
     },
 }
 
@@ -235,7 +244,7 @@ impl Manager {
             Event::Offer { rank, ticket, within, to, bytes } => {
                 self.offered((rank, ticket), within, to, bytes, &mut commands);
             }
-            Event::Done { rank, lease } => self.done(rank, lease, &mut commands),
+            Event::Done { rank, lease, kept } => self.done((rank, lease), kept, &mut commands),
             Event::Lost { rank } => self.lost(rank),
             Event::Stopped => self.progress = Progress::Stopped,
         }
@@ -281,7 +290,7 @@ impl Manager {
         }
     }
 
-    fn done(&mut self, rank: Rank, lease: Lease, commands: &mut Vec<Command>) {
+    fn done(&mut self, (rank, lease): (Rank, Lease), kept: Kept, commands: &mut Vec<Command>) {
         let Some(&id) = self.leased.get(&lease) else { return };
         let is_valid = self
             .units
@@ -296,7 +305,7 @@ impl Manager {
             member.leases -= 1;
         }
         if let Some((to, ticket)) = unit.finder {
-            commands.push(Command::Release { to, ticket });
+            commands.push(Command::Release { to, ticket, kept });
         }
         match unit.within {
             None => self.progress = Progress::Over,

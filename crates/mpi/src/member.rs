@@ -1,16 +1,18 @@
-//! One rank: runs the engine's copy, and carries units between it and the manager. Rank 0 has the
+//! One rank: runs the engine's copy or removal, and carries units between it and the manager. Rank 0 has the
 //! manager itself.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use haul_engine::monitor::{Control, Counts, Monitor};
+use haul::{Part, Stream};
+use haul_engine::monitor::{Control, Counts};
 use haul_engine::peers::{Exchange, Peers, Ranks, Sent, Unsupported};
-use haul_engine::request::Request;
+use haul_engine::{remove as removing, request as copying};
 
 use crate::link::Link;
 use crate::manager::{Command, Event, Manager, Progress, Rank};
-use crate::message::{Message, add, numbers_of};
+use crate::message::{Message, counts_of, numbers_of};
+use crate::relay::{Relay, print_all};
 
 /// Shortest and longest wait for a message while there is nothing else to do: the connection looks
 /// at the workers after each, so the longest one is also how long a unit may take to be noticed.
@@ -19,22 +21,63 @@ const WAITS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_m
 /// Wait for the counts of the other ranks. Only how often the loop turns depends on it.
 const END_WAIT: Duration = Duration::from_millis(100);
 
+/// Shortest time between two reports of what a rank has counted. Progress is shown ten times a second
+/// at most, and the message costs little.
+const COUNTS_EVERY: Duration = Duration::from_millis(100);
+
 /// Takes part in a copy, and returns the counts: on rank 0 those of all ranks, elsewhere its own.
 /// All ranks call it with the same request and the same current directory. Blocks until the copy is
 /// over on all ranks.
 ///
 /// Fails without any effect, on all ranks alike, if several processes cannot carry out the request.
-pub fn run(
-    link: Link,
-    request: &Request,
-    monitor: &dyn Monitor,
-    control: &Control<'_>,
+pub fn copy(
+    link: &mut Link,
+    relay: &Relay,
+    part: &Part<'_, copying::Request>,
 ) -> Result<Counts, Unsupported> {
+    run(link, relay, part, |ranks, member| {
+        haul_engine::copy_among(part.request, ranks, member, part.monitor, part.control)
+    })
+}
+
+/// Takes part in a removal, as [`copy`] does in a copy.
+pub fn remove(
+    link: &mut Link,
+    relay: &Relay,
+    part: &Part<'_, removing::Request>,
+) -> Result<Counts, Unsupported> {
+    run(link, relay, part, |ranks, member| {
+        removing::remove_among(part.request, ranks, member, part.monitor, part.control)
+    })
+}
+
+/// Ends a job in which this rank did not take part, because its command line or its environment does
+/// not allow it. Where the other ranks find the same, the messages are not read.
+pub fn call_off(link: &Link) {
+    if link.is_used() {
+        return;
+    }
+    if link.own() == 0 {
+        let end = Message::End { is_complete: false };
+        (1..link.count()).for_each(|to| link.send(to, end.clone().encode()));
+    } else {
+        let counts = Counts { failures: 1, ..Counts::default() };
+        link.send(0, Message::Event(Event::Stopped).encode());
+        link.send(0, Message::Last(numbers_of(&counts)).encode());
+    }
+}
+
+fn run<R>(
+    link: &mut Link,
+    relay: &Relay,
+    part: &Part<'_, R>,
+    carry_out: impl FnOnce(Ranks, &mut Member<'_>) -> Result<Counts, Unsupported>,
+) -> Result<Counts, Unsupported> {
+    link.set_used();
     let ranks = Ranks { own: link.own(), count: link.count() };
     let manager = (ranks.own == 0).then(|| Manager::new(ranks.count));
-    let mut member = Member::new(link, manager);
-    let copied = haul_engine::copy_among(request, ranks, &mut member, monitor, control);
-    let mut counts = match copied {
+    let mut member = Member::new(link, relay, part, manager);
+    let own = match carry_out(ranks, &mut member) {
         Ok(counts) => counts,
         Err(unsupported) => {
             // The operands may show only on rank 0 what cannot be done, so the others wait.
@@ -52,23 +95,34 @@ pub fn run(
         }
     }
     if ranks.own == 0 {
-        member.collect(&mut counts);
-    } else {
-        member.send(0, Message::Counts(numbers_of(&counts)));
+        return Ok(member.conclude());
     }
-    Ok(counts)
+    member.send(0, Message::Text(relay.take()));
+    member.send(0, Message::Last(numbers_of(&own)));
+    Ok(own)
 }
 
-struct Member {
-    link: Link,
+struct Member<'a> {
+    link: &'a mut Link,
+    relay: &'a Relay,
+    print: &'a (dyn Fn(Stream, &[u8]) + Sync),
+    control: &'a Control<'a>,
     /// The manager, on rank 0.
     manager: Option<Manager>,
     /// Messages of this rank to itself.
     own: VecDeque<Message>,
-    /// Counts of other ranks that have ended.
-    counts: Vec<Vec<u64>>,
+    /// Newest counts of each rank, on rank 0.
+    counts: Vec<Counts>,
+    /// Number of other ranks that have ended.
+    ended: usize,
+    /// Whether lines are on their way to rank 0.
+    is_printing: bool,
     has_ended: bool,
     is_stopping: bool,
+    /// Whether another rank was stopped, and this one was not.
+    was_stopped: bool,
+    /// Counts of the last report, and when it was.
+    told: (Counts, Instant),
     /// The last report, without its number, and the number.
     status: (u64, u64),
     sequence: u64,
@@ -79,15 +133,27 @@ struct Member {
     offered: u64,
 }
 
-impl Member {
-    const fn new(link: Link, manager: Option<Manager>) -> Member {
+impl<'a> Member<'a> {
+    fn new<R>(
+        link: &'a mut Link,
+        relay: &'a Relay,
+        part: &Part<'a, R>,
+        manager: Option<Manager>,
+    ) -> Member<'a> {
         Member {
+            counts: vec![Counts::default(); link.count()],
             link,
+            relay,
+            print: part.print,
+            control: part.control,
             manager,
             own: VecDeque::new(),
-            counts: Vec::new(),
+            ended: 0,
+            is_printing: false,
             has_ended: false,
             is_stopping: false,
+            was_stopped: false,
+            told: (Counts::default(), Instant::now()),
             status: (0, 0),
             sequence: 0,
             received: 0,
@@ -110,42 +176,66 @@ impl Member {
     }
 
     /// Handles all messages that are here; waits for the first one. Returns whether there were any.
-    fn receive(&mut self, exchange: &mut Exchange<'_, '_, '_>, wait: Duration) -> bool {
+    fn receive(&mut self, exchange: &mut dyn Exchange, wait: Duration) -> bool {
         let mut wait = if self.own.is_empty() { wait } else { Duration::ZERO };
         let mut any = false;
         while !self.has_ended {
-            let message = match self.own.pop_front() {
-                Some(message) => message,
+            let (from, message) = match self.own.pop_front() {
+                Some(message) => (self.link.own(), message),
                 None => match self.link.receive(wait) {
-                    Some((_, bytes)) => match Message::decode(&bytes) {
-                        Some(message) => message,
+                    Some((from, bytes)) => match Message::decode(&bytes) {
+                        Some(message) => (from, message),
                         // Another version of the program: the ranks cannot work together.
-                        None => Message::Event(Event::Stopped),
+                        None => (from, Message::Event(Event::Stopped)),
                     },
                     None => return any,
                 },
             };
             wait = Duration::ZERO;
             any = true;
-            self.handle(message, Some(exchange));
+            self.handle(from, message, Some(exchange));
         }
         any
     }
 
-    fn handle(&mut self, message: Message, exchange: Option<&mut Exchange<'_, '_, '_>>) {
+    fn handle(&mut self, from: Rank, message: Message, exchange: Option<&mut dyn Exchange>) {
         match (message, exchange) {
             (Message::Event(event), _) => self.manage(event),
-            (Message::Counts(counts), _) => self.counts.push(counts),
+            (Message::Counts(counts), _) => self.count(from, &counts),
+            (Message::Last(counts), _) => {
+                self.count(from, &counts);
+                self.ended += 1;
+            }
+            (Message::Text(text), _) => {
+                if !print_all(&text, &self.print) {
+                    self.control.note_failure();
+                }
+                self.send(from, Message::Printed);
+            }
+            (Message::Printed, _) => self.is_printing = false,
             (Message::Command(command), Some(exchange)) => self.obey(command, exchange),
             (Message::End { is_complete }, Some(exchange)) => {
                 self.has_ended = true;
                 if !is_complete {
+                    self.was_stopped = !exchange.is_stopped();
                     exchange.stop();
                 }
             }
             // The exchange is over.
             (Message::Command(_) | Message::End { .. }, None) => {}
         }
+    }
+
+    /// Takes what another rank has counted. Counts of another version of the program are a failure.
+    fn count(&mut self, from: Rank, numbers: &[u64]) {
+        match (self.counts.get_mut(from), counts_of(numbers)) {
+            (Some(counts), Some(new)) => *counts = new,
+            (Some(counts), None) => counts.failures += 1,
+            (None, _) => {}
+        }
+        let mut sum = Counts::default();
+        self.counts.iter().for_each(|counts| sum.add(counts));
+        self.control.set_others(sum);
     }
 
     /// Lets the manager take an event, and sends what follows. A message for the manager that
@@ -178,7 +268,7 @@ impl Member {
         }
     }
 
-    fn obey(&mut self, command: Command, exchange: &mut Exchange<'_, '_, '_>) {
+    fn obey(&mut self, command: Command, exchange: &mut dyn Exchange) {
         match command {
             Command::Give { lease, bytes, .. } => {
                 self.received += 1;
@@ -189,13 +279,13 @@ impl Member {
                     (self.asked, self.limit) = (sequence, limit);
                 }
             }
-            Command::Release { ticket, .. } => exchange.release(ticket),
+            Command::Release { ticket, kept, .. } => exchange.release(ticket, kept),
         }
     }
 
     /// Reports what the workers have done and sends what others can have. Returns whether there was
     /// anything.
-    fn report(&mut self, exchange: &mut Exchange<'_, '_, '_>) -> bool {
+    fn report(&mut self, exchange: &mut dyn Exchange) -> bool {
         let rank = self.link.own();
         let mut any = false;
         if exchange.is_stopped() && !self.is_stopping {
@@ -216,10 +306,16 @@ impl Member {
             self.offer(sent);
         }
         // After the units that were found in them.
-        for lease in exchange.completed() {
-            any = true;
-            self.tell(Event::Done { rank, lease });
+        let completed = exchange.completed();
+        any |= !completed.is_empty();
+        // A unit that a stop ended is not done.
+        if !exchange.is_stopped() {
+            for (lease, kept) in completed {
+                self.tell(Event::Done { rank, lease, kept });
+            }
         }
+        self.relay_lines();
+        self.tell_counts();
         let status = (exchange.idle_workers() as u64, self.received);
         if status != self.status {
             self.status = status;
@@ -235,25 +331,50 @@ impl Member {
         self.tell(Event::Offer { rank: self.link.own(), ticket, within, to, bytes });
     }
 
-    /// Waits for the counts of all other ranks, on rank 0.
-    fn collect(&mut self, counts: &mut Counts) {
-        while self.counts.len() + 1 < self.link.count() {
-            if let Some((_, bytes)) = self.link.receive(END_WAIT)
+    /// Sends lines of this rank's workers, if rank 0 has printed the last ones.
+    fn relay_lines(&mut self) {
+        if self.is_printing || self.link.own() == 0 {
+            return;
+        }
+        let text = self.relay.take();
+        if !text.is_empty() {
+            self.is_printing = true;
+            self.send(0, Message::Text(text));
+        }
+    }
+
+    /// Reports what this rank has counted, for the progress of the whole.
+    fn tell_counts(&mut self) {
+        let (told, when) = self.told;
+        if self.link.own() == 0 || when.elapsed() < COUNTS_EVERY {
+            return;
+        }
+        let counts = self.control.counts();
+        if counts != told {
+            self.send(0, Message::Counts(numbers_of(&counts)));
+        }
+        self.told = (counts, Instant::now());
+    }
+
+    /// Waits until all other ranks have ended, on rank 0, and returns the counts of all.
+    fn conclude(&mut self) -> Counts {
+        while self.ended + 1 < self.link.count() {
+            if let Some((from, bytes)) = self.link.receive(END_WAIT)
                 && let Some(message) = Message::decode(&bytes)
             {
-                self.handle(message, None);
+                self.handle(from, message, None);
             }
         }
-        for numbers in std::mem::take(&mut self.counts) {
-            if !add(counts, &numbers) {
-                counts.failures += 1;
-            }
+        if self.was_stopped {
+            (self.print)(Stream::Error, b"haul-mpi: another rank was stopped\n");
+            self.control.note_failure();
         }
+        self.control.counts()
     }
 }
 
-impl Peers for Member {
-    fn exchange(&mut self, exchange: &mut Exchange<'_, '_, '_>) {
+impl Peers for Member<'_> {
+    fn exchange(&mut self, exchange: &mut dyn Exchange) {
         let (shortest, longest) = WAITS;
         let mut wait = shortest;
         while !self.has_ended {
@@ -261,5 +382,7 @@ impl Peers for Member {
             wait = if is_busy { shortest } else { (wait * 2).min(longest) };
         }
         exchange.ask(0);
+        // Nothing takes lines any more while workers complete what they have begun.
+        self.relay.end();
     }
 }

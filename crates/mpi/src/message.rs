@@ -1,6 +1,7 @@
 //! Messages between ranks: events for the manager, its commands, and the end.
 
 use haul_engine::monitor::Counts;
+use haul_engine::peers::Kept;
 
 use crate::manager::{Command, Event};
 use crate::wire::{put, take};
@@ -17,8 +18,14 @@ pub(crate) enum Message {
         /// Whether everything is done.
         is_complete: bool,
     },
-    /// To rank 0 at the end: what a rank has counted.
+    /// To rank 0: what a rank has counted so far.
     Counts(Vec<u64>),
+    /// To rank 0: the rank has ended, and these are its last counts.
+    Last(Vec<u64>),
+    /// To rank 0: lines to print, as [`Relay`](crate::Relay) encodes them.
+    Text(Vec<u8>),
+    /// From rank 0: the last lines are printed.
+    Printed,
 }
 
 impl Message {
@@ -35,7 +42,9 @@ impl Message {
                 numbers(&[1, rank as u64, ticket, within, to]);
                 tail = bytes;
             }
-            Message::Event(Event::Done { rank, lease }) => numbers(&[2, rank as u64, lease]),
+            Message::Event(Event::Done { rank, lease, kept }) => {
+                numbers(&[2, rank as u64, lease, number_of(kept)]);
+            }
             Message::Event(Event::Lost { rank }) => numbers(&[3, rank as u64]),
             Message::Event(Event::Stopped) => numbers(&[4]),
             Message::Command(Command::Give { to, lease, bytes }) => {
@@ -45,12 +54,23 @@ impl Message {
             Message::Command(Command::Ask { to, sequence, limit }) => {
                 numbers(&[6, to as u64, sequence, limit]);
             }
-            Message::Command(Command::Release { to, ticket }) => numbers(&[7, to as u64, ticket]),
+            Message::Command(Command::Release { to, ticket, kept }) => {
+                numbers(&[7, to as u64, ticket, number_of(kept)]);
+            }
             Message::End { is_complete } => numbers(&[8, u64::from(is_complete)]),
             Message::Counts(counts) => {
                 numbers(&[9]);
                 numbers(&counts);
             }
+            Message::Last(counts) => {
+                numbers(&[10]);
+                numbers(&counts);
+            }
+            Message::Text(text) => {
+                numbers(&[11]);
+                tail = text;
+            }
+            Message::Printed => numbers(&[12]),
         }
         bytes.append(&mut tail);
         bytes
@@ -75,7 +95,11 @@ impl Message {
                 let bytes = std::mem::take(&mut rest).to_vec();
                 Message::Event(Event::Offer { rank: from, ticket, within, to, bytes })
             }
-            2 => Message::Event(Event::Done { rank: rank(number()?)?, lease: number()? }),
+            2 => Message::Event(Event::Done {
+                rank: rank(number()?)?,
+                lease: number()?,
+                kept: kept_of(number()?)?,
+            }),
             3 => Message::Event(Event::Lost { rank: rank(number()?)? }),
             4 => Message::Event(Event::Stopped),
             5 => {
@@ -88,18 +112,39 @@ impl Message {
                 sequence: number()?,
                 limit: number()?,
             }),
-            7 => Message::Command(Command::Release { to: rank(number()?)?, ticket: number()? }),
+            7 => Message::Command(Command::Release {
+                to: rank(number()?)?,
+                ticket: number()?,
+                kept: kept_of(number()?)?,
+            }),
             8 => Message::End { is_complete: number()? == 1 },
-            9 => {
+            9 | 10 => {
                 let mut counts = Vec::new();
                 while !rest.is_empty() {
                     counts.push(take(&mut rest)?);
                 }
-                Message::Counts(counts)
+                if kind == 9 { Message::Counts(counts) } else { Message::Last(counts) }
             }
+            11 => Message::Text(std::mem::take(&mut rest).to_vec()),
+            12 => Message::Printed,
             _ => return None,
         };
         rest.is_empty().then_some(message)
+    }
+}
+
+const fn number_of(kept: Kept) -> u64 {
+    match kept {
+        Kept::Nothing => 0,
+        Kept::Entries => 1,
+    }
+}
+
+const fn kept_of(number: u64) -> Option<Kept> {
+    match number {
+        0 => Some(Kept::Nothing),
+        1 => Some(Kept::Entries),
+        _ => None,
     }
 }
 
@@ -115,17 +160,17 @@ pub(crate) fn numbers_of(counts: &Counts) -> Vec<u64> {
     numbers
 }
 
-/// Adds numbers of another rank to counts. Returns `false` if there are too few or too many.
-pub(crate) fn add(counts: &mut Counts, numbers: &[u64]) -> bool {
+/// Returns counts from their numbers; `None` if there are too few or too many.
+pub(crate) fn counts_of(numbers: &[u64]) -> Option<Counts> {
+    let mut counts = Counts::default();
     let mut methods = counts.methods;
-    let mut all: Vec<&mut u64> = fields(counts).into_iter().collect();
+    let mut all: Vec<&mut u64> = fields(&mut counts).into_iter().collect();
     all.extend(&mut methods);
-    let fits = all.len() == numbers.len();
-    if fits {
-        all.into_iter().zip(numbers).for_each(|(sum, part)| *sum += part);
-        counts.methods = methods;
+    if all.len() != numbers.len() {
+        return None;
     }
-    fits
+    all.into_iter().zip(numbers).for_each(|(count, number)| *count = *number);
+    Some(Counts { methods, ..counts })
 }
 
 fn fields(counts: &mut Counts) -> [&mut u64; 10] {
@@ -155,15 +200,18 @@ mod tests {
             Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 }),
             Message::Event(offer(None)),
             Message::Event(offer(Some(0))),
-            Message::Event(Event::Done { rank: 1, lease: u64::MAX }),
+            Message::Event(Event::Done { rank: 1, lease: u64::MAX, kept: Kept::Entries }),
             Message::Event(Event::Lost { rank: 1 }),
             Message::Event(Event::Stopped),
             Message::Command(Command::Give { to: 1, lease: 2, bytes: Vec::new() }),
             Message::Command(Command::Ask { to: 1, sequence: 2, limit: 3 }),
-            Message::Command(Command::Release { to: 1, ticket: 2 }),
+            Message::Command(Command::Release { to: 1, ticket: 2, kept: Kept::Nothing }),
             Message::End { is_complete: true },
             Message::End { is_complete: false },
             Message::Counts(vec![1, 2]),
+            Message::Last(vec![3]),
+            Message::Text(vec![1, 2, 3]),
+            Message::Printed,
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.clone().encode()), Some(message));
@@ -174,20 +222,21 @@ mod tests {
     fn what_is_no_message_is_refused() {
         assert_eq!(Message::decode(b""), None);
         assert_eq!(Message::decode(&99_u64.to_le_bytes()), None);
-        let done = Message::Event(Event::Done { rank: 1, lease: 2 }).encode();
+        let done = Message::Event(Event::Done { rank: 1, lease: 2, kept: Kept::Nothing });
+        let done = done.encode();
         assert_eq!(Message::decode(&done[..done.len() - 1]), None);
         assert_eq!(Message::decode(&[done, vec![0]].concat()), None);
     }
 
     #[test]
-    fn counts_of_ranks_add_up() {
-        let one = Counts { files: 1, bytes: 10, failures: 2, ..Counts::default() };
+    fn counts_come_back_as_they_were_and_add_up() {
+        let mut one = Counts { files: 1, bytes: 10, failures: 2, ..Counts::default() };
+        one.methods[1] = 3;
+        assert_eq!(counts_of(&numbers_of(&one)), Some(one));
+        assert_eq!(counts_of(&[1]), None);
         let mut sum = Counts { files: 5, ..Counts::default() };
         sum.methods[1] = 7;
-        let mut other = one;
-        other.methods[1] = 3;
-        assert!(add(&mut sum, &numbers_of(&other)));
+        sum.add(&one);
         assert_eq!((sum.files, sum.bytes, sum.failures, sum.methods[1]), (6, 10, 2, 10));
-        assert!(!add(&mut sum, &[1]));
     }
 }

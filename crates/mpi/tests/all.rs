@@ -1,4 +1,4 @@
-//! Tests of a copy by several ranks: the manager alone, ranks that are threads, and ranks that MPI
+//! Tests of copies and removals by several ranks: the manager alone, ranks that are threads, and ranks that MPI
 //! starts.
 
 #![expect(
@@ -12,3 +12,5 @@ mod copy;
 mod job;
 mod manager;
 mod model;
+mod ranks;
+mod remove;

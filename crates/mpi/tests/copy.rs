@@ -4,64 +4,19 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use haul_engine::error::{Failure, What};
-use haul_engine::monitor::{Control, Counts, Event, Monitor};
+use haul_engine::error::What;
+use haul_engine::monitor::Counts;
 use haul_engine::peers::Unsupported;
 use haul_engine::request::{
     Appearance, Dereference, Keep, Links, ModePolicy, Policy, Preserve, Recursion, Request,
     Resources,
 };
-use haul_manifest::{
-    Aspects, CompareOptions, Limits, compare, create_tree, parse_recipe, random_tree, remove_tree,
-};
-use haul_mpi::{links, run};
+use haul_manifest::{create_tree, random_tree, remove_tree};
 
-/// A private directory with a source `a` and a target `b`.
-struct Scratch(tempfile::TempDir);
-
-impl Scratch {
-    fn new() -> Scratch {
-        Scratch(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
-    }
-
-    fn with(recipe: &str) -> Scratch {
-        let scratch = Scratch::new();
-        parse_recipe(recipe).unwrap().generate(&scratch.a()).unwrap();
-        scratch
-    }
-
-    fn a(&self) -> PathBuf {
-        self.0.path().join("a")
-    }
-
-    fn b(&self) -> PathBuf {
-        self.0.path().join("b")
-    }
-
-    fn assert_equal(&self, story: &str) {
-        // Sharing or preallocating may leave some more blocks than the source has.
-        let options =
-            CompareOptions { block_slack_bytes: 8192, ..CompareOptions::new(Aspects::all()) };
-        let comparison = compare(&self.a(), &self.b(), &options);
-        assert_eq!(comparison.findings, [], "{story}");
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        for root in [self.a(), self.b()] {
-            let removed = remove_tree(&root);
-            if root.symlink_metadata().is_ok() && !std::thread::panicking() {
-                assert_eq!(removed, Ok(()));
-            }
-        }
-    }
-}
+use crate::ranks::{Reports, Scratch, carry_out, limits};
 
 /// The policy of `cp -a` by root.
 fn archive() -> Policy {
@@ -87,63 +42,13 @@ fn request(scratch: &Scratch, policy: Policy) -> Request {
     Request { resources, ..Request::new([name(&scratch.a())], name(&scratch.b()), policy) }
 }
 
-/// What all ranks reported.
-#[derive(Default)]
-struct Reports {
-    failures: Mutex<Vec<Failure>>,
-    /// Number of entries that ranks other than 0 made.
-    by_others: AtomicUsize,
-    /// Whether rank 0 waits after each entry until another rank has made one.
-    holds_back: bool,
-}
-
-struct Reporter<'a> {
-    rank: usize,
-    reports: &'a Reports,
-}
-
-impl Monitor for Reporter<'_> {
-    fn failed(&self, failure: &Failure) {
-        self.reports.failures.lock().unwrap().push(failure.clone());
-    }
-
-    fn wants_entries(&self) -> bool {
-        true
-    }
-
-    fn entry(&self, _: &Event) {
-        if self.rank > 0 {
-            self.reports.by_others.fetch_add(1, Ordering::Relaxed);
-        } else if self.reports.holds_back && self.reports.by_others.load(Ordering::Relaxed) == 0 {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-/// Copies with this many ranks, and returns what each of them returned. A stop flag that is given
-/// belongs to the last rank.
 fn copy(
     request: &Request,
     ranks: usize,
     reports: &Reports,
     stop: &AtomicBool,
 ) -> Vec<Result<Counts, Unsupported>> {
-    let others = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = links(ranks)
-            .into_iter()
-            .map(|link| {
-                let others = &others;
-                scope.spawn(move || {
-                    let is_last = link.own() + 1 == ranks;
-                    let control = Control::new(if is_last { stop } else { others });
-                    let reporter = Reporter { rank: link.own(), reports };
-                    run(link, request, &reporter, &control)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
+    carry_out(request, ranks, reports, stop, haul_mpi::copy)
 }
 
 /// Copies `a` to `b`, asserts that nothing failed and that both are equal, and returns the reports.
@@ -154,15 +59,6 @@ fn copies_equal(scratch: &Scratch, ranks: usize, reports: Reports, story: &str) 
     assert_eq!(returned[0].map(|counts| counts.failures), Ok(0), "{story}");
     scratch.assert_equal(story);
     reports
-}
-
-/// Trees that an ordinary user can neither make nor read as a whole are for root.
-fn limits() -> Limits {
-    let mut limits = Limits { entries: 300, ..Limits::default() };
-    if fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).unwrap() != 0 {
-        limits.without.push(haul_manifest::Feature::OddMode);
-    }
-    limits
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use haul_manifest::{Aspects, CompareOptions, compare, parse_recipe};
 
+use crate::remove::{Protected, entries};
+
 /// The program; the feature `mpi` builds it.
 const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_haul-mpi");
 
@@ -85,13 +87,18 @@ fn what_is_refused_is_refused_once_by_name() {
     for (words, message) in [
         (&["cp", "-a", "--resume", "a", "b"][..], "--resume is not supported by haul-mpi"),
         (&["cp", "-a", "--nonsense", "a", "b"], "unrecognized option '--nonsense'"),
-        (&["rm", "-r", "a"], "the only command of haul-mpi is 'cp'"),
+        (&["rm", "-ri", "a"], "--interactive is not supported by haul-mpi"),
+        (&["rm", "-rI", "a"], "-I is not supported by haul-mpi"),
+        (&["rm", "--errors=a/list", "-r", "a"], "it would be removed with"),
+        (&["cp", "-aT", "--errors=no/list", "a", "b"], "cannot write the list of errors"),
+        (&["mv", "a", "b"], "the commands of haul-mpi are 'cp' and 'rm'"),
     ] {
         let output = job(&directory, 3, words).output().unwrap();
         let text = text(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert_eq!(text.matches(message).count(), 1, "{text}");
         assert!(!directory.path().join("b").exists());
+        assert!(directory.path().join("a").exists());
     }
 }
 
@@ -127,5 +134,107 @@ fn after_the_kill_of_a_rank_the_same_command_completes_the_copy() {
         let output = job(&directory, 3, &["cp", "-aT", "a", "b"]).output().unwrap();
         assert!(output.status.success(), "{}", text(&output));
         assert_equal(&directory, &format!("after the kill of rank {victim}"));
+    }
+}
+
+fn lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn one_to_four_ranks_remove_a_tree_and_print_whole_lines() {
+    for ranks in 1..=4 {
+        let directory = scratch("nested:files=800,dirs=80,size=10,seed=5");
+        let count = entries(&directory.path().join("a"));
+        let output = job(&directory, ranks, &["rm", "-rv", "a"]).output().unwrap();
+        assert!(output.status.success(), "{ranks} ranks: {}", text(&output));
+        assert!(!directory.path().join("a").exists());
+        let lines = lines(&output.stdout);
+        assert_eq!(lines.len() as u64, count, "{ranks} ranks");
+        let is_whole = |line: &String| line.starts_with("removed ") && line.ends_with('\'');
+        assert!(lines.iter().all(is_whole), "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| *line == "removed directory 'a'").count(), 1);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn failures_of_all_ranks_are_in_one_list_and_in_the_exit_status() {
+    let directory = scratch("nested:files=400,dirs=40,size=10,seed=6");
+    let mut protected = Vec::new();
+    for entry in fs::read_dir(directory.path().join("a")).unwrap().take(10) {
+        let kept = entry.unwrap().path().join("kept");
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("file"), "stays").unwrap();
+        protected.push(Protected::new(kept));
+    }
+    let words = ["rm", "-r", "--errors=list", "--stats", "a"];
+    let output = job(&directory, 3, &words).output().unwrap();
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(text.matches("cannot remove 'a/").count(), protected.len(), "{text}");
+    let list = lines(&fs::read(directory.path().join("list")).unwrap());
+    // A line about the run, one for each failure, and the last one.
+    assert_eq!(list.len(), protected.len() + 2, "{list:?}");
+    assert_eq!(entries(&directory.path().join("a")), 3 * protected.len() as u64 + 1);
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn a_copy_is_reported_as_json_in_one_stream() {
+    let directory = scratch("nested:files=400,dirs=40,size=10,seed=7");
+    let count = entries(&directory.path().join("a"));
+    let output = job(&directory, 3, &["cp", "-aT", "--json", "a", "b"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let lines = lines(&output.stdout);
+    let events = |name: &str| {
+        let event = format!("\"event\":\"{name}\"");
+        lines.iter().filter(|line| line.contains(&event)).count() as u64
+    };
+    assert!(lines.iter().all(|line| line.starts_with('{') && line.ends_with('}')), "{lines:?}");
+    assert_eq!((events("entry"), events("summary")), (count, 1), "{lines:?}");
+    assert!(lines.last().unwrap().contains("\"files\":400"), "{:?}", lines.last());
+    assert_equal(&directory, "json");
+}
+
+/// Returns the number of entries of a tree that is being removed.
+fn left(root: &Path) -> u64 {
+    let Ok(found) = fs::read_dir(root) else { return 0 };
+    let below = found.flatten().map(|entry| {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_directory { left(&entry.path()) } else { 1 }
+    });
+    1 + below.sum::<u64>()
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn after_the_kill_of_a_rank_the_same_command_completes_the_removal() {
+    for victim in [0, 1, 2] {
+        let directory = scratch("nested:files=1500,dirs=100,size=10,seed=8");
+        fs::create_dir(directory.path().join("precious")).unwrap();
+        fs::write(directory.path().join("precious/file"), "stays").unwrap();
+        std::os::unix::fs::symlink("../precious", directory.path().join("a/link")).unwrap();
+        let count = entries(&directory.path().join("a"));
+        // At this rate the removal takes long enough to be killed in its middle.
+        let words = ["rm", "-r", "--rate=300", "a"];
+        let shell = "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
+        let mut command = job_by(&directory, 3, shell, &words);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let pid = directory.path().join(format!("pid.{victim}"));
+        wait_for(&pid, &mut child);
+        while left(&directory.path().join("a")) == count {
+            assert!(child.try_wait().unwrap().is_none(), "the job ended early");
+            sleep(Duration::from_millis(10));
+        }
+        let pid = fs::read_to_string(pid).unwrap();
+        let killed = Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
+        assert!(killed.success());
+        assert!(!child.wait().unwrap().success(), "the job ends with its rank");
+        let output = job(&directory, 3, &["rm", "-r", "a"]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        assert!(!directory.path().join("a").exists());
+        assert_eq!(fs::read(directory.path().join("precious/file")).unwrap(), b"stays");
     }
 }

@@ -1,8 +1,19 @@
 //! The manager: random trees, ranks, delays, orders and losses; and single steps.
 
+use haul_engine::peers::Kept;
 use haul_mpi::{Command, Event, Manager, Progress, ROOT};
 
 use crate::model::{Model, Numbers, tree};
+
+/// Returns which nodes stay: those that cannot be removed, and all above them.
+fn stays(children: &[Vec<usize>], stubborn: &[bool]) -> Vec<bool> {
+    let mut stays = stubborn.to_vec();
+    // Children have higher numbers than their parents.
+    for node in (0..children.len()).rev() {
+        stays[node] |= children[node].iter().any(|child| stays[*child]);
+    }
+    stays
+}
 
 /// Runs a model from a seed, and checks what must hold however messages arrive.
 fn check(seed: u64, loss: usize, keeps_order: bool) -> (usize, usize) {
@@ -10,7 +21,9 @@ fn check(seed: u64, loss: usize, keeps_order: bool) -> (usize, usize) {
     let nodes = 1 + numbers.below(120);
     let count = 1 + numbers.below(8);
     let children = tree(&mut numbers, nodes);
-    let mut model = Model::new(&mut numbers, &children, count);
+    let stubborn: Vec<bool> = (0..nodes).map(|_| numbers.below(40) == 0).collect();
+    let stays = stays(&children, &stubborn);
+    let mut model = Model::new(&mut numbers, &children, &stubborn, count);
     model.run(loss, keeps_order);
     let (manager, record) = (&model.manager, &model.record);
     assert_eq!(manager.progress(), Progress::Over, "seed {seed}");
@@ -22,6 +35,9 @@ fn check(seed: u64, loss: usize, keeps_order: bool) -> (usize, usize) {
         if record.lost == 0 {
             assert_eq!((begun, completed), (1, 1), "seed {seed}: node {node} was done again");
         }
+    }
+    for (node, kept) in &record.kept {
+        assert_eq!(*kept, stays[*node], "seed {seed}: what stays of node {node}");
     }
     assert_eq!(record.completed[&0], 1, "seed {seed}: the operands were completed twice");
     assert!(record.released.values().all(|times| *times == 1), "seed {seed}: released twice");
@@ -47,6 +63,10 @@ fn everything_is_done_once_when_messages_keep_their_order() {
 fn everything_is_done_although_ranks_are_lost() {
     let lost: usize = (0..1500).map(|seed| check(seed, 60, false).1).sum();
     assert!(lost > 1500, "hardly any rank was lost: {lost}");
+}
+
+fn done(rank: usize, lease: u64) -> Event {
+    Event::Done { rank, lease, kept: Kept::Nothing }
 }
 
 fn offer(rank: usize, ticket: u64, within: u64) -> Event {
@@ -80,13 +100,16 @@ fn a_unit_goes_to_an_idle_rank_and_is_released_once() {
     manager.handle(status(1, 1, 1, 0));
     let commands = manager.handle(offer(0, 9, ROOT));
     let [Command::Give { to: 1, lease, .. }, ..] = commands[..] else { panic!("{commands:?}") };
-    assert_eq!(manager.handle(Event::Done { rank: 0, lease }), [], "another rank has the lease");
-    assert_eq!(manager.handle(Event::Done { rank: 0, lease: ROOT }), [], "the unit is out");
+    assert_eq!(manager.handle(done(0, lease)), [], "another rank has the lease");
+    assert_eq!(manager.handle(done(0, ROOT)), [], "the unit is out");
     assert_eq!(manager.progress(), Progress::Running);
-    let released = manager.handle(Event::Done { rank: 1, lease });
-    assert!(released.contains(&Command::Release { to: 0, ticket: 9 }), "{released:?}");
-    assert_eq!(manager.handle(Event::Done { rank: 1, lease }), []);
-    manager.handle(Event::Done { rank: 0, lease: ROOT });
+    let released = manager.handle(done(1, lease));
+    assert!(
+        released.contains(&Command::Release { to: 0, ticket: 9, kept: Kept::Nothing }),
+        "{released:?}"
+    );
+    assert_eq!(manager.handle(done(1, lease)), []);
+    manager.handle(done(0, ROOT));
     assert_eq!(manager.progress(), Progress::Over);
 }
 
@@ -103,12 +126,12 @@ fn a_unit_of_a_lost_rank_waits_for_the_units_found_in_it() {
     manager.handle(Event::Lost { rank: 1 });
     assert_eq!(manager.waiting(), 0, "rank 2 still works in the unit");
     manager.handle(status(2, 2, 1, 1));
-    let again = manager.handle(Event::Done { rank: 2, lease: inner });
+    let again = manager.handle(done(2, inner));
     assert!(
         again.iter().any(|command| matches!(command, Command::Give { to: 2, .. })),
         "{again:?}"
     );
-    assert_eq!(manager.handle(Event::Done { rank: 1, lease: outer }), [], "the old lease");
+    assert_eq!(manager.handle(done(1, outer)), [], "the old lease");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use haul_engine::peers::Kept;
 use haul_mpi::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
 
 /// Numbers from a seed (xorshift64*).
@@ -41,6 +42,8 @@ struct Open {
     /// Lease, if another rank or the start gave the node.
     lease: Option<Lease>,
     left: usize,
+    /// Whether an entry in it or below it stays.
+    kept: bool,
 }
 
 /// A rank.
@@ -65,6 +68,8 @@ pub(crate) struct Record {
     /// How often each node was begun and completed.
     pub(crate) begun: BTreeMap<usize, usize>,
     pub(crate) completed: BTreeMap<usize, usize>,
+    /// Whether a node stayed, each time it was completed.
+    pub(crate) kept: Vec<(usize, bool)>,
     /// How often the manager released each unit: finder and ticket.
     pub(crate) released: HashMap<(Rank, u64), usize>,
     pub(crate) lost: usize,
@@ -81,6 +86,8 @@ enum Mail {
 pub(crate) struct Model<'a> {
     pub(crate) numbers: &'a mut Numbers,
     pub(crate) children: &'a [Vec<usize>],
+    /// Nodes that a removal cannot remove.
+    pub(crate) stubborn: &'a [bool],
     pub(crate) manager: Manager,
     pub(crate) ranks: Vec<Option<Walker>>,
     pub(crate) record: Record,
@@ -91,13 +98,15 @@ impl<'a> Model<'a> {
     pub(crate) fn new(
         numbers: &'a mut Numbers,
         children: &'a [Vec<usize>],
+        stubborn: &'a [bool],
         count: usize,
     ) -> Model<'a> {
         let mut ranks: Vec<Option<Walker>> = Vec::new();
         ranks.resize_with(count, || Some(Walker::default()));
         ranks[0].as_mut().unwrap().stack.push((0, None, Some(ROOT)));
         let manager = Manager::new(count);
-        Model { numbers, children, manager, ranks, record: Record::default(), mail: Vec::new() }
+        let record = Record::default();
+        Model { numbers, children, stubborn, manager, ranks, record, mail: Vec::new() }
     }
 
     /// Runs until the manager says that the copy ended; panics if nothing can happen before that.
@@ -174,8 +183,9 @@ impl<'a> Model<'a> {
                     (walker.asked, walker.limit) = (sequence, limit);
                 }
             }
-            Command::Release { ticket, .. } => {
+            Command::Release { ticket, kept, .. } => {
                 let node = walker.tickets.remove(&ticket).expect("a ticket is released once");
+                walker.open.get_mut(&node).unwrap().kept |= kept == Kept::Entries;
                 self.close_one(rank, node);
             }
         }
@@ -228,7 +238,10 @@ impl<'a> Model<'a> {
         }
         let children = &self.children[node];
         let walker = self.ranks[rank].as_mut().unwrap();
-        walker.open.insert(node, Open { parent, lease, left: children.len() + 1 });
+        walker.open.insert(
+            node,
+            Open { parent, lease, left: children.len() + 1, kept: self.stubborn[node] },
+        );
         walker.stack.extend(children.iter().map(|child| (*child, Some(node), None)));
         self.close_one(rank, node);
     }
@@ -243,13 +256,16 @@ impl<'a> Model<'a> {
             if open.left > 0 {
                 return;
             }
-            let Open { parent, lease, .. } = walker.open.remove(&node).unwrap();
+            let Open { parent, lease, kept, .. } = walker.open.remove(&node).unwrap();
             *self.record.completed.entry(node).or_default() += 1;
+            self.record.kept.push((node, kept));
             if let Some(lease) = lease {
-                self.mail.push(Mail::ToManager(rank, Event::Done { rank, lease }));
+                let kept = if kept { Kept::Entries } else { Kept::Nothing };
+                self.mail.push(Mail::ToManager(rank, Event::Done { rank, lease, kept }));
                 return;
             }
             node = parent.expect("a node without a lease has a parent");
+            walker.open.get_mut(&node).unwrap().kept |= kept;
         }
     }
 

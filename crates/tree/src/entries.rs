@@ -103,7 +103,7 @@ impl Entries {
     }
 
     /// Appends an entry that a directory reported.
-    pub(crate) fn push(&mut self, name: &CStr, kind: Option<Kind>, ino: u64) {
+    pub fn push(&mut self, name: &CStr, kind: Option<Kind>, ino: u64) {
         let start = self.store(name);
         self.slots.push(Slot { ino, start, form: Form::Plain, kind });
     }

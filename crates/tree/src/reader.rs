@@ -131,6 +131,12 @@ impl Reader {
         Reader { left: 0..operands.len(), chunk, ended: true, ..Reader::default() }
     }
 
+    /// Creates a reader of entries that another process has read.
+    #[must_use]
+    pub fn of_entries(chunk: Entries) -> Reader {
+        Reader { left: 0..chunk.slots.len(), chunk, ended: true, ..Reader::default() }
+    }
+
     /// Moves up to `most` entries into `batch`. An error ends the directory and is returned once,
     /// with the entries that came before it in the batch.
     pub(crate) fn draw(

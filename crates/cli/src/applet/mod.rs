@@ -31,5 +31,6 @@ mod tune;
 mod verify;
 mod write;
 
-pub use cp::{Among, copy_among};
+pub use cp::copy_among;
 pub(crate) use dispatch::dispatch;
+pub use rm::remove_among;

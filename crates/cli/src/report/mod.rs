@@ -21,5 +21,7 @@ mod words;
 pub(crate) use how::{Format, How};
 pub(crate) use question::ask;
 pub(crate) use rehearse::{dry_run, preflight};
-pub(crate) use run::{run_copy, run_copy_with, run_move, run_removal};
+pub(crate) use run::{
+    lead_copy, lead_removal, run_copy, run_copy_with, run_move, run_removal, take_part,
+};
 pub(crate) use words::why_not;

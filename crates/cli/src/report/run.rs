@@ -1,5 +1,6 @@
 //! Runs an operation of the engine, with its progress, its reports and its exit code.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,9 @@ use super::console::Console;
 use super::fact::Summary;
 use super::how::How;
 use super::{format, text};
+use crate::among::Part;
 use crate::metrics::Figures;
+use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
 use crate::sizes::per_second;
@@ -33,18 +36,53 @@ pub(crate) fn run_copy_with(
     request: &Request,
     copy: impl FnOnce(&dyn Monitor, &Control<'_>) -> Counts,
 ) -> ExitCode {
-    let stop = haul_sys::process::hear_stop();
-    let control = Control::new(stop);
+    let never_refused =
+        |part: Part<'_, Request>| Ok::<_, Infallible>(copy(part.monitor, part.control));
+    match lead_copy(output, how, request, never_refused) {
+        Ok(code) => code,
+        Err(impossible) => match impossible {},
+    }
+}
+
+/// Does the same for a copy in which other processes may take part, or that may be refused.
+pub(crate) fn lead_copy<E>(
+    output: &Output,
+    how: &How,
+    request: &Request,
+    copy: impl FnOnce(Part<'_, Request>) -> Result<Counts, E>,
+) -> Result<ExitCode, E> {
+    let control = &Control::new(haul_sys::process::hear_stop());
     let progress = progress(output, how);
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
-        progress.start(scope, &control, request, of_copy(request), || 0);
-        let counts =
-            copy(&Console::new(output, how, &progress, Operation::Copy, Mode::Remove), &control);
+        progress.start(scope, control, request, of_copy(request), || 0);
+        let monitor = &Console::new(output, how, &progress, Operation::Copy, Mode::Remove);
+        let print = &|stream, text: &[u8]| progress.aside(|| output.print(stream, text));
+        let counts = copy(Part { request, monitor, control, print });
         progress.end();
         counts
-    });
-    conclude(output, how, &Summary::Copy(&counts), started)
+    })?;
+    Ok(conclude(output, how, &Summary::Copy(&counts), started))
+}
+
+/// Takes part in a run that another process leads and concludes. Returns when that is over; or ends
+/// the process by the signal that stopped the run.
+pub(crate) fn take_part<R, E>(
+    output: &Output,
+    how: &How,
+    (operation, mode): (Operation, Mode),
+    request: &R,
+    run: impl FnOnce(Part<'_, R>) -> Result<Counts, E>,
+) -> Result<ExitCode, E> {
+    let control = &Control::new(haul_sys::process::hear_stop());
+    let progress = Progress::new(ProgressWhen::Never, how.verbose);
+    let monitor = &Console::new(output, how, &progress, operation, mode);
+    let print = &|stream, text: &[u8]| output.print(stream, text);
+    run(Part { request, monitor, control, print })?;
+    if let Some(signal) = haul_sys::process::stop_signal() {
+        haul_sys::process::die_by(signal);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a move, prints what happens, and returns the exit code; or ends the process by the signal
@@ -72,19 +110,35 @@ pub(crate) fn run_move(output: &Output, how: &How, request: &relocate::Request) 
 /// Runs a removal, prints what happens, and returns the exit code; or ends the process by the signal
 /// that stopped the removal.
 pub(crate) fn run_removal(output: &Output, how: &How, request: &remove::Request) -> ExitCode {
-    let stop = haul_sys::process::hear_stop();
-    let control = Control::new(stop);
+    let never_refused = |part: Part<'_, remove::Request>| {
+        Ok::<_, Infallible>(remove::remove(part.request, part.monitor, part.control))
+    };
+    match lead_removal(output, how, request, never_refused) {
+        Ok(code) => code,
+        Err(impossible) => match impossible {},
+    }
+}
+
+/// Does the same for a removal in which other processes take part, or that may be refused.
+pub(crate) fn lead_removal<E>(
+    output: &Output,
+    how: &How,
+    request: &remove::Request,
+    remove: impl FnOnce(Part<'_, remove::Request>) -> Result<Counts, E>,
+) -> Result<ExitCode, E> {
+    let control = &Control::new(haul_sys::process::hear_stop());
     let progress = Progress::new(how.progress, how.verbose);
     let mode = request.policy.mode;
     let started = Instant::now();
     let counts = std::thread::scope(|scope| {
         progress.start_line(scope, || removed_line(&control.counts(), started.elapsed()));
-        let console = Console::new(output, how, &progress, Operation::Remove, mode);
-        let counts = remove::remove(request, &console, &control);
+        let monitor = &Console::new(output, how, &progress, Operation::Remove, mode);
+        let print = &|stream, text: &[u8]| progress.aside(|| output.print(stream, text));
+        let counts = remove(Part { request, monitor, control, print });
         progress.end();
         counts
-    });
-    conclude(output, how, &Summary::Remove(&counts, mode), started)
+    })?;
+    Ok(conclude(output, how, &Summary::Remove(&counts, mode), started))
 }
 
 /// Returns the progress bar of a copy or a move, which also prints JSON lines if they are wanted.

@@ -16,9 +16,10 @@ use crate::error::What;
 use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
+use crate::peers::state::Foreign;
 use crate::request::ModePolicy;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Foreign, Handles, Node, Origin, identity};
+use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
 use crate::walk::path::operand_of_path;
 use haul_tree::Reader;
 

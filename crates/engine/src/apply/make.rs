@@ -34,7 +34,12 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         && let Some(owner) = peers.other_owner(item.stat.ino)
     {
         // One process makes all names of a file, so that they become links of one file.
-        return peers.route(owner, entry.node, entry.source.to_owned(), entry.target.to_owned());
+        return run.routes.route(
+            owner,
+            entry.node,
+            entry.source.to_owned(),
+            entry.target.to_owned(),
+        );
     }
     match run.links.claim(identity(&item.stat)) {
         Claim::Coming(coming) => coming.wait(entry, item),

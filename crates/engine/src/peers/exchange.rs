@@ -1,19 +1,13 @@
-//! The connection between a copy's workers and the process that sends and receives units.
+//! The connection between the workers of a run and the process that sends and receives units.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
-use haul_tree::{Entries, Outgoing, Outside};
+use haul_tree::{Node, Operation, Outgoing, Outside};
 
-use super::adopt;
-use super::state::{PeerState, ROOT, Routed, Token};
-use super::unit::{Found, Level, Place, Unit, Work};
-use crate::context::Enter;
-use crate::request::Order;
-use crate::run::Run;
-use crate::walk::node::{Foreign, Node};
+use super::divided::{Divided, Routed, within};
+use super::state::{Kept, PeerState, ROOT, Token};
 
 /// Maximum number of names in a unit. The process that receives it opens a chain of directories
 /// first, and shares the names among its workers.
@@ -32,180 +26,128 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// Receives the exchange of a copy on a thread of its own, and returns when the copy of all
-/// processes is over or stopped.
+/// Receives the exchange of a run on a thread of its own, and returns when the run of all processes
+/// is over or stopped.
 pub trait Peers: Send {
-    /// Sends and receives units until the copy is over.
-    fn exchange(&mut self, exchange: &mut Exchange<'_, '_, '_>);
+    /// Sends and receives units until the run is over.
+    fn exchange(&mut self, exchange: &mut dyn Exchange);
 }
 
 /// Exchange of units with other processes.
-pub struct Exchange<'e, 'w, 'r> {
-    outside: &'e mut Outside<'w, Run<'r>>,
-    /// Directories that wait for units that other processes have.
-    sent: HashMap<u64, Vec<Arc<Node>>>,
-    tickets: u64,
-    routed: Vec<Routed>,
+pub trait Exchange {
+    /// Returns how many workers have nothing to do.
+    fn idle_workers(&self) -> usize;
+
+    /// Sets how many units other processes could use now.
+    fn ask(&self, units: usize);
+
+    /// Returns whether a signal or the caller stopped the run.
+    fn is_stopped(&self) -> bool;
+
+    /// Stops the run: workers complete what they have begun.
+    fn stop(&self);
+
+    /// Takes a unit that a certain process must have.
+    fn take_routed(&mut self) -> Option<Sent>;
+
+    /// Takes a unit that any process may have, if workers can do without one.
+    fn take(&mut self) -> Option<Sent>;
+
+    /// Releases what waits for a unit, because the process that has it reports that it is done.
+    fn release(&mut self, ticket: u64, kept: Kept);
+
+    /// Adds a unit of another process to the work of this one. [`Exchange::completed`] returns the
+    /// token when the unit is done, whether or not it succeeded.
+    fn receive(&self, token: Token, bytes: Vec<u8>);
+
+    /// Returns the tokens of the units that are done with everything below them, once each;
+    /// [`ROOT`] on the first rank when its operands are.
+    fn completed(&self) -> Vec<(Token, Kept)>;
 }
 
-impl<'e, 'w, 'r> Exchange<'e, 'w, 'r> {
-    pub(crate) fn new(outside: &'e mut Outside<'w, Run<'r>>) -> Exchange<'e, 'w, 'r> {
-        Exchange { outside, sent: HashMap::new(), tickets: 0, routed: Vec::new() }
+/// A directory that waits for a unit.
+type Waiting<O> = Arc<Node<<O as Operation>::Directory>>;
+
+/// The units of one operation that this process has sent.
+pub(crate) struct Units<'e, 'w, O: Operation> {
+    outside: &'e mut Outside<'w, O>,
+    /// Directories that wait for units that other processes have.
+    sent: HashMap<u64, Vec<Waiting<O>>>,
+    tickets: u64,
+}
+
+impl<'e, 'w, O: Divided> Units<'e, 'w, O> {
+    pub(crate) fn new(outside: &'e mut Outside<'w, O>) -> Units<'e, 'w, O> {
+        Units { outside, sent: HashMap::new(), tickets: 0 }
     }
 
-    fn run(&self) -> &Run<'r> {
-        self.outside.operation()
+    /// Registers a unit that all these nodes wait for; they are one directory.
+    fn send(&mut self, nodes: Vec<Waiting<O>>, to: Option<usize>, bytes: Vec<u8>) -> Sent {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let within = nodes.first().map_or(ROOT, within::<O>);
+        self.sent.insert(ticket, nodes);
+        Sent { ticket, within, to, bytes }
     }
+}
 
-    /// Returns how many workers have nothing to do.
-    #[must_use]
-    pub fn idle_workers(&self) -> usize {
+impl<O: Divided> Exchange for Units<'_, '_, O> {
+    fn idle_workers(&self) -> usize {
         self.outside.idle_workers()
     }
 
-    /// Sets how many units other processes could use now.
-    pub fn ask(&self, units: usize) {
+    fn ask(&self, units: usize) {
         self.outside.ask(units);
     }
 
-    /// Returns whether a signal or the caller stopped the copy.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.run().stopped()
+    fn is_stopped(&self) -> bool {
+        self.outside.operation().is_stopped()
     }
 
-    /// Stops the copy: workers complete what they have begun.
-    pub fn stop(&self) {
-        self.run().control.stop.store(true, Ordering::Relaxed);
+    fn stop(&self) {
+        self.outside.operation().stop_flag().store(true, Ordering::Relaxed);
     }
 
-    /// Takes a unit that a certain process must have.
-    pub fn take_routed(&mut self) -> Option<Sent> {
-        if self.routed.is_empty() {
-            self.routed = self.run().peers.as_ref()?.take_routed();
-            // Names of one directory for one process follow each other.
-            self.routed.sort_by_key(|name| (name.to, Arc::as_ptr(&name.node).addr()));
-        }
-        let last = self.routed.pop()?;
-        let mut names = vec![(last.source, last.target)];
-        let mut nodes = vec![Arc::clone(&last.node)];
-        while names.len() < UNIT_ENTRIES
-            && let Some(next) =
-                self.routed.pop_if(|name| name.to == last.to && Arc::ptr_eq(&name.node, &last.node))
-        {
-            names.push((next.source, next.target));
-            nodes.push(next.node);
-        }
-        Some(self.send(nodes, Some(last.to), Work::Entries(names)))
+    fn take_routed(&mut self) -> Option<Sent> {
+        let Routed { to, nodes, bytes } = self.outside.operation().routed_unit(UNIT_ENTRIES)?;
+        Some(self.send(nodes, Some(to), bytes))
     }
 
-    /// Takes a unit that any process may have, if workers can do without one.
-    pub fn take(&mut self) -> Option<Sent> {
-        if self.run().policy.order == Order::Listed {
+    fn take(&mut self) -> Option<Sent> {
+        let operation = self.outside.operation();
+        if operation.order() == haul_tree::Order::Listed {
             return None;
         }
         let outgoing = self.outside.take(
             UNIT_ENTRIES,
-            |enter| enter.rest.is_none() && !enter.parent.lists_operands,
-            |node| !node.lists_operands,
+            |found| operation.may_send(found),
+            |node| operation.may_share(node),
             |_| false,
         )?;
-        match outgoing {
-            Outgoing::Found(enter) => Some(self.send_directory(*enter)),
+        let (node, bytes) = match outgoing {
+            Outgoing::Found(found) => operation.directory_unit(found),
             Outgoing::Entries(node, entries) => {
-                let names = names_of(&entries);
-                Some(self.send(vec![node], None, Work::Entries(names)))
+                let bytes = operation.entries_unit(&node, &entries);
+                (node, bytes)
             }
             // No shared file was accepted.
-            Outgoing::Shared(_) => None,
-        }
-    }
-
-    fn send_directory(&mut self, enter: Enter) -> Sent {
-        let found = Found {
-            source: enter.source_name,
-            target: enter.target_name,
-            ino: enter.stat.ino,
-            made: enter.made,
-            origin: enter.origin,
-            through_link: enter.through_link,
-            target_through_link: enter.target_through_link,
+            Outgoing::Shared(_) => return None,
         };
-        self.send(vec![enter.parent], None, Work::Directory(found))
+        Some(self.send(vec![node], None, bytes))
     }
 
-    /// Registers a unit that all these nodes wait for; they are one directory.
-    fn send(&mut self, nodes: Vec<Arc<Node>>, to: Option<usize>, work: Work) -> Sent {
-        self.tickets += 1;
-        let ticket = self.tickets;
-        let (place, within) = match nodes.first() {
-            Some(node) => (self.place(node), within(node)),
-            None => {
-                (Place { base: CString::default(), roots: Vec::new(), levels: Vec::new() }, ROOT)
-            }
-        };
-        self.sent.insert(ticket, nodes);
-        Sent { ticket, within, to, bytes: Unit { place, work }.encode() }
-    }
-
-    fn place(&self, node: &Arc<Node>) -> Place {
-        let roots = self.run().made_roots.lock().unwrap_or_else(PoisonError::into_inner);
-        let roots = roots.iter().map(|(_, ino)| *ino).collect();
-        let mut levels = Vec::new();
-        let mut at = node;
-        while let Some(parent) = &at.parent {
-            levels.push(Level {
-                source: at.source_name.clone(),
-                target: at.target_name.clone(),
-                source_ino: at.source_id.1,
-                target_ino: at.target_id.1,
-                through_link: at.through_link,
-                target_through_link: at.target_through_link,
-                inherits_acl: at.inherits_acl,
-                lists_operands: at.lists_operands,
-                origin: at.origin,
-                new_owner: at.new_owner,
-            });
-            at = parent;
-        }
-        levels.reverse();
-        Place { base: at.target_name().to_owned(), roots, levels }
-    }
-
-    /// Releases what waits for a unit, because the process that has it reports that it is done.
-    pub fn release(&mut self, ticket: u64) {
+    fn release(&mut self, ticket: u64, kept: Kept) {
         for node in self.sent.remove(&ticket).unwrap_or_default() {
+            O::returned(&node, kept);
             self.outside.call(move |worker| worker.release_child(node));
         }
     }
 
-    /// Adds a unit of another process to the work of this one. [`Exchange::completed`] returns the
-    /// token when the unit is done, whether or not it succeeded.
-    pub fn receive(&self, token: Token, bytes: Vec<u8>) {
-        self.outside.call(move |worker| adopt::adopt(worker, token, &bytes));
+    fn receive(&self, token: Token, bytes: Vec<u8>) {
+        self.outside.call(move |worker| O::adopt(worker, token, &bytes));
     }
 
-    /// Returns the tokens of the units that are done with everything below them, once each;
-    /// [`ROOT`] on the first rank when its operands are.
-    #[must_use]
-    pub fn completed(&self) -> Vec<Token> {
-        self.run().peers.as_ref().map(PeerState::take_completed).unwrap_or_default()
+    fn completed(&self) -> Vec<(Token, Kept)> {
+        self.outside.operation().peers().map(PeerState::take_completed).unwrap_or_default()
     }
-}
-
-/// Returns the unit that a directory belongs to.
-fn within(node: &Arc<Node>) -> Token {
-    let mut at = Some(node);
-    while let Some(node) = at {
-        if let Foreign::Unit(token) = node.foreign {
-            return token;
-        }
-        at = node.parent.as_ref();
-    }
-    ROOT
-}
-
-fn names_of(entries: &Entries) -> Vec<(CString, CString)> {
-    let name = |slot| (entries.name(slot).to_owned(), entries.target(slot).to_owned());
-    entries.slots.iter().map(name).collect()
 }

@@ -1,23 +1,26 @@
-//! Peers: processes that carry out one copy together, each with a pool of workers of its own.
+//! Peers: processes that carry out one copy or removal together, each with a pool of workers of its
+//! own.
 //!
 //! One process, the first rank, resolves the operands; the others start without work. Work moves
 //! between them as [units](Sent): a directory that was found, or names of one directory. A unit is
 //! plain data: the chain of directories from the operand down, with inode numbers, and names. The
 //! process that receives it opens that chain, verifies the inode numbers, and continues with the
-//! same steps that a copy by one process takes. The process that sent it still owes the unit to the
-//! directory, so it applies that directory's attributes when the unit is done.
+//! same steps that it takes alone. The process that sent it still owes the unit to the directory, so
+//! it applies that directory's attributes, or removes the directory, when the unit is done.
 //!
-//! This module sends no messages. The caller implements [`Peers`] and decides which process gets
-//! what.
+//! An operation whose work can move is [`Divided`](divided::Divided); the exchange is the same for
+//! all. This module sends no messages. The caller implements [`Peers`] and decides which process
+//! gets what.
 
-mod adopt;
+pub(crate) mod copying;
+pub(crate) mod divided;
 mod exchange;
 pub(crate) mod state;
-mod unit;
 mod unsupported;
-mod wire;
+pub(crate) mod wire;
 
+pub(crate) use exchange::Units;
 pub use exchange::{Exchange, Peers, Sent};
-pub use state::{ROOT, Ranks, Token};
+pub use state::{Kept, ROOT, Ranks, Token};
 pub use unsupported::Unsupported;
-pub(crate) use unsupported::unsupported;
+pub(crate) use unsupported::{unsupported, unsupported_removal};

@@ -1,18 +1,15 @@
-//! State of a copy by several processes: which process this is, what it must send, and which units
-//! of others it has completed.
+//! State of a run by several processes: which process this is, and which units of others it has
+//! completed.
 
-use std::ffi::CString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use crate::walk::node::Node;
-
-/// Number that the caller gave to a unit of work; [`ROOT`] is the copy as a whole.
+/// Number that the caller gave to a unit of work; [`ROOT`] is the run as a whole.
 pub type Token = u64;
 
 /// Token of the operands, which the first rank has from the start.
 pub const ROOT: Token = 0;
 
-/// Number of a process among all that take part in a copy.
+/// Number of a process among all that take part in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks {
     /// Number of this process, from 0. Process 0 resolves the operands.
@@ -21,28 +18,36 @@ pub struct Ranks {
     pub count: usize,
 }
 
-/// Name of a file with several names, which the process that owns the file's inode number copies.
-pub(crate) struct Routed {
-    pub(super) to: usize,
-    pub(super) node: Arc<Node>,
-    pub(super) source: CString,
-    pub(super) target: CString,
+/// Whether an entry stays that a removal reported. Then the directories above it stay without a
+/// report, also where another process has them. A copy keeps nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing stays.
+    Nothing,
+    /// An entry stays.
+    Entries,
 }
 
-/// State of a copy that this process carries out with others.
+/// Which process has to finish a directory, if several carry out the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    /// This one.
+    No,
+    /// Another one. This process has opened the directory on the way to a unit.
+    Above,
+    /// Another one. This process has a unit in the directory, with this token.
+    Unit(Token),
+}
+
+/// State of a run that this process carries out with others.
 pub(crate) struct PeerState {
     ranks: Ranks,
-    routed: Mutex<Vec<Routed>>,
-    completed: Mutex<Vec<Token>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    completed: Mutex<Vec<(Token, Kept)>>,
 }
 
 impl PeerState {
     pub(crate) fn new(ranks: Ranks) -> PeerState {
-        PeerState { ranks, routed: Mutex::default(), completed: Mutex::default() }
+        PeerState { ranks, completed: Mutex::default() }
     }
 
     /// Returns the process that makes all names of a file, if it is another one. Device numbers
@@ -53,23 +58,13 @@ impl PeerState {
         (owner != self.ranks.own).then_some(owner)
     }
 
-    /// Queues a name for another process. The node waits for it.
-    pub(crate) fn route(&self, to: usize, node: &Arc<Node>, source: CString, target: CString) {
-        node.owe();
-        lock(&self.routed).push(Routed { to, node: Arc::clone(node), source, target });
-    }
-
-    pub(super) fn take_routed(&self) -> Vec<Routed> {
-        std::mem::take(&mut *lock(&self.routed))
-    }
-
     /// Records that a unit is complete with everything below it.
-    pub(crate) fn complete(&self, token: Token) {
-        lock(&self.completed).push(token);
+    pub(crate) fn complete(&self, token: Token, kept: Kept) {
+        self.completed.lock().unwrap_or_else(PoisonError::into_inner).push((token, kept));
     }
 
-    pub(super) fn take_completed(&self) -> Vec<Token> {
-        std::mem::take(&mut *lock(&self.completed))
+    pub(super) fn take_completed(&self) -> Vec<(Token, Kept)> {
+        std::mem::take(&mut *self.completed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::remove;
 use crate::request::{Appearance, Consent, Order, Request};
 
 /// Part of a request that several processes cannot carry out together.
@@ -21,6 +22,8 @@ pub enum Unsupported {
     /// Backups of replaced files: a second operand could back up a file of the first one, and only
     /// one process knows what the operands have created.
     Backups,
+    /// Approval of each removal, which needs the records of one process.
+    Approval,
 }
 
 impl fmt::Display for Unsupported {
@@ -32,6 +35,7 @@ impl fmt::Display for Unsupported {
             Unsupported::Questions => "questions",
             Unsupported::Order => "a fixed order of entries",
             Unsupported::Backups => "backups",
+            Unsupported::Approval => "approval of each removal",
         })
     }
 }
@@ -46,6 +50,16 @@ pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
         (policy.consent == Consent::Ask, Unsupported::Questions),
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.backup.is_some(), Unsupported::Backups),
+    ];
+    parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
+}
+
+/// Returns the first part of a removal that several processes cannot carry out together.
+pub(crate) fn unsupported_removal(policy: &remove::Policy) -> Option<Unsupported> {
+    let parts = [
+        (policy.ask != remove::Ask::Never, Unsupported::Questions),
+        (policy.order == Order::Listed, Unsupported::Order),
+        (policy.approval == remove::Approval::Each, Unsupported::Approval),
     ];
     parts.into_iter().find_map(|(is_wanted, part)| is_wanted.then_some(part))
 }

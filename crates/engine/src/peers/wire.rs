@@ -4,34 +4,34 @@ use std::ffi::{CStr, CString};
 
 /// A unit that does not have the expected form: a process of another version sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 /// Appends values to a unit.
 #[derive(Default)]
-pub(super) struct Put(pub(super) Vec<u8>);
+pub(crate) struct Put(pub(crate) Vec<u8>);
 
 impl Put {
-    pub(super) fn number(&mut self, value: u64) {
+    pub(crate) fn number(&mut self, value: u64) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    pub(super) fn flag(&mut self, value: bool) {
+    pub(crate) fn flag(&mut self, value: bool) {
         self.0.push(u8::from(value));
     }
 
-    pub(super) fn name(&mut self, value: &CStr) {
+    pub(crate) fn name(&mut self, value: &CStr) {
         self.number(value.count_bytes() as u64);
         self.0.extend_from_slice(value.to_bytes());
     }
 
-    pub(super) fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Put, T)) {
+    pub(crate) fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Put, T)) {
         self.flag(value.is_some());
         if let Some(value) = value {
             put(self, value);
         }
     }
 
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
         put: impl Fn(&mut Put, T),
@@ -42,7 +42,7 @@ impl Put {
 }
 
 /// Takes values from a unit.
-pub(super) struct Take<'a>(pub(super) &'a [u8]);
+pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
 
 impl Take<'_> {
     fn bytes(&mut self, count: u64) -> Result<&[u8], Malformed> {
@@ -52,17 +52,17 @@ impl Take<'_> {
         Ok(taken)
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Malformed> {
+    pub(crate) fn number(&mut self) -> Result<u64, Malformed> {
         let bytes = self.bytes(8)?.try_into().map_err(|_| Malformed)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
     /// Takes a number of 32 bits.
-    pub(super) fn short(&mut self) -> Result<u32, Malformed> {
+    pub(crate) fn short(&mut self) -> Result<u32, Malformed> {
         u32::try_from(self.number()?).map_err(|_| Malformed)
     }
 
-    pub(super) fn flag(&mut self) -> Result<bool, Malformed> {
+    pub(crate) fn flag(&mut self) -> Result<bool, Malformed> {
         match self.bytes(1)? {
             [0] => Ok(false),
             [1] => Ok(true),
@@ -70,19 +70,19 @@ impl Take<'_> {
         }
     }
 
-    pub(super) fn name(&mut self) -> Result<CString, Malformed> {
+    pub(crate) fn name(&mut self) -> Result<CString, Malformed> {
         let count = self.number()?;
         CString::new(self.bytes(count)?).map_err(|_| Malformed)
     }
 
-    pub(super) fn optional<T>(
+    pub(crate) fn optional<T>(
         &mut self,
         take: impl FnOnce(&mut Self) -> Result<T, Malformed>,
     ) -> Result<Option<T>, Malformed> {
         if self.flag()? { take(self).map(Some) } else { Ok(None) }
     }
 
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         take: impl Fn(&mut Self) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
@@ -90,7 +90,7 @@ impl Take<'_> {
         (0..self.number()?).map(|_| take(self)).collect()
     }
 
-    pub(super) fn end(&self) -> Result<(), Malformed> {
+    pub(crate) fn end(&self) -> Result<(), Malformed> {
         if self.0.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 }

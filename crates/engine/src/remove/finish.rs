@@ -16,6 +16,7 @@ use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use crate::error::What;
 use crate::monitor::Shard;
+use crate::peers::state::{Foreign, Kept, ROOT};
 use crate::walk::node::identity;
 
 /// Number of times a directory is read again because it was not empty at the end. Some file
@@ -26,10 +27,19 @@ const PASSES: u32 = 16;
 
 /// Removes a directory whose entries are handled. Reads a directory again that is not empty.
 pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
-    match &node.parent {
-        Some(parent) if !worker.operation.stopped() => remove(worker, node, parent),
-        _ => Finish::Done,
+    let run = worker.operation;
+    let complete = |token| {
+        let kept = if node.is_kept() { Kept::Entries } else { Kept::Nothing };
+        run.peers.iter().for_each(|peers| peers.complete(token, kept));
+    };
+    match (node.foreign, &node.parent) {
+        (Foreign::Above, _) => {}
+        (Foreign::Unit(token), _) => complete(token),
+        (Foreign::No, None) => complete(ROOT),
+        (Foreign::No, Some(_)) if run.stopped() => {}
+        (Foreign::No, Some(parent)) => return remove(worker, node, parent),
     }
+    Finish::Done
 }
 
 fn remove(worker: &mut Worker<'_, '_>, node: &Arc<Node>, parent: &Arc<Node>) -> Finish {

@@ -3,6 +3,7 @@
 //! A removal is an operation of `haul-tree`, as the copy is. It has one side only, so it has
 //! directories of its own ([`node`]); the walk, the pool and the open directories are shared.
 
+mod among;
 mod approved;
 mod context;
 mod delete_profile;
@@ -22,7 +23,7 @@ mod request;
 mod run;
 mod worker;
 
-pub use operation::remove;
+pub use operation::{remove, remove_among};
 pub use request::{
     Approval, Ask, EmptyDirectories, Guard, Missing, Mode, Pace, Policy, Request, Strategy,
 };

@@ -11,6 +11,7 @@ use haul_sys::fs::{Follow, Stat, open_directory, statat};
 use haul_tree::{Directory, Handle, Identity, verified};
 
 use super::delete_profile::DeleteProfile;
+use crate::peers::state::Foreign;
 
 /// Location of a directory: its device and, if requested, its mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub(super) struct RemoveDirectory {
     pub(super) progress: AtomicBool,
     /// Whether its entries take long: each batch then is one entry, and more workers are useful.
     pub(super) has_large: AtomicBool,
+    pub(super) foreign: Foreign,
 }
 
 impl RemoveDirectory {
@@ -61,13 +63,16 @@ impl RemoveDirectory {
             passes: AtomicU32::new(0),
             progress: AtomicBool::new(false),
             has_large: AtomicBool::new(false),
+            foreign: Foreign::No,
         }
     }
 
     /// Creates the data of the list of operands.
-    pub(super) fn operands() -> RemoveDirectory {
+    pub(super) fn operands(foreign: Foreign) -> RemoveDirectory {
         let nowhere = Place { dev: 0, mount: None };
-        RemoveDirectory::new(CString::default(), (0, 0), nowhere, DeleteProfile::PLAIN)
+        let name = CString::default();
+        let list = RemoveDirectory::new(name, (0, 0), nowhere, DeleteProfile::PLAIN);
+        RemoveDirectory { foreign, ..list }
     }
 
     /// Returns whether an entry in the directory stays.

@@ -14,9 +14,11 @@ use super::run::Run;
 use crate::error::What;
 use crate::monitor::Monitor;
 use crate::monitor::{Control, Counts};
+use crate::peers::state::{Foreign, PeerState};
+use crate::peers::{Peers, Ranks, Units, Unsupported, unsupported_removal};
 use crate::request::{Order, Resources};
 use haul_tree::Handle;
-use haul_tree::{Children, Operand, Reader, Task, Workers, walk};
+use haul_tree::{Children, Operand, Outside, Reader, Task, Workers, walk, walk_with};
 
 /// Number of descriptors outside the engine: the three standard ones, and the caller's own (a
 /// signal pipe, a journal, a report).
@@ -56,6 +58,34 @@ fn divide(jobs: usize, waiting_jobs: usize, descriptors: u64) -> Shares {
 /// entries of an unknown kind, count as files. The control must have been made for at least as
 /// many jobs as the request has.
 pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
+    carry_out(request, None, monitor, control)
+}
+
+/// Carries out a removal together with other processes, which all have the same request and the same
+/// current directory. The first one examines and enters the operands; the others remove only the
+/// units that `peers` receives. Returns the counts of this process. Blocks until `peers` has returned
+/// and all workers are idle.
+///
+/// Fails without any effect if the request has something that several processes cannot do together.
+pub fn remove_among(
+    request: &Request,
+    ranks: Ranks,
+    peers: &mut dyn Peers,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Result<Counts, Unsupported> {
+    match unsupported_removal(&request.policy) {
+        Some(unsupported) => Err(unsupported),
+        None => Ok(carry_out(request, Some((ranks, peers)), monitor, control)),
+    }
+}
+
+fn carry_out(
+    request: &Request,
+    others: Option<(Ranks, &mut dyn Peers)>,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
     let policy = &request.policy;
     let Resources { jobs, waiting_jobs, descriptors } = request.resources;
     let (jobs, waiting_jobs) = match (policy.pace.strategy, policy.order) {
@@ -63,11 +93,6 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         _ => (jobs, waiting_jobs),
     };
     let Shares { workers, waiting_workers, directories } = divide(jobs, waiting_jobs, descriptors);
-    let operands: Vec<CString> = request.operands.iter().map(|operand| trimmed(operand)).collect();
-    let tells_entries = monitor.wants_entries();
-    let together = policy.order == Order::Any
-        && !tells_entries
-        && (policy.missing == Missing::Ignore || guards::are_independent(&operands));
     let mut run = Run {
         policy,
         monitor,
@@ -78,7 +103,8 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
         root: None,
         asking: Mutex::new(()),
         files: FileLocks::default(),
-        tells_entries,
+        peers: others.as_ref().map(|(ranks, _)| PeerState::new(*ranks)),
+        tells_entries: monitor.wants_entries(),
     };
     match guards::root(policy) {
         Ok(root) => run.root = root,
@@ -88,16 +114,44 @@ pub fn remove(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -
             return control.counts();
         }
     }
-    let root = Arc::new(Node::new(None, RemoveDirectory::operands()));
-    // The current directory need not be readable: the kernel looks up operands by their paths.
-    run.cache.keep(&root, &run.cache.adopt(Handle::CURRENT));
+    let workers = Workers { busy: workers, waiting: waiting_workers };
+    let is_ours = others.as_ref().is_none_or(|(ranks, _)| ranks.own == 0);
+    let task = if is_ours { operands(&run, &request.operands) } else { no_operands(&run) };
+    match others {
+        None => walk(&run, workers, task, |_| ()),
+        Some((_, peers)) => {
+            let outside = |outside: &mut Outside<'_, Run<'_>>| {
+                peers.exchange(&mut Units::new(outside));
+            };
+            walk_with(&run, workers, task, outside, |_| ());
+        }
+    }
+    control.counts()
+}
+
+/// Creates the task whose entries are the operands.
+fn operands(run: &Run<'_>, operands: &[CString]) -> Task<RemoveDirectory> {
+    let operands: Vec<CString> = operands.iter().map(|operand| trimmed(operand)).collect();
+    let together = run.policy.order == Order::Any
+        && !run.tells_entries
+        && (run.policy.missing == Missing::Ignore || guards::are_independent(&operands));
     let operands: Vec<Operand> =
         operands.into_iter().map(|path| Operand::whole(path.clone(), path)).collect();
     let children = if together { Children::Together } else { Children::OneByOne };
+    list(run, Foreign::No, &operands).with_children(children)
+}
+
+/// Creates the task of a process that removes only what others send.
+fn no_operands(run: &Run<'_>) -> Task<RemoveDirectory> {
+    list(run, Foreign::Above, &[])
+}
+
+fn list(run: &Run<'_>, foreign: Foreign, operands: &[Operand]) -> Task<RemoveDirectory> {
+    let root = Arc::new(Node::new(None, RemoveDirectory::operands(foreign)));
+    // The current directory need not be readable: the kernel looks up operands by their paths.
+    run.cache.keep(&root, &run.cache.adopt(Handle::CURRENT));
     // One worker takes the operands, in their order.
-    let task = Task::new(root, Reader::of_operands(&operands), 1).with_children(children);
-    walk(&run, Workers { busy: workers, waiting: waiting_workers }, task, |_| ());
-    control.counts()
+    Task::new(root, Reader::of_operands(operands), 1)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::pace::Throttle;
 use super::request::{Approval, Missing, Policy};
 use crate::error::{Failure, Operation, Severity, What};
 use crate::monitor::{Candidate, Control, Event, Monitor, Outcome, PromptReason, Question};
+use crate::peers::state::PeerState;
 use haul_tree::Identity;
 
 /// State that all workers of a run share.
@@ -30,6 +31,8 @@ pub(super) struct Run<'r> {
     pub(super) asking: Mutex<()>,
     /// Locks for files whose names are removed after approval.
     pub(super) files: FileLocks,
+    /// State that the run shares with other processes, if several carry out the removal.
+    pub(super) peers: Option<PeerState>,
     /// Whether the monitor receives entries.
     pub(super) tells_entries: bool,
 }

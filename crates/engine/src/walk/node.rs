@@ -12,6 +12,7 @@ pub(crate) use haul_tree::{Identity, identity};
 
 use crate::journal::Position;
 use crate::metadata::DirectoryAttributes;
+use crate::peers::state::Foreign;
 
 /// Whether this run created a target directory. If so, the directory contains only entries of this
 /// run.
@@ -19,17 +20,6 @@ use crate::metadata::DirectoryAttributes;
 pub(crate) enum Origin {
     Made,
     Found,
-}
-
-/// Which process has to finish a directory, if several carry out the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Foreign {
-    /// This one.
-    No,
-    /// Another one. This process has opened the directory on the way to a unit.
-    Above,
-    /// Another one. This process has a unit in the directory, with this token.
-    Unit(u64),
 }
 
 /// Open descriptors of a source directory and its target directory.

@@ -1,20 +1,24 @@
-//! `haul-mpi`: one copy by many processes that MPI starts.
+//! `haul-mpi`: one copy or removal by many processes that MPI starts.
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use haul::Among;
-use haul_mpi::Link;
+use haul_mpi::{Link, Relay};
 
 const HELP: &str = "\
-Usage: mpirun -n RANKS haul-mpi cp [OPTION]... SOURCE... TARGET
-  or:  srun haul-mpi cp [OPTION]... SOURCE... TARGET
+Usage: mpirun -n RANKS haul-mpi COMMAND [OPTION]... FILE...
+  or:  srun haul-mpi COMMAND [OPTION]... FILE...
 
-Copies files and trees as 'haul cp' does, with all ranks together. Start one rank on each machine;
-all need the same current directory, and see source and target under the same names.
+  cp [OPTION]... SOURCE... TARGET   copy files and trees as 'haul cp' does
+  rm [OPTION]... FILE...            remove files and trees as 'haul rm' does
 
-'haul-mpi cp --help' lists the options. The exit status of rank 0 is that of the whole copy.
+All ranks work together on one command. Start one rank on each machine; all need the same current
+directory, and see all files under the same names.
+
+'haul-mpi COMMAND --help' lists the options. The exit status of rank 0 is that of the whole command.
 ";
 
 fn main() -> ExitCode {
@@ -25,28 +29,40 @@ fn main() -> ExitCode {
 }
 
 /// Runs this rank.
-fn rank(link: Link, arguments: &[OsString]) -> ExitCode {
-    let among = Among { own: link.own(), count: link.count() };
-    let leads = among.own == 0;
+fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
+    let relay = Arc::new(Relay::default());
+    let print = Arc::clone(&relay);
+    let among = Among {
+        own: link.own(),
+        count: link.count(),
+        relay: Arc::new(move |stream, text| print.print(stream, text)),
+    };
     let (command, words) = match arguments.split_first() {
         Some((command, words)) => (command.to_str().unwrap_or_default(), words),
         None => ("", arguments),
     };
-    match command {
-        "cp" => haul::copy_among(words, among, |request, monitor, control| {
-            haul_mpi::run(link, request, monitor, control)
-        }),
-        _ if !leads => ExitCode::SUCCESS,
-        "--help" | "-h" => print(HELP),
-        "--version" => print(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
-        "" => fail(HELP),
-        _ => fail(
-            "the only command of haul-mpi is 'cp'\nTry 'haul-mpi --help' for more information.\n",
-        ),
-    }
+    let code = match command {
+        "cp" => haul::copy_among(words, &among, |part| haul_mpi::copy(&mut link, &relay, &part)),
+        "rm" => {
+            haul::remove_among(words, &among, |part| haul_mpi::remove(&mut link, &relay, &part))
+        }
+        _ if among.own > 0 => return ExitCode::SUCCESS,
+        "--help" | "-h" => return print_text(HELP),
+        "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
+        "" => return fail(HELP),
+        _ => {
+            return fail(
+                "the commands of haul-mpi are 'cp' and 'rm'\n\
+                 Try 'haul-mpi --help' for more information.\n",
+            );
+        }
+    };
+    // A command that was refused here before it began.
+    haul_mpi::call_off(&link);
+    code
 }
 
-fn print(text: &str) -> ExitCode {
+fn print_text(text: &str) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

@@ -69,13 +69,13 @@ impl<O: Operation> Drop for Closing<'_, O> {
     }
 }
 
-impl<O: Operation> Outside<'_, O>
+impl<'w, O: Operation> Outside<'w, O>
 where
     O::Directory: 'static,
 {
     /// Returns the operation of the walk.
     #[must_use]
-    pub fn operation(&self) -> &O {
+    pub fn operation(&self) -> &'w O {
         self.crew.operation
     }
 

@@ -428,8 +428,9 @@ impl<'w, O: Operation> Worker<'w, O> {
 
     /// If operands are handled one by one, continues with the next operand when one is finished.
     fn continue_list(&mut self, parent: &Node<O::Directory>) {
-        if parent.is_root()
-            && let Some(list) = &self.crew.list
+        // A unit of another process has a list of its own above it, which waits for nothing else.
+        if let Some(list) = &self.crew.list
+            && std::ptr::eq(parent, &raw const *list.node)
         {
             self.stack.push(Job::Continue(Arc::clone(list)));
         }

@@ -11,7 +11,7 @@ mod sum_file;
 mod values;
 
 use super::entry::{Applet, Run};
-pub use among::{Among, copy_among};
+pub use among::copy_among;
 #[cfg(test)]
 pub(super) use options::OPTIONS;
 #[cfg(test)]

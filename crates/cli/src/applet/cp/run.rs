@@ -129,14 +129,14 @@ fn retry(
 }
 
 /// The operands that are sources.
-fn sources<'o>(settings: &Settings, operands: &'o [OsString]) -> &'o [OsString] {
+pub(super) fn sources<'o>(settings: &Settings, operands: &'o [OsString]) -> &'o [OsString] {
     match operands.split_last() {
         Some((_, sources)) if settings.into.is_none() => sources,
         _ => operands,
     }
 }
 
-fn list_errors(
+pub(super) fn list_errors(
     output: &Output,
     settings: &Settings,
     words: (&[OsString], &[OsString]),

@@ -1,10 +1,12 @@
 //! `haul rm`: GNU rm's command line, with haul's engine behind it.
 
+mod among;
 mod help;
 mod options;
 mod run;
 
 use super::entry::{Applet, Run};
+pub use among::remove_among;
 #[cfg(test)]
 pub(super) use run::refusal;
 

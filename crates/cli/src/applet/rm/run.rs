@@ -11,7 +11,7 @@ use haul_engine::request::{Borders, Order, Recursion, Resources};
 
 use super::help::help;
 use super::options::{ALL, INTERACTIVE, Id, Interactive, OPTIONS, PRESUME_INPUT_TTY};
-use crate::ending::{self, CommandError};
+use crate::ending::{self, CommandError, usage};
 use crate::escape::{quote, quote_if_needed, quote_word};
 use crate::getopt::{Usage, Word, choose, parse};
 use crate::metrics::{self, Figures};
@@ -31,18 +31,18 @@ const FEW: usize = 3;
 
 /// The settings of the command line, apart from the policy.
 #[derive(Debug)]
-struct Settings {
+pub(super) struct Settings {
     policy: Policy,
-    interactive: Interactive,
+    pub(super) interactive: Interactive,
     presumes_terminal: bool,
     jobs: Option<usize>,
-    how: How,
+    pub(super) how: How,
     /// Where failures are listed.
     errors: Option<OsString>,
     metrics: metrics::Wanted,
 }
 
-enum Command {
+pub(super) enum Command {
     Remove(Box<Settings>, Vec<OsString>),
     Print(String),
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 /// Makes the list of failures and the metrics that are wanted, unless they would be removed.
-fn prepare(
+pub(super) fn prepare(
     output: &Output,
     settings: &Settings,
     (arguments, operands): (&[OsString], &[OsString]),
@@ -117,7 +117,7 @@ pub(crate) fn refusal(arguments: &[OsString]) -> Option<String> {
     }
 }
 
-fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
+pub(super) fn read(arguments: &[OsString]) -> Result<Command, CommandError> {
     let mut settings = Settings {
         policy: Policy { privileged: haul_sys::process::identity().uid == 0, ..Policy::PLAIN },
         interactive: Interactive::Sometimes,
@@ -231,13 +231,14 @@ fn rate(word: &OsStr) -> Result<NonZeroU64, Usage> {
 }
 
 fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCode {
-    let mut policy = settings.policy;
-    if operands.is_empty() {
-        return match policy.missing {
-            Missing::Ignore => idle(output),
-            Missing::Fail => ending::refused(output, &Usage("missing operand".to_owned()).into()),
-        };
+    let policy = &settings.policy;
+    if operands.is_empty() && policy.missing == Missing::Ignore {
+        return idle(output);
     }
+    let request = match request(settings, operands) {
+        Ok(request) => request,
+        Err(error) => return ending::refused(output, &error),
+    };
     let recursive = policy.recursion == Recursion::Yes;
     if settings.interactive == Interactive::Once
         && policy.mode == Mode::Remove
@@ -245,6 +246,15 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
         && !ask(output, &summary_question(operands.len(), policy.recursion))
     {
         return idle(output);
+    }
+    run_removal(output, &settings.how, &request)
+}
+
+/// Turns settings and operands into a request.
+pub(super) fn request(settings: &Settings, operands: &[OsString]) -> Result<Request, CommandError> {
+    let mut policy = settings.policy;
+    if operands.is_empty() && policy.missing == Missing::Fail {
+        return usage("missing operand".to_owned());
     }
     let terminal = || settings.presumes_terminal || std::io::stdin().is_terminal();
     policy.ask = match settings.interactive {
@@ -267,8 +277,7 @@ fn remove(output: &Output, settings: &Settings, operands: &[OsString]) -> ExitCo
     // A number of jobs on the command line is final.
     let waiting_jobs = settings.jobs.unwrap_or_else(|| jobs.max(value::WAITING_JOBS));
     let resources = Resources { jobs, waiting_jobs, descriptors };
-    let request = Request { operands, policy, resources };
-    run_removal(output, &settings.how, &request)
+    Ok(Request { operands, policy, resources })
 }
 
 /// Ends a run that had nothing to do.

@@ -11,15 +11,15 @@ use haul_sys::fs::{
 };
 use haul_tree::{Open, Operand, Reader, Task};
 
-use super::state::Token;
 use super::unit::{Found, Level, Place, Unit, Work};
 use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::metadata::DirectoryAttributes;
+use crate::peers::state::{Foreign, Kept, Token};
 use crate::root::root_directory;
 use crate::run::Run;
-use crate::walk::node::{CopyDirectory, Foreign, Handles, Node, identity};
+use crate::walk::node::{CopyDirectory, Handles, Node, identity};
 
 const DIRECTORY: OpenHow = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
 
@@ -30,10 +30,10 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
     let Some(peers) = &run.peers else { return };
     let Ok(Unit { place, work }) = Unit::decode(bytes) else {
         run.fail_root(What::OpenDirectory, Errno::PROTO);
-        return peers.complete(token);
+        return peers.complete(token, Kept::Nothing);
     };
     let Some((node, handles)) = open_place(run, &place, token) else {
-        return peers.complete(token);
+        return peers.complete(token, Kept::Nothing);
     };
     match work {
         Work::Directory(found) => match describe(run, &node, &handles, found) {

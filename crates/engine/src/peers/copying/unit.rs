@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use super::wire::{Malformed, Put, Take};
+use crate::peers::wire::{Malformed, Put, Take};
 use crate::walk::node::Origin;
 
 /// One directory of the chain from an operand to a unit.

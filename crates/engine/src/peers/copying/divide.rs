@@ -1,0 +1,95 @@
+//! How the work of a copy leaves this process and arrives.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError};
+
+use haul_tree::Entries;
+
+use super::adopt;
+use super::unit::{Found, Level, Place, Unit, Work};
+use crate::context::{Enter, Worker};
+use crate::peers::divided::{Divided, Routed};
+use crate::peers::state::{Foreign, PeerState, Token};
+use crate::run::Run;
+use crate::walk::node::{CopyDirectory, Node};
+
+impl<'r> Divided for Run<'r> {
+    fn peers(&self) -> Option<&PeerState> {
+        self.peers.as_ref()
+    }
+
+    fn stop_flag(&self) -> &AtomicBool {
+        self.control.stop
+    }
+
+    fn foreign(directory: &CopyDirectory) -> Foreign {
+        directory.foreign
+    }
+
+    fn may_send(&self, found: &Box<Enter>) -> bool {
+        found.rest.is_none() && !found.parent.lists_operands
+    }
+
+    fn may_share(&self, node: &Node) -> bool {
+        !node.lists_operands
+    }
+
+    fn directory_unit(&self, found: Box<Enter>) -> (Arc<Node>, Vec<u8>) {
+        let enter = *found;
+        let found = Found {
+            source: enter.source_name,
+            target: enter.target_name,
+            ino: enter.stat.ino,
+            made: enter.made,
+            origin: enter.origin,
+            through_link: enter.through_link,
+            target_through_link: enter.target_through_link,
+        };
+        let unit = Unit { place: place(self, &enter.parent), work: Work::Directory(found) };
+        (enter.parent, unit.encode())
+    }
+
+    fn entries_unit(&self, node: &Arc<Node>, entries: &Entries) -> Vec<u8> {
+        let name = |slot| (entries.name(slot).to_owned(), entries.target(slot).to_owned());
+        let names = entries.slots.iter().map(name).collect();
+        Unit { place: place(self, node), work: Work::Entries(names) }.encode()
+    }
+
+    fn routed_unit(&self, most: usize) -> Option<Routed<Self>> {
+        let taken = self.routes.take(most);
+        let first = taken.first()?;
+        let (to, place) = (first.to, place(self, &first.node));
+        let (nodes, names) =
+            taken.into_iter().map(|name| (name.node, (name.source, name.target))).unzip();
+        Some(Routed { to, nodes, bytes: Unit { place, work: Work::Entries(names) }.encode() })
+    }
+
+    fn adopt(worker: &mut Worker<'_, 'r>, token: Token, bytes: &[u8]) {
+        adopt::adopt(worker, token, bytes);
+    }
+}
+
+/// Describes a directory by the chain from its operand.
+fn place(run: &Run<'_>, node: &Arc<Node>) -> Place {
+    let roots = run.made_roots.lock().unwrap_or_else(PoisonError::into_inner);
+    let roots = roots.iter().map(|(_, ino)| *ino).collect();
+    let mut levels = Vec::new();
+    let mut at = node;
+    while let Some(parent) = &at.parent {
+        levels.push(Level {
+            source: at.source_name.clone(),
+            target: at.target_name.clone(),
+            source_ino: at.source_id.1,
+            target_ino: at.target_id.1,
+            through_link: at.through_link,
+            target_through_link: at.target_through_link,
+            inherits_acl: at.inherits_acl,
+            lists_operands: at.lists_operands,
+            origin: at.origin,
+            new_owner: at.new_owner,
+        });
+        at = parent;
+    }
+    levels.reverse();
+    Place { base: at.target_name().to_owned(), roots, levels }
+}

@@ -1,0 +1,6 @@
+//! Copying by several processes: what of a copy can move, and how it becomes a unit.
+
+mod adopt;
+mod divide;
+pub(crate) mod routes;
+mod unit;

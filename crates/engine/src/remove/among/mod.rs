@@ -1,0 +1,7 @@
+//! Removing by several processes: what of a removal can move, and how it becomes a unit.
+
+mod adopt;
+mod divide;
+#[cfg(test)]
+mod tests;
+mod unit;

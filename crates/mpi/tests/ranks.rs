@@ -1,0 +1,142 @@
+//! Ranks that are threads of one process, and what they report.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use haul::{Part, Stream};
+use haul_engine::error::Failure;
+use haul_engine::monitor::{Control, Counts, Event, Monitor};
+use haul_engine::peers::Unsupported;
+use haul_manifest::{Aspects, CompareOptions, Feature, Limits, compare, parse_recipe, remove_tree};
+use haul_mpi::{Link, Relay, links};
+
+/// A private directory with a source `a` and a target `b`.
+pub(crate) struct Scratch(pub(crate) tempfile::TempDir);
+
+impl Scratch {
+    pub(crate) fn new() -> Scratch {
+        Scratch(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    pub(crate) fn with(recipe: &str) -> Scratch {
+        let scratch = Scratch::new();
+        parse_recipe(recipe).unwrap().generate(&scratch.a()).unwrap();
+        scratch
+    }
+
+    pub(crate) fn a(&self) -> PathBuf {
+        self.0.path().join("a")
+    }
+
+    pub(crate) fn b(&self) -> PathBuf {
+        self.0.path().join("b")
+    }
+
+    pub(crate) fn assert_equal(&self, story: &str) {
+        // Sharing or preallocating may leave some more blocks than the source has.
+        let options =
+            CompareOptions { block_slack_bytes: 8192, ..CompareOptions::new(Aspects::all()) };
+        let comparison = compare(&self.a(), &self.b(), &options);
+        assert_eq!(comparison.findings, [], "{story}");
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for root in [self.a(), self.b()] {
+            let removed = remove_tree(&root);
+            if root.symlink_metadata().is_ok() && !std::thread::panicking() {
+                assert_eq!(removed, Ok(()));
+            }
+        }
+    }
+}
+
+/// What all ranks reported.
+#[derive(Default)]
+pub(crate) struct Reports {
+    pub(crate) failures: Mutex<Vec<Failure>>,
+    /// What rank 0 printed for the others: the source of each failure.
+    pub(crate) printed: Mutex<Vec<(Stream, Vec<u8>)>>,
+    /// Number of entries that ranks other than 0 made or removed.
+    pub(crate) by_others: AtomicUsize,
+    /// Whether rank 0 waits after each entry until another rank has made or removed one.
+    pub(crate) holds_back: bool,
+}
+
+struct Reporter<'a> {
+    rank: usize,
+    relay: &'a Relay,
+    reports: &'a Reports,
+}
+
+impl Monitor for Reporter<'_> {
+    fn failed(&self, failure: &Failure) {
+        if self.rank > 0 {
+            self.relay.print(Stream::Error, &[&failure.source[..], b"\n"].concat());
+        }
+        self.reports.failures.lock().unwrap().push(failure.clone());
+    }
+
+    fn wants_entries(&self) -> bool {
+        true
+    }
+
+    fn entry(&self, _: &Event) {
+        if self.rank > 0 {
+            self.reports.by_others.fetch_add(1, Ordering::Relaxed);
+        } else if self.reports.holds_back && self.reports.by_others.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// What a rank does of a request.
+pub(crate) type Carry<R> = fn(&mut Link, &Relay, &Part<'_, R>) -> Result<Counts, Unsupported>;
+
+/// Carries out a request with this many ranks, and returns what each of them returned. The stop flag
+/// belongs to the last rank.
+pub(crate) fn carry_out<R: Sync>(
+    request: &R,
+    ranks: usize,
+    reports: &Reports,
+    stop: &AtomicBool,
+    carry: Carry<R>,
+) -> Vec<Result<Counts, Unsupported>> {
+    let others = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = links(ranks)
+            .into_iter()
+            .map(|mut link| {
+                let others = &others;
+                scope.spawn(move || {
+                    let relay = Relay::default();
+                    let is_last = link.own() + 1 == ranks;
+                    let control = &Control::new(if is_last { stop } else { others });
+                    let monitor = &Reporter { rank: link.own(), reports, relay: &relay };
+                    let print = &|stream, text: &[u8]| {
+                        reports.printed.lock().unwrap().push((stream, text.to_vec()));
+                    };
+                    carry(&mut link, &relay, &Part { request, monitor, control, print })
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Trees that an ordinary user can neither make nor read as a whole are for root.
+pub(crate) fn limits() -> Limits {
+    let mut limits = Limits { entries: 300, ..Limits::default() };
+    if !is_root() {
+        limits.without.push(Feature::OddMode);
+    }
+    limits
+}
+
+pub(crate) fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
