@@ -83,6 +83,9 @@ pub(crate) fn print_help(among: &Among, help: &str, refused: &[&str]) -> ExitCod
     if !among.leads() {
         return ExitCode::SUCCESS;
     }
+    if refused.is_empty() {
+        return ending::print_and_end(&among.output(), help);
+    }
     let refused = refused.join(", ");
     let text = format!("{}\n\nhaul-mpi refuses {refused}.\n", help.trim_end());
     ending::print_and_end(&among.output(), &text)

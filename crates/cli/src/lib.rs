@@ -33,7 +33,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use among::{Among, Carry, Part};
-pub use applet::{copy_among, remove_among};
+pub use applet::{Comparison, compare_among, copy_among, remove_among};
 pub use relayed::{Print, Stream};
 
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.

@@ -166,6 +166,8 @@ impl Output {
         match stream {
             Stream::Output => self.bytes(text),
             Stream::Error => self.raw_error_bytes(text),
+            // Only a command that has results reads them.
+            Stream::Result => {}
             Stream::List => self.list(|| String::from_utf8_lossy(text).into_owned()),
         }
     }

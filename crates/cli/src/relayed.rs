@@ -9,6 +9,8 @@ pub enum Stream {
     Error,
     /// The list of errors (`--errors`).
     List,
+    /// What the process has found, which process 0 adds up. Not printed.
+    Result,
 }
 
 /// Prints whole lines. Any thread may call it; it may block until there is room.

@@ -38,6 +38,11 @@ impl DirStack {
         self.current.as_fd()
     }
 
+    /// Returns the inode number of the current directory.
+    pub(crate) fn current_ino(&self) -> u64 {
+        self.current_id.ino
+    }
+
     /// Makes `child`, a subdirectory of the current directory, the current directory.
     pub(crate) fn push(&mut self, child: OwnedFd) -> Step<()> {
         let child_id = Attributes::of(&child)?.id;

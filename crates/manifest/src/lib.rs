@@ -6,6 +6,7 @@
 //!
 //! * [`Manifest::scan`] describes one tree, attribute by attribute.
 //! * [`compare`] and [`compare_with`] compare two live trees and report [`Difference`]s as data.
+//! * [`Share`] is what one process does of a comparison that several carry out.
 //! * [`Recipe`], [`parse_recipe`] and [`random_tree`] generate trees, the same for the same seed.
 //! * [`remove_tree`] and [`remove_entry`] remove them, however deep they are.
 //!
@@ -27,8 +28,8 @@ mod values;
 mod xattrs;
 
 pub use compare::{
-    Aspect, Aspects, CompareOptions, Comparison, Difference, Finding, HolePolicy, RootAttributes,
-    Side, Summary, Verdict, What, compare, compare_with,
+    Aspect, Aspects, CompareOptions, Comparison, Difference, Finding, HolePolicy, Outside,
+    RootAttributes, Share, Side, Summary, Unit, Verdict, What, Work, compare, compare_with,
 };
 pub use failure::{Action, Failure};
 pub use generate::{

@@ -57,6 +57,22 @@ impl Names {
         self.starts.get(index).map(|start| name_at(&self.arena, *start))
     }
 
+    /// Returns the number of names.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Returns the number of names for which a condition holds that holds for the first ones only.
+    pub(crate) fn partition_point(&self, is_before: impl Fn(&CStr) -> bool) -> usize {
+        self.starts.partition_point(|start| is_before(name_at(&self.arena, *start)))
+    }
+
+    /// Removes the last name.
+    pub(crate) fn pop(&mut self) -> Option<&CStr> {
+        let start = self.starts.pop()?;
+        Some(name_at(&self.arena, start))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &CStr> {
         self.starts.iter().map(|start| name_at(&self.arena, *start))
     }

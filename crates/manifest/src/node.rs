@@ -56,7 +56,7 @@ impl<'a> Place<'a> {
 pub(crate) struct FileId {
     dev_major: u32,
     dev_minor: u32,
-    ino: u64,
+    pub(crate) ino: u64,
 }
 
 /// Identity of a mount: its id since Linux 5.8, before that only the device, which a bind mount

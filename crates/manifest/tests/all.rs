@@ -15,4 +15,5 @@ mod properties;
 mod recipes;
 mod removal;
 mod scan;
+mod shared;
 mod support;

@@ -1,4 +1,4 @@
-//! One copy or removal by many processes, which `srun` or `mpirun` starts on many machines.
+//! One copy, removal or comparison by many processes, which `srun` or `mpirun` starts on many machines.
 //!
 //! Each process (rank) runs haul's engine with its own pool of workers. Work stays with the rank
 //! that found it until another rank has idle workers; then a unit of it moves. Rank 0 also has the
@@ -7,7 +7,7 @@
 //! | to | see |
 //! | --- | --- |
 //! | decide which rank gets which unit | [`Manager`], without any input or output |
-//! | run one rank | [`copy`], [`remove`], with a [`Link`] to the others |
+//! | run one rank | [`copy`], [`remove`], [`compare`], with a [`Link`] to the others |
 //! | print what a rank reports | [`Relay`]: rank 0 prints it |
 //! | connect ranks that are threads of one process | [`links`] |
 //!
@@ -24,5 +24,5 @@ mod wire;
 
 pub use link::{Link, links};
 pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
-pub use member::{call_off, copy, remove};
+pub use member::{call_off, compare, copy, remove};
 pub use relay::Relay;

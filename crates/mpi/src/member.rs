@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use haul::{Part, Stream};
+use haul::{Comparison, Part, Stream};
 use haul_engine::monitor::{Control, Counts};
 use haul_engine::peers::{Exchange, Peers, Ranks, Sent, Unsupported};
 use haul_engine::{remove as removing, request as copying};
@@ -49,6 +49,15 @@ pub fn remove(
     run(link, relay, part, |ranks, member| {
         removing::remove_among(part.request, ranks, member, part.monitor, part.control)
     })
+}
+
+/// Takes part in a comparison, as [`copy`] does in a copy. The counts have failures alone.
+pub fn compare(
+    link: &mut Link,
+    relay: &Relay,
+    part: &Part<'_, Comparison<'_>>,
+) -> Result<Counts, Unsupported> {
+    run(link, relay, part, |_, member| Ok(part.request.carry_out(member)))
 }
 
 /// Ends a job in which this rank did not take part, because its command line or its environment does

@@ -61,6 +61,7 @@ const fn number_of(stream: Stream) -> u64 {
         Stream::Output => 0,
         Stream::Error => 1,
         Stream::List => 2,
+        Stream::Result => 3,
     }
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn print_all(mut bytes: &[u8], print: &dyn Fn(Stream, &[u8])) -> bool
             0 => Stream::Output,
             1 => Stream::Error,
             2 => Stream::List,
+            3 => Stream::Result,
             _ => return false,
         };
         let Ok(length) = usize::try_from(length) else { return false };

@@ -10,6 +10,7 @@
 
 mod copy;
 mod job;
+mod job_compare;
 mod manager;
 mod model;
 mod ranks;

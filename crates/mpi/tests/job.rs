@@ -14,7 +14,7 @@ use crate::remove::{Protected, entries};
 const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_haul-mpi");
 
 /// Returns a command that starts the program with this many ranks in a directory.
-fn job(directory: &tempfile::TempDir, ranks: usize, words: &[&str]) -> Command {
+pub(crate) fn job(directory: &tempfile::TempDir, ranks: usize, words: &[&str]) -> Command {
     job_by(directory, ranks, "exec \"$@\"", words)
 }
 
@@ -30,13 +30,13 @@ fn job_by(directory: &tempfile::TempDir, ranks: usize, shell: &str, words: &[&st
     command
 }
 
-fn scratch(recipe: &str) -> tempfile::TempDir {
+pub(crate) fn scratch(recipe: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     parse_recipe(recipe).unwrap().generate(&directory.path().join("a")).unwrap();
     directory
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -91,7 +91,7 @@ fn what_is_refused_is_refused_once_by_name() {
         (&["rm", "-rI", "a"], "-I is not supported by haul-mpi"),
         (&["rm", "--errors=a/list", "-r", "a"], "it would be removed with"),
         (&["cp", "-aT", "--errors=no/list", "a", "b"], "cannot write the list of errors"),
-        (&["mv", "a", "b"], "the commands of haul-mpi are 'cp' and 'rm'"),
+        (&["mv", "a", "b"], "the commands of haul-mpi are 'cp', 'rm' and 'compare'"),
     ] {
         let output = job(&directory, 3, words).output().unwrap();
         let text = text(&output);
@@ -137,7 +137,7 @@ fn after_the_kill_of_a_rank_the_same_command_completes_the_copy() {
     }
 }
 
-fn lines(text: &[u8]) -> Vec<String> {
+pub(crate) fn lines(text: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 

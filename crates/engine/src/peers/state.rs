@@ -18,6 +18,17 @@ pub struct Ranks {
     pub count: usize,
 }
 
+impl Ranks {
+    /// Returns the process that handles all names of a file, if it is another one. Device numbers differ
+    /// between machines, so the inode number alone decides; the owner distinguishes devices.
+    #[must_use]
+    pub fn other_owner(self, ino: u64) -> Option<usize> {
+        let mixed = (ino.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
+        let owner = usize::try_from(mixed).unwrap_or(0) % self.count.max(1);
+        (owner != self.own).then_some(owner)
+    }
+}
+
 /// Whether an entry stays that a removal reported. Then the directories above it stay without a
 /// report, also where another process has them. A copy keeps nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +61,9 @@ impl PeerState {
         PeerState { ranks, completed: Mutex::default() }
     }
 
-    /// Returns the process that makes all names of a file, if it is another one. Device numbers
-    /// differ between machines, so the inode number alone decides; the owner distinguishes devices.
+    /// Returns the process that makes all names of a file, if it is another one.
     pub(crate) fn other_owner(&self, ino: u64) -> Option<usize> {
-        let mixed = (ino.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32;
-        let owner = usize::try_from(mixed).unwrap_or(0) % self.ranks.count;
-        (owner != self.ranks.own).then_some(owner)
+        self.ranks.other_owner(ino)
     }
 
     /// Records that a unit is complete with everything below it.
@@ -78,7 +86,7 @@ mod tests {
         let mut owned = vec![0; count];
         for ino in 1000..2000 {
             let owners: Vec<usize> = (0..count)
-                .filter(|own| PeerState::new(Ranks { own: *own, count }).other_owner(ino).is_none())
+                .filter(|own| Ranks { own: *own, count }.other_owner(ino).is_none())
                 .collect();
             assert_eq!(owners.len(), 1, "inode {ino} is owned by {owners:?}");
             owned[owners[0]] += 1;

@@ -20,6 +20,11 @@ struct First {
 }
 
 impl First {
+    fn new(path: &[u8], partner: FileId) -> First {
+        let path = (path.len() <= KEPT_PATH_BYTES_MAX).then(|| RawText::from(path));
+        First { path, partner }
+    }
+
     fn linked_to(&self) -> LinkedTo {
         self.path.clone().map_or(LinkedTo::LongPath, LinkedTo::Path)
     }
@@ -30,6 +35,8 @@ impl First {
 pub(super) struct LinkPairs {
     a: HashMap<FileId, First>,
     b: HashMap<FileId, First>,
+    /// Inodes in B whose pairs several processes meet.
+    backs: HashMap<FileId, First>,
 }
 
 /// Relation of a pair of entries to the pairs before it.
@@ -44,6 +51,14 @@ pub(super) enum Relation {
 }
 
 impl LinkPairs {
+    /// Meets a pair whose inode in A another process meets. Returns how it differs from the first pair
+    /// with the same inode in B.
+    pub(super) fn meet_back(&mut self, path: &[u8], a: FileId, b: FileId) -> Option<What> {
+        let first = self.backs.entry(b).or_insert_with(|| First::new(path, a));
+        let differs = first.partner != a;
+        differs.then(|| What::LinkGroup { a: LinkedTo::None, b: first.linked_to() })
+    }
+
     pub(super) fn meet(&mut self, path: &[u8], a: &Attributes, b: &Attributes) -> Relation {
         if a.nlink < 2 && b.nlink < 2 {
             return Relation::Never;
@@ -55,7 +70,6 @@ impl LinkPairs {
         if paired_a == Some(b.id) && paired_b == Some(a.id) {
             return Relation::Together;
         }
-        let kept = (path.len() <= KEPT_PATH_BYTES_MAX).then(|| RawText::from(path));
         let relation = if paired_a.is_some() || paired_b.is_some() {
             let linked_to = |first: Option<&First>| first.map_or(LinkedTo::None, First::linked_to);
             Relation::Apart(What::LinkGroup { a: linked_to(first_a), b: linked_to(first_b) })
@@ -63,8 +77,8 @@ impl LinkPairs {
             Relation::Never
         };
         // An inode that was visited before keeps its first name and partner.
-        self.a.entry(a.id).or_insert(First { path: kept.clone(), partner: b.id });
-        self.b.entry(b.id).or_insert(First { path: kept, partner: a.id });
+        self.a.entry(a.id).or_insert_with(|| First::new(path, b.id));
+        self.b.entry(b.id).or_insert_with(|| First::new(path, a.id));
         relation
     }
 }

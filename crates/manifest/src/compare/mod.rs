@@ -2,7 +2,8 @@
 //!
 //! `aspects` lists what can be compared, `difference` the possible differences, `summary` the
 //! totals; `walk` merges the two trees, `attributes` and `content` compare one pair of entries,
-//! `links` records which names share an inode.
+//! `links` records which names share an inode. `unit` and `share` let several processes do that
+//! together.
 
 mod aspects;
 mod attributes;
@@ -10,11 +11,15 @@ mod content;
 mod difference;
 mod links;
 mod options;
+mod share;
 mod summary;
+mod unit;
 mod walk;
 
 pub use aspects::{Aspect, Aspects};
 pub use difference::{Difference, Side, What};
 pub use options::{CompareOptions, HolePolicy, RootAttributes};
+pub use share::Share;
 pub use summary::{Comparison, Finding, Summary, Verdict};
+pub use unit::{Outside, Unit, Work};
 pub use walk::{compare, compare_with};

@@ -67,6 +67,19 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Adds what another process has compared and found.
+    pub fn add(&mut self, other: &Summary) {
+        self.entries += other.entries;
+        // As within one process, a sum that overflows stays at its end.
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.hole_bytes = self.hole_bytes.saturating_add(other.hole_bytes);
+        for (label, count) in &other.differences {
+            *self.differences.entry(label.clone()).or_default() += count;
+        }
+        self.failures += other.failures;
+        self.stopped |= other.stopped;
+    }
+
     /// Returns the number of all differences.
     #[must_use]
     pub fn total_differences(&self) -> u64 {

@@ -18,6 +18,7 @@ use super::attributes::{allocates_more, judge_attributes, judge_blocks, judge_xa
 use super::content::{Buffers, compare_content, open_pair};
 use super::difference::What;
 use super::links::{LinkPairs, Relation};
+use super::unit::{Alone, Outside, Unit, Work};
 use super::{
     Aspect, CompareOptions, Comparison, Difference, Finding, RootAttributes, Side, Summary,
 };
@@ -65,17 +66,8 @@ pub fn compare_with(
     options: &CompareOptions,
     report: &mut dyn FnMut(Finding) -> ControlFlow<()>,
 ) -> Summary {
-    let mut walk = Walk {
-        options,
-        report,
-        operands: Both { a, b }.map(|root| RawText::from(root.as_os_str().as_bytes())),
-        summary: Summary::default(),
-        path: Vec::new(),
-        links: LinkPairs::default(),
-        xattrs: XattrReader::new(),
-        buffers: Buffers::new(),
-        list: ListBuffer::new(),
-    };
+    let mut alone = Alone(report);
+    let mut walk = Walk::new(a, b, options, &mut alone);
     // Only the caller stops the walk; a failure is reported, and the walk continues.
     if walk.run(a, b).is_break() {
         walk.summary.stopped = true;
@@ -84,13 +76,13 @@ pub fn compare_with(
 }
 
 /// Reports a finding, and ends the walk if the caller asks for it.
-type Flow<T = ()> = ControlFlow<(), T>;
+pub(super) type Flow<T = ()> = ControlFlow<(), T>;
 
 /// A pair of values, one for each tree.
 #[derive(Clone, Copy)]
-struct Both<T> {
-    a: T,
-    b: T,
+pub(super) struct Both<T> {
+    pub(super) a: T,
+    pub(super) b: T,
 }
 
 impl<T> Both<T> {
@@ -99,15 +91,20 @@ impl<T> Both<T> {
     }
 }
 
-struct Walk<'a> {
-    options: &'a CompareOptions,
-    report: &'a mut dyn FnMut(Finding) -> ControlFlow<()>,
+pub(super) struct Walk<'a> {
+    pub(super) options: &'a CompareOptions,
+    pub(super) outside: &'a mut dyn Outside,
     /// The roots as the caller gave them.
     operands: Both<RawText>,
-    summary: Summary,
+    pub(super) summary: Summary,
     /// The path of the current entry; its length grows with the depth of the tree.
-    path: Vec<u8>,
-    links: LinkPairs,
+    pub(super) path: Vec<u8>,
+    pub(super) links: LinkPairs,
+    /// Names in the current directories that another process compares.
+    pub(super) routed: Vec<(usize, RawText)>,
+    /// Names in the current directories whose links another process compares as well, and whether
+    /// they were found to differ.
+    pub(super) routed_links: Vec<(usize, RawText, bool)>,
     xattrs: XattrReader,
     buffers: Buffers,
     list: ListBuffer,
@@ -118,10 +115,39 @@ struct Level {
     names: Names,
     next: usize,
     path_bytes: usize,
+    /// Inode numbers of the directory on both sides.
+    inodes: (u64, u64),
 }
 
-impl Walk<'_> {
-    fn run(&mut self, a: &Path, b: &Path) -> Flow {
+/// Names from the first one on, up to the second one.
+type Range<'r> = (&'r RawText, Option<&'r RawText>);
+
+/// Number of names of a directory below which it is not shared: the other process lists it again.
+const SHARED_NAMES: usize = 64;
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        a: &Path,
+        b: &Path,
+        options: &'a CompareOptions,
+        outside: &'a mut dyn Outside,
+    ) -> Walk<'a> {
+        Walk {
+            options,
+            outside,
+            operands: Both { a, b }.map(|root| RawText::from(root.as_os_str().as_bytes())),
+            summary: Summary::default(),
+            path: Vec::new(),
+            links: LinkPairs::default(),
+            routed: Vec::new(),
+            routed_links: Vec::new(),
+            xattrs: XattrReader::new(),
+            buffers: Buffers::new(),
+            list: ListBuffer::new(),
+        }
+    }
+
+    pub(super) fn run(&mut self, a: &Path, b: &Path) -> Flow {
         let name = |root: &Path| CString::new(root.as_os_str().as_bytes());
         let (Ok(a), Ok(b)) = (name(a), name(b)) else {
             return self.fail(Side::A, (Action::Open, Errno::INVAL));
@@ -137,12 +163,15 @@ impl Walk<'_> {
             return Flow::Continue(());
         };
         drop(nodes);
-        self.walk(stacks)
+        self.walk(stacks, None)
     }
 
-    fn walk(&mut self, mut stacks: Both<DirStack>) -> Flow {
-        let mut levels = vec![self.directory(&stacks)?];
-        while let Some(level) = levels.last_mut() {
+    /// Compares the entries of the current directories, or a range of them, and everything below them.
+    pub(super) fn walk(&mut self, mut stacks: Both<DirStack>, range: Option<Range<'_>>) -> Flow {
+        let mut levels = vec![self.directory(&stacks, range)?];
+        while !levels.is_empty() {
+            self.give_directories(&mut levels);
+            let Some(level) = levels.last_mut() else { break };
             self.path.truncate(level.path_bytes);
             let Some(name) = level.names.get(level.next) else {
                 levels.pop();
@@ -162,14 +191,35 @@ impl Walk<'_> {
             let Some(fds) = self.open(places, &nodes, Ok)? else { continue };
             drop(nodes);
             if self.descend(&mut stacks, fds)? {
-                levels.push(self.directory(&stacks)?);
+                levels.push(self.directory(&stacks, None)?);
             }
         }
         Flow::Continue(())
     }
 
+    /// Gives directories that are not walked yet to other processes, those nearest to the roots first;
+    /// keeps one.
+    fn give_directories(&mut self, levels: &mut [Level]) {
+        while self.outside.is_wanted() {
+            let waiting = |level: &Level| level.names.len().saturating_sub(level.next);
+            if levels.iter().map(waiting).sum::<usize>() < 2 {
+                return;
+            }
+            let Some(level) = levels.iter_mut().find(|level| waiting(level) > 0) else { return };
+            let path = self.path.get(..level.path_bytes).unwrap_or_default().into();
+            let inodes = level.inodes;
+            let Some(name) = level.names.pop() else { return };
+            let work = Work::Directory(name.to_bytes().into());
+            self.outside.give(Unit { path, inodes, work });
+        }
+    }
+
     /// Descends on both sides or on neither, so that the two chains stay in step.
-    fn descend(&mut self, stacks: &mut Both<DirStack>, fds: Both<OwnedFd>) -> Flow<bool> {
+    pub(super) fn descend(
+        &mut self,
+        stacks: &mut Both<DirStack>,
+        fds: Both<OwnedFd>,
+    ) -> Flow<bool> {
         if let Err(failed) = stacks.a.push(fds.a) {
             self.fail(Side::A, failed)?;
             return Flow::Continue(false);
@@ -187,7 +237,7 @@ impl Walk<'_> {
     }
 
     /// Compares all entries of the two current directories, and returns the common directories.
-    fn directory(&mut self, stacks: &Both<DirStack>) -> Flow<Level> {
+    fn directory(&mut self, stacks: &Both<DirStack>, range: Option<Range<'_>>) -> Flow<Level> {
         let path_bytes = self.path.len();
         let (in_a, error) = Names::list(stacks.a.current(), &mut self.list);
         if let Some(errno) = error {
@@ -197,8 +247,15 @@ impl Walk<'_> {
         if let Some(errno) = error {
             self.fail(Side::B, (Action::List, errno))?;
         }
-        let mut level = Level { names: Names::default(), next: 0, path_bytes };
-        let (mut a, mut b) = (in_a.iter().peekable(), in_b.iter().peekable());
+        let inodes = (stacks.a.current_ino(), stacks.b.current_ino());
+        let mut level = Level { names: Names::default(), next: 0, path_bytes, inodes };
+        let (from, mut end) = match range {
+            Some((from, to)) => (from.as_bytes(), to.cloned()),
+            None => (&[][..], None),
+        };
+        let is_before = |name: &&CStr| name.to_bytes() < from;
+        let mut a = in_a.iter().skip_while(is_before).peekable();
+        let mut b = in_b.iter().skip_while(is_before).peekable();
         loop {
             let (name, order) = match (a.peek(), b.peek()) {
                 (None, None) => break,
@@ -206,6 +263,9 @@ impl Walk<'_> {
                 (None, Some(b)) => (*b, Ordering::Greater),
                 (Some(a), Some(b)) => ((*a).min(*b), a.cmp(b)),
             };
+            if end.as_ref().is_some_and(|end| name.to_bytes() >= end.as_bytes()) {
+                break;
+            }
             push_name(&mut self.path, name);
             if order != Ordering::Greater {
                 a.next();
@@ -223,8 +283,36 @@ impl Walk<'_> {
                 }
             }
             self.path.truncate(path_bytes);
+            if self.outside.is_wanted() {
+                let rest = if in_a.len() < in_b.len() { &in_b } else { &in_a };
+                end = self.give_half(rest, name, inodes, end);
+            }
         }
+        self.send_routed(stacks);
         Flow::Continue(level)
+    }
+
+    /// Gives the second half of the names behind one to another process. Returns the new end.
+    fn give_half(
+        &mut self,
+        names: &Names,
+        behind: &CStr,
+        inodes: (u64, u64),
+        end: Option<RawText>,
+    ) -> Option<RawText> {
+        let is_inside =
+            |name: &CStr| end.as_ref().is_none_or(|end| name.to_bytes() < end.as_bytes());
+        let first = names.partition_point(|name| name <= behind);
+        let count = names.partition_point(is_inside).saturating_sub(first);
+        if count < SHARED_NAMES {
+            return end;
+        }
+        let Some(middle) = names.get(first + count / 2) else { return end };
+        let middle = RawText::from(middle.to_bytes());
+        let path = self.path.as_slice().into();
+        let work = Work::Range(middle.clone(), end);
+        self.outside.give(Unit { path, inodes, work });
+        Some(middle)
     }
 
     fn only(&mut self, stacks: &Both<DirStack>, side: Side, name: &CStr) -> Flow {
@@ -241,7 +329,7 @@ impl Walk<'_> {
         })
     }
 
-    fn entry(&mut self, stacks: &Both<DirStack>, name: &CStr) -> Flow<Option<Kind>> {
+    pub(super) fn entry(&mut self, stacks: &Both<DirStack>, name: &CStr) -> Flow<Option<Kind>> {
         let (dir_a, dir_b) = (stacks.a.current(), stacks.b.current());
         let places = Both { a: Place::below(dir_a, name), b: Place::below(dir_b, name) };
         match self.pin(places)? {
@@ -252,14 +340,23 @@ impl Walk<'_> {
 
     /// Compares one pair of entries, and returns their kind if it is the same.
     fn compare_pair(&mut self, places: Both<Place<'_>>, nodes: &Both<Node>) -> Flow<Option<Kind>> {
-        self.summary.entries += 1;
         let (a, b) = (&nodes.a.attributes, &nodes.b.attributes);
+        let is_linked = a.kind == b.kind && a.kind != Kind::Directory && a.nlink.max(b.nlink) > 1;
+        if is_linked && let (Some(to), Some(name)) = (self.outside.owner(a.id.ino), self.name()) {
+            self.routed.push((to, name));
+            return Flow::Continue(None);
+        }
+        self.summary.entries += 1;
         if a.kind != b.kind {
             self.differ(What::Kind { a: a.kind, b: b.kind })?;
             return Flow::Continue(None);
         }
         if a.kind != Kind::Directory {
-            match self.links.meet(&self.path, a, b) {
+            let relation = self.links.meet(&self.path, a, b);
+            if is_linked {
+                self.meet_back(&relation, a, b)?;
+            }
+            match relation {
                 Relation::Never => {}
                 Relation::Together => return Flow::Continue(Some(a.kind)),
                 Relation::Apart(what) if self.options.aspects.contains(Aspect::Links) => {
@@ -285,6 +382,36 @@ impl Walk<'_> {
             Kind::Directory | Kind::Fifo | Kind::Socket | Kind::BlockDevice | Kind::CharDevice => {}
         }
         Flow::Continue(Some(a.kind))
+    }
+
+    /// Lets the process that meets the inode in B compare the links, if several take part: names of
+    /// one inode there may belong to several inodes in A.
+    fn meet_back(&mut self, relation: &Relation, a: &Attributes, b: &Attributes) -> Flow {
+        let wants_links = self.options.aspects.contains(Aspect::Links);
+        if !self.outside.is_shared() || !wants_links || *relation == Relation::Together {
+            return Flow::Continue(());
+        }
+        let is_reported = *relation != Relation::Never;
+        match (self.outside.owner(b.id.ino), self.name()) {
+            (Some(to), Some(name)) => self.routed_links.push((to, name, is_reported)),
+            _ => {
+                if let Some(what) = self.links.meet_back(&self.path, a.id, b.id)
+                    && !is_reported
+                {
+                    return self.differ(what);
+                }
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// Returns the name of the current entry in its directory; `None` for the roots.
+    fn name(&self) -> Option<RawText> {
+        self.path
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .map(Into::into)
     }
 
     fn xattrs(&mut self, nodes: &Both<Node>) -> Flow {
@@ -388,12 +515,12 @@ impl Walk<'_> {
     }
 
     /// Pins the entry on both sides; reports a failure and returns `None` if either fails.
-    fn pin(&mut self, places: Both<Place<'_>>) -> Flow<Option<Both<Node>>> {
+    pub(super) fn pin(&mut self, places: Both<Place<'_>>) -> Flow<Option<Both<Node>>> {
         self.both(Node::pin(places.a), Node::pin(places.b))
     }
 
     /// Opens the data on both sides; reports a failure and returns `None` if either fails.
-    fn open<T>(
+    pub(super) fn open<T>(
         &mut self,
         places: Both<Place<'_>>,
         nodes: &Both<Node>,
@@ -417,23 +544,24 @@ impl Walk<'_> {
         Flow::Continue(None)
     }
 
-    fn differ(&mut self, what: What) -> Flow {
+    pub(super) fn differ(&mut self, what: What) -> Flow {
         *self.summary.differences.entry(what.label().to_owned()).or_default() += 1;
-        (self.report)(Finding::Difference(Difference { path: self.path.as_slice().into(), what }))
+        self.outside
+            .report(Finding::Difference(Difference { path: self.path.as_slice().into(), what }))
     }
 
-    fn fail(&mut self, side: Side, (action, errno): (Action, Errno)) -> Flow {
+    pub(super) fn fail(&mut self, side: Side, (action, errno): (Action, Errno)) -> Flow {
         self.summary.failures += 1;
         let failure = Failure::new(&self.path, action, errno);
         let operand = match side {
             Side::A => self.operands.a.clone(),
             Side::B => self.operands.b.clone(),
         };
-        (self.report)(Finding::Failure { side, operand, failure })
+        self.outside.report(Finding::Failure { side, operand, failure })
     }
 }
 
-fn push_name(path: &mut Vec<u8>, name: &CStr) {
+pub(super) fn push_name(path: &mut Vec<u8>, name: &CStr) {
     if !path.is_empty() {
         path.push(b'/');
     }

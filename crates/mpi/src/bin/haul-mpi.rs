@@ -1,4 +1,4 @@
-//! `haul-mpi`: one copy or removal by many processes that MPI starts.
+//! `haul-mpi`: one copy, removal or comparison by many processes that MPI starts.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -14,6 +14,7 @@ Usage: mpirun -n RANKS haul-mpi COMMAND [OPTION]... FILE...
 
   cp [OPTION]... SOURCE... TARGET   copy files and trees as 'haul cp' does
   rm [OPTION]... FILE...            remove files and trees as 'haul rm' does
+  compare [OPTION]... A B           say what differs, as 'haul compare' does
 
 All ranks work together on one command. Start one rank on each machine; all need the same current
 directory, and see all files under the same names.
@@ -46,13 +47,16 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         "rm" => {
             haul::remove_among(words, &among, |part| haul_mpi::remove(&mut link, &relay, &part))
         }
+        "compare" => {
+            haul::compare_among(words, &among, |part| haul_mpi::compare(&mut link, &relay, &part))
+        }
         _ if among.own > 0 => return ExitCode::SUCCESS,
         "--help" | "-h" => return print_text(HELP),
         "--version" => return print_text(concat!("haul-mpi ", env!("CARGO_PKG_VERSION"), "\n")),
         "" => return fail(HELP),
         _ => {
             return fail(
-                "the commands of haul-mpi are 'cp' and 'rm'\n\
+                "the commands of haul-mpi are 'cp', 'rm' and 'compare'\n\
                  Try 'haul-mpi --help' for more information.\n",
             );
         }

@@ -1,10 +1,13 @@
 //! `haul compare`: compares two trees in everything that a copy should keep.
 
+mod among;
+mod desk;
 mod difference;
 mod options;
 mod run;
 
 use super::entry::{Applet, Run};
+pub use among::{Comparison, compare_among};
 pub(super) use run::run;
 
 /// The row of this applet in the table.

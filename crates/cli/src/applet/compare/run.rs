@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use haul_manifest::{
-    Aspect, Aspects, CompareOptions, Failure, Finding, Side, Verdict, compare_with,
+    Aspect, Aspects, CompareOptions, Failure, Finding, Side, Summary, Verdict, compare_with,
 };
 
 use super::options::{Id, OPTIONS, help, names};
@@ -19,51 +19,59 @@ use crate::output::Output;
 const PROGRAM: &str = "haul compare";
 
 /// The exit status after an error, as with cmp and diff: 1 means that they differ.
-const ERROR: u8 = 2;
+pub(super) const ERROR: u8 = 2;
 
-struct Settings {
-    aspects: Aspects,
+pub(super) struct Settings {
+    pub(super) aspects: Aspects,
     json: bool,
     quiet: bool,
+}
+
+/// What the command line asks for.
+pub(super) enum Command {
+    Compare(Settings, [OsString; 2]),
+    Print(String),
 }
 
 /// Runs `compare` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let output = Output::new(PROGRAM);
-    let refuse = |usage: &Usage| {
-        ending::usage_error(&output, usage);
-        ExitCode::from(ERROR)
-    };
-    let words = match parse(arguments, OPTIONS) {
-        Ok(words) => words,
-        Err(usage) => return refuse(&usage),
-    };
+    match read(arguments) {
+        Ok(Command::Print(text)) => ending::print_or(&output, &text, ERROR),
+        Ok(Command::Compare(settings, [a, b])) => {
+            compare(&output, &settings, Path::new(&a), Path::new(&b))
+        }
+        Err(usage) => refuse(&output, &usage),
+    }
+}
+
+/// Refuses an invalid command line.
+pub(super) fn refuse(output: &Output, usage: &Usage) -> ExitCode {
+    ending::usage_error(output, usage);
+    ExitCode::from(ERROR)
+}
+
+/// Reads the arguments.
+pub(super) fn read(arguments: &[OsString]) -> Result<Command, Usage> {
     let mut settings = Settings { aspects: Aspects::all(), json: false, quiet: false };
     let mut operands = Vec::new();
-    for word in words {
+    for word in parse(arguments, OPTIONS)? {
         match word {
             Word::Operand(operand) => operands.push(operand),
-            Word::Option { id: Id::Help, .. } => {
-                return ending::print_or(&output, &help().to_string(), ERROR);
-            }
-            Word::Option { id: Id::Version, .. } => {
-                return ending::print_or(&output, &version(PROGRAM), ERROR);
-            }
-            Word::Option { id, value } => {
-                if let Err(usage) = settings.set(id, value.as_deref().unwrap_or_default()) {
-                    return refuse(&usage);
-                }
-            }
+            Word::Option { id: Id::Help, .. } => return Ok(Command::Print(help().to_string())),
+            Word::Option { id: Id::Version, .. } => return Ok(Command::Print(version(PROGRAM))),
+            Word::Option { id, value } => settings.set(id, value.as_deref().unwrap_or_default())?,
         }
     }
-    match operands.as_slice() {
-        [a, b] => compare(&output, &settings, Path::new(a), Path::new(b)),
-        [] | [_] => refuse(&Usage("two trees are needed".to_owned())),
-        [_, _, extra, ..] => refuse(&Usage(format!(
-            "extra operand {}",
-            crate::escape::quote(extra.as_encoded_bytes())
-        ))),
-    }
+    let operands: [OsString; 2] = operands.try_into().map_err(|operands: Vec<OsString>| {
+        Usage(match operands.get(2) {
+            None => "two trees are needed".to_owned(),
+            Some(extra) => {
+                format!("extra operand {}", crate::escape::quote(extra.as_encoded_bytes()))
+            }
+        })
+    })?;
+    Ok(Command::Compare(settings, operands))
 }
 
 impl Settings {
@@ -99,24 +107,39 @@ fn list(value: &std::ffi::OsStr) -> Result<Vec<Aspect>, Usage> {
 fn compare(output: &Output, settings: &Settings, a: &Path, b: &Path) -> ExitCode {
     let compare_options = CompareOptions::new(settings.aspects);
     let mut visit = |finding: Finding| {
-        match &finding {
-            Finding::Difference(_) if settings.quiet => {}
-            Finding::Difference(difference) if settings.json => {
-                output.line(&json("difference", difference));
-            }
-            Finding::Difference(difference) => {
-                output.line(&super::difference::line(difference, haul_sys::process::Zone::Local));
-            }
-            Finding::Failure { side, failure, .. } => {
-                let tree = if *side == Side::A { a } else { b };
-                output.error(&failure_text(tree, failure));
-            }
-        }
+        print_finding(output, settings, (a, b), &finding);
         ControlFlow::Continue(())
     };
     let summary = compare_with(a, b, &compare_options, &mut visit);
+    print_summary(output, settings, &summary)
+}
+
+/// Prints a difference, or what could not be compared.
+pub(super) fn print_finding(
+    output: &Output,
+    settings: &Settings,
+    (a, b): (&Path, &Path),
+    finding: &Finding,
+) {
+    match finding {
+        Finding::Difference(_) if settings.quiet => {}
+        Finding::Difference(difference) if settings.json => {
+            output.line(&json("difference", difference));
+        }
+        Finding::Difference(difference) => {
+            output.line(&super::difference::line(difference, haul_sys::process::Zone::Local));
+        }
+        Finding::Failure { side, failure, .. } => {
+            let tree = if *side == Side::A { a } else { b };
+            output.error(&failure_text(tree, failure));
+        }
+    }
+}
+
+/// Prints what was compared and found, and returns the exit status.
+pub(super) fn print_summary(output: &Output, settings: &Settings, summary: &Summary) -> ExitCode {
     if settings.json {
-        output.line(&json("summary", &summary));
+        output.line(&json("summary", summary));
     } else if !settings.quiet {
         let bytes = crate::sizes::bytes(summary.bytes);
         let verdict = summary.conclusion();

@@ -1,0 +1,190 @@
+//! `haul-mpi compare`: the same command line for a comparison that several processes carry out
+//! together. Each compares with one thread.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use haul_engine::error::Failure;
+use haul_engine::monitor::{Control, Counts, Monitor};
+use haul_engine::peers::Peers;
+use haul_manifest::{CompareOptions, Finding, Outside, Share, Summary, Unit};
+
+use super::desk::{Counter, Desk};
+use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
+use crate::among::{self, Among, Carry, Part};
+use crate::output::Output;
+use crate::relayed::Stream;
+
+/// A comparison in which this process takes part.
+pub struct Comparison<'a> {
+    among: &'a Among,
+    output: &'a Output,
+    settings: &'a Settings,
+    a: &'a Path,
+    b: &'a Path,
+    /// What each process has compared and found, on process 0.
+    summaries: Mutex<Vec<Summary>>,
+}
+
+/// Reads the arguments of `compare` and compares by a function that lets all processes take part.
+/// Returns the exit status: on process 0 that of the whole comparison, elsewhere success. Blocks until
+/// the comparison is over. The function is not called if the command line is refused.
+pub fn compare_among(
+    arguments: &[OsString],
+    among: &Among,
+    compare: impl for<'r> Carry<Comparison<'r>>,
+) -> ExitCode {
+    let output = among.output();
+    let code = match read(arguments) {
+        Ok(Command::Print(text)) => return among::print_help(among, &text, &[]),
+        Ok(Command::Compare(settings, [a, b])) => {
+            let comparison = Comparison {
+                among,
+                output: &output,
+                settings: &settings,
+                a: Path::new(&a),
+                b: Path::new(&b),
+                summaries: Mutex::default(),
+            };
+            carry_out(&comparison, compare)
+        }
+        Err(usage) if among.leads() => refuse(&output, &usage),
+        Err(_) => ExitCode::SUCCESS,
+    };
+    if among.leads() { code } else { ExitCode::SUCCESS }
+}
+
+fn carry_out(comparison: &Comparison<'_>, compare: impl for<'r> Carry<Comparison<'r>>) -> ExitCode {
+    let Comparison { among, output, settings, .. } = *comparison;
+    let stop = AtomicBool::new(false);
+    let control = &Control::new(&stop);
+    let print = &|stream, text: &[u8]| match stream {
+        Stream::Result => comparison.accept(text),
+        _ => output.print(stream, text),
+    };
+    let counts = compare(Part { request: comparison, monitor: &Silent, control, print });
+    if !among.leads() {
+        return ExitCode::SUCCESS;
+    }
+    let summaries =
+        comparison.summaries.lock().unwrap_or_else(PoisonError::into_inner).split_off(0);
+    let mut sum = Summary::default();
+    summaries.iter().for_each(|summary| sum.add(summary));
+    let is_complete =
+        counts.is_ok_and(|counts| counts.failures == 0) && summaries.len() == among.count;
+    if !is_complete {
+        output.error("not all ranks have compared their parts");
+        sum.stopped = true;
+    }
+    let code = print_summary(output, settings, &sum);
+    if is_complete { code } else { ExitCode::from(ERROR) }
+}
+
+/// Differences are no failures of the engine, so nothing is reported by this way.
+struct Silent;
+
+impl Monitor for Silent {
+    fn failed(&self, _: &Failure) {}
+}
+
+impl Comparison<'_> {
+    /// Compares the units that `peers` receives, on process 0 the roots first. Blocks until `peers` has
+    /// returned and the last unit is compared.
+    pub fn carry_out(&self, peers: &mut dyn Peers) -> Counts {
+        let desk = if self.among.leads() { Desk::with_roots() } else { Desk::default() };
+        let summary = std::thread::scope(|scope| {
+            let comparing = scope.spawn(|| {
+                let _guard = StopIfPanicking(&desk);
+                self.compare_units(&desk)
+            });
+            peers.exchange(&mut Counter(&desk));
+            desk.close();
+            comparing.join()
+        });
+        match summary {
+            Ok(summary) if self.among.leads() => {
+                self.summaries.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
+                Counts::default()
+            }
+            Ok(summary) => {
+                let text = serde_json::to_vec(&summary).unwrap_or_default();
+                (self.among.relay)(Stream::Result, &text);
+                Counts::default()
+            }
+            Err(_) => Counts { failures: 1, ..Counts::default() },
+        }
+    }
+
+    fn compare_units(&self, desk: &Desk) -> Summary {
+        let options = CompareOptions::new(self.settings.aspects);
+        let mut outside = Process { comparison: self, desk };
+        let mut share = Share::new(self.a, self.b, &options, &mut outside);
+        while let Some(unit) = desk.next() {
+            match unit {
+                Some(unit) if share.compare(&unit) => desk.done(),
+                // The job was stopped, or another version of the program sent the unit.
+                _ => {
+                    desk.stop();
+                    break;
+                }
+            }
+        }
+        share.summary().clone()
+    }
+
+    /// Takes what another process has compared and found. What cannot be read is missed at the end.
+    fn accept(&self, text: &[u8]) {
+        if let Ok(summary) = serde_json::from_slice(text) {
+            self.summaries.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
+        }
+    }
+}
+
+/// Ends the job if the thread that compares panics: nothing would complete its units.
+struct StopIfPanicking<'a>(&'a Desk);
+
+impl Drop for StopIfPanicking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+struct Process<'a> {
+    comparison: &'a Comparison<'a>,
+    desk: &'a Desk,
+}
+
+impl Outside for Process<'_> {
+    fn report(&mut self, finding: Finding) -> ControlFlow<()> {
+        let Comparison { output, settings, a, b, .. } = *self.comparison;
+        print_finding(output, settings, (a, b), &finding);
+        if self.desk.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn is_shared(&self) -> bool {
+        self.comparison.among.count > 1
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.desk.is_wanted()
+    }
+
+    fn give(&mut self, unit: Unit) {
+        self.desk.give(unit);
+    }
+
+    fn owner(&self, ino: u64) -> Option<usize> {
+        let Among { own, count, .. } = *self.comparison.among;
+        haul_engine::peers::Ranks { own, count }.other_owner(ino)
+    }
+
+    fn send(&mut self, to: usize, unit: Unit) {
+        self.desk.route(to, unit);
+    }
+}

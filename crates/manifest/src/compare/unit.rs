@@ -1,0 +1,80 @@
+//! Parts of a comparison that another process can take, and what a comparison asks of its caller.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use super::Finding;
+use crate::text::RawText;
+
+/// Part of a comparison, in a pair of directories that have the same path below both roots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    /// Path of the directories; empty for the roots.
+    pub path: RawText,
+    /// Inode numbers of the directories in A and in B; the process that takes the unit verifies them.
+    pub inodes: (u64, u64),
+    /// What is compared there.
+    pub work: Work,
+}
+
+/// What is compared in a pair of directories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// The roots themselves, with everything below them. The path and the inode numbers do not count.
+    Roots,
+    /// Everything below a directory that both have.
+    Directory(RawText),
+    /// All names from the first one on, up to the second one, and everything below them.
+    Range(RawText, Option<RawText>),
+    /// Entries of one inode in A that have further names, which one process compares.
+    Names(Vec<RawText>),
+    /// Entries of one inode in B that have further names, which were compared; and whether their links
+    /// were found to differ.
+    Links(Vec<(RawText, bool)>),
+}
+
+impl Unit {
+    /// Creates the unit of a whole comparison.
+    #[must_use]
+    pub fn roots() -> Unit {
+        Unit { path: RawText::default(), inodes: (0, 0), work: Work::Roots }
+    }
+}
+
+/// The caller of a comparison, and the other processes that take part in it.
+pub trait Outside {
+    /// Receives a finding; may end the comparison.
+    fn report(&mut self, finding: Finding) -> ControlFlow<()>;
+
+    /// Returns whether several processes take part.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Returns whether another process could use a unit now.
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    /// Gives a unit to any other process.
+    fn give(&mut self, _unit: Unit) {}
+
+    /// Returns the process that meets all names of an inode, if it is another one.
+    fn owner(&self, _ino: u64) -> Option<usize> {
+        None
+    }
+
+    /// Gives a unit to a certain process.
+    fn send(&mut self, _to: usize, _unit: Unit) {}
+}
+
+/// A caller that only receives findings.
+pub(super) struct Alone<'a>(pub(super) &'a mut dyn FnMut(Finding) -> ControlFlow<()>);
+
+impl Outside for Alone<'_> {
+    fn report(&mut self, finding: Finding) -> ControlFlow<()> {
+        (self.0)(finding)
+    }
+}
