@@ -18,6 +18,7 @@ mod manager;
 mod member;
 mod message;
 mod relay;
+pub mod stop_after;
 #[cfg(feature = "mpi")]
 pub mod transport;
 mod wire;

@@ -1,7 +1,7 @@
 //! Link of a rank to all others: messages out and in.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::manager::Rank;
 
@@ -15,6 +15,7 @@ pub struct Link {
     out: Out,
     inbox: Receiver<Addressed>,
     is_used: bool,
+    end: Option<Instant>,
 }
 
 enum Out {
@@ -35,7 +36,7 @@ impl Link {
         carrier: Sender<Addressed>,
         inbox: Receiver<Addressed>,
     ) -> Link {
-        Link { own, count, out: Out::Carrier(carrier), inbox, is_used: false }
+        Link { own, count, out: Out::Carrier(carrier), inbox, is_used: false, end: None }
     }
 
     /// Returns the number of this rank.
@@ -48,6 +49,17 @@ impl Link {
     #[must_use]
     pub const fn count(&self) -> usize {
         self.count
+    }
+
+    /// Sets the time from now on after which the job ends, also before it is complete. Only rank 0 uses
+    /// it. A time that the clock does not reach sets nothing.
+    pub fn stop_after(&mut self, time: Duration) {
+        self.end = Instant::now().checked_add(time);
+    }
+
+    /// Returns whether the time of the job is over.
+    pub(crate) fn is_late(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
     }
 
     /// Records that the rank takes part in a job.
@@ -89,6 +101,7 @@ pub fn links(count: usize) -> Vec<Link> {
         out: Out::Threads(senders.clone()),
         inbox,
         is_used: false,
+        end: None,
     };
     inboxes.into_iter().enumerate().map(link).collect()
 }

@@ -128,8 +128,8 @@ struct Member<'a> {
     is_printing: bool,
     has_ended: bool,
     is_stopping: bool,
-    /// Whether another rank was stopped, and this one was not.
-    was_stopped: bool,
+    /// Why the job ended, on rank 0, if that was no signal to it.
+    ended_by: Option<&'static str>,
     /// Counts of the last report, and when it was.
     told: (Counts, Instant),
     /// The last report, without its number, and the number.
@@ -161,7 +161,7 @@ impl<'a> Member<'a> {
             is_printing: false,
             has_ended: false,
             is_stopping: false,
-            was_stopped: false,
+            ended_by: None,
             told: (Counts::default(), Instant::now()),
             status: (0, 0),
             sequence: 0,
@@ -226,7 +226,9 @@ impl<'a> Member<'a> {
             (Message::End { is_complete }, Some(exchange)) => {
                 self.has_ended = true;
                 if !is_complete {
-                    self.was_stopped = !exchange.is_stopped();
+                    if !exchange.is_stopped() && self.ended_by.is_none() {
+                        self.ended_by = Some("another rank was stopped");
+                    }
                     exchange.stop();
                 }
             }
@@ -297,6 +299,10 @@ impl<'a> Member<'a> {
     fn report(&mut self, exchange: &mut dyn Exchange) -> bool {
         let rank = self.link.own();
         let mut any = false;
+        if self.manager.is_some() && self.ended_by.is_none() && self.link.is_late() {
+            self.ended_by = Some("the time of --stop-after is over");
+            exchange.stop();
+        }
         if exchange.is_stopped() && !self.is_stopping {
             self.is_stopping = true;
             self.tell(Event::Stopped);
@@ -374,8 +380,9 @@ impl<'a> Member<'a> {
                 self.handle(from, message, None);
             }
         }
-        if self.was_stopped {
-            (self.print)(Stream::Error, b"haul-mpi: another rank was stopped\n");
+        if let Some(reason) = self.ended_by {
+            let text = format!("haul-mpi: {reason}; run the same command again to continue\n");
+            (self.print)(Stream::Error, text.as_bytes());
             self.control.note_failure();
         }
         self.control.counts()

@@ -11,6 +11,7 @@
 mod copy;
 mod job;
 mod job_compare;
+mod job_end;
 mod manager;
 mod model;
 mod ranks;

@@ -13,13 +13,22 @@ use crate::remove::{Protected, entries};
 /// The program; the feature `mpi` builds it.
 const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_haul-mpi");
 
+/// Shell command that writes the number of a rank's process into a file and becomes the program.
+pub(crate) const NOTE_PID: &str =
+    "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
+
 /// Returns a command that starts the program with this many ranks in a directory.
 pub(crate) fn job(directory: &tempfile::TempDir, ranks: usize, words: &[&str]) -> Command {
     job_by(directory, ranks, "exec \"$@\"", words)
 }
 
 /// Returns a command that starts each rank by a shell command.
-fn job_by(directory: &tempfile::TempDir, ranks: usize, shell: &str, words: &[&str]) -> Command {
+pub(crate) fn job_by(
+    directory: &tempfile::TempDir,
+    ranks: usize,
+    shell: &str,
+    words: &[&str],
+) -> Command {
     let mut command = Command::new("mpirun");
     command
         .args(["--oversubscribe", "--allow-run-as-root", "-n", &ranks.to_string()])
@@ -40,7 +49,7 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn assert_equal(directory: &tempfile::TempDir, story: &str) {
+pub(crate) fn assert_equal(directory: &tempfile::TempDir, story: &str) {
     let (a, b) = (directory.path().join("a"), directory.path().join("b"));
     let options = CompareOptions { block_slack_bytes: 8192, ..CompareOptions::new(Aspects::all()) };
     assert_eq!(compare(&a, &b, &options).findings, [], "{story}");
@@ -103,7 +112,7 @@ fn what_is_refused_is_refused_once_by_name() {
 }
 
 /// Waits for a file, at most a minute.
-fn wait_for(path: &Path, job: &mut Child) {
+pub(crate) fn wait_for(path: &Path, job: &mut Child) {
     for _ in 0..6000 {
         if path.exists() {
             return;
@@ -121,8 +130,7 @@ fn after_the_kill_of_a_rank_the_same_command_completes_the_copy() {
         let directory = scratch("nested:files=1500,dirs=100,size=10000,seed=4");
         // At this rate the copy takes long enough to be killed in its middle.
         let words = ["cp", "-aT", "--bandwidth=3M", "a", "b"];
-        let shell = "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
-        let mut command = job_by(&directory, 3, shell, &words);
+        let mut command = job_by(&directory, 3, NOTE_PID, &words);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let pid = directory.path().join(format!("pid.{victim}"));
         wait_for(&pid, &mut child);
@@ -199,7 +207,7 @@ fn a_copy_is_reported_as_json_in_one_stream() {
 }
 
 /// Returns the number of entries of a tree that is being removed.
-fn left(root: &Path) -> u64 {
+pub(crate) fn left(root: &Path) -> u64 {
     let Ok(found) = fs::read_dir(root) else { return 0 };
     let below = found.flatten().map(|entry| {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -219,8 +227,7 @@ fn after_the_kill_of_a_rank_the_same_command_completes_the_removal() {
         let count = entries(&directory.path().join("a"));
         // At this rate the removal takes long enough to be killed in its middle.
         let words = ["rm", "-r", "--rate=300", "a"];
-        let shell = "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
-        let mut command = job_by(&directory, 3, shell, &words);
+        let mut command = job_by(&directory, 3, NOTE_PID, &words);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let pid = directory.path().join(format!("pid.{victim}"));
         wait_for(&pid, &mut child);

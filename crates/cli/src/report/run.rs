@@ -65,8 +65,8 @@ pub(crate) fn lead_copy<E>(
     Ok(conclude(output, how, &Summary::Copy(&counts), started))
 }
 
-/// Takes part in a run that another process leads and concludes. Returns when that is over; or ends
-/// the process by the signal that stopped the run.
+/// Takes part in a run that another process leads and concludes. Returns when that is over, also after
+/// a signal: a process that died would take the others with it, and the leader has the exit status.
 pub(crate) fn take_part<R, E>(
     output: &Output,
     how: &How,
@@ -74,14 +74,11 @@ pub(crate) fn take_part<R, E>(
     request: &R,
     run: impl FnOnce(Part<'_, R>) -> Result<Counts, E>,
 ) -> Result<ExitCode, E> {
-    let control = &Control::new(haul_sys::process::hear_stop());
+    let control = &Control::new(haul_sys::process::hear_stop_of_job());
     let progress = Progress::new(ProgressWhen::Never, how.verbose);
     let monitor = &Console::new(output, how, &progress, operation, mode);
     let print = &|stream, text: &[u8]| output.print(stream, text);
     run(Part { request, monitor, control, print })?;
-    if let Some(signal) = haul_sys::process::stop_signal() {
-        haul_sys::process::die_by(signal);
-    }
     Ok(ExitCode::SUCCESS)
 }
 

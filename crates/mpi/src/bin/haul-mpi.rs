@@ -9,8 +9,8 @@ use haul::Among;
 use haul_mpi::{Link, Relay};
 
 const HELP: &str = "\
-Usage: mpirun -n RANKS haul-mpi COMMAND [OPTION]... FILE...
-  or:  srun haul-mpi COMMAND [OPTION]... FILE...
+Usage: mpirun -n RANKS haul-mpi [--stop-after=TIME] COMMAND [OPTION]... FILE...
+  or:  srun haul-mpi [--stop-after=TIME] COMMAND [OPTION]... FILE...
 
   cp [OPTION]... SOURCE... TARGET   copy files and trees as 'haul cp' does
   rm [OPTION]... FILE...            remove files and trees as 'haul rm' does
@@ -18,6 +18,10 @@ Usage: mpirun -n RANKS haul-mpi COMMAND [OPTION]... FILE...
 
 All ranks work together on one command. Start one rank on each machine; all need the same current
 directory, and see all files under the same names.
+
+With --stop-after, the job ends after TIME (such as 3h50m, 90s) with exit status 1, or 2 for compare,
+unless it is complete. SIGTERM, SIGINT and SIGUSR1 to any rank of 'cp' and 'rm' end the job as well:
+workers complete what they have begun, and the same command continues.
 
 'haul-mpi COMMAND --help' lists the options. The exit status of rank 0 is that of the whole command.
 ";
@@ -37,6 +41,14 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         own: link.own(),
         count: link.count(),
         relay: Arc::new(move |stream, text| print.print(stream, text)),
+    };
+    let arguments = match haul_mpi::stop_after::take(arguments) {
+        Ok((time, rest)) => {
+            time.into_iter().for_each(|time| link.stop_after(time));
+            rest
+        }
+        Err(_) if among.own > 0 => return ExitCode::SUCCESS,
+        Err(text) => return fail(&format!("{text}\n")),
     };
     let (command, words) = match arguments.split_first() {
         Some((command, words)) => (command.to_str().unwrap_or_default(), words),

@@ -65,7 +65,19 @@ fn now_ms() -> i64 {
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP, unless they were ignored (as `nohup` does),
 /// and returns the flag that they set. A second, later signal ends the process at once.
 pub fn hear_stop() -> &'static AtomicBool {
-    for signal in SIGNALS {
+    hear(&SIGNALS);
+    &STOP
+}
+
+/// Does the same, and takes SIGUSR1 as such a request, too: schedulers send it before the end of an
+/// allocation.
+pub fn hear_stop_of_job() -> &'static AtomicBool {
+    hear(&[libc::SIGUSR1]);
+    hear_stop()
+}
+
+fn hear(signals: &[libc::c_int]) {
+    for signal in signals.iter().copied() {
         // SAFETY: all-zero is a valid `sigaction`; both structures live through the calls, and
         // the handler is async-signal-safe.
         unsafe {
@@ -81,7 +93,6 @@ pub fn hear_stop() -> &'static AtomicBool {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
-    &STOP
 }
 
 /// Returns the signal that set the flag, if one did.

@@ -47,6 +47,7 @@ fn begin(
     request.policy.bytes_per_second = rate.map(|bytes| among.share(bytes));
     let how = how(&among.output_of_leader(), settings, &request);
     let copied = if among.leads() {
+        haul_sys::process::hear_stop_of_job();
         for (option, name) in
             [("--errors", &settings.errors), ("--metrics", &settings.metrics.file)]
         {

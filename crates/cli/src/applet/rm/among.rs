@@ -47,6 +47,7 @@ fn begin(
     request.policy.pace.per_second = request.policy.pace.per_second.map(share);
     let how = &settings.how;
     let removed = if among.leads() {
+        haul_sys::process::hear_stop_of_job();
         prepare(output, settings, (arguments, operands))?;
         lead_removal(output, how, &request, remove)
     } else {
