@@ -7,6 +7,7 @@ use haul_engine::error::Operation;
 use haul_engine::remove::Mode;
 use haul_engine::request::{Appearance, Consent, Request};
 
+use super::options::{Id, OPTIONS};
 use super::retry;
 use super::run::{how, list_errors, request, sources};
 use super::settings::{Command, Settings, read};
@@ -38,7 +39,7 @@ fn begin(
     among: &Among,
     copy: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
-    among::refuse("cp", &REFUSED, given(settings))?;
+    among::refuse("cp", &REFUSED, given(settings, arguments))?;
     if among.leads() {
         output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     }
@@ -65,7 +66,8 @@ fn begin(
 }
 
 /// Options that haul-mpi does not have; `--journal` implies `--resume`, and `--repair` `--verify`.
-const REFUSED: [&str; 10] = [
+const REFUSED: [&str; 11] = [
+    "--config",
     "--dry-run",
     "--preflight",
     "--retry-failed",
@@ -79,10 +81,12 @@ const REFUSED: [&str; 10] = [
 ];
 
 /// Returns which of the refused options are given.
-fn given(settings: &Settings) -> [bool; REFUSED.len()] {
+fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
     let policy = &settings.policy;
     let trust = &settings.trust;
     [
+        // No defaults are read, so that all processes have the same options.
+        among::has(arguments, OPTIONS, Id::HaulConfig),
         settings.dry_run,
         settings.preflight,
         settings.retry_failed.is_some(),
@@ -103,7 +107,9 @@ mod tests {
     fn refused(words: &[&str]) -> Option<&'static str> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         match read(&words) {
-            Ok(Command::Copy(settings, _)) => among::first_given(&REFUSED, given(&settings)),
+            Ok(Command::Copy(settings, _)) => {
+                among::first_given(&REFUSED, given(&settings, &words))
+            }
             _ => panic!("{words:?} is not a command line"),
         }
     }
@@ -111,6 +117,7 @@ mod tests {
     #[test]
     fn options_for_one_process_are_refused_by_name() {
         for option in [
+            "--config",
             "--dry-run",
             "--preflight",
             "--retry-failed=list",

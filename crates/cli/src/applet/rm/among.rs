@@ -8,7 +8,7 @@ use haul_engine::error::Operation;
 use haul_engine::peers::Unsupported;
 use haul_engine::remove::Request;
 
-use super::options::Interactive;
+use super::options::{Id, Interactive, OPTIONS};
 use super::run::{Command, Settings, prepare, read, request};
 use crate::among::{self, Among, Carry};
 use crate::ending::CommandError;
@@ -41,7 +41,7 @@ fn begin(
     among: &Among,
     remove: impl Carry<Request>,
 ) -> Result<ExitCode, CommandError> {
-    among::refuse("rm", &REFUSED, given(settings))?;
+    among::refuse("rm", &REFUSED, given(settings, arguments))?;
     let mut request = request(settings, operands)?;
     let share = |rate: NonZeroU64| NonZeroU64::new(among.share(rate.get())).unwrap_or(rate);
     request.policy.pace.per_second = request.policy.pace.per_second.map(share);
@@ -61,12 +61,16 @@ fn begin(
     })
 }
 
-/// Options that haul-mpi does not have: it has no terminal for answers.
-const REFUSED: [&str; 2] = ["--interactive", "-I"];
+/// Options that haul-mpi does not have: it has no terminal for answers, and reads no defaults.
+const REFUSED: [&str; 3] = ["--config", "--interactive", "-I"];
 
 /// Returns which of the refused options are given.
-fn given(settings: &Settings) -> [bool; REFUSED.len()] {
-    [settings.interactive == Interactive::Always, settings.interactive == Interactive::Once]
+fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
+    [
+        among::has(arguments, OPTIONS, Id::HaulConfig),
+        settings.interactive == Interactive::Always,
+        settings.interactive == Interactive::Once,
+    ]
 }
 
 #[cfg(test)]
@@ -76,13 +80,16 @@ mod tests {
     fn refused(words: &[&str]) -> Option<&'static str> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         match read(&words) {
-            Ok(Command::Remove(settings, _)) => among::first_given(&REFUSED, given(&settings)),
+            Ok(Command::Remove(settings, _)) => {
+                among::first_given(&REFUSED, given(&settings, &words))
+            }
             _ => panic!("{words:?} is not a command line"),
         }
     }
 
     #[test]
-    fn questions_are_refused_by_name() {
+    fn questions_and_defaults_are_refused_by_name() {
+        assert_eq!(refused(&["-r", "--config", "a"]), Some("--config"));
         assert_eq!(refused(&["-ri", "a"]), Some("--interactive"));
         assert_eq!(refused(&["-r", "--interactive=always", "a"]), Some("--interactive"));
         assert_eq!(refused(&["-rI", "a"]), Some("-I"));
