@@ -56,6 +56,7 @@ mod races;
 mod rehearse;
 mod remote;
 mod resume;
+mod resume_complete;
 mod rm;
 mod rm_races;
 mod rm_root;

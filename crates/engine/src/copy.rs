@@ -192,18 +192,30 @@ pub(crate) fn copy_planned(
     control.counts()
 }
 
-/// Removes the journal of a complete run; reports the journal of an incomplete one.
+/// Marks the journal of a complete run, and reports if the run had nothing to copy; reports the
+/// journal of an incomplete one.
 fn end_journal(run: &Run<'_>) {
     let Some(journal) = run.journal else { return };
     let is_complete = run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped();
     if !is_complete {
         run.write_journal(Secure::Yes);
     }
-    match journal.end(is_complete) {
-        Ok(Ended::Removed) => {}
+    if is_complete && let Some(count) = unchanged(&run.control.counts(), journal.found()) {
+        run.monitor.all_there(count);
+    }
+    let ended = if is_complete { journal.end_complete() } else { journal.end_incomplete() };
+    match ended {
+        Ok(Ended::Removed | Ended::Complete) => {}
         Ok(Ended::Kept) => run.tell_of_journal(journal, What::JournalKept, None),
         Err(error) => run.tell_of_journal(journal, What::JournalRemove, Some(error.errno)),
     }
+}
+
+/// Returns the number of entries of a run that found all of them finished, apart from directories,
+/// which have no records; `None` for any other run.
+const fn unchanged(counts: &Counts, found: u64) -> Option<u64> {
+    let is_all = found > 0 && counts.entries() == counts.directories && counts.skipped == found;
+    if is_all { Some(found) } else { None }
 }
 
 /// Returns whether a file without a name can get one, which may need `/proc`.

@@ -145,6 +145,10 @@ pub trait Monitor: Sync {
     /// Receives the digest of a file, after the file has its name.
     fn hashed(&self, _hashed: &HashedFile) {}
 
+    /// Receives, at the end of a resumed copy that copied no entry, the number of entries that are as
+    /// an earlier run of the same command left them. Directories are not counted.
+    fn all_there(&self, _count: u64) {}
+
     /// Decides whether an entry is removed. Called only if the policy of a removal requires
     /// approval.
     fn approves(&self, _candidate: &Candidate<'_>) -> bool {

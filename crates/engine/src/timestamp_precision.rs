@@ -5,6 +5,7 @@
 //! file systems are too coarse, the answer is no.
 
 use std::os::fd::AsFd;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use haul_io::quirk::{Inode, of_magic};
 use haul_sys::fs::{Stat, Time, file_clock, fstatfs};
@@ -12,6 +13,14 @@ use haul_sys::fs::{Stat, Time, file_clock, fstatfs};
 /// Returns the present time, for comparison with times of files.
 pub(crate) fn now() -> Time {
     file_clock()
+}
+
+/// Returns the present time with the precision of the clock. A time that a file got before is not
+/// later, even where the kernel gives files more precise times than [`now`].
+pub(crate) fn precise_now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    Time { seconds, nanoseconds: since.subsec_nanos() }
 }
 
 /// Returns whether a file that has this time certainly got it before a moment.

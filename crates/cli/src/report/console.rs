@@ -8,7 +8,7 @@ use haul_engine::remove::Mode;
 use super::fact::{Entry, Failed};
 use super::how::How;
 use super::reporter::Reporter;
-use super::{format, json, question};
+use super::{format, json, question, text};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -70,6 +70,10 @@ impl Monitor for Console<'_> {
     fn moved(&self, moved: &MovedFile) {
         let line = self.reporter.moved(moved, self.how);
         self.progress.aside(|| self.output.line(&line));
+    }
+
+    fn all_there(&self, count: u64) {
+        self.progress.aside(|| self.output.error(&text::all_there(count)));
     }
 
     fn ask(&self, question: &Question) -> bool {

@@ -216,7 +216,7 @@ fn inject(
     let done = strace.wrap(scene.call()).run()?;
     let was_injected = match injection.ending {
         Ending::Killed => done.code() != Some(0),
-        Ending::Failed | Ending::Mute | Ending::Undisturbed | Ending::Again => {
+        Ending::Failed | Ending::Mute | Ending::Undisturbed | Ending::Cleaned | Ending::Again => {
             strace.has_injected()?
         }
     };
@@ -261,7 +261,7 @@ pub(super) fn rerun(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
 pub(super) fn clean(scene: &Scene, case: &Case) -> Outcome<Option<String>> {
     let call = Call::of(haul()).words(["clean", "--older-than=0"]).word(scene.target_folder());
     call.succeed()?;
-    Ok(unknown_names(scene, case, Ending::Undisturbed))
+    Ok(unknown_names(scene, case, Ending::Cleaned))
 }
 
 pub(super) fn said(done: &Done) -> String {

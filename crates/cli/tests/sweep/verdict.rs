@@ -28,6 +28,8 @@ pub(super) enum Ending {
     Killed,
     /// By itself, undisturbed.
     Undisturbed,
+    /// By itself, and `haul clean` has removed hidden files since.
+    Cleaned,
 }
 
 /// Returns what is wrong with a run, if anything.
@@ -91,7 +93,7 @@ fn result(scene: &Scene, case: &Case, ending: Ending) -> Option<String> {
 fn unexpected(differences: &str, case: &Case, ending: Ending) -> Option<String> {
     let is_expected = |line: &str| {
         (case.words.contains(&"-ab") && line.contains('~'))
-            || (ending == Ending::Again && line.contains(".haul-"))
+            || ((ending == Ending::Again || keeps_journal(case)) && line.contains(".haul-"))
     };
     let left: Vec<&str> = differences.lines().filter(|line| !is_expected(line)).collect();
     (!left.is_empty()).then(|| left.join("\n"))
@@ -157,7 +159,12 @@ fn unknown_entries(scene: &Scene, case: &Case, ending: Ending) -> Outcome<Vec<Pa
                 continue;
             }
             let is_hidden = entry.file_name().as_bytes().starts_with(HIDDEN);
-            if !(is_hidden && ending != Ending::Undisturbed) {
+            let may_hide = match ending {
+                Ending::Cleaned => false,
+                Ending::Undisturbed => keeps_journal(case),
+                Ending::Failed | Ending::Mute | Ending::Again | Ending::Killed => true,
+            };
+            if !(is_hidden && may_hide) {
                 strange.push(path);
             }
         }
@@ -173,6 +180,11 @@ fn is_known(scene: &Scene, case: &Case, path: &Path, is_top: bool) -> bool {
     let relative = path.strip_prefix(scene.target()).unwrap_or(path);
     let in_source = fs::symlink_metadata(scene.pristine().join(relative)).is_ok();
     in_source || case.promise == Promise::Gone || is_backup(case, path)
+}
+
+/// Returns whether a complete run leaves its journal, marked, under a hidden name.
+fn keeps_journal(case: &Case) -> bool {
+    case.words.contains(&"--resume")
 }
 
 fn is_backup(case: &Case, path: &Path) -> bool {

@@ -42,6 +42,7 @@ pub(super) fn is_finished(
         run.note_operand_name(entry.target, Ok(target));
     }
     Shard::one(&worker.local.shard.skipped);
+    journal.count_found();
     entry.tell(run, Outcome::Skipped, item.stat.kind());
     true
 }

@@ -61,6 +61,11 @@ pub(super) fn to_first(
         }
     };
     let target = entry.handles.target();
+    let name = || Name {
+        node: Arc::clone(entry.node),
+        name: entry.target.to_owned(),
+        source: entry.source.to_owned(),
+    };
     let link = || linkat(handles.target(), &first.name, target, entry.target, Follow::No);
     let mut answer = link();
     if answer.is_err_and(|error| error.errno == Errno::EXIST) {
@@ -69,6 +74,10 @@ pub(super) fn to_first(
         if let (Ok(one), Ok(two)) = (twin, statat(target, entry.target))
             && one.same_file(&two)
         {
+            if already_done::is_finished(worker, entry, item, Names::Several) {
+                run.links.joined(crate::walk::node::identity(&item.stat), name());
+                return;
+            }
             answer = Ok(());
         } else {
             answer = match make_room(worker, entry, item) {
@@ -80,11 +89,6 @@ pub(super) fn to_first(
             };
         }
     }
-    let name = || Name {
-        node: Arc::clone(entry.node),
-        name: entry.target.to_owned(),
-        source: entry.source.to_owned(),
-    };
     match answer {
         Ok(()) => {
             let backup = item.backup.as_deref();

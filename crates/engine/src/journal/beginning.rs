@@ -1,11 +1,16 @@
-//! The beginning of a journal: whether its header can be read, and which modes a journal may have.
+//! The beginning and the end of a journal: whether its header can be read, which modes a journal may
+//! have, and whether its run is complete.
 
 use std::os::fd::OwnedFd;
 
 use haul_io::fully::read_fully;
 use haul_sys::CallError;
+use haul_sys::fs::{Time, fstat};
 
 use super::header::{self, BEGINNING_BYTES, Flaw};
+use super::record::{self, FRAME_BYTES, TargetIdentity};
+use super::scan::is_complete;
+use super::sums::Sums;
 
 /// Bits that let others write.
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
@@ -16,15 +21,27 @@ pub(super) enum Unread {
 }
 
 pub(super) fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
-    let beginning = read_up_to(fd, BEGINNING_BYTES).map_err(Unread::Call)?;
+    let beginning = read_up_to(fd, BEGINNING_BYTES, 0).map_err(Unread::Call)?;
     let length = header::length(&beginning).map_err(Unread::Flaw)?;
-    let bytes = read_up_to(fd, length).map_err(Unread::Call)?;
+    let bytes = read_up_to(fd, length, 0).map_err(Unread::Call)?;
     header::read(&bytes).map_err(Unread::Flaw)
 }
 
-fn read_up_to(fd: &OwnedFd, most: usize) -> haul_sys::Result<Vec<u8>> {
+/// Returns whether the run of a journal is complete, without reading the other records. A journal
+/// that cannot be read counts as incomplete.
+pub(super) fn is_of_complete_run(fd: &OwnedFd, header: &header::Header) -> bool {
+    let any = TargetIdentity { ino: 0, birth: None };
+    let length = FRAME_BYTES + record::complete(any, Time { seconds: 0, nanoseconds: 0 }).len();
+    let Ok(size) = fstat(fd).map(|stat| stat.size) else { return false };
+    let Some(offset) = size.checked_sub(length as u64) else { return false };
+    offset >= header.bytes
+        && read_up_to(fd, length, offset)
+            .is_ok_and(|last| is_complete(&Sums::new(header.nonce), &last))
+}
+
+fn read_up_to(fd: &OwnedFd, most: usize, offset: u64) -> haul_sys::Result<Vec<u8>> {
     let mut bytes = vec![0; most];
-    let filled = read_fully(fd, &mut bytes, 0)?;
+    let filled = read_fully(fd, &mut bytes, offset)?;
     bytes.truncate(filled);
     Ok(bytes)
 }

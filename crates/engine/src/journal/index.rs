@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use haul_sys::fs::{Stat, Time};
+
 use super::record::Read;
 use super::sums::Sum;
 
@@ -28,6 +30,8 @@ pub(super) struct Index {
     /// Place of a large file, by the checksum of its record.
     places: HashMap<Sum, Vec<u8>>,
     directories: HashMap<Vec<u8>, u32>,
+    /// Time at which a run was last complete.
+    completed_at: Option<Time>,
 }
 
 impl Index {
@@ -61,6 +65,7 @@ impl Index {
             Read::Digest { finished, digest } => {
                 self.digests.insert(*finished, digest.to_vec());
             }
+            Read::Complete { at, .. } => self.completed_at = Some(*at),
         }
     }
 
@@ -77,6 +82,11 @@ impl Index {
 
     pub(super) fn is_finished(&self, sum: Sum) -> bool {
         self.finished.binary_search(&sum).is_ok()
+    }
+
+    /// Returns whether a file was changed after a run was complete, as its ctime shows.
+    pub(super) fn has_changed_since_completion(&self, target: &Stat) -> bool {
+        self.completed_at.is_some_and(|at| target.ctime > at)
     }
 
     pub(super) fn digest(&self, finished: Sum) -> Option<&[u8]> {

@@ -14,10 +14,11 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Errno};
 
-use super::beginning::{OTHERS_WRITE, Unread, read_header};
+use super::beginning::{OTHERS_WRITE, Unread, is_of_complete_run, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
+use super::record::TargetIdentity;
 use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
 use super::write::{Journal, Spot};
@@ -82,10 +83,10 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
                 free = Some(Ok(spot));
                 continue;
             }
-            Ok(Some(Found { fd, said: Some(header) })) => take_up(fd, spot, &header, request.form),
-            Ok(Some(Found { fd, said: None })) => {
-                write_header(fd, spot, &run, as_name(request, plan))
+            Ok(Some(Found { fd, said: Some(header) })) => {
+                take_up(fd, spot, &header, (request, plan, &run))
             }
+            Ok(Some(Found { fd, said: None })) => write_header(fd, spot, (request, plan, &run)),
             Err(trouble) => Err(trouble),
         };
         return opened.map_err(|trouble| failure(&trouble, &shown));
@@ -96,7 +97,7 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
     match free {
         Some(Ok(spot)) => {
             let shown = spot.shown.clone();
-            make(spot, &run, as_name(request, plan)).map_err(|trouble| failure(&trouble, &shown))
+            make(spot, (request, plan, &run)).map_err(|trouble| failure(&trouble, &shown))
         }
         Some(Err((shown, error))) => Err(failure(&OpenError::Call(error), &shown)),
         None => Err(failure(&OpenError::Gone, request.target.to_bytes())),
@@ -112,6 +113,9 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
         TargetForm::Directory | TargetForm::LastDirectory => false,
     }
 }
+
+/// The run that opens a journal: its request, its plan, and its description in a header.
+type ThisRun<'r> = (&'r Request, &'r Plan, &'r [u8]);
 
 type Place = Result<Spot, (Vec<u8>, CallError)>;
 
@@ -189,7 +193,7 @@ fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
 struct Found {
     fd: OwnedFd,
     /// Header of the journal; `None` if the process that created the file ended before it wrote the
-    /// header.
+    /// header, or if the journal belongs to another run, which is complete.
     said: Option<header::Header>,
 }
 
@@ -226,6 +230,7 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
     }
     match read_header(&fd) {
         Ok(header) if header.run == run => Ok(Some(Found { fd, said: Some(header) })),
+        Ok(header) if is_of_complete_run(&fd, &header) => Ok(Some(Found { fd, said: None })),
         Ok(header) => Err(OpenError::Flaw(match header::compare(&header.run, run) {
             Relation::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
             Relation::Other => JournalFlaw::AnotherRun,
@@ -238,7 +243,7 @@ fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
 }
 
 /// Creates a journal where none exists.
-fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
+fn make(spot: Spot, run: ThisRun<'_>) -> Result<Opened, OpenError> {
     let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
     let fd = match openat(&spot.directory, &spot.name, how) {
         Ok(fd) => fd,
@@ -254,7 +259,7 @@ fn make(spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
         Err(error) => return Err(give_up(&spot, error)),
     }
     let (directory, name) = (spot.directory.try_clone(), spot.name.clone());
-    let opened = write_header(fd, spot, run, as_name);
+    let opened = write_header(fd, spot, run);
     match (opened, directory) {
         (Err(OpenError::Call(error)), Ok(directory)) => {
             Err(give_up(&Spot { directory, name, shown: Vec::new() }, error))
@@ -272,34 +277,44 @@ fn give_up(spot: &Spot, error: CallError) -> OpenError {
 
 /// Writes the header of a journal to a file that this run owns and has locked, and that has no
 /// useful contents.
-fn write_header(fd: OwnedFd, spot: Spot, run: &[u8], as_name: bool) -> Result<Opened, OpenError> {
+fn write_header(
+    fd: OwnedFd,
+    spot: Spot,
+    (request, plan, run): ThisRun<'_>,
+) -> Result<Opened, OpenError> {
     let nonce = haul_sys::process::random()?;
-    let header = header::spell(nonce, as_name, run);
+    let header = header::spell(nonce, as_name(request, plan), run);
     ftruncate(&fd, 0)?;
     write_fully(&fd, &header, 0)?;
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
-    let empty = Scanned { index: Index::default(), end: header.len() as u64, records: 0 };
-    let journal = Journal::new(fd, spot, Sums::new(nonce), empty);
+    let end = header.len() as u64;
+    let empty = Scanned { index: Index::default(), end, records: 0, complete: None };
+    let journal = Journal::new(fd, spot, Sums::new(nonce), empty, &request.target);
     Ok(Opened { journal, form: None })
 }
 
-/// Reads an existing journal, and truncates a torn record at the end.
+/// Reads an existing journal, and truncates a torn record at the end. The journal of a complete run
+/// is started anew if the target has been replaced since then, because the same words may mean
+/// another copy now.
 fn take_up(
     fd: OwnedFd,
     spot: Spot,
     header: &header::Header,
-    form: TargetForm,
+    (request, plan, run): ThisRun<'_>,
 ) -> Result<Opened, OpenError> {
     let sums = Sums::new(header.nonce);
     let scanned =
         scan(&sums, header.bytes, &mut |room, offset| again(|| pread(&fd, room, offset)))?;
+    if scanned.complete.is_some() && scanned.complete != TargetIdentity::of(&request.target) {
+        return write_header(fd, spot, (request, plan, run));
+    }
     ftruncate(&fd, scanned.end)?;
-    let form = match (header.as_name, form) {
+    let form = match (header.as_name, request.form) {
         (true, _) => TargetForm::Name,
         (false, TargetForm::Guess) => TargetForm::Directory,
         (false, form) => form,
     };
-    let journal = Journal::new(fd, spot, sums, scanned);
+    let journal = Journal::new(fd, spot, sums, scanned, &request.target);
     Ok(Opened { journal, form: Some(form) })
 }

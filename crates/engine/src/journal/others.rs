@@ -1,20 +1,22 @@
 //! Finds journals of other runs: the user most likely wants to resume a run with the same operands
 //! and another option. Starting a new run beside it without a message would repeat its work and
-//! leave its files behind.
+//! leave its files behind. A journal of a complete run has no unfinished files, and after this run
+//! its records describe nothing that exists, so it is removed.
 
 use std::ffi::CString;
 use std::ops::ControlFlow;
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{Kind, OpenHow, openat, statat, try_lock};
+use haul_sys::fs::{Kind, OpenHow, fstat, openat, statat, try_lock, unlinkat};
 
-use super::beginning::{OTHERS_WRITE, read_header};
+use super::beginning::{OTHERS_WRITE, is_of_complete_run, read_header};
 use super::header::{self, Relation};
 use super::write::Spot;
 use crate::error::Differences;
 use crate::walk::path::{join, split};
 
-/// Finds a journal of the same operands in a directory; returns its path, and the differences.
+/// Finds a journal of an incomplete run with the same operands in a directory; returns its path, and
+/// the differences. Removes journals of complete runs with the same operands.
 ///
 /// Skips a file that cannot be read, because the run could not resume from it.
 pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
@@ -50,6 +52,13 @@ fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     }
     let header = read_header(&fd).ok()?;
     match header::compare(&header.run, run) {
+        Relation::SameOperands(_) if is_of_complete_run(&fd, &header) => {
+            if fstat(&fd).ok()?.same_file(&seen) {
+                // A journal that stays costs space, and later runs skip it, too.
+                let _gone = unlinkat(&spot.directory, name);
+            }
+            None
+        }
         Relation::SameOperands(differences) => Some(differences),
         Relation::Other => None,
     }

@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 
 use haul_io::block_digests::Piece;
-use haul_sys::fs::{Stat, Time};
+use haul_sys::fs::{CWD, Stat, Time, birth_at, statat};
 
 use super::sums::{SUM_BYTES, Sum, Sums};
 
@@ -41,6 +41,8 @@ pub(super) enum Tells {
     Directory = 5,
     /// Digest of a finished file.
     Digest = 6,
+    /// The run is complete. Only the last record of a journal counts.
+    Complete = 7,
 }
 
 impl Tells {
@@ -52,6 +54,7 @@ impl Tells {
             4 => Tells::Pieces,
             5 => Tells::Directory,
             6 => Tells::Digest,
+            7 => Tells::Complete,
             _ => return None,
         })
     }
@@ -80,9 +83,33 @@ pub(crate) struct FinishedEntry<'a> {
     pub(crate) names: Names,
 }
 
+/// What distinguishes the target operand from a later file or directory with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TargetIdentity {
+    pub(super) ino: u64,
+    /// Creation time; `None` if the file system does not record it.
+    pub(super) birth: Option<Time>,
+}
+
+impl TargetIdentity {
+    /// Identifies the target operand itself; `None` if it cannot be examined.
+    pub(super) fn of(target: &CStr) -> Option<TargetIdentity> {
+        let ino = statat(CWD, target).ok()?.ino;
+        let birth = birth_at(CWD, target).ok()?;
+        Some(TargetIdentity { ino, birth })
+    }
+}
+
 fn put_time(record: &mut Vec<u8>, time: Time) {
     record.extend(time.seconds.to_le_bytes());
     record.extend(time.nanoseconds.to_le_bytes());
+}
+
+fn read_time(bytes: &[u8]) -> Option<(Time, &[u8])> {
+    let (seconds, rest) = bytes.split_first_chunk()?;
+    let (nanoseconds, rest) = rest.split_first_chunk()?;
+    let seconds = i64::from_le_bytes(*seconds);
+    Some((Time { seconds, nanoseconds: u32::from_le_bytes(*nanoseconds) }, rest))
 }
 
 /// Encodes what distinguishes a file from every other file and from its own earlier state. The
@@ -164,6 +191,17 @@ pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
     record
 }
 
+/// Encodes: the run that copied to this target was complete at this time. All such records have the
+/// same length.
+pub(super) fn complete(target: TargetIdentity, at: Time) -> Vec<u8> {
+    let mut record = vec![Tells::Complete as u8];
+    record.extend(target.ino.to_le_bytes());
+    record.push(u8::from(target.birth.is_some()));
+    put_time(&mut record, target.birth.unwrap_or(Time { seconds: 0, nanoseconds: 0 }));
+    put_time(&mut record, at);
+    record
+}
+
 /// Appends a record with its frame, and returns the checksum of the record.
 pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
     let sum = sums.of(record);
@@ -196,6 +234,10 @@ pub(super) enum Read<'a> {
         finished: Sum,
         digest: &'a [u8],
     },
+    Complete {
+        target: TargetIdentity,
+        at: Time,
+    },
 }
 
 /// Number of bytes of an encoded source.
@@ -224,6 +266,15 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
         Tells::Digest => {
             let (finished, digest) = rest.split_first_chunk()?;
             Read::Digest { finished: Sum::from_le_bytes(*finished), digest }
+        }
+        Tells::Complete => {
+            let (ino, rest) = rest.split_first_chunk()?;
+            let (has_birth, rest) = rest.split_first()?;
+            let (birth, rest) = read_time(rest)?;
+            let (at, _) = read_time(rest)?;
+            let birth = (*has_birth != 0).then_some(birth);
+            let target = TargetIdentity { ino: u64::from_le_bytes(*ino), birth };
+            Read::Complete { target, at }
         }
     })
 }

@@ -5,7 +5,7 @@
 //! in the file.
 
 use super::index::Index;
-use super::record::{self, FRAME_BYTES, MOST_BYTES};
+use super::record::{self, FRAME_BYTES, MOST_BYTES, Read, TargetIdentity};
 use super::sums::{Sum, Sums};
 
 /// Number of bytes per read.
@@ -19,6 +19,15 @@ pub(super) struct Scanned {
     pub(super) index: Index,
     pub(super) end: u64,
     pub(super) records: u64,
+    /// Target of the run, if the last record says that the run is complete.
+    pub(super) complete: Option<TargetIdentity>,
+}
+
+/// Returns whether the last bytes of a journal are a record that the run is complete.
+pub(super) fn is_complete(sums: &Sums, last: &[u8]) -> bool {
+    record_bytes(last).is_some_and(|length| FRAME_BYTES + length == last.len())
+        && whole(sums, last)
+            .is_some_and(|(_, record)| matches!(record::read(record), Some(Read::Complete { .. })))
 }
 
 /// Reads the records that begin at this offset.
@@ -26,17 +35,22 @@ pub(super) fn scan(sums: &Sums, begin: u64, read_at: &mut ReadAt<'_>) -> haul_sy
     let mut window = Window { bytes: Vec::new(), at: begin, used: 0 };
     let mut index = Index::default();
     let (mut end, mut records) = (begin, 0);
+    let mut complete = None;
     while let Some(length) = window.peek(FRAME_BYTES, read_at)?.and_then(record_bytes) {
         let Some(frame) = window.peek(FRAME_BYTES + length, read_at)? else { break };
         let Some((sum, bytes)) = whole(sums, frame) else { break };
         let Some(read) = record::read(bytes) else { break };
         index.take(sum, &read, end + FRAME_BYTES as u64, length);
+        complete = match read {
+            Read::Complete { target, .. } => Some(target),
+            _ => None,
+        };
         window.used += FRAME_BYTES + length;
         end += (FRAME_BYTES + length) as u64;
         records += 1;
     }
     index.settle();
-    Ok(Scanned { index, end, records })
+    Ok(Scanned { index, end, records, complete })
 }
 
 /// Returns the length of the record after a frame's first bytes; `None` if the length exceeds the

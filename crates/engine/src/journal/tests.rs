@@ -5,8 +5,8 @@ use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
 
 use super::header::{self, Flaw};
-use super::record::{self, FinishedEntry, Names, Place, frame, read_pieces};
-use super::scan::{Scanned, scan};
+use super::record::{self, FinishedEntry, Names, Place, TargetIdentity, frame, read_pieces};
+use super::scan::{Scanned, is_complete, scan};
 use super::sums::Sums;
 use crate::literals::{FILE, stat};
 
@@ -42,6 +42,38 @@ fn records(sums: &Sums) -> (Vec<u8>, Vec<usize>) {
     let last = add(&finished(&file(7), &file(8), PLACE, Names::One));
     add(&record::digest(last, &[9; 32]));
     (bytes, ends)
+}
+
+const TARGET: TargetIdentity =
+    TargetIdentity { ino: 9, birth: Some(Time { seconds: 1_700_000_000, nanoseconds: 6 }) };
+
+#[test]
+fn only_the_last_record_says_that_a_run_is_complete() {
+    let sums = Sums::new(NONCE);
+    let (mut bytes, ends) = records(&sums);
+    let end = bytes.len() as u64;
+    assert_eq!(read(&sums, &bytes).complete, None);
+    let at = Time { seconds: 1_700_000_001, nanoseconds: 0 };
+    let mark = record::complete(TARGET, at);
+    frame(&sums, &mark, &mut bytes);
+    let scanned = read(&sums, &bytes);
+    assert_eq!(scanned.complete, Some(TARGET));
+    let last = &bytes[usize::try_from(end).unwrap()..];
+    assert!(is_complete(&sums, last));
+    assert!(!is_complete(&Sums::new([8; 8]), last));
+    assert!(!is_complete(&sums, &last[1..]) && !is_complete(&sums, &[]));
+    assert_eq!((scanned.index.counts(), scanned.records), ((3, 1, 1), ends.len() as u64 + 1));
+    let (mut then, mut later) = (file(1), file(1));
+    (then.ctime, later.ctime) = (at, Time { nanoseconds: 1, ..at });
+    assert!(!scanned.index.has_changed_since_completion(&then));
+    assert!(scanned.index.has_changed_since_completion(&later));
+    // A target without a creation time has a record of the same length.
+    let other = TargetIdentity { birth: None, ..TARGET };
+    let record = record::complete(other, at);
+    assert_eq!(record.len(), mark.len());
+    assert_eq!(record::read(&record), Some(record::Read::Complete { target: other, at }));
+    frame(&sums, &finished(&file(1), &file(2), PLACE, Names::One), &mut bytes);
+    assert_eq!(read(&sums, &bytes).complete, None);
 }
 
 fn read(sums: &Sums, bytes: &[u8]) -> Scanned {

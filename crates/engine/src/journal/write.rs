@@ -5,9 +5,9 @@
 //! first failed write the journal writes no further records, because a reader stops at a torn
 //! record.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haul_io::block_digests::Piece;
@@ -16,7 +16,7 @@ use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index};
-use super::record::{self, FinishedEntry, MOST_PIECES, Place, Position};
+use super::record::{self, FinishedEntry, MOST_PIECES, Names, Place, Position, TargetIdentity};
 use super::scan::Scanned;
 use super::sums::{Sum, Sums};
 use crate::timestamp_precision::{self, precedes};
@@ -42,8 +42,12 @@ pub(super) struct Spot {
 pub(crate) struct Journal {
     fd: OwnedFd,
     spot: Spot,
+    /// Target operand.
+    target: CString,
     sums: Sums,
     before: Index,
+    /// Number of entries that this run found finished.
+    found: AtomicU64,
     /// Time at which this run began.
     begun: Time,
     writing: Mutex<Writing>,
@@ -55,6 +59,8 @@ struct Writing {
     /// Offset of the end of the last whole record.
     end: u64,
     records: u64,
+    /// End of the record that marks an earlier run as complete, if it was the last one.
+    marked: Option<u64>,
 }
 
 /// State of a journal at the end of the run.
@@ -63,17 +69,29 @@ pub(crate) enum Ended {
     /// The run removed the journal: no work remains, or the journal has no record that a later run
     /// could resume from.
     Removed,
-    /// The journal stays for the next run.
+    /// The journal stays for the next run, which resumes this one.
     Kept,
+    /// The journal stays, marked as complete: a later run of the same command skips what has not
+    /// changed.
+    Complete,
 }
 
 impl Journal {
     /// Returns the journal in a file that this run has locked and scanned. The run begins now.
-    pub(super) fn new(fd: OwnedFd, spot: Spot, sums: Sums, scanned: Scanned) -> Journal {
-        let Scanned { index: before, end, records } = scanned;
+    pub(super) fn new(
+        fd: OwnedFd,
+        spot: Spot,
+        sums: Sums,
+        scanned: Scanned,
+        target: &CStr,
+    ) -> Journal {
+        let Scanned { index: before, end, records, complete } = scanned;
         let begun = timestamp_precision::now();
-        let writing = Mutex::new(Writing { pending: Vec::new(), end, records });
-        Journal { fd, spot, sums, before, begun, writing, broken: AtomicBool::new(false) }
+        let marked = complete.is_some().then_some(end);
+        let writing = Mutex::new(Writing { pending: Vec::new(), end, records, marked });
+        let (found, broken) = (AtomicU64::new(0), AtomicBool::new(false));
+        let target = target.to_owned();
+        Journal { fd, spot, target, sums, before, found, begun, writing, broken }
     }
 
     /// Returns the path of the journal for display.
@@ -91,7 +109,7 @@ impl Journal {
     }
 
     /// Returns the position of a directory in the tree.
-    pub(crate) fn below(&self, parent: Position, name: &std::ffi::CStr) -> Position {
+    pub(crate) fn below(&self, parent: Position, name: &CStr) -> Position {
         self.sums.of(&[&parent.to_le_bytes(), name.to_bytes()].concat())
     }
 
@@ -103,8 +121,23 @@ impl Journal {
     /// Returns the record with which an earlier run finished this entry, if neither side has
     /// changed since then.
     pub(crate) fn finished(&self, entry: &FinishedEntry<'_>) -> Option<Sum> {
+        // The record of a file with several names does not have the target's ctime. Once a run is
+        // complete, though, haul makes no more names.
+        if entry.names == Names::Several && self.before.has_changed_since_completion(entry.target) {
+            return None;
+        }
         let sum = self.sums.of(&record::finished(entry));
         self.before.is_finished(sum).then_some(sum)
+    }
+
+    /// Counts an entry that an earlier run finished and that this run leaves as it is.
+    pub(crate) fn count_found(&self) {
+        self.found.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of entries that this run found finished.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
     }
 
     /// Returns the digest of a finished file.
@@ -161,7 +194,7 @@ impl Journal {
         &self,
         source: &Stat,
         ino: u64,
-        hidden: &std::ffi::CStr,
+        hidden: &CStr,
         place: Place<'_>,
     ) -> Sum {
         self.note(&record::part(source, ino, hidden, place))
@@ -204,13 +237,37 @@ impl Journal {
         written
     }
 
-    /// Ends the journal: removes it if the run is complete or the journal has no record to resume
-    /// from.
-    pub(crate) fn end(&self, complete: bool) -> haul_sys::Result<Ended> {
-        let is_empty = self.lock().records == 0;
-        if !complete && !is_empty {
+    /// Ends the journal of an incomplete run: removes it if it has no record to resume from.
+    pub(crate) fn end_incomplete(&self) -> haul_sys::Result<Ended> {
+        if self.lock().records > 0 {
             return Ok(Ended::Kept);
         }
+        self.remove()
+    }
+
+    /// Ends the journal of a complete run: marks it, if it has records and the last one is no mark.
+    /// Removes it if it has none or cannot be written, because the copy is complete without it.
+    pub(crate) fn end_complete(&self) -> haul_sys::Result<Ended> {
+        let (records, is_marked) = {
+            let writing = self.lock();
+            let is_marked = writing.marked == Some(writing.end) && writing.pending.is_empty();
+            (writing.records, is_marked)
+        };
+        if is_marked {
+            return Ok(Ended::Complete);
+        }
+        let target = TargetIdentity::of(&self.target);
+        let Some(target) = target.filter(|_| records > 0 && !self.is_broken()) else {
+            return self.remove();
+        };
+        self.note(&record::complete(target, timestamp_precision::precise_now()));
+        match self.write_out(Secure::Later) {
+            Ok(()) => Ok(Ended::Complete),
+            Err(_) => self.remove(),
+        }
+    }
+
+    fn remove(&self) -> haul_sys::Result<Ended> {
         let now = statat(&self.spot.directory, &self.spot.name);
         let is_ours = match (now, fstat(&self.fd)) {
             (Ok(now), Ok(ours)) => now.same_file(&ours),

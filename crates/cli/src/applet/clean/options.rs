@@ -36,8 +36,8 @@ pub(super) fn help() -> Page {
         "Usage: haul clean [OPTION]... DIRECTORY...\n\
          Remove the hidden files (.haul- or .haul-mv- with a checksum at the end) that\n\
          killed runs left in DIRECTORY and below it, on its file system, and print their\n\
-         names. They include journals and unfinished files of 'cp --resume', which then\n\
-         starts from the beginning. Files that another run uses, files younger than a\n\
+         names. They include journals (also of complete copies) and unfinished files of\n\
+         'cp --resume', which then starts from the beginning. Files that another run uses, files younger than a\n\
          minute and files of other users stay; so do files that 'haul mv' needs to resume\n\
          an interrupted move, unless --moves is given.\n\n",
     )

@@ -78,11 +78,13 @@ times and inode of SOURCE and DEST are still as recorded; all other files are co
 again. Files of 128 MiB and more are written under a hidden name and continue where
 they ended, after the existing part has been read again and compared; but not with
 --sum-file without --verify, not with --method, and not where a server makes the
-copy. Data is flushed every 64 MiB, and the journal is removed when the copy is
-complete. A journal is refused if it belongs to another command or user, or if
-another process uses it. 'haul clean' removes it and the hidden files. Options that
-affect the result must be the same; -i and -u apply to the files that are not
-finished. FIFOs and devices that are read are copied again.
+copy. Data is flushed every 64 MiB. When the copy is complete, the journal stays and
+is marked: the same command then copies what has changed on either side since, or
+says that there is nothing to copy. A journal takes about 130 bytes for each file;
+'haul clean' removes it and the hidden files. It is refused if it belongs to another
+user, to another command that is not complete, or if another process uses it.
+Options that affect the result must be the same; -i and -u apply to the files that
+are not finished. FIFOs and devices that are read are copied again.
 
 Where this cp is stricter than GNU's: a file that changed while it was copied
 is reported and makes the exit status 1, an unfinished copy that this run made

@@ -138,6 +138,10 @@ impl Monitor for Summing<'_> {
         self.sums.add(&hashed.target, &hashed.digest);
     }
 
+    fn all_there(&self, count: u64) {
+        self.monitor.all_there(count);
+    }
+
     fn ask(&self, question: &Question) -> bool {
         self.monitor.ask(question)
     }

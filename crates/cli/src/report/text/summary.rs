@@ -114,6 +114,12 @@ fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
     )
 }
 
+/// Returns the message about a resumed copy that found every entry as an earlier run left it.
+pub(in crate::report) fn all_there(count: u64) -> String {
+    let entries = plural(count, "entry is", "entries are");
+    format!("nothing to copy: {entries} there and unchanged since an earlier run copied them")
+}
+
 /// Returns the message after a signal ended the run.
 pub(in crate::report) fn stopped(counts: &Counts) -> String {
     format!(
