@@ -107,6 +107,32 @@ fn a_filter_leaves_the_rest_out_and_dash_is_standard_output() -> Outcome {
 }
 
 #[test]
+fn a_report_is_short_unless_all_is_asked_for() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("file", vec![1; 300_000])?;
+    let report = |words: &[&str]| -> Outcome<String> {
+        let done = trace(words).words(["cat", "file"]).in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(0), "{done:?}");
+        Ok(done.errors())
+    };
+    let short = report(&["--svg=short.svg"])?;
+    let all = report(&["--all", "--svg=all.svg"])?;
+    for part in ["calls with the most time", "number of calls by size in bytes", "see --all"] {
+        assert!(short.contains(part) && !all.contains(part), "{part}: {short}{all}");
+    }
+    for part in ["cat (pid ", ": latency\n", "exit_group"] {
+        assert!(!short.contains(part) && all.contains(part), "{part}: {short}{all}");
+    }
+    let pictures = ["short.svg", "all.svg"].map(|name| std::fs::read_to_string(scratch.at(name)));
+    let [short, all] = pictures.map(Result::unwrap_or_default);
+    assert!(all.len() > short.len() && short.contains(">number of calls</text>"), "{short}");
+    // What is added up otherwise is short, too.
+    let by_process = report(&["--by=process"])?;
+    assert!(by_process.contains("cat (pid ") && by_process.contains("most time"), "{by_process}");
+    Ok(())
+}
+
+#[test]
 fn two_commands_are_compared() -> Outcome {
     let scratch = Scratch::new()?;
     let second = "sh -c 'echo second; exit 5'";
@@ -266,7 +292,8 @@ fn what_a_command_leaves_behind_is_reported_too() -> Outcome {
     let script = "(sleep 0.3; touch late) & exit 4";
     for backend in BACKENDS {
         scratch.clear("late")?;
-        let done = by(backend, &["sh", "-c", script]).in_dir(scratch.path()).run()?;
+        let words = ["--by=process", "sh", "-c", script];
+        let done = by(backend, &words).in_dir(scratch.path()).run()?;
         if could_run(&done)? {
             assert_eq!((done.code(), scratch.at("late").exists()), (Some(4), true));
             assert!(done.errors().contains("touch (pid "), "{}", done.errors());

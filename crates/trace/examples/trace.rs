@@ -1,10 +1,12 @@
 //! `haul trace` without its command line, to try the library by hand:
-//! `trace [--ptrace] [--ebpf] [--files] [--json] [--svg] [--by=command] [-p PID SECONDS] COMMAND…`.
+//! `trace [--ptrace] [--ebpf] [--files] [--short] [--json] [--svg] [--by=command] [-p PID SECONDS] COMMAND…`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints its output")]
 
 use std::time::Duration;
 
-use haul_trace::render::{Labels, TextOptions, comparison, json, svg, text};
+use haul_trace::render::{
+    Detail, Labels, PictureOptions, TextOptions, comparison, json, picture, text,
+};
 use haul_trace::{Backend, Command, Files, Grouping, Trace, TraceError, TraceOptions, Until};
 
 fn main() -> Result<(), TraceError> {
@@ -19,6 +21,7 @@ fn main() -> Result<(), TraceError> {
             "--files" => options.files = Files::Observed,
             "--command-only" => options.until = Until::CommandEnds,
             "--json" | "--svg" | "--none" => form = argument.trim_start_matches('-').to_owned(),
+            "--short" => show.detail = Detail::Short,
             "--by=command" => show.grouping = Grouping::Command,
             "--by=thread" => show.grouping = Grouping::Thread,
             "--by=total" => show.grouping = Grouping::Total,
@@ -43,12 +46,15 @@ fn main() -> Result<(), TraceError> {
     if let Some(other) = versus {
         let other = Command::new("sh").argument("-c").argument(format!("exec {other}"));
         let other = Trace::run(&other, &options)?;
-        eprint!("{}", comparison(&report, &other, &Labels::default()));
+        eprint!("{}", comparison(&report, &other, &Labels::default(), show.detail));
         return Ok(());
     }
     match form.as_str() {
         "json" => println!("{}", json(&report, show.grouping)),
-        "svg" => print!("{}", svg(&[&report], show.grouping)),
+        "svg" => {
+            let TextOptions { detail, grouping, .. } = show;
+            print!("{}", picture(&[&report], &PictureOptions { detail, grouping }));
+        }
         "none" => {}
         _ => eprint!("{}", text(&report, &show)),
     }

@@ -1,6 +1,8 @@
 //! The exact text of reports.
 
-use haul_trace::render::{Labels, TextOptions, comparison, json, svg, text};
+use haul_trace::render::{
+    Detail, Labels, PictureOptions, TextOptions, comparison, json, picture, text,
+};
 use haul_trace::{
     Ending, Faults, FileUse, Grouping, Histogram, Observer, Report, Tallies, Tally, Unit,
 };
@@ -158,18 +160,7 @@ note on A: a table was full
   read: size in bytes
             A                          B
        0    1  │▎                         │
-       1       │                          │
-       2       │                          │
-       4       │                          │
-       8       │                          │
-      16       │                          │
-      32       │                          │
-      64       │                          │
-     128       │                          │
-     256       │                          │
-     512       │                          │
-    1 Ki       │                          │
-    2 Ki       │                          │
+       ⋮       │                          │
     4 Ki  100  │████████████████████      │
     8 Ki       │                      50  │████████████████████
 
@@ -177,7 +168,7 @@ note on A: a table was full
          A                         B
     512  2  │████████████████████     │
 ";
-    let found = comparison(&first, &second, &Labels::default());
+    let found = comparison(&first, &second, &Labels::default(), Detail::All);
     assert_eq!(found, expected, "{found}");
 }
 
@@ -199,19 +190,155 @@ fn as_json() {
     assert_eq!(document["files"][0]["path"], "/tmp/a\nb");
 }
 
+/// Adds calls of a program's start: many kinds, made once or twice.
+fn with_start(mut report: Report) -> Report {
+    for (index, name) in
+        ["brk", "mmap", "close", "fstat", "access", "ioctl", "futex", "lseek", "dup"]
+            .into_iter()
+            .enumerate()
+    {
+        let times = if name == "dup" { 9 } else { 2 };
+        let ns = if name == "dup" { 1 } else { 100 * index as u64 + 50 };
+        report.units[0].tallies.calls.insert(name.into(), tally(times, 4096, ns));
+    }
+    report
+}
+
+#[test]
+fn in_short() {
+    let expected = "\
+cat \\u{1b}[31mred: exit status 1
+  by eBPF: wall 1.23 ms, user 100 µs, system 900 µs; processes 1, calls 129, page faults 81 (1 major)
+  note: a table was full
+
+  calls with the most time
+     time        count           mean     bytes  usual size  call
+   150 µs  91 %    101  78 %  1.50 µs   400 KiB        4 Ki  read
+  9.00 µs   5 %      3   2 %  3.00 µs                        openat  (2 ENOENT)
+  1.60 µs            2         800 ns  1.00 KiB         512  io_uring read
+  1.50 µs   1 %      2   2 %   750 ns  8.00 KiB        4 Ki  lseek
+  1.30 µs   1 %      2   2 %   650 ns  8.00 KiB        4 Ki  futex
+  1.10 µs   1 %      2   2 %   550 ns  8.00 KiB        4 Ki  ioctl
+   900 ns   1 %      2   2 %   450 ns  8.00 KiB        4 Ki  access
+   700 ns  <1 %      2   2 %   350 ns  8.00 KiB        4 Ki  fstat
+
+  calls made most often
+     time        count           mean     bytes  usual size  call
+   150 µs  91 %    101  78 %  1.50 µs   400 KiB        4 Ki  read
+     9 ns  <1 %      9   7 %     1 ns  36.0 KiB        4 Ki  dup
+  9.00 µs   5 %      3   2 %  3.00 µs                        openat  (2 ENOENT)
+   900 ns   1 %      2   2 %   450 ns  8.00 KiB        4 Ki  access
+   100 ns  <1 %      2   2 %    50 ns  8.00 KiB        4 Ki  brk
+  and 3 other kinds, 4 calls in 800 ns: see --all
+
+  read: number of calls by size in bytes
+       0  │▍ 1
+       ⋮  │
+    4 Ki  │████████████████████████████████████████ 100
+
+files
+  calls  failed    bytes  usual size  path
+    101          400 KiB        4 Ki  /tmp/a\\nb  read 101
+";
+    let options =
+        TextOptions { detail: Detail::Short, grouping: Grouping::Total, ..TextOptions::default() };
+    let found = text(&with_start(sample()), &options);
+    assert_eq!(found, expected, "{found}");
+    // Few calls make one list, and nothing is left to see.
+    let found = text(&sample(), &options);
+    assert!(found.contains("most time") && !found.contains("most often"), "{found}");
+    assert!(!found.contains("--all"), "{found}");
+    // Each group has its lists and the head that names it.
+    let by_process = TextOptions { grouping: Grouping::Process, ..options };
+    let found = text(&sample(), &by_process);
+    assert!(found.contains("\ncat (pid 71): cpu 1.00 ms"), "{found}");
+}
+
+#[test]
+fn side_by_side_in_short() {
+    let (first, mut second) = (with_start(sample()), sample());
+    second.units[0].tallies.calls.insert("read".into(), tally(50, 8192, 2_000));
+    let found = comparison(&first, &second, &Labels::default(), Detail::Short);
+    assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
+    assert!(found.contains("  count A   B   time A       B   bytes A        B  call\n"), "{found}");
+    assert!(found.contains("  and 3 other kinds of calls: see --all\n"), "{found}");
+    assert!(found.contains("  read: size in bytes\n"), "{found}");
+    // The sizes of mappings are not requests, and those of 1 KiB in total do not matter.
+    assert!(!found.contains("mmap: size") && !found.contains("io_uring read: size"), "{found}");
+    let long = comparison(&first, &second, &Labels::default(), Detail::All);
+    assert!(long.contains("mmap: size in bytes") && !long.contains("--all"), "{long}");
+}
+
+const SHORT: PictureOptions = PictureOptions { detail: Detail::Short, grouping: Grouping::Total };
+
 #[test]
 fn as_a_picture() {
-    let picture = svg(&[&sample()], Grouping::Process);
-    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="));
-    assert!(picture.ends_with("</svg>\n"));
-    assert!(picture.contains(">cat \\u{1b}[31mred</text>"));
-    let longest = "<rect class=\"bar\" x=\"80\" y=\"302\" width=\"270.0\" height=\"12\"/>";
-    assert!(picture.contains(longest), "{picture}");
-    assert!(!picture.chars().any(|character| character.is_control() && character != '\n'));
-    let pair = svg(&[&sample(), &sample()], Grouping::Process);
-    assert_eq!(pair.matches("class=\"title\"").count(), 2);
-    assert_eq!(pair.matches("<svg").count(), 1);
-    assert!(pair.contains(longest), "the first stays where it was");
+    let found = picture(&[&with_start(sample())], &SHORT);
+    assert!(found.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="));
+    assert!(found.ends_with("</svg>\n"));
+    assert!(!found.chars().any(|character| character.is_control() && character != '\n'));
+    for text in [
+        "<title>System calls of cat \\u{1b}[31mred</title>",
+        ">cat \\u{1b}[31mred</text>",
+        ">1.23 ms elapsed, 165 µs in 129 system calls, 1 process; measured by eBPF</text>",
+        ">Where the time goes</text>",
+        ">call</text>",
+        ">time of all calls of one name, added up</text>",
+        ">150 µs in 101 calls</text>",
+        ">How large the requests are</text>",
+        ">read: 400 KiB</text>",
+        ">bytes, from</text>",
+        ">number of calls</text>",
+        ">How long the calls take</text>",
+        ">time, from</text>",
+        "@media(prefers-color-scheme:dark)",
+    ] {
+        assert!(found.contains(text), "{text}: {found}");
+    }
+    // Programs that convert pictures know no custom properties.
+    assert!(!found.contains("var("));
+    assert!(!found.contains(">dup</text>") && !found.contains(">mmap: "), "{found}");
+    let all = PictureOptions { detail: Detail::All, grouping: Grouping::Process };
+    let found = picture(&[&with_start(sample())], &all);
+    for text in [">cat (pid 71)</text>", ">dup</text>", ">mmap: 8.00 KiB</text>"] {
+        assert!(found.contains(text), "{text}: {found}");
+    }
+}
+
+/// Returns the width of each bar of a class.
+fn widths(picture: &str, class: &str) -> Vec<f64> {
+    let bars = picture.lines().filter(|line| line.starts_with(&format!("<rect class=\"{class}\"")));
+    let width = |line: &str| line.split("width=\"").nth(1)?.split('"').next()?.parse().ok();
+    bars.filter_map(width).collect()
+}
+
+#[test]
+fn two_commands_are_drawn_on_one_scale() {
+    let first = sample();
+    let mut second = sample();
+    second.title = "dd <x>".into();
+    second.units[0].tallies.calls.insert("read".into(), tally(50, 8192, 1_500));
+    let found = picture(&[&first, &second], &SHORT);
+    assert_eq!((found.matches("<svg").count(), found.matches("class=\"title\"").count()), (1, 2));
+    for text in [
+        ">A: cat ",
+        ">B: dd &lt;x&gt;</text>",
+        ">read: A 400 KiB, B 400 KiB</text>",
+        ">read: A 150 µs, B 75.0 µs</text>",
+    ] {
+        assert!(found.contains(text), "{text}: {found}");
+    }
+    // The first bar of each is the legend; the second is the time of all reads, twice as long in A.
+    let (a, b) = (widths(&found, "a"), widths(&found, "b"));
+    assert_eq!((a[0], b[0]), (12.0, 12.0));
+    assert!((a[1] - 2.0 * b[1]).abs() < 0.2, "{a:?} {b:?}");
+    // A call of one command only has one bar, and is not left out.
+    second.units[0].tallies.calls.clear();
+    let found = picture(&[&first, &second], &SHORT);
+    assert!(found.contains(">read: A 400 KiB, B none</text>"), "{found}");
+    // Nothing at all is drawn as nothing.
+    let empty = Report { units: Vec::new(), files: Vec::new(), ..first };
+    assert!(!picture(&[&empty], &SHORT).contains("number of calls"));
 }
 
 #[test]

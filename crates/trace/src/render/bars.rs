@@ -7,7 +7,7 @@ use crate::report::{Histogram, to_float};
 const BAR_WIDTH: u64 = 40;
 
 /// Maximum number of consecutive empty buckets; more are drawn as one line with dots.
-const MOST_EMPTY: usize = 3;
+pub(super) const MOST_EMPTY: usize = 3;
 
 /// Draws a bar for its share of the highest; any value above zero is visible.
 pub(super) fn bar(count: u64, highest: u64, width: u64) -> String {

@@ -3,13 +3,18 @@
 use super::bars::bar;
 use super::escape::escaped;
 use super::quantity::{bytes, count, size_edge, time};
-use super::table::columns;
-use crate::report::{Difference, Histogram, Report, differences, to_float};
+use super::table::{columns, or_blank, row};
+use super::{Detail, bars::MOST_EMPTY, brief::SMALL_PART, named::moves_bytes};
+use crate::report::{Difference, Histogram, Report, Tally, differences, to_float};
 
 /// The widest bar of a pair.
 const BAR_WIDTH: u64 = 20;
 /// Number of calls whose sizes are drawn side by side.
 const MOST_HISTOGRAMS: usize = 8;
+/// The same in the short form.
+const MOST_SHORT_HISTOGRAMS: usize = 4;
+/// Number of calls in the table of the short form.
+const MOST_SHORT_CALLS: usize = 10;
 
 /// Format of a figure.
 type Write = fn(u64) -> String;
@@ -31,7 +36,7 @@ impl Default for Labels<'_> {
 
 /// Returns the text of a comparison; every line ends with a newline.
 #[must_use]
-pub fn comparison(first: &Report, second: &Report, labels: &Labels<'_>) -> String {
+pub fn comparison(first: &Report, second: &Report, labels: &Labels<'_>, detail: Detail) -> String {
     let mut text = format!(
         "{}: {}\n{}: {}\n",
         escaped(labels.first),
@@ -47,11 +52,31 @@ pub fn comparison(first: &Report, second: &Report, labels: &Labels<'_>) -> Strin
     text.push('\n');
     text.push_str(&overview(first, second, labels));
     let pairs = differences(first, second);
+    let (most_calls, most_histograms) = match detail {
+        Detail::Short => (MOST_SHORT_CALLS, MOST_SHORT_HISTOGRAMS),
+        Detail::All => (pairs.len(), MOST_HISTOGRAMS),
+    };
     text.push('\n');
-    text.push_str(&calls(&pairs, labels));
-    let sized =
-        pairs.iter().filter(|pair| pair.first.sizes.total() + pair.second.sizes.total() > 0);
-    for pair in sized.take(MOST_HISTOGRAMS) {
+    let shown = pairs.get(..most_calls).unwrap_or(&pairs);
+    text.push_str(&calls(shown, labels, detail));
+    let left = pairs.len() - shown.len();
+    if left > 0 {
+        let kinds = if left == 1 { "kind" } else { "kinds" };
+        text.push_str(&format!("  and {left} other {kinds} of calls: see --all\n"));
+    }
+    let sized = pairs.iter().filter(|pair| {
+        let is_drawn = detail == Detail::All || moves_bytes(&pair.name);
+        is_drawn && pair.first.sizes.total() + pair.second.sizes.total() > 0
+    });
+    let mut sized: Vec<&Difference> = sized.collect();
+    if detail == Detail::Short {
+        // The requests that move most bytes, whether they differ or not.
+        let moved = |pair: &Difference| pair.first.bytes.max(pair.second.bytes);
+        sized.sort_by_key(|pair| std::cmp::Reverse(moved(pair)));
+        let most = sized.first().map_or(0, |pair| moved(pair));
+        sized.retain(|pair| moved(pair) >= most / SMALL_PART);
+    }
+    for pair in sized.into_iter().take(most_histograms) {
         text.push('\n');
         text.push_str(&sizes(pair, labels));
     }
@@ -92,26 +117,33 @@ fn overview(first: &Report, second: &Report, labels: &Labels<'_>) -> String {
     columns(&rows, "  ")
 }
 
-fn calls(pairs: &[Difference], labels: &Labels<'_>) -> String {
+/// One column of the table of calls: its title, its figure, its format.
+type Column = (&'static str, fn(&Tally) -> u64, Write);
+
+fn calls(pairs: &[Difference], labels: &Labels<'_>, detail: Detail) -> String {
+    let all: [Column; 4] = [
+        ("count", |tally| tally.count, count),
+        ("time", |tally| tally.total_ns, time),
+        ("mean", Tally::mean_ns, time),
+        ("bytes", |tally| tally.bytes, bytes),
+    ];
+    // The short form fits 80 columns, and the mean follows from count and time.
+    let shown: Vec<Column> =
+        all.into_iter().filter(|(what, ..)| detail == Detail::All || *what != "mean").collect();
     let (a, b) = (escaped(labels.first), escaped(labels.second));
-    let head = ["count", "time", "mean", "bytes"];
     let mut title: Vec<String> =
-        head.iter().flat_map(|what| [format!("{what} {a}"), b.clone()]).collect();
+        shown.iter().flat_map(|(what, ..)| [format!("{what} {a}"), b.clone()]).collect();
     title.push("call".into());
     let mut rows = vec![title];
     for pair in pairs {
-        let (one, other) = (&pair.first, &pair.second);
-        rows.push(vec![
-            count(one.count),
-            count(other.count),
-            time(one.total_ns),
-            time(other.total_ns),
-            time(one.mean_ns()),
-            time(other.mean_ns()),
-            bytes(one.bytes),
-            bytes(other.bytes),
-            pair.name.to_string(),
-        ]);
+        let mut row: Vec<String> = shown
+            .iter()
+            .flat_map(|(_, figure, write)| {
+                [write(figure(&pair.first)), write(figure(&pair.second))]
+            })
+            .collect();
+        row.push(pair.name.to_string());
+        rows.push(row);
     }
     columns(&rows, "  ")
 }
@@ -132,26 +164,29 @@ fn sizes(pair: &Difference, labels: &Labels<'_>) -> String {
         "".into(),
     ]];
     let at = |side: &[(u64, u64)], index: usize| side.get(index).map_or(0, |(_, count)| *count);
-    let mut has_begun = false;
-    for (index, (from, _)) in longer.iter().enumerate() {
-        let (left, right) = (at(&one, index), at(&other, index));
-        has_begun |= left + right > 0;
-        if !has_begun {
+    let lines: Vec<(u64, u64, u64)> = longer
+        .iter()
+        .enumerate()
+        .map(|(index, (from, _))| (*from, at(&one, index), at(&other, index)))
+        .skip_while(|(_, left, right)| left + right == 0)
+        .collect();
+    let is_empty = |line: &(u64, u64, u64)| line.1 + line.2 == 0;
+    for run in lines.chunk_by(|one, next| is_empty(one) == is_empty(next)) {
+        if run.len() > MOST_EMPTY && run.iter().all(is_empty) {
+            let blank = format!("│{:1$}", "", BAR_WIDTH as usize);
+            rows.push(row(&["⋮", "", &blank, "", "│"]));
             continue;
         }
-        let padded = |value: u64, top: u64| {
-            let bar = bar(value, top, BAR_WIDTH);
-            let missing = (BAR_WIDTH as usize).saturating_sub(bar.chars().count());
-            bar + &" ".repeat(missing)
-        };
-        let shown = |value: u64| if value == 0 { String::new() } else { count(value) };
-        rows.push(vec![
-            size_edge(*from),
-            shown(left),
-            format!("│{}", padded(left, top)),
-            shown(right),
-            format!("│{}", bar(right, other_top, BAR_WIDTH)),
-        ]);
+        rows.extend(run.iter().map(|(from, left, right)| {
+            let padded = format!("{:1$}", bar(*left, top, BAR_WIDTH), BAR_WIDTH as usize);
+            vec![
+                size_edge(*from),
+                or_blank(*left, count),
+                format!("│{padded}"),
+                or_blank(*right, count),
+                format!("│{}", bar(*right, other_top, BAR_WIDTH)),
+            ]
+        }));
     }
     format!("  {}: size in bytes\n{}", pair.name, columns(&rows, "    "))
 }

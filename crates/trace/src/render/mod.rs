@@ -1,15 +1,18 @@
 //! Reports as text, JSON and SVG: pure functions from a [`crate::Report`] to a `String`.
 
 mod bars;
+mod brief;
+mod canvas;
 mod compare;
 mod escape;
 mod json;
+mod named;
+mod picture;
 mod quantity;
-mod svg;
 mod table;
 mod text;
 
 pub use compare::{Labels, comparison};
 pub use json::json;
-pub use svg::svg;
-pub use text::{TextOptions, text};
+pub use picture::{PictureOptions, picture};
+pub use text::{Detail, TextOptions, text};

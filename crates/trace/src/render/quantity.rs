@@ -27,6 +27,15 @@ pub(super) fn bytes(value: u64) -> String {
     format!("{} {unit}", three_digits(scaled))
 }
 
+/// Formats a part of a whole in per cent; empty if the whole is zero.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return String::new();
+    }
+    let percent = 100.0 * to_float(part) / to_float(whole);
+    if part > 0 && percent < 0.5 { "<1 %".to_owned() } else { format!("{percent:.0} %") }
+}
+
 /// Formats nanoseconds in a suitable unit.
 pub(super) fn time(ns: u64) -> String {
     let scaled = to_float(ns);

@@ -1,5 +1,15 @@
 //! Aligned columns: all but the last are right-aligned.
 
+/// Makes a row of fixed cells.
+pub(super) fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+/// Formats a figure; empty if it is zero, so that the others stand out.
+pub(super) fn or_blank(value: u64, write: fn(u64) -> String) -> String {
+    if value == 0 { String::new() } else { write(value) }
+}
+
 /// Formats rows in columns, two spaces apart, each line indented; the last column is not padded.
 pub(super) fn columns(rows: &[Vec<String>], indent: &str) -> String {
     let mut widths: Vec<usize> = Vec::new();

@@ -1,14 +1,26 @@
 //! A report for a terminal or a file: a table for each group, then histograms.
 
 use super::quantity::{bytes, count, size_edge, time, time_edge};
-use super::table::columns;
-use super::{bars, escape::escaped};
+use super::table::{columns, or_blank, row};
+use super::{bars, brief::brief, escape::escaped, named};
+use crate::Name;
 use crate::report::{Ending, FileUse, Group, Grouping, Observer, Report, Tally};
-use crate::{Name, errno_name};
+
+/// Amount of figures in a report for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The calls with most time and those made most often, with the sizes of the largest requests.
+    Short,
+    /// Every call, with its histograms.
+    #[default]
+    All,
+}
 
 /// Options of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
+    /// Amount of figures.
+    pub detail: Detail,
     /// The aggregation.
     pub grouping: Grouping,
     /// Number of calls of each group with histograms: those with most time. Sizes are drawn for
@@ -19,9 +31,14 @@ pub struct TextOptions {
 }
 
 impl Default for TextOptions {
-    /// By process, the eight longest calls, the fifty files with most bytes.
+    /// Everything by process, the eight longest calls, the fifty files with most bytes.
     fn default() -> TextOptions {
-        TextOptions { grouping: Grouping::Process, latency_histograms: 8, most_files: 50 }
+        TextOptions {
+            detail: Detail::All,
+            grouping: Grouping::Process,
+            latency_histograms: 8,
+            most_files: 50,
+        }
     }
 }
 
@@ -35,6 +52,7 @@ pub fn text(report: &Report, options: &TextOptions) -> String {
         text.push_str(&group_text(group, options));
     }
     if groups.len() > 1
+        && options.detail == Detail::All
         && let Some(total) = report.groups(Grouping::Total).first()
     {
         text.push('\n');
@@ -86,6 +104,10 @@ fn by_time<'a>(tallies: impl Iterator<Item = (&'a Name, &'a Tally)>) -> Vec<(&'a
 }
 
 fn group_text(group: &Group, options: &TextOptions) -> String {
+    if (options.detail, options.grouping) == (Detail::Short, Grouping::Total) {
+        // The head has the other totals.
+        return brief(group);
+    }
     let mut text = format!(
         "{}: cpu {}, page faults {} ({} major)\n",
         escaped(&group.label),
@@ -93,6 +115,10 @@ fn group_text(group: &Group, options: &TextOptions) -> String {
         count(group.faults.minor + group.faults.major),
         count(group.faults.major),
     );
+    if options.detail == Detail::Short {
+        text.push_str(&brief(group));
+        return text;
+    }
     let calls = by_time(group.tallies.calls.iter());
     text.push_str(&calls_table(&calls, "call"));
     let operations = by_time(group.tallies.operations.iter());
@@ -114,46 +140,16 @@ fn group_text(group: &Group, options: &TextOptions) -> String {
     text
 }
 
-fn row(cells: &[&str]) -> Vec<String> {
-    cells.iter().map(|cell| (*cell).to_owned()).collect()
-}
-
-/// Formats a figure; empty if it is zero, so that the others stand out.
-fn or_blank(value: u64, write: fn(u64) -> String) -> String {
-    if value == 0 { String::new() } else { write(value) }
-}
-
-/// Lists the errnos of a call, the most frequent first.
-fn errors(tally: &Tally) -> String {
-    let mut sorted: Vec<(&i32, &u64)> = tally.errors.iter().collect();
-    sorted.sort_by_key(|(errno, count)| (std::cmp::Reverse(**count), **errno));
-    let names: Vec<String> = sorted
-        .into_iter()
-        .map(|(errno, times)| match errno {
-            0 => format!("{} failed", count(*times)),
-            _ => format!("{} {}", count(*times), errno_name(*errno)),
-        })
-        .collect();
-    names.join(", ")
-}
-
 fn calls_table(calls: &[(&Name, &Tally)], what: &str) -> String {
     let mut rows = vec![row(&["count", "time", "mean", "longest", "bytes", what])];
     for (name, tally) in calls {
-        let mut label = (*name).to_string();
-        if tally.unfinished > 0 {
-            label = format!("{label}  ({} unfinished)", count(tally.unfinished));
-        }
-        if !tally.errors.is_empty() {
-            label = format!("{label}  ({})", errors(tally));
-        }
         rows.push(vec![
             count(tally.count),
             or_blank(tally.total_ns, time),
             or_blank(tally.mean_ns(), time),
             or_blank(tally.longest_ns, time),
             or_blank(tally.bytes, bytes),
-            label,
+            named::label(name, tally),
         ]);
     }
     columns(&rows, "  ")
@@ -163,10 +159,6 @@ fn operations_table(operations: &[(&Name, &Tally)]) -> String {
     let mut rows =
         vec![row(&["submitted", "punted", "time", "mean", "longest", "bytes", "operation"])];
     for (name, tally) in operations {
-        let mut label = (*name).to_string();
-        if !tally.errors.is_empty() {
-            label = format!("{label}  ({})", errors(tally));
-        }
         rows.push(vec![
             count(tally.count),
             or_blank(tally.punted, count),
@@ -174,7 +166,7 @@ fn operations_table(operations: &[(&Name, &Tally)]) -> String {
             or_blank(tally.mean_ns(), time),
             or_blank(tally.longest_ns, time),
             or_blank(tally.bytes, bytes),
-            label,
+            named::label(name, tally),
         ]);
     }
     columns(&rows, "  ")

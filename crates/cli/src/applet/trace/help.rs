@@ -20,6 +20,9 @@ pub(super) fn help(program: &str) -> Page {
 }
 
 const NOTES: &str = "
+The report has the calls with the most time, those made most often, and the sizes of the
+requests that move most bytes; --all has everything.
+
 Options come before COMMAND; all words after it belong to it. It inherits standard input, output
 and error. FILE may be -, standard output.
 

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use haul_trace::render::Detail;
 use haul_trace::{Backend, Files, Grouping, TraceOptions};
 
 use super::words;
@@ -12,6 +13,7 @@ use crate::option::value::{Dash, file};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
+    All,
     By,
     Files,
     Filter,
@@ -28,12 +30,23 @@ pub(super) enum Id {
 
 pub(super) const OPTIONS: &[Opt<Id>] = &[
     opt(
+        Id::All,
+        ("", "all"),
+        Takes::Nothing,
+        "show every call with histograms of sizes and\nlatencies, by process",
+    ),
+    opt(
         Id::By,
         ("", "by"),
         Takes::Required("WHAT"),
-        "add up by process (the default), command,\nthread or total",
+        "add up by process (the default with --all),\ncommand, thread or total (the default)",
     ),
-    opt(Id::Files, ("", "files"), Takes::Nothing, "show the calls of each file separately"),
+    opt(
+        Id::Files,
+        ("", "files"),
+        Takes::Nothing,
+        "show the calls of the files with most bytes, too:\n10, with --all 50",
+    ),
     opt(
         Id::Filter,
         ("", "filter"),
@@ -56,7 +69,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Svg,
         ("", "svg"),
         Takes::Required("FILE"),
-        "write the histograms to FILE as well, as a\npicture",
+        "write a picture to FILE as well: time by call,\nsizes, latencies",
     ),
     opt(
         Id::Output,
@@ -94,6 +107,8 @@ pub(super) enum Subject {
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) subject: Subject,
+    /// How much is shown.
+    pub(super) detail: Detail,
     /// How to add up, if the command line says so.
     pub(super) grouping: Option<Grouping>,
     pub(super) trace: TraceOptions,
@@ -113,6 +128,7 @@ pub(super) enum Wanted {
 /// What was read so far.
 #[derive(Default)]
 struct Draft {
+    is_all: bool,
     grouping: Option<Grouping>,
     trace: TraceOptions,
     versus: Option<Vec<OsString>>,
@@ -142,17 +158,30 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Wanted, Usage> {
         (None, None, false) => Subject::Commands(vec![command]),
         (None, Some(other), false) => Subject::Commands(vec![command, other]),
     };
-    let Draft { grouping, trace, json, svg, output, .. } = draft;
-    Ok(Wanted::Trace(Box::new(Settings { subject, grouping, trace, json, svg, output })))
+    let Draft { is_all, grouping, trace, json, svg, output, .. } = draft;
+    let detail = if is_all { Detail::All } else { Detail::Short };
+    let settings = Settings { subject, detail, grouping, trace, json, svg, output };
+    Ok(Wanted::Trace(Box::new(settings)))
 }
 
 fn said(text: &str) -> Usage {
     Usage(text.to_owned())
 }
 
+impl Settings {
+    /// Returns how the report for people adds up.
+    pub(super) fn shown_grouping(&self) -> Grouping {
+        self.grouping.unwrap_or(match self.detail {
+            Detail::Short => Grouping::Total,
+            Detail::All => Grouping::Process,
+        })
+    }
+}
+
 impl Draft {
     fn set(&mut self, id: Id, value: OsString) -> Result<(), Usage> {
         match id {
+            Id::All => self.is_all = true,
             Id::By => self.grouping = Some(choose("--by", &value, GROUPINGS)?),
             Id::Files => self.trace.files = Files::Observed,
             Id::Filter => self.trace.filter.extend(list(&value)?),
@@ -236,7 +265,8 @@ mod tests {
     #[test]
     fn options_end_where_the_command_begins() {
         let read = settings(&["--by", "total", "ls", "--by", "-p"]).unwrap();
-        assert_eq!(read.grouping, Some(Grouping::Total));
+        assert_eq!((read.grouping, read.detail), (Some(Grouping::Total), Detail::Short));
+        assert_eq!(settings(&["--all", "ls", "-a"]).unwrap().detail, Detail::All);
         assert_eq!(
             read.subject,
             Subject::Commands(vec![["ls", "--by", "-p"].map(Into::into).into()])

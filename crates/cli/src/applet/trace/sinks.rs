@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use haul_trace::render::{Labels, TextOptions, comparison, json, svg, text};
+use haul_trace::render::{
+    Detail, Labels, PictureOptions, TextOptions, comparison, json, picture, text,
+};
 use haul_trace::{Ending, Files, Report};
 
 use super::options::Settings;
@@ -20,6 +22,9 @@ enum Sink {
     /// The name is for messages.
     File(String, File),
 }
+
+/// Number of files in the short form of the report.
+const SHORT_FILES: usize = 10;
 
 /// All of them.
 pub(super) struct Sinks {
@@ -59,7 +64,9 @@ impl Sinks {
         }
         if let Some(sink) = self.svg {
             let all: Vec<&Report> = reports.iter().collect();
-            written.push(sink.write(output, &svg(&all, grouping)));
+            let how =
+                PictureOptions { detail: settings.detail, grouping: settings.shown_grouping() };
+            written.push(sink.write(output, &picture(&all, &how)));
         }
         written.push(self.text.write(output, &words(settings, reports)));
         written.into_iter().filter_map(Result::err).collect()
@@ -95,12 +102,20 @@ impl Sink {
 
 /// Makes the report for people.
 fn words(settings: &Settings, reports: &[Report]) -> String {
-    let how =
-        TextOptions { grouping: settings.grouping.unwrap_or_default(), ..TextOptions::default() };
+    let most_files = match settings.detail {
+        Detail::Short => SHORT_FILES,
+        Detail::All => TextOptions::default().most_files,
+    };
+    let how = TextOptions {
+        detail: settings.detail,
+        grouping: settings.shown_grouping(),
+        most_files,
+        ..TextOptions::default()
+    };
     let [first, second] = reports else {
         return reports.iter().map(|report| text(report, &how)).collect();
     };
-    let mut told = comparison(&noted(first), &noted(second), &Labels::default());
+    let mut told = comparison(&noted(first), &noted(second), &Labels::default(), settings.detail);
     if settings.grouping.is_some() || settings.trace.files == Files::Observed {
         for report in reports {
             told.push('\n');
