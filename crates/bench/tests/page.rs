@@ -1,7 +1,7 @@
 //! The report is well-formed, self-contained and complete.
 
 use haul_bench::render::{html, plot, prepare_report, summarise, write_report};
-use haul_bench::{Results, units};
+use haul_bench::{CacheUse, Fault, Ranking, Results, Scale, ToolFault, parse_scenario, units};
 
 use crate::samples::results;
 use crate::support::names;
@@ -104,6 +104,7 @@ fn plots_stand_on_their_own() {
     let svg = plot::distribution(&summary, plot::Place::File).unwrap();
     let document = parse(&svg);
     assert!(svg.contains("<style>") && svg.contains("prefers-color-scheme:dark"));
+    assert!(!svg.contains("var("), "programs that convert plots know no custom properties");
     let view: Vec<f64> = document
         .root_element()
         .attribute("viewBox")
@@ -125,6 +126,94 @@ fn plots_stand_on_their_own() {
     let series = plot::series_of(case, &summary);
     assert_eq!(series.len(), 1);
     assert_eq!(series[0].points.len(), 2);
+}
+
+/// Returns the texts that a plot shows.
+fn texts<'a>(document: &'a roxmltree::Document<'_>) -> Vec<&'a str> {
+    let shown = document.descendants().filter(|node| node.tag_name().name() == "text");
+    shown.filter_map(|node| node.text()).collect()
+}
+
+#[test]
+fn every_plot_in_a_file_has_a_title_and_names_its_axes() {
+    let results = results();
+    let case = &results.cases[0];
+    let summary = summarise(&results, case);
+    let draw = |place| {
+        let series = plot::series_of(case, &summary);
+        [
+            ("Times of", ["tool", "less is better"], plot::distribution(&summary, place)),
+            ("Ratios of", ["tool", "in relation to cp"], plot::ratios(&summary, place)),
+            ("What the tools take", ["tool", "evicted"], plot::cost(&summary, 4096, place)),
+            (
+                "Activity of the device",
+                ["rate", "time"],
+                plot::throughput(case, ("haul", "cp"), place),
+            ),
+            (
+                "dd: time over I/O bytes",
+                ["time", "I/O bytes"],
+                Some(plot::scaling(&series[0], &summary.title, place)),
+            ),
+        ]
+    };
+    for (title, names, svg) in draw(plot::Place::File) {
+        let svg = svg.unwrap();
+        let document = parse(&svg);
+        let texts = texts(&document);
+        // The title may take two lines; it names the case.
+        let head = texts[..2].join(" ");
+        assert!(head.starts_with(title) && svg.contains(&summary.title), "{title}: {texts:?}");
+        for name in names {
+            assert!(texts.iter().any(|text| text.contains(name)), "{name}: {texts:?}");
+        }
+        assert!(!svg.contains("var("), "{title}");
+    }
+    // In the page the headings are above the plots.
+    for (title, _, svg) in draw(plot::Place::Page).into_iter().take(4) {
+        let svg = svg.unwrap();
+        assert!(!texts(&parse(&svg)).iter().any(|text| text.starts_with(title)), "{title}");
+    }
+}
+
+#[test]
+fn results_are_as_their_schema_says() {
+    let check = |results: &Results| {
+        crate::schema::parsed("bench", &results.to_json().unwrap()).unwrap_or_else(|error| {
+            panic!("{error}");
+        });
+    };
+    let mut results = results();
+    check(&results);
+    // Everything that may be absent, and every way to fail.
+    let case = &mut results.cases[0];
+    let stderr = "no".to_owned();
+    case.faults = [
+        Fault::NotStarted(stderr.clone()),
+        Fault::Exit { status: 1, stderr: stderr.clone() },
+        Fault::Signal { signal: 9, stderr },
+        Fault::TimedOut,
+        Fault::Wrong("other".to_owned()),
+    ]
+    .map(|fault| ToolFault { tool: "bad".to_owned(), round: 1, fault })
+    .into();
+    case.calls[0].1.frequent.push(("read".to_owned(), 7));
+    case.trouble = Some("a disk was full".to_owned());
+    let run = &mut case.runs[0].measured;
+    (run.device, run.dirty_bytes, run.pressure) = (None, None, None);
+    run.cache = CacheUse::default();
+    results.overhead = None;
+    results.ranking = Ranking::WithSync;
+    for scenario in ["huge", "nested-small", "delete-flat", "mixed", "delete-scattered", "startup"]
+    {
+        results.cases[0].scenario = parse_scenario(scenario, Scale::Quick, 1).unwrap();
+        check(&results);
+    }
+    // The schema refuses another version and what it does not describe.
+    for (old, new) in [("\"format\": 1", "\"format\": 2"), ("\"seed\"", "\"sead\"")] {
+        let text = results.to_json().unwrap().replacen(old, new, 1);
+        assert!(crate::schema::parsed("bench", &text).is_err(), "{new}");
+    }
 }
 
 #[test]

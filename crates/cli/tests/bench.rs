@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::support::run::{Call, Running, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, ignored, is_root};
+use super::support::{Outcome, ignored, is_root, schema};
 
 /// A corpus that takes no time.
 const SMALL: &str = "nested-small:files=20,dirs=2";
@@ -37,7 +37,7 @@ fn names(folder: &Path) -> Outcome<Vec<String>> {
 }
 
 fn results(scratch: &Scratch) -> Outcome<Value> {
-    Ok(serde_json::from_slice(&std::fs::read(scratch.at("out/results.json"))?)?)
+    schema::parsed("bench", &std::fs::read_to_string(scratch.at("out/results.json"))?)
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::plot::{
-    PALETTE, Place, RULES, cost, distribution, escape, pair, ratios, scaling, series_of, throughput,
+    Place, RULES, cost, distribution, escape, pair, palette, ratios, scaling, series_of, throughput,
 };
 use super::row::{Row, with_interval};
 use super::summary::{CaseSummary, summarise};
@@ -45,7 +45,7 @@ pub fn html(results: &Results) -> String {
     page += "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n";
     page += "<meta charset=\"utf-8\"/>\n<title>haul bench</title>\n";
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
-    page += &format!("<style>{PALETTE}{RULES}{STYLE}</style>\n</head>\n<body>\n");
+    page += &format!("<style>{}{RULES}{STYLE}</style>\n</head>\n<body>\n", palette());
     page += "<h1>What is fastest here</h1>\n";
     page += &environment(results);
     if results.interrupted {
@@ -245,7 +245,7 @@ pub(super) fn all_plots(
         add("Device over time, typical runs", throughput(case, tools, place));
     }
     for series in series_of(case, summary) {
-        add("Scaling", Some(scaling(&series, place)));
+        add("Scaling", Some(scaling(&series, &summary.title, place)));
     }
     add("Cost to others", cost(summary, results.environment.page_bytes, place));
     plots

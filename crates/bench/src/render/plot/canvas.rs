@@ -9,18 +9,54 @@ pub(super) const WIDTH: f64 = 420.0;
 /// The size of letters, in the same unit.
 pub(super) const LETTER: f64 = 12.0;
 
-/// Average width of a letter in common fonts.
-const LETTER_WIDTH: f64 = 6.7;
+/// Average width of a letter in the widest of common fonts.
+const LETTER_WIDTH: f64 = 7.3;
 
-/// The colours, light and then dark, as custom properties. Contrast with the background is above
-/// 4.5 to 1 for text and above 3 to 1 for marks.
-pub(in crate::render) const PALETTE: &str = "\
-:root{color-scheme:light dark;--paper:#fff;--panel:#f6f7f9;--ink:#1b1f24;--muted:#5b6570;\
---grid:#dfe3e8;--mark:#1f6feb;--soft:#1f6feb33;--other:#b35900;--base:#6e7781;--bad:#b42318;\
---good:#1a7f37}\
-@media(prefers-color-scheme:dark){:root{--paper:#14181d;--panel:#1c2229;--ink:#e8ecf1;\
---muted:#9aa6b2;--grid:#303841;--mark:#6cb0ff;--soft:#6cb0ff3d;--other:#ffab57;--base:#9aa6b2;\
---bad:#ff8178;--good:#5fd07e}}";
+/// The same in bold.
+const BOLD_WIDTH: f64 = 8.2;
+
+/// The colours of a page: custom properties, light and then dark. Contrast with the background is
+/// above 4.5 to 1 for text and above 3 to 1 for marks.
+pub(in crate::render) fn palette() -> String {
+    let list = |of: fn(&Colour) -> &str| -> String {
+        COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, of(colour))).collect()
+    };
+    let (light, dark) = (list(|colour| colour.1), list(|colour| colour.2));
+    format!(
+        ":root{{color-scheme:light dark;{light}}}\
+         @media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    )
+}
+
+/// A colour: its name, its value on light and on dark screens.
+type Colour = (&'static str, &'static str, &'static str);
+
+const COLOURS: [Colour; 10] = [
+    ("paper", "#fff", "#14181d"),
+    ("panel", "#f6f7f9", "#1c2229"),
+    ("ink", "#1b1f24", "#e8ecf1"),
+    ("muted", "#5b6570", "#9aa6b2"),
+    ("grid", "#dfe3e8", "#303841"),
+    ("mark", "#1f6feb", "#6cb0ff"),
+    ("soft", "#1f6feb33", "#6cb0ff3d"),
+    ("other", "#b35900", "#ffab57"),
+    ("base", "#6e7781", "#9aa6b2"),
+    ("bad", "#b42318", "#ff8178"),
+];
+
+/// Returns the rules of a plot in a file of its own. They have the colours themselves, because
+/// programs that convert SVG to other formats do not know custom properties; a program that ignores
+/// the rules for dark screens draws the light plot.
+fn own_rules() -> String {
+    let rules = format!(".paper{{fill:var(--paper)}}{RULES}");
+    let with = |of: fn(&Colour) -> &str| {
+        COLOURS.iter().fold(rules.clone(), |rules, colour| {
+            rules.replace(&format!("var(--{})", colour.0), of(colour))
+        })
+    };
+    let (light, dark) = (with(|colour| colour.1), with(|colour| colour.2));
+    format!("{light}@media(prefers-color-scheme:dark){{{dark}}}")
+}
 
 /// The rules of the classes that plots use.
 pub(in crate::render) const RULES: &str = "\
@@ -97,20 +133,55 @@ impl Canvas {
         self.add(&format!(r#"<polyline class="{class}" points="{}"/>"#, list.trim_end()));
     }
 
-    /// Returns the SVG.
+    /// Returns the SVG. In a file of its own the title is above the plot.
     pub(super) fn finish(self, place: Place) -> String {
-        let style = match place {
-            Place::Page => String::new(),
+        let (mut height, title) = (self.height, escape(&self.title));
+        let body = match place {
+            Place::Page => self.body,
             Place::File => {
-                format!("<style>{PALETTE}svg{{background:var(--paper)}}{RULES}</style>\n")
+                let lines = wrapped(&self.title);
+                let top = lines.len() as f64 * TITLE_LINE + TITLE_GAP;
+                height += top;
+                let mut head = Canvas::new(0.0, "");
+                for (index, line) in lines.iter().enumerate() {
+                    head.text((EDGE, (index + 1) as f64 * TITLE_LINE), "head", line);
+                }
+                format!(
+                    "<style>{}</style>\n\
+                     <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{}\
+                     <g transform=\"translate(0,{top:.0})\">\n{}</g>\n",
+                    own_rules(),
+                    head.body,
+                    self.body
+                )
             }
         };
-        let (height, title, body) = (self.height, escape(&self.title), self.body);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" role=\"img\" \
-             viewBox=\"0 0 {WIDTH} {height:.0}\">\n<title>{title}</title>\n{style}{body}</svg>\n"
+             viewBox=\"0 0 {WIDTH} {height:.0}\">\n<title>{title}</title>\n{body}</svg>\n"
         )
     }
+}
+
+/// Distance of the title from the left edge, height of its lines, and space below it.
+const EDGE: f64 = 8.0;
+const TITLE_LINE: f64 = 17.0;
+const TITLE_GAP: f64 = 10.0;
+
+/// Breaks a title into lines that fit the plot.
+fn wrapped(title: &str) -> Vec<String> {
+    let room = ((WIDTH - 2.0 * EDGE) / BOLD_WIDTH) as usize;
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Returns the width of the longest word at the left of a plot, within bounds.

@@ -48,8 +48,10 @@ pub fn cost(summary: &CaseSummary, page_bytes: u64, place: Place) -> Option<Stri
     }
     let margin = margin_for(rows.iter().map(|row| row.tool.as_str()));
     let height = HEAD + rows.len() as f64 * ROW + FOOT;
-    let mut canvas = Canvas::new(height, &format!("Cost to others of {}", summary.title));
+    let mut canvas =
+        Canvas::new(height, &format!("What the tools take from others: {}", summary.title));
     let width = (WIDTH - margin - 4.0) / columns.len() as f64;
+    canvas.text((margin - 6.0, 27.0), "soft end", "tool");
     for (index, column) in columns.iter().enumerate() {
         let left = margin + index as f64 * width;
         for (line, words) in column.head.iter().enumerate() {

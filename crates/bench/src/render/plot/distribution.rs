@@ -8,7 +8,7 @@ use crate::stats::quantile;
 use crate::units;
 
 const ROW: f64 = 24.0;
-const HEAD: f64 = 10.0;
+const HEAD: f64 = 24.0;
 const FOOT: f64 = 36.0;
 
 /// Draws the times of all ranked tools; `None` if there are none.
@@ -23,12 +23,17 @@ pub fn distribution(summary: &CaseSummary, place: Place) -> Option<String> {
     let bottom = HEAD + rows.len() as f64 * ROW;
     let mut canvas = Canvas::new(bottom + FOOT, &format!("Times of {}", summary.title));
     let axis = Axis::linear(high, (margin, WIDTH - 14.0));
+    canvas.text((margin - 6.0, HEAD - 10.0), "soft end", "tool");
     for tick in axis.ticks(4) {
         let x = axis.place(tick);
         canvas.line("grid", (x, HEAD), (x, bottom));
         canvas.text((x, bottom + LETTER + 3.0), "soft mid", &units::seconds(tick));
     }
-    canvas.text((WIDTH - 14.0, bottom + 2.0 * LETTER + 8.0), "soft end", "time, less is better");
+    canvas.text(
+        (WIDTH - 14.0, bottom + 2.0 * LETTER + 8.0),
+        "soft end",
+        "time of a run (dot), middle half (box); less is better",
+    );
     for (index, row) in rows.iter().enumerate() {
         let y = HEAD + (index as f64 + 0.5) * ROW;
         let base = if row.tool == summary.baseline { " base" } else { "" };

@@ -13,7 +13,7 @@ mod scaling;
 mod throughput;
 
 pub use canvas::Place;
-pub(super) use canvas::{PALETTE, RULES, escape};
+pub(super) use canvas::{RULES, escape, palette};
 pub use cost::cost;
 pub use distribution::distribution;
 pub use ratios::ratios;

@@ -9,7 +9,7 @@ use crate::stats::Ratio;
 use crate::units;
 
 const ROW: f64 = 24.0;
-const HEAD: f64 = 10.0;
+const HEAD: f64 = 24.0;
 const FOOT: f64 = 36.0;
 /// Room for the figure on the right.
 const FIGURE: f64 = 44.0;
@@ -37,6 +37,7 @@ pub fn ratios(summary: &CaseSummary, place: Place) -> Option<String> {
     let bottom = HEAD + rows.len() as f64 * ROW;
     let mut canvas = Canvas::new(bottom + FOOT, &format!("Ratios of {}", summary.title));
     let axis = Axis::logarithmic(low * 0.92, high * 1.08, (margin, WIDTH - FIGURE - 6.0));
+    canvas.text((margin - 6.0, HEAD - 10.0), "soft end", "tool");
     for tick in axis.ticks(6) {
         let x = axis.place(tick);
         canvas.line("grid", (x, HEAD), (x, bottom));

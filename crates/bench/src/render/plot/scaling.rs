@@ -62,12 +62,15 @@ pub fn series_of(case: &Case, summary: &CaseSummary) -> Vec<Series> {
     found
 }
 
-/// Draws one series.
+/// Draws one series of a case with that title.
 #[must_use]
-pub fn scaling(series: &Series, place: Place) -> String {
+pub fn scaling(series: &Series, case: &str, place: Place) -> String {
     let title = format!("{}: time over {}", series.name, series.axis);
-    let mut canvas = Canvas::new(HEIGHT, &title);
-    canvas.text((LEFT, TOP - 10.0), "head", &title);
+    let mut canvas = Canvas::new(HEIGHT, &format!("{title} ({case})"));
+    if place == Place::Page {
+        canvas.text((LEFT, TOP - 10.0), "head", &title);
+    }
+    canvas.text((LEFT - 5.0, TOP - 10.0), "soft end", "time");
     let high = |point: &Point| point.interval.map_or(point.time_s, |interval| interval.high);
     let highest = series.points.iter().map(high).fold(0.0, f64::max);
     let y = Axis::linear(highest, (BOTTOM, TOP));

@@ -41,7 +41,8 @@ pub fn throughput(case: &Case, tools: (&str, &str), place: Place) -> Option<Stri
         return None;
     }
     let height = 2.0 * (HEAD + PANEL) + FOOT;
-    let mut canvas = Canvas::new(height, &format!("Throughput of {} and {}", tools.0, tools.1));
+    let mut canvas = Canvas::new(height, &format!("Activity of the device: {}", case.title()));
+    canvas.text((LEFT - 5.0, HEAD - 8.0), "soft end", "rate");
     let x = Axis::linear(last, (LEFT, WIDTH - 12.0));
     for (index, run) in runs.iter().enumerate() {
         let top = index as f64 * (HEAD + PANEL) + HEAD;
@@ -74,6 +75,7 @@ pub fn throughput(case: &Case, tools: (&str, &str), place: Place) -> Option<Stri
         canvas.text((x.place(tick), bottom + LETTER + 7.0), "soft mid", &units::seconds(tick));
     }
     let y = bottom + 2.0 * LETTER + 14.0;
+    canvas.text((WIDTH - 12.0, y), "soft end", "time");
     canvas.line("line", (LEFT, y - 4.0), (LEFT + 16.0, y - 4.0));
     canvas.text((LEFT + 20.0, y), "soft", "written");
     canvas.line("line c", (LEFT + 76.0, y - 4.0), (LEFT + 92.0, y - 4.0));
