@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::support::run::{Call, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, gnu, has, schema};
+use super::support::{Outcome, gnu, has, ignored, schema};
 
 /// Reads a name in the form of the JSON lines.
 fn name(value: &Value) -> Option<Vec<u8>> {
@@ -93,6 +93,26 @@ fn stats_count_what_was_done_on_standard_error() -> Outcome {
         assert!(told.contains(part), "{told}");
     }
     assert!(told.contains("workers: 1\n"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn stats_explain_why_the_cache_has_more_bytes_than_the_files() -> Outcome {
+    let scratch = Scratch::new()?;
+    let why = "(the end of a file counts as a whole page of ";
+    let page = rustix::param::page_size();
+    for (bytes, is_explained) in [(page + 1, true), (page * 2, false)] {
+        scratch.write("s", vec![1; bytes])?;
+        let done = cp(["--stats", "s", "t"]).in_dir(scratch.path()).run()?;
+        let told = done.errors();
+        let Some(cached) = told.lines().find(|line| line.starts_with("cached: ")) else {
+            return ignored("a kernel that reports cached pages");
+        };
+        if cached.contains("does not report") {
+            return ignored("a kernel that reports cached pages");
+        }
+        assert_eq!(cached.contains(why), is_explained, "{told}");
+    }
     Ok(())
 }
 

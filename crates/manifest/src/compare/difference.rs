@@ -199,35 +199,58 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl What {
+    /// Returns the text with names for both sides: `mode 0644 in 'old', 0600 in 'new'`. The names are
+    /// shown as they are.
+    #[must_use]
+    pub fn text(&self, a_name: &str, b_name: &str) -> String {
+        let pair = |what: &str, a: &dyn fmt::Display, b: &dyn fmt::Display| {
+            format!("{what}{a} in {a_name}, {b} in {b_name}")
+        };
         match self {
-            Self::OnlyInA { kind } => write!(f, "only in A{}", in_brackets(*kind)),
-            Self::OnlyInB { kind } => write!(f, "only in B{}", in_brackets(*kind)),
-            Self::Kind { a, b } => write!(f, "{a} in A, {b} in B"),
-            Self::Size { a, b } => write!(f, "size {a} in A, {b} in B"),
-            Self::Bytes { first_offset } => write!(f, "bytes differ from offset {first_offset}"),
-            Self::LinkText { a, b } => write!(f, "link to {a} in A, to {b} in B"),
-            Self::Rdev { a, b } => write!(f, "device number {a} in A, {b} in B"),
-            Self::Mode { a, b } => write!(f, "mode {a:04o} in A, {b:04o} in B"),
-            Self::Owner { a, b } => write!(f, "owner {a} in A, {b} in B"),
-            Self::Group { a, b } => write!(f, "group {a} in A, {b} in B"),
-            Self::Mtime { a, b } => write!(f, "modification time {a} in A, {b} in B"),
-            Self::LinkGroup { a, b } => write!(f, "{a} in A, {b} in B"),
-            Self::Xattr { name, a, b } => show_pair(f, "extended attribute", name, [a, b]),
-            Self::Acl { name, a, b } => show_pair(f, "ACL", name, [a, b]),
+            Self::OnlyInA { kind } => format!("only in {a_name}{}", in_brackets(*kind)),
+            Self::OnlyInB { kind } => format!("only in {b_name}{}", in_brackets(*kind)),
+            Self::Kind { a, b } => pair("", a, b),
+            Self::Size { a, b } => pair("size ", a, b),
+            Self::Bytes { first_offset } => format!("bytes differ from offset {first_offset}"),
+            Self::LinkText { a, b } => format!("link to {a} in {a_name}, to {b} in {b_name}"),
+            Self::Rdev { a, b } => pair("device number ", a, b),
+            Self::Mode { a, b } => format!("mode {a:04o} in {a_name}, {b:04o} in {b_name}"),
+            Self::Owner { a, b } => pair("owner ", a, b),
+            Self::Group { a, b } => pair("group ", a, b),
+            Self::Mtime { a, b } => pair("modification time ", a, b),
+            Self::LinkGroup { a, b } => pair("", a, b),
+            Self::Xattr { name, a, b } => {
+                text_of_pair("extended attribute", name, [(a, a_name), (b, b_name)])
+            }
+            Self::Acl { name, a, b } => text_of_pair("ACL", name, [(a, a_name), (b, b_name)]),
             Self::Blocks { a, b } => {
                 let [a, b] = [a, b].map(|blocks| blocks.saturating_mul(512));
-                write!(f, "{a} bytes allocated in A, {b} in B")
+                format!("{a} bytes allocated in {a_name}, {b} in {b_name}")
             }
         }
+    }
+}
+
+/// Shows the text with the names A and B.
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text("A", "B"))
+    }
+}
+
+impl Difference {
+    /// Returns a line without its end: the escaped path, and a text about the difference.
+    #[must_use]
+    pub fn line(&self, what: &str) -> String {
+        format!("{}: {what}", shown(&self.path))
     }
 }
 
 /// Shows one escaped line without an end of line: `d/f: mode 0644 in A, 0600 in B`.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", shown(&self.path), self.what)
+        f.write_str(&self.line(&self.what.to_string()))
     }
 }
 
@@ -236,21 +259,19 @@ fn in_brackets(kind: Option<Kind>) -> String {
 }
 
 /// Shows the lengths of an attribute's values, because the values are rarely readable text.
-fn show_pair(
-    f: &mut fmt::Formatter<'_>,
-    noun: &str,
-    name: &RawText,
-    values: [&Option<RawText>; 2],
-) -> fmt::Result {
-    match values {
-        [Some(a), Some(b)] if a.0.len() == b.0.len() => {
-            write!(f, "{noun} {name} differs ({} bytes)", a.0.len())
+fn text_of_pair(noun: &str, name: &RawText, values: [(&Option<RawText>, &str); 2]) -> String {
+    let [(a, a_name), (b, b_name)] = values;
+    match (a, b) {
+        (Some(a), Some(b)) if a.0.len() == b.0.len() => {
+            format!("{noun} {name} differs ({} bytes)", a.0.len())
         }
-        [Some(a), Some(b)] => {
-            write!(f, "{noun} {name} differs ({} bytes in A, {} in B)", a.0.len(), b.0.len())
-        }
-        [Some(_), None] => write!(f, "{noun} {name} only in A"),
-        [None, Some(_)] => write!(f, "{noun} {name} only in B"),
-        [None, None] => write!(f, "{noun} {name}"),
+        (Some(a), Some(b)) => format!(
+            "{noun} {name} differs ({} bytes in {a_name}, {} in {b_name})",
+            a.0.len(),
+            b.0.len()
+        ),
+        (Some(_), None) => format!("{noun} {name} only in {a_name}"),
+        (None, Some(_)) => format!("{noun} {name} only in {b_name}"),
+        (None, None) => format!("{noun} {name}"),
     }
 }

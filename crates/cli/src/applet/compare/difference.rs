@@ -1,15 +1,26 @@
 //! A difference as a line for people: times as dates.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use haul_manifest::{Difference, Timestamp, What};
 use haul_sys::process::{Zone, local_time};
 
-/// Returns the line of a difference, with the times of files in a time zone.
-pub(super) fn line(difference: &Difference, zone: Zone) -> String {
-    let text = difference.to_string();
-    let What::Mtime { a, b } = &difference.what else { return text };
-    // The path in front is escaped in the same way for all kinds of differences.
-    let path = text.strip_suffix(&difference.what.to_string()).unwrap_or(&text);
-    format!("{path}modification time {} in A, {} in B", date(*a, zone), date(*b, zone))
+use crate::escape::quote;
+
+/// Returns the line of a difference between two trees, which have the names that the user gave, with
+/// the times of files in a time zone.
+pub(super) fn line(difference: &Difference, (a, b): (&Path, &Path), zone: Zone) -> String {
+    let [a_name, b_name] = [a, b].map(|tree| quote(tree.as_os_str().as_bytes()));
+    let what = match &difference.what {
+        What::Mtime { a, b } => format!(
+            "modification time {} in {a_name}, {} in {b_name}",
+            date(*a, zone),
+            date(*b, zone)
+        ),
+        other => other.text(&a_name, &b_name),
+    };
+    difference.line(&what)
 }
 
 /// Returns a time to the nanosecond, because differences may be that small.

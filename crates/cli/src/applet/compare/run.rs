@@ -127,7 +127,8 @@ pub(super) fn print_finding(
             output.line(&json("difference", difference));
         }
         Finding::Difference(difference) => {
-            output.line(&super::difference::line(difference, haul_sys::process::Zone::Local));
+            let zone = haul_sys::process::Zone::Local;
+            output.line(&super::difference::line(difference, (a, b), zone));
         }
         Finding::Failure { side, failure, .. } => {
             let tree = if *side == Side::A { a } else { b };

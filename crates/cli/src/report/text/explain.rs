@@ -66,6 +66,13 @@ pub(super) fn cached(counts: &Counts) -> String {
         sizes::bytes(cached.target_before),
         sizes::bytes(cached.target_after),
     );
+    // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache.
+    let page = haul_sys::memory::page_bytes();
+    let excess = cached.source_after.max(cached.target_after).saturating_sub(counts.bytes);
+    if excess > 0 && excess <= counts.files.saturating_mul(page) {
+        let page = sizes::bytes(page);
+        text.push_str(&format!(" (the end of a file counts as a whole page of {page})"));
+    }
     if cached.sampled > 0 {
         let (sampled, files) = (cached.sampled, cached.measured);
         text.push_str(&format!(
