@@ -52,6 +52,6 @@ pub use tune::{
     tune, tune_session, write_profile,
 };
 pub use workspace::{
-    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, Space, SpecError, Swept,
-    file_system_of, space, sweep,
+    Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, MARKER, Space, SpecError, Storage,
+    Swept, file_system_of, space, storage_of, sweep,
 };

@@ -34,30 +34,32 @@ fn tuned() -> Results {
 
 #[test]
 fn only_what_is_shown_to_be_faster_is_advised() {
-    let found = profiles(&tuned());
+    let found = profiles(&tuned(), "sda");
     assert_eq!(found.len(), 1);
     let choice = &found[0].choices[0];
     assert_eq!(choice.method.as_deref(), Some("ring"));
     assert_eq!(choice.method_order, ["ring", "splice"]);
     assert_eq!(choice.jobs, None, "two jobs were not shown to help");
     assert_eq!((choice.file_bytes, choice.rounds), (64 << 20, 5));
-    assert_eq!(found[0].source_file_system, "ext4");
+    assert_eq!(found[0].source.file_system, "ext4");
+    assert_eq!((found[0].source.device.as_str(), found[0].target.device.as_str()), ("sda", "sda"));
 }
 
 #[test]
 fn the_file_is_readable_and_replaced_in_one_step() {
     let folder = tempfile::tempdir().unwrap();
-    let mut profile = profiles(&tuned()).remove(0);
-    profile.device = "odd \"name\"\\\n".to_owned();
+    let mut profile = profiles(&tuned(), "sda").remove(0);
+    profile.place = "odd \"name\"\\\n".to_owned();
     let path = write_profile(&folder.path().join("haul"), &profile).unwrap();
     write_profile(&folder.path().join("haul"), &profile).unwrap();
-    assert!(path.ends_with("haul/ext4--ext4.toml"));
-    assert_eq!(names(path.parent().unwrap()), ["ext4--ext4.toml"]);
+    assert!(path.ends_with("haul/ext4@sda--ext4@sda.toml"));
+    assert_eq!(names(path.parent().unwrap()), ["ext4@sda--ext4@sda.toml"]);
     let text = std::fs::read_to_string(&path).unwrap();
     for line in [
-        "version = 1",
+        "version = 2",
         "source_file_system = \"ext4\"",
-        "device = \"odd \\\"name\\\"\\\\\\u000A\"",
+        "target_device = \"sda\"",
+        "place = \"odd \\\"name\\\"\\\\\\u000A\"",
         "[[choice]]",
         "method = \"ring\"",
         "method_order = [\"ring\", \"splice\"]",
@@ -74,5 +76,5 @@ fn the_file_is_readable_and_replaced_in_one_step() {
 fn results_without_haul_as_the_baseline_teach_nothing() {
     let mut results = tuned();
     results.cases[0].runs.retain(|run| run.tool != "haul");
-    assert!(profiles(&results).is_empty());
+    assert!(profiles(&results, "").is_empty());
 }

@@ -7,7 +7,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::support::run::{Call, Done, cp, haul};
 use super::support::scratch::Scratch;
-use super::support::{Outcome, is_root};
+use super::support::{Outcome, has, is_root};
 
 /// A method that is never chosen automatically for files of this size.
 const METHOD: &str = "sendfile";
@@ -16,6 +16,7 @@ struct Place {
     scratch: Scratch,
     folder: PathBuf,
     name: String,
+    name_for_any: String,
 }
 
 /// Makes a source, and finds the name of this place's profile.
@@ -24,16 +25,18 @@ fn place() -> Outcome<Place> {
     scratch.write("s", vec![7; 200_000])?;
     let folder = scratch.at("config/haul/profiles");
     std::fs::create_dir_all(&folder)?;
-    let kind = haul_bench::file_system_of(scratch.path())?.ok_or("no file system")?;
-    let name = haul_bench::profile_file_name(&kind, &kind);
-    Ok(Place { scratch, folder, name })
+    let storage = haul_bench::storage_of(scratch.path())?.ok_or("no file system")?;
+    let name = haul_bench::profile_file_name(&storage, &storage);
+    let any = storage.on_any_device();
+    let name_for_any = haul_bench::profile_file_name(&any, &any);
+    Ok(Place { scratch, folder, name, name_for_any })
 }
 
 /// Makes a profile that prefers a method that is never chosen automatically.
 fn good() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     format!(
-        "version = 1\ncores = {cores}\nhaul = \"{}\"\nkernel = \"{}\"\nmeasured = \"then\"\n\
+        "version = 2\ncores = {cores}\nhaul = \"{}\"\nkernel = \"{}\"\nmeasured = \"then\"\n\
          [[choice]]\nfile_bytes = 100000\nmethod = \"{METHOD}\"\n\
          method_order = [\"{METHOD}\", \"read-write\"]\njobs = 1\n",
         env!("CARGO_PKG_VERSION"),
@@ -107,6 +110,69 @@ fn what_is_asked_for_wins() -> Outcome {
 }
 
 #[test]
+fn the_profile_for_the_devices_wins_over_that_for_any() -> Outcome {
+    let place = place()?;
+    let words = ["--explain", "--reflink=never"];
+    let (own, any) = (place.folder.join(&place.name), place.folder.join(&place.name_for_any));
+    assert_ne!(own, any);
+    std::fs::write(&any, good())?;
+    let done = place.copied(&place.copy(&words))?;
+    assert!(used_it(&done), "{done:?}");
+    assert!(done.text().contains(", for these file systems on any device"), "{done:?}");
+    // One for these devices advises nothing, and wins.
+    place.write(good().split("[[choice]]").next().unwrap_or_default())?;
+    let done = place.copied(&place.copy(&words))?;
+    assert!(!used_it(&done), "{done:?}");
+    assert!(done.text().contains(", for these devices; nothing was shown"), "{done:?}");
+    // It also wins if it cannot be used: the other one is not used in its place without a word.
+    place.write("nonsense")?;
+    let done = place.copied(&place.copy(&words))?;
+    assert!(done.errors().contains("is invalid") && !used_it(&done), "{done:?}");
+    // Those for other devices do not matter.
+    std::fs::rename(&own, place.folder.join(format!("x{}", place.name)))?;
+    std::fs::remove_file(&any)?;
+    let done = place.copied(&place.copy(&words))?;
+    assert!(!done.text().contains("profile:") && done.errors().is_empty(), "{done:?}");
+    let call = Call::of(haul()).words(["doctor", "."]).in_dir(place.scratch.path());
+    let config = place.scratch.at("config").to_string_lossy().into_owned();
+    let told = call.env("XDG_CONFIG_HOME", &config).run()?.text();
+    assert!(told.contains("none for ") && told.contains("'haul tune' makes one"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn a_profile_of_one_device_is_not_used_on_another_of_the_same_type() -> Outcome {
+    if !is_root()? || !has("unshare")? {
+        return Ok(());
+    }
+    let place = place()?;
+    let folder = &place.folder;
+    std::fs::write(folder.join("tmpfs@one--tmpfs@one.toml"), good())?;
+    std::fs::write(
+        folder.join("tmpfs@one--tmpfs@two.toml"),
+        good().replace("jobs = 1", "jobs = 2"),
+    )?;
+    let script =
+        "set -e; mkdir -p m1 m2; mount -t tmpfs one m1; mount -t tmpfs two m2; cp s m1; cp s m2
+         for way in '1 1' '1 2' '2 1' '2 2'; do set -- $way
+           echo \"$way: $(\"$0\" cp --debug m$1/s m$2/t | grep profile: || echo none)\"
+         done; umount m1 m2";
+    let call = Call::of("unshare").words(["-m", "--", "sh", "-c", script]);
+    let config = place.scratch.at("config").to_string_lossy().into_owned();
+    let call = call.word(haul()).in_dir(place.scratch.path()).env("XDG_CONFIG_HOME", &config);
+    let text = call.succeed()?.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[0].contains("tmpfs@one--tmpfs@one.toml") && lines[0].contains("1 job"), "{text}");
+    assert!(
+        lines[1].contains("tmpfs@one--tmpfs@two.toml") && lines[1].contains("2 jobs"),
+        "{text}"
+    );
+    assert_eq!(lines[2..], ["2 1: none", "2 2: none"], "{text}");
+    Ok(())
+}
+
+#[test]
 fn a_bad_profile_is_told_once_and_breaks_no_copy() -> Outcome {
     let place = place()?;
     place.scratch.write("more/a", "a")?;
@@ -117,7 +183,7 @@ fn a_bad_profile_is_told_once_and_breaks_no_copy() -> Outcome {
         ("version = \"one\"", "is invalid"),
         ("\u{0}\u{1b}[31m", "is invalid"),
         (&long, "is invalid"),
-        (&good().replace("version = 1", "version = 9"), "has version 9"),
+        (&good().replace("version = 2", "version = 9"), "has version 9"),
         (&good().replace("haul = \"", "haul = \"0.0.0-"), "is of haul 0.0.0-"),
         (&good().replace("kernel = \"Linux ", "kernel = \"Linux 1."), "is of kernel"),
         (&good().replace(METHOD, "telepathy"), "telepathy"),

@@ -10,12 +10,14 @@ use crate::scenario::Work;
 use crate::session::{CacheState, Case, Results};
 use crate::stats::Ratio;
 use crate::tool::Tool;
+use crate::workspace::Storage;
 
-/// The version of profiles; a reader ignores other versions.
-pub const PROFILE_VERSION: u32 = 1;
+/// The version of profiles; a reader ignores other versions. Version 1 was for file systems on any
+/// device.
+pub const PROFILE_VERSION: u32 = 2;
 
 /// The profile of one pair of file systems.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// [`PROFILE_VERSION`].
     pub version: u32,
@@ -27,14 +29,14 @@ pub struct Profile {
     pub cores: usize,
     /// When it was measured, in UTC.
     pub measured: String,
-    /// The source's file system.
-    pub source_file_system: String,
-    /// The target's file system.
-    pub target_file_system: String,
+    /// The source's file system and device.
+    pub source: Storage,
+    /// The target's file system and device.
+    pub target: Storage,
     /// The target's mount options.
     pub mount_options: String,
-    /// The target's device.
-    pub device: String,
+    /// Text for people: where it was measured.
+    pub place: String,
     /// The preferred settings, one for each kind of files.
     pub choices: Vec<Choice>,
 }
@@ -67,18 +69,19 @@ pub struct Choice {
 }
 
 /// Computes profiles from results: one for each pair of file systems on which a tool called `haul`
-/// was measured as the baseline.
+/// was measured as the baseline. Both are on the device; an empty one means any device.
 #[must_use]
-pub fn profiles(results: &Results) -> Vec<Profile> {
+pub fn profiles(results: &Results, device: &str) -> Vec<Profile> {
+    let on = |file_system| Storage { file_system, device: device.to_owned() };
     let mut profiles: Vec<Profile> = Vec::new();
     for case in &results.cases {
         let Some(choice) = choice(results, case) else { continue };
         let ground = &case.ground;
         let source = ground.source_file_system.clone().unwrap_or(ground.file_system.clone());
         let same = |profile: &&mut Profile| {
-            profile.source_file_system == source
-                && profile.target_file_system == ground.file_system
-                && profile.device == ground.device
+            profile.source.file_system == source
+                && profile.target.file_system == ground.file_system
+                && profile.place == ground.device
         };
         match profiles.iter_mut().find(same) {
             Some(profile) => profile.choices.push(choice),
@@ -88,10 +91,10 @@ pub fn profiles(results: &Results) -> Vec<Profile> {
                 kernel: results.environment.kernel.clone(),
                 cores: results.environment.cores,
                 measured: results.environment.time_text(),
-                source_file_system: source,
-                target_file_system: ground.file_system.clone(),
+                source: on(source),
+                target: on(ground.file_system.clone()),
                 mount_options: ground.mount_options.clone(),
-                device: ground.device.clone(),
+                place: ground.device.clone(),
                 choices: vec![choice],
             }),
         }

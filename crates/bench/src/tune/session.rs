@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, Work};
 use crate::session::{BenchOptions, CacheState, CaseSpec, Ranking, Results, Rounds, Services, run};
 use crate::stats::VALUES_MIN;
 use crate::tool::{Found, Group, Template, Tool};
-use crate::workspace::GroundSpec;
+use crate::workspace::{Backing, GroundSpec, storage_of};
 
 /// The default scenarios of a tuning session: one kind of files for each decision that haul takes
 /// by size. Small enough for any scratch directory.
@@ -62,8 +62,19 @@ fn without_profile(tool: Tool) -> Option<Tool> {
 /// As [`run`].
 pub fn tune(options: &TuneOptions, services: &mut Services<'_>) -> Result<(Results, Vec<Profile>)> {
     let results = run(&tune_session(options)?, services)?;
-    let profiles = profiles(&results);
+    let profiles = profiles(&results, &device_of(&options.ground)?);
     Ok((results, profiles))
+}
+
+/// Returns the device of a workspace as profiles name it; empty for memory, which says nothing about
+/// any device.
+fn device_of(ground: &GroundSpec) -> Result<String> {
+    let path = match ground {
+        GroundSpec::Folder { path, .. }
+        | GroundSpec::Fresh { backing: Backing::Disk(path), .. } => path,
+        GroundSpec::Fresh { backing: Backing::Ram, .. } => return Ok(String::new()),
+    };
+    Ok(storage_of(path)?.map(|storage| storage.device).unwrap_or_default())
 }
 
 /// Returns the session that [`tune`] runs.

@@ -9,22 +9,46 @@ use super::profile::{Choice, Profile};
 use crate::error::Result;
 use crate::publish::Publisher;
 use crate::stats::Ratio;
+use crate::workspace::Storage;
 
-/// Returns the name of the profile's file for a pair of file systems: `xfs--ext4.toml`.
+/// Number of letters of a device in a file name; a name has at most 255 bytes.
+const DEVICE_LETTERS: usize = 60;
+
+/// Returns the name of the profile's file for a pair of file systems on their devices:
+/// `xfs@sda--ext4@sdb.toml`, or `xfs--ext4.toml` for any devices.
 #[must_use]
-pub fn profile_file_name(source: &str, target: &str) -> String {
-    let plain = |name: &str| -> String {
-        let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-        name.chars().map(letter).collect()
-    };
-    format!("{}--{}.toml", plain(source), plain(target))
+pub fn profile_file_name(source: &Storage, target: &Storage) -> String {
+    format!("{}--{}.toml", place_name(source), place_name(target))
+}
+
+fn place_name(storage: &Storage) -> String {
+    let file_system = plain(&storage.file_system);
+    if storage.device.is_empty() {
+        return file_system;
+    }
+    let mut device: String = plain(&storage.device).chars().take(DEVICE_LETTERS).collect();
+    if device != storage.device {
+        // Two devices whose names differ only in other characters have two profiles.
+        device += &format!("-{:08x}", checksum(storage.device.as_bytes()));
+    }
+    format!("{file_system}@{device}")
+}
+
+fn plain(name: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    name.chars().map(letter).collect()
+}
+
+/// Returns the FNV-1a hash: <http://www.isthe.com/chongo/tech/comp/fnv/>.
+fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 impl Profile {
-    /// Returns the name of the profile's file: `xfs--ext4.toml`.
+    /// Returns the name of the profile's file: `xfs@sda--ext4@sdb.toml`.
     #[must_use]
     pub fn file_name(&self) -> String {
-        profile_file_name(&self.source_file_system, &self.target_file_system)
+        profile_file_name(&self.source, &self.target)
     }
 
     /// Returns the profile as TOML.
@@ -32,7 +56,8 @@ impl Profile {
     pub fn to_toml(&self) -> String {
         let mut text = String::from(
             "# Written by `haul tune`, read by `haul cp`; remove it to have haul decide by itself.\n\
-             # A method or a number of jobs is named only if it was significantly faster.\n",
+             # A method or a number of jobs is named only if it was significantly faster.\n\
+             # It is for these devices; under a name without them, as ext4--xfs.toml, for all.\n",
         );
         text += &format!("version = {}\n", self.version);
         text += &format!("cores = {}\n", self.cores);
@@ -40,10 +65,12 @@ impl Profile {
             ("haul", &self.haul),
             ("kernel", &self.kernel),
             ("measured", &self.measured),
-            ("source_file_system", &self.source_file_system),
-            ("target_file_system", &self.target_file_system),
+            ("source_file_system", &self.source.file_system),
+            ("source_device", &self.source.device),
+            ("target_file_system", &self.target.file_system),
+            ("target_device", &self.target.device),
             ("mount_options", &self.mount_options),
-            ("device", &self.device),
+            ("place", &self.place),
         ] {
             text += &format!("{key} = {}\n", quote(value));
         }
@@ -121,4 +148,25 @@ pub fn write_profile(folder: &Path, profile: &Profile) -> Result<PathBuf> {
     let name = profile.file_name();
     Publisher::new(folder)?.write(&name, &profile.to_toml())?;
     Ok(folder.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_devices_apart() {
+        let on =
+            |device: &str| Storage { file_system: "ext4".to_owned(), device: device.to_owned() };
+        let name = |source: &str, target: &str| profile_file_name(&on(source), &on(target));
+        assert_eq!(name("", ""), "ext4--ext4.toml");
+        assert_eq!(name("sda", "nvme0n1"), "ext4@sda--ext4@nvme0n1.toml");
+        // A target on any device is not the target on one.
+        assert_eq!(name("sda", ""), "ext4@sda--ext4.toml");
+        let (one, two) = (name("", "naa.5000/1"), name("", "naa 5000 1"));
+        assert!(one != two && one.starts_with("ext4--ext4@naa_5000_1-"), "{one} {two}");
+        let (one, two) = ("x".repeat(300), "x".repeat(301));
+        let (one, two) = (name(&one, &one), name(&two, &two));
+        assert!(one != two && one.len() < 255, "{one}");
+    }
 }

@@ -15,6 +15,7 @@ mod record;
 mod scratch;
 mod space;
 mod spec;
+mod storage;
 mod sweep;
 mod tmpfs_workspace;
 
@@ -28,6 +29,7 @@ pub use mounts::file_system_of;
 pub use record::MARKER;
 pub use space::{Space, space};
 pub use spec::{Backing, ColdMeans, FileSystem, GroundFacts, GroundSpec, SpecError};
+pub use storage::{Storage, storage_of};
 pub use sweep::{Swept, sweep};
 
 use std::path::PathBuf;

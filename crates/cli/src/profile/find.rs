@@ -3,13 +3,17 @@
 //! A profile is advice about speed and nothing else. So whatever is wrong with one (it cannot be
 //! read, is invalid, is of another haul, kernel or machine), the copy is made as without it,
 //! with one warning. Without a folder of profiles nothing is searched.
+//!
+//! The name of a profile says what it is for. One for the devices of source and target wins over
+//! one for their file systems on any device, also if it cannot be used: the other one would be
+//! about other hardware, without a message.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use haul_bench::{PROFILE_VERSION, file_system_of, kernel_series, profile_file_name};
+use haul_bench::{PROFILE_VERSION, Storage, kernel_series, profile_file_name, storage_of};
 use haul_io::{MethodId, Preference};
 use serde::Deserialize;
 
@@ -28,11 +32,25 @@ const JOBS_MAX: usize = 256;
 /// the process.
 const NEVER_PREFERRED: &str = "mmap-write";
 
+/// Why a profile is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Reason {
+    /// The user named it.
+    #[default]
+    Named,
+    /// It is for the devices of source and target.
+    Devices,
+    /// It is for their file systems on any device.
+    FileSystems,
+}
+
 /// The advice of one profile.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
     /// Where it is from.
     path: PathBuf,
+    /// Why it is used.
+    reason: Reason,
     /// When it was measured.
     measured: String,
     /// What to try first for which size.
@@ -61,42 +79,54 @@ pub(crate) fn find(
     source: &Path,
     target: &Path,
 ) -> Result<Option<Profile>, String> {
-    let path = match wanted {
+    let candidates = match wanted {
         Wanted::None => return Ok(None),
-        Wanted::File(path) => path.clone(),
-        Wanted::Auto => match path_for(source, target)? {
-            Some(path) => path,
-            None => return Ok(None),
-        },
+        Wanted::File(path) => vec![(path.clone(), Reason::Named)],
+        Wanted::Auto => paths_for(source, target)?,
     };
-    let shown = quote(path.as_os_str().as_encoded_bytes());
-    let refusal = |why: &str| format!("the profile {shown} {why}");
-    let text = match text_of(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound && *wanted == Wanted::Auto => {
-            return Ok(None);
-        }
-        Err(error) => return Err(refusal(&format!("cannot be read: {}", describe(&error)))),
-    };
-    parse(&text).map(|profile| Some(Profile { path, ..profile })).map_err(|why| refusal(&why))
+    for (path, reason) in candidates {
+        let shown = quote(path.as_os_str().as_encoded_bytes());
+        let refusal = |why: &str| format!("the profile {shown} {why}");
+        let text = match text_of(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound && *wanted == Wanted::Auto => {
+                continue;
+            }
+            Err(error) => return Err(refusal(&format!("cannot be read: {}", describe(&error)))),
+        };
+        let profile = parse(&text).map_err(|why| refusal(&why))?;
+        return Ok(Some(Profile { path, reason, ..profile }));
+    }
+    Ok(None)
 }
 
-fn path_for(source: &Path, target: &Path) -> Result<Option<PathBuf>, String> {
-    let Some(folder) = folder() else { return Ok(None) };
+/// Returns the storage of a path, or of its nearest ancestor that exists; `None` if it is unknown.
+pub(crate) fn storage(path: &Path) -> Option<Storage> {
+    storage_of(existing(path)?).ok().flatten()
+}
+
+/// Returns the paths of the profiles for two places, the one that wins first.
+fn paths_for(source: &Path, target: &Path) -> Result<Vec<(PathBuf, Reason)>, String> {
+    let Some(folder) = folder() else { return Ok(Vec::new()) };
     match std::fs::metadata(&folder) {
         Ok(found) if found.is_dir() => {}
         // HOME may be that of another user (su, sudo), whose folder is not readable.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(Vec::new()),
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let shown = quote(folder.as_os_str().as_encoded_bytes());
             return Err(format!("the profiles in {shown} cannot be read: {}", describe(&error)));
         }
-        _ => return Ok(None),
+        _ => return Ok(Vec::new()),
     }
     // An operand that does not exist has no file system; the copy reports it.
-    let name = |path: &Path| existing(path).and_then(|path| file_system_of(path).ok().flatten());
-    let (Some(source), Some(target)) = (name(source), name(target)) else { return Ok(None) };
-    Ok(Some(folder.join(profile_file_name(&source, &target))))
+    let (Some(source), Some(target)) = (storage(source), storage(target)) else {
+        return Ok(Vec::new());
+    };
+    let any = [source.on_any_device(), target.on_any_device()];
+    Ok(vec![
+        (folder.join(profile_file_name(&source, &target)), Reason::Devices),
+        (folder.join(profile_file_name(&any[0], &any[1])), Reason::FileSystems),
+    ])
 }
 
 /// Returns the nearest existing ancestor: the target usually does not exist yet.
@@ -235,6 +265,11 @@ impl Profile {
             quote(self.path.as_os_str().as_encoded_bytes()),
             self.measured
         );
+        text += match self.reason {
+            Reason::Named => "",
+            Reason::Devices => ", for these devices",
+            Reason::FileSystems => ", for these file systems on any device",
+        };
         let mut says_something = false;
         for (preference, (_, jobs)) in self.preferences.iter().zip(&self.jobs) {
             let from = crate::sizes::bytes(preference.from_bytes);
@@ -263,7 +298,7 @@ mod tests {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let own = env!("CARGO_PKG_VERSION");
         format!(
-            "version = 1\ncores = {cores}\nhaul = \"{own}\"\nkernel = \"{kernel}\"\n\
+            "version = 2\ncores = {cores}\nhaul = \"{own}\"\nkernel = \"{kernel}\"\n\
              measured = \"today\"\nsurprise = 1\n{choices}"
         )
     }
@@ -297,8 +332,8 @@ mod tests {
         assert!(parse(&good).is_ok());
         for (wrong, why) in [
             ("nonsense".to_owned(), "is invalid"),
-            (good.replace("version = 1", "version = 2"), "version 2"),
-            (good.replace("version = 1\n", ""), "is invalid"),
+            (good.replace("version = 2", "version = 1"), "version 1"),
+            (good.replace("version = 2\n", ""), "is invalid"),
             (good.replace("haul = \"", "haul = \"9"), "of haul 9"),
             (good.replace("kernel = \"Linux ", "kernel = \"Linux 2"), "of kernel"),
             (good.replace("cores = ", "cores = 77"), "processors"),

@@ -299,7 +299,7 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         Id::HaulProfile,
         "profile",
         Required("WHICH"),
-        "apply the settings that 'haul tune' measured: auto\n(default: those for these two file systems, if\nthere are any), none, or those in FILE",
+        "apply the settings that 'haul tune' measured: auto\n(default: those for these devices, or for these\nfile systems, if there are any), none, or those in\nFILE",
     ).with(Values::Words(|| vec![AUTO, NONE])),
     own(
         Id::HaulProgress,

@@ -50,10 +50,12 @@ folder there, and for root fresh file systems of the same type in it; it removes
 haul is compared with itself: with each copy method that uses the page cache, and with several
 numbers of jobs, for files of 1 KiB, 1 MiB, 32 MiB and 256 MiB, or for the scenarios of --scenario,
 as in --scenario=huge:size=8G. The profile names a method or a number of jobs only where the
-measurement shows that it saves a twentieth of the time. It is a text file that can be edited,
-haul/profiles/SOURCE--TARGET.toml below $XDG_CONFIG_HOME (or ~/.config), one for each pair of file
-systems. 'haul cp --debug' shows the profile that it uses, --profile=none uses none. haul does not
-use a profile that is invalid, or of another haul, kernel or number of processors, and warns once.
+measurement shows that it saves a twentieth of the time. It is a text file that can be edited, in
+haul/profiles below $XDG_CONFIG_HOME (or ~/.config). Its name says what it is for: two file systems
+on their devices (ext4@sda--ext4@sda.toml, with what the disk says about itself if it does), or, if
+you rename it so, two file systems on any devices (ext4--ext4.toml). The first one wins. 'haul
+doctor' and 'haul cp --debug' show which is used, --profile=none uses none. haul does not use a
+profile that is invalid, or of another haul, kernel or number of processors, and warns once.
 ";
 
 const EXIT: &str =

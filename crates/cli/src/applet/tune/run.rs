@@ -210,7 +210,7 @@ fn deliver(
         }
         output.line(&format!(
             "{} to {}, {}:",
-            profile.source_file_system, profile.target_file_system, profile.device
+            profile.source.file_system, profile.target.file_system, profile.place
         ));
         for choice in &profile.choices {
             output.line(&format!("  {}", choice_line(choice)));
