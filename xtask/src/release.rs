@@ -19,6 +19,7 @@ const ITEMS: &[Item] = &[
     ("CHANGELOG.md says what is new", changes),
     ("Cargo.lock is what the manifests ask for", locked),
     ("each published crate is described", described),
+    ("each published crate can be packed", packed),
     ("each crate's dependencies have the version of the release", versions),
     ("the manifests name the repository, which `cargo binstall` downloads from", repository),
     ("the packages are of this commit, and their sums are right", packages),
@@ -140,6 +141,18 @@ fn described(state: &State) -> std::result::Result<(), String> {
     if missing.is_empty() { Ok(()) } else { Err(missing.join("\n")) }
 }
 
+/// Packs each crate as `cargo publish` does, without building it again: that needs the crates that it depends on in
+/// the registry.
+fn packed(state: &State) -> std::result::Result<(), String> {
+    let words = ["package", "--no-verify", "--offline", "--locked", "--allow-dirty", "--quiet"];
+    let names = state.published().filter_map(|package| package["name"].as_str());
+    let crates = names.map(|name| format!("--package={name}"));
+    let folder = state.workspace.target.join("release");
+    let mut cargo = cargo(&words);
+    cargo.args(crates).arg("--target-dir").arg(&folder).current_dir(&state.workspace.root);
+    output(&mut cargo).map(|_| ()).map_err(|error| error.to_string())
+}
+
 fn repository(state: &State) -> std::result::Result<(), String> {
     let mut names = state.published().filter(|package| !package["repository"].is_string());
     match names.next() {
@@ -196,5 +209,6 @@ mod tests {
         assert!(state.published().count() > 5);
         assert_eq!(described(&state), Ok(()));
         assert_eq!(versions(&state), Ok(()));
+        assert_eq!(packed(&state), Ok(()));
     }
 }

@@ -9,6 +9,7 @@ mod build;
 mod checks;
 mod deb;
 mod dependencies;
+mod image;
 mod install;
 mod licences;
 mod options;

@@ -4,7 +4,7 @@ use super::build::build;
 use super::options::Options;
 use super::pack::pack;
 use super::version::Version;
-use super::{checks, install, reproduce};
+use super::{checks, image, install, reproduce};
 use crate::command::{command, output};
 use crate::error::{Context, Result};
 use crate::workspace::Workspace;
@@ -29,6 +29,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     if options.installs {
         for target in &options.targets {
             install::check(&workspace, target, &version, &out)?;
+            image::check(&workspace, target, &version, &out)?;
         }
     }
     if options.reproduces {
