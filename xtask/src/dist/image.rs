@@ -1,6 +1,7 @@
 //! The container image of `packaging/Containerfile`: assembled from its lines and tried, so that the file is checked on
 //! machines without a container engine.
 
+use super::install::chroot;
 use super::stage::clear;
 use super::target::Target;
 use super::version::Version;
@@ -65,9 +66,11 @@ pub(super) fn check(
     let data = root.join("data/from/deep");
     fs::create_dir_all(&data).context("create", data.display())?;
     fs::write(data.join("file"), "content").context("write", data.display())?;
-    let run = |words: &[&str]| {
-        output(command("chroot").arg(&root).arg(&image.entry_point).args(words)).map(|_| ())
-    };
+    // A container engine mounts /proc in every container.
+    let proc = root.join("proc");
+    fs::create_dir_all(&proc).context("create", proc.display())?;
+    let run =
+        |words: &[&str]| output(chroot(&root).arg(&image.entry_point).args(words)).map(|_| ());
     run(&["cp", "-a", "/data/from", "/data/to"])?;
     run(&["compare", "/data/from", "/data/to"])?;
     println!("the container image was assembled, and copies a tree");

@@ -109,7 +109,7 @@ fn in_root(base: &Path, kind: &str, installs: impl FnOnce(&Path) -> Result<()>) 
 }
 
 /// Makes a command that runs in the root, with /proc, in a mount namespace that ends with it.
-fn chroot(root: &Path) -> std::process::Command {
+pub(super) fn chroot(root: &Path) -> std::process::Command {
     let mut chroot = command("unshare");
     chroot
         .args(["--mount", "sh", "-c"])
