@@ -6,7 +6,9 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::Device;
 use haul_io::fully::read_fully;
+use haul_io::residency::{Asked, cached_bytes};
 use haul_sys::data::{Advice, fadvise};
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Stat, Wait, fdatasync, fstat, openat,
@@ -88,6 +90,8 @@ pub struct Comparer {
     directory: OwnedFd,
     rules: Rules,
     accounts: Accounts,
+    /// Files whose pages could not be dropped.
+    cached: u64,
 }
 
 type Told<'t> = &'t mut dyn FnMut(Difference);
@@ -96,7 +100,13 @@ impl Comparer {
     /// Compares with the files of this directory.
     #[must_use]
     pub fn new(directory: OwnedFd, rules: Rules) -> Comparer {
-        Comparer { directory, rules, accounts: Accounts::default() }
+        Comparer { directory, rules, accounts: Accounts::default(), cached: 0 }
+    }
+
+    /// Returns the number of files that were to be read from storage, and of which pages stayed in memory.
+    #[must_use]
+    pub const fn cached_files(&self) -> u64 {
+        self.cached
     }
 
     /// Compares a member with the file `name`, and a hard link with the file `link`. Each difference is
@@ -239,20 +249,28 @@ impl Comparer {
                 return Ok(());
             }
         }
-        if self.rules.what == What::Stored
-            && let Err(error) = drop_pages(&file)
-        {
-            tell(Difference::Read(0, member.size, error));
-            return Ok(());
+        if self.rules.what == What::Stored {
+            match drop_pages(&file) {
+                Ok(is_dropped) => self.cached += u64::from(!is_dropped),
+                Err(error) => {
+                    tell(Difference::Read(0, member.size, error));
+                    return Ok(());
+                }
+            }
         }
         contents(reader, member, &file, tell)
     }
 }
 
-/// Writes what is left to write of a file, and drops its pages, so that it is read from storage.
-pub fn drop_pages(file: &OwnedFd) -> Result<(), CallError> {
+/// Writes what is left to write of a file, and drops its pages, so that it is read from storage. Returns
+/// `false` if pages stay, as those of tmpfs do, or of a file that another process has mapped.
+pub fn drop_pages(file: &OwnedFd) -> Result<bool, CallError> {
     fdatasync(file)?;
-    fadvise(file, 0, 0, Advice::DontNeed)
+    fadvise(file, 0, 0, Advice::DontNeed)?;
+    let size = fstat(file)?.size;
+    let asked = Asked { fd: file.as_fd(), quirk: Device::of(file)?.quirk };
+    // Where the kernel does not tell, it has taken the advice as always.
+    Ok(cached_bytes(asked, 0, size).is_none_or(|left| left == 0))
 }
 
 /// Compares the bytes of a member and the zeros of its holes, up to the first difference.

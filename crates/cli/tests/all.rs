@@ -75,6 +75,7 @@ mod syscalls;
 mod tar_append;
 mod tar_attributes;
 mod tar_compare;
+mod tar_corners;
 mod tar_corpora;
 mod tar_create;
 mod tar_extract;

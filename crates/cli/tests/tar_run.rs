@@ -18,16 +18,16 @@ use super::support::tar::ours;
 use super::support::volume::{Volume, volumes};
 use super::support::{Outcome, hidden, ignored, schema};
 
-const MIB: usize = 1 << 20;
+pub(crate) const MIB: usize = 1 << 20;
 
 /// Sizes around those at which files go other ways: from memory, by offset, piece by piece.
 const SIZES: [usize; 8] = [0, 1, 511, 32 << 10, (32 << 10) + 1, 256 << 10, MIB + 1, 3 * MIB + 4095];
 
-fn content(size: usize) -> Vec<u8> {
+pub(crate) fn content(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at % 251 + at / 4096 % 7) as u8).collect()
 }
 
-fn tree(scratch: &Scratch) -> Outcome {
+pub(crate) fn tree(scratch: &Scratch) -> Outcome {
     for size in SIZES {
         scratch.write(&format!("s/d/{size}"), content(size))?;
     }
@@ -40,12 +40,12 @@ fn tree(scratch: &Scratch) -> Outcome {
     Ok(())
 }
 
-fn run(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
+pub(crate) fn run(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
     ours().words(words).in_dir(scratch.path()).run()
 }
 
 /// Runs and demands that nothing is wrong.
-fn demand(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
+pub(crate) fn demand(scratch: &Scratch, words: &[&str]) -> Outcome<Done> {
     let done = run(scratch, words)?;
     assert_eq!(done.code(), Some(0), "{words:?}: {}", done.errors());
     Ok(done)
@@ -141,7 +141,7 @@ fn durable_files_are_on_storage_before_their_names() -> Outcome {
     Ok(())
 }
 
-fn lines(done: &Done) -> Outcome<Vec<Value>> {
+pub(crate) fn lines(done: &Done) -> Outcome<Vec<Value>> {
     schema::lines("tar", &done.text())
 }
 
@@ -545,6 +545,7 @@ fn options_that_contradict_each_other_are_refused() -> Outcome {
         ("-xf - --verify", "--verify needs the name of an archive"),
         ("-xf a --verify -O", "--verify cannot read again what -O writes"),
         ("-xf a --verify --skip-old-files", "--verify would find"),
+        ("-xf a --verify --keep-directory-symlink", "--verify would find"),
         ("-cf a --verify --transform=s/a/b/ d", "--transform"),
         ("-tf a --dry-run", "--dry-run is for -c and -x"),
         ("-cf a --dry-run --remove-files d", "--remove-files cannot be combined"),

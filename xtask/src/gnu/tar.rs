@@ -46,12 +46,31 @@ pub(super) fn compare(workspace: &Workspace) -> Result<Comparison> {
     fs::create_dir_all(&programs).context("create", programs.display())?;
     symlink(workspace.release_binary(), programs.join("tar")).context("link", "tar")?;
     let ours = results(&run(&tests, &programs)?);
+    remove_data(&tests.join("testsuite.dir"))?;
     println!("the logs are in {}/testsuite.dir", tests.display());
     if ours.len() != groups.len() {
         let text = format!("{} of {} groups have a result", ours.len(), groups.len());
         return Err(Error::new(text).hint("a group may have ended the suite; see testsuite.log"));
     }
     Ok(judge(&groups, &gnu, &ours))
+}
+
+/// Removes what groups have left but their logs: some keep files of several GiB.
+fn remove_data(groups: &Path) -> Result<()> {
+    let list = |folder: &Path| fs::read_dir(folder).context("read", folder.display());
+    for group in list(groups)? {
+        let group = group.context("read", groups.display())?.path();
+        if !group.is_dir() {
+            continue;
+        }
+        for entry in list(&group)? {
+            let path = entry.context("read", group.display())?.path();
+            if path.is_dir() {
+                fs::remove_dir_all(&path).context("remove", path.display())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Runs the suite with the `tar` of a folder; returns what it prints.

@@ -418,7 +418,7 @@ impl<'p, W: Output> Creator<'p, W> {
                 return Ok(Written::No);
             }
         };
-        self.monitor.member(member, &shown_name(&found.name, is_directory));
+        self.monitor.member(member, &shown_name(&found.name, is_directory), found.operand);
         self.is_intact = true;
         let (header, data) = match self.give(found, header, data, stat)? {
             Some(kept) => kept,

@@ -118,6 +118,7 @@ fn walk(operands: Vec<Operand>, plan: &Plan, monitor: &(dyn Monitor + Sync), lin
             name: operand.name,
             kind: None,
             is_operand: true,
+            operand: operand.number,
         };
         let rules = (plan.sort, plan.follow, &plan.tags[..]);
         let mut walk = Walk::new(&filter, rules, &found, operand.recurses, plan.stays_on_device);

@@ -158,6 +158,8 @@ pub struct Operand {
     pub recurses: bool,
     /// Which patterns leave names out, for [`Monitor::is_excluded`].
     pub scope: usize,
+    /// A number by which the caller knows it.
+    pub number: usize,
 }
 
 /// What happened to a name.
@@ -234,8 +236,9 @@ pub trait Monitor {
     /// Returns the name that a member or the target of a link gets instead of its own.
     fn renamed(&self, name: &[u8], of: NameOf) -> Vec<u8>;
 
-    /// A member is about to be written, for the file of this name.
-    fn member(&self, member: &Member, original: &[u8]);
+    /// A member is about to be written, for the file of this name, which is the operand of this number or
+    /// below it.
+    fn member(&self, member: &Member, original: &[u8], operand: usize);
 
     /// A member was written, and nothing happened to its file meanwhile.
     fn archived(&self, archived: Archived);

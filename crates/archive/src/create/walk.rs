@@ -39,6 +39,8 @@ pub(super) struct Found {
     pub(super) kind: Option<Kind>,
     /// Whether the user named it.
     pub(super) is_operand: bool,
+    /// The number of the operand that it is, or is below.
+    pub(super) operand: usize,
 }
 
 /// What the walk found.
@@ -58,6 +60,7 @@ struct Level {
     /// What it was when it was opened.
     stat: Stat,
     root: Arc<OwnedFd>,
+    operand: usize,
     name: Vec<u8>,
     leaves: VecDeque<(CString, Option<Kind>)>,
 }
@@ -162,7 +165,8 @@ impl<'f, F: Filter> Walk<'f, F> {
             && let Ok(directory) = open_directory(&*found.parent, &found.leaf, self.follow)
         {
             let root = Arc::clone(&found.root);
-            let inside = child((Arc::new(directory), root), &found.name, name.to_owned());
+            let parents = (Arc::new(directory), root);
+            let inside = child(parents, found.operand, &found.name, name.to_owned());
             self.visit(&inside, None, recurses);
         }
     }
@@ -218,6 +222,7 @@ impl<'f, F: Filter> Walk<'f, F> {
             directory: Arc::new(directory),
             stat,
             root: Arc::clone(&found.root),
+            operand: found.operand,
             name: found.name.clone(),
             leaves: leaves.into(),
         });
@@ -228,17 +233,22 @@ impl<'f, F: Filter> Walk<'f, F> {
 impl Level {
     fn child(&self, leaf: CString, kind: Option<Kind>) -> Found {
         let parents = (Arc::clone(&self.directory), Arc::clone(&self.root));
-        Found { kind, ..child(parents, &self.name, leaf) }
+        Found { kind, ..child(parents, self.operand, &self.name, leaf) }
     }
 }
 
 /// Returns an entry of a directory of this name.
-fn child((parent, root): (Arc<OwnedFd>, Arc<OwnedFd>), above: &[u8], leaf: CString) -> Found {
+fn child(
+    (parent, root): (Arc<OwnedFd>, Arc<OwnedFd>),
+    operand: usize,
+    above: &[u8],
+    leaf: CString,
+) -> Found {
     let mut name = Vec::with_capacity(above.len() + 1 + leaf.to_bytes().len());
     name.extend_from_slice(above);
     if !name.ends_with(b"/") {
         name.push(b'/');
     }
     name.extend_from_slice(leaf.to_bytes());
-    Found { root, parent, leaf, name, kind: None, is_operand: false }
+    Found { root, parent, leaf, name, kind: None, is_operand: false, operand }
 }

@@ -73,6 +73,8 @@ pub struct Extractor {
     pub(super) kit: Kit,
     /// Directories whose names have to be on stable storage at the end.
     pub(super) unsynced: BTreeSet<Vec<u8>>,
+    /// One directory of each file system that has to be on stable storage at the end, by device.
+    pub(super) elsewhere: HashMap<u64, OwnedFd>,
 }
 
 impl Extractor {
@@ -113,6 +115,7 @@ impl Extractor {
             number: 0,
             kit: Kit::new(),
             unsynced: BTreeSet::new(),
+            elsewhere: HashMap::new(),
             shared,
         })
     }
@@ -263,6 +266,7 @@ impl Extractor {
     /// Removes a name: a file, or an empty directory.
     pub(super) fn remove(&mut self, place: &Place) -> Result<(), CallError> {
         self.drain();
+        self.forget_placeholder(place);
         match unlinkat(&*place.parent, &place.leaf) {
             Err(error) if matches!(error.errno, Errno::ISDIR | Errno::PERM) => {
                 let kind = statat(&*place.parent, &place.leaf).map(|stat| stat.kind());
@@ -310,7 +314,7 @@ impl Extractor {
     pub(super) fn place(&mut self, name: &[u8], action: Action) -> Option<Place> {
         match self.places.of(name) {
             Ok(place) => {
-                self.note_names(name);
+                self.note_names(name, &place);
                 // A worker may be making the same file under its other name.
                 if place.through_link {
                     self.drain();
@@ -493,11 +497,12 @@ impl Extractor {
         self.sync_names();
     }
 
-    /// Returns whether a name is that of the entry with this device and inode number.
+    /// Returns whether a name is that of the directory with this device and inode number. What is no
+    /// directory may have got the number of one that was removed.
     fn is_named(&mut self, name: &[u8], dev_ino: (u64, u64)) -> bool {
         let found = self.places.existing(name);
         let stat = found.and_then(|place| statat(&*place.parent, &place.leaf));
-        stat.is_ok_and(|stat| (stat.dev, stat.ino) == dev_ino)
+        stat.is_ok_and(|stat| stat.kind() == Kind::Directory && (stat.dev, stat.ino) == dev_ino)
     }
 
     pub(super) fn settle_directory(&mut self, directory: &Delayed) {

@@ -5,9 +5,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use haul_io::fully::write_fully;
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
-use haul_sys::Errno;
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Kind, Stat, Time, TimePair, fchmod, fchown, fstat, futimens};
+use haul_sys::{CallError, Errno};
 
 use super::attributes::{On, Restorer};
 use super::event::{Action, Event};
@@ -23,6 +23,8 @@ pub(super) enum Prepared {
     Ready(NewFile),
     /// The name exists.
     Exists,
+    /// This process, or the system, has no more of them.
+    NoDescriptor(CallError),
     /// Nothing is left to do: it is there already, or it failed, which was told.
     Over,
 }
@@ -52,24 +54,38 @@ impl Shared {
         let mut returned = Vec::new();
         let mut ready = Vec::new();
         for job in jobs {
-            match self.prepare(&job, kit) {
+            let mut prepared = self.prepare(&job, kit);
+            if let Prepared::NoDescriptor(_) = prepared
+                && !ready.is_empty()
+            {
+                returned.extend(self.end_all(std::mem::take(&mut ready)));
+                prepared = self.prepare(&job, kit);
+            }
+            match prepared {
                 Prepared::Ready(new) if self.waits() => ready.push((job, new)),
                 Prepared::Ready(new) => returned.extend(self.end(job, new)),
-                Prepared::Exists => returned.push(job),
+                // By the thread that reads the archive, when no worker has a file open.
+                Prepared::Exists | Prepared::NoDescriptor(_) => returned.push(job),
                 Prepared::Over => {}
             }
         }
-        // All are on their way to storage before the first is waited for, and there before the first name
-        // is given: a file system writes its journal for a file, and again for the next if names changed.
-        ready.retain(|(job, new)| self.wait(job, new));
-        returned.extend(ready.into_iter().filter_map(|(job, new)| self.end(job, new)));
+        returned.extend(self.end_all(ready));
         returned
+    }
+
+    /// Waits for files and publishes them. All are on their way to storage before the first is waited for, and
+    /// there before the first name is given: a file system writes its journal for a file, and again for the
+    /// next if names changed.
+    fn end_all(&self, mut ready: Vec<(Job, NewFile)>) -> Vec<Job> {
+        ready.retain(|(job, new)| self.wait(job, new));
+        ready.into_iter().filter_map(|(job, new)| self.end(job, new)).collect()
     }
 
     /// Publishes a file; gives the job back if the name exists.
     fn end(&self, job: Job, new: NewFile) -> Option<Job> {
         match self.publish(&job, new) {
-            Published::Exists(new) => {
+            // Without a descriptor it is made again when no worker has a file open.
+            Published::Exists(new) | Published::NoDescriptor(new, _) => {
                 self.discard(&job, &new);
                 Some(job)
             }
@@ -87,6 +103,9 @@ impl Shared {
             Ok(new) => new,
             Err(error) if matches!(error.errno, Errno::EXIST | Errno::LOOP) => {
                 return Prepared::Exists;
+            }
+            Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
+                return Prepared::NoDescriptor(error);
             }
             Err(error) => {
                 self.monitor.event(&job.name, &Event::Failed(Action::Open, error));

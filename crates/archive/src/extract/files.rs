@@ -168,6 +168,9 @@ impl Extractor {
                     }
                     return;
                 }
+                Prepared::NoDescriptor(error) => {
+                    return self.failed(&job.name, Action::Open, error);
+                }
                 Prepared::Over => return,
                 Prepared::Exists => {}
             }
@@ -186,6 +189,10 @@ impl Extractor {
             match self.shared.publish(job, new) {
                 Published::Yes | Published::Failed => return,
                 Published::Exists(back) => new = back,
+                Published::NoDescriptor(back, error) => {
+                    self.shared.discard(job, &back);
+                    return self.failed(&job.name, Action::Publish, error);
+                }
             }
             let error = CallError::new(Call::Openat, Errno::EXIST);
             match self.recover(&job.name, &job.place, &job.member, error) {

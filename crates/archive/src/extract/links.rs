@@ -17,6 +17,9 @@ use crate::safe_name::has_parent;
 /// Bytes of the longest target of a symbolic link, and one (`PATH_MAX`).
 const LINK_MAX_BYTES: usize = 4096;
 
+/// The identity of no file: 0 is no inode number.
+const NO_FILE: (u64, u64) = (0, 0);
+
 impl Extractor {
     pub(super) fn symlink(&mut self, member: Member, name: &[u8]) {
         let target = member.link.clone();
@@ -128,6 +131,20 @@ impl Extractor {
             && let Some(placeholder) = self.placeholders.get_mut(*at)
         {
             placeholder.links.push(name.to_vec());
+        }
+    }
+
+    /// Forgets a placeholder whose last name is about to be removed: the next file may get its inode number.
+    pub(super) fn forget_placeholder(&mut self, place: &Place) {
+        if self.placeholders.is_empty() {
+            return;
+        }
+        if let Ok(stat) = statat(&*place.parent, &place.leaf)
+            && stat.nlink == 1
+            && let Some(at) = self.by_id.remove(&(stat.dev, stat.ino))
+            && let Some(placeholder) = self.placeholders.get_mut(at)
+        {
+            placeholder.dev_ino = NO_FILE;
         }
     }
 

@@ -3,8 +3,10 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::Device;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::publish::{Durable, Onto, Unpublished};
+use haul_io::quirk::Pages;
 use haul_sys::data::{Advice, Writeback, fadvise, ftruncate, write_back};
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, fsync,
@@ -38,6 +40,8 @@ pub(super) enum Published {
     Yes,
     /// The name is another file's, which the policy does not replace, or that of a directory.
     Exists(NewFile),
+    /// This process, or the system, has no descriptor for a moment.
+    NoDescriptor(NewFile, CallError),
     /// It was told.
     Failed,
 }
@@ -132,7 +136,11 @@ impl Shared {
         let written = if self.policy.appearance == Appearance::Durable {
             fsync(&new.file)
         } else if self.drops() {
-            write_back(&new.file, 0, 0, Writeback::Complete)
+            match Device::of(&new.file).map(|device| device.quirk.pages) {
+                // sync_file_range looks at the pages of the file above, of which there are none.
+                Ok(Pages::Below) => fsync(&new.file),
+                _ => write_back(&new.file, 0, 0, Writeback::Complete),
+            }
         } else {
             return true;
         };
@@ -153,6 +161,9 @@ impl Shared {
         match self.give_name(job, &new) {
             Ok(()) => {}
             Err(error) if error.errno == Errno::EXIST => return Published::Exists(new),
+            Err(error) if matches!(error.errno, Errno::MFILE | Errno::NFILE) => {
+                return Published::NoDescriptor(new, error);
+            }
             Err(error) => {
                 self.monitor.event(&job.name, &Event::Failed(Action::Publish, error));
                 self.discard(job, &new);
@@ -177,10 +188,10 @@ impl Shared {
         let parent = job.place.parent.as_fd();
         let give = |onto| unpublished.publish(parent, &job.place.leaf, onto, Durable::No);
         match give(Onto::Free) {
-            // Whether a directory may be removed the thread that reads the archive knows. A file that had a
-            // hidden name and lost it could not get another one.
+            // What else has the name, the thread that reads the archive removes, which has to know of it. A
+            // file that had a hidden name and lost it could not get another one.
             Err(error)
-                if error.errno == Errno::EXIST && self.replaces() && !is_directory(&job.place) =>
+                if error.errno == Errno::EXIST && self.replaces() && is_ordinary(&job.place) =>
             {
                 give(Onto::Taken)
             }
@@ -205,8 +216,11 @@ impl Shared {
     }
 }
 
-fn is_directory(place: &Place) -> bool {
-    statat(&*place.parent, &place.leaf).is_ok_and(|stat| stat.kind() == Kind::Directory)
+/// Returns whether a name is that of a regular file, and of none that stands for a symbolic link.
+fn is_ordinary(place: &Place) -> bool {
+    statat(&*place.parent, &place.leaf).is_ok_and(|stat| {
+        stat.kind() == Kind::Regular && (stat.size > 0 || stat.permissions() != 0)
+    })
 }
 
 fn exists() -> CallError {

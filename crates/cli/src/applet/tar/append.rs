@@ -75,9 +75,18 @@ fn open(settings: &Settings) -> Result<Output, Refused> {
     }
     let (start, format) = end(&file, stat.size, settings.zeros)?;
     let identity = vec![(stat.dev, stat.ino)];
+    let opened = Arc::new(OwnedFd::from(file.try_clone()?));
     let appending = Appending::new(file, start, stat.size);
     let target = Target::Appended(BufWriter::with_capacity(BUFFER_BYTES, appending));
-    Ok(Output { target, identity, start, format, borders: None, unpublished: None })
+    Ok(Output {
+        target,
+        identity,
+        start,
+        format,
+        borders: None,
+        unpublished: None,
+        file: Some(opened),
+    })
 }
 
 /// Returns where the archive ends, and the format of its last member.

@@ -21,7 +21,7 @@ use haul_archive::format::{BLOCK_BYTES, Member, WriteFormat};
 use haul_archive::transform::NameOf;
 use haul_io::DataPolicy;
 use haul_io::stream::{Durable, Side};
-use haul_sys::fs::{Kind, fstat};
+use haul_sys::fs::{Kind, fdatasync, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::appending::Appending;
@@ -37,7 +37,7 @@ use super::settings::{Compression, Settings};
 use super::tallied::TalliedTarget;
 use super::totals;
 use super::trailed::Trailed;
-use super::verify;
+use super::verify::{self, Origin};
 use super::warning::Warning;
 use super::watched::WatchedTarget;
 use crate::escape::quote_word;
@@ -131,6 +131,8 @@ pub(super) struct Output {
     pub(super) borders: Option<Borders>,
     /// The archive, if it gets its name when it is complete.
     pub(super) unpublished: Option<TargetFile>,
+    /// The open archive, which may have no name yet.
+    pub(super) file: Option<Arc<OwnedFd>>,
 }
 
 /// Creates an archive.
@@ -156,26 +158,9 @@ pub(super) fn write(
     output: Output,
 ) -> ExitCode {
     let archive = named(settings.file.as_encoded_bytes());
-    let Output { target, identity, start, format, borders, unpublished } = output;
+    let Output { target, identity, start, format, borders, unpublished, file } = output;
     let is_file = !identity.is_empty();
-    let planned = settings.creation.plan();
-    let plan = Plan {
-        archive: identity,
-        format: format.unwrap_or(planned.format),
-        names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
-        numeric_owner: settings.numeric_owner,
-        absolute_names: settings.extraction.absolute_names,
-        workers: settings.extraction.workers(),
-        attributes: settings.attributes.clone(),
-        reads_ahead: !settings.checkpoints.interfere(),
-        skips_data: matches!(target, Target::Nowhere),
-        data: DataPolicy {
-            reflink: settings.own.reflink.unwrap_or_default(),
-            cache: settings.own.cache,
-            ..DataPolicy::PLAIN
-        },
-        ..planned
-    };
+    let plan = plan(settings, identity, format, &target);
     let telling = Telling {
         session,
         settings,
@@ -183,6 +168,7 @@ pub(super) fn write(
         borders,
         archived: Mutex::new(Vec::new()),
         damaged: Mutex::default(),
+        origins: Mutex::default(),
     };
     // Before threads are started.
     let counter = Counter::new(session, settings, Direction::Write);
@@ -203,7 +189,11 @@ pub(super) fn write(
         }
         return session.fatal(&format!("{archive}: Cannot write: {}", describe(&error)));
     }
-    let is_intact = !settings.own.verifies || verified(session, settings, unpublished.as_ref());
+    let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
+    let is_intact = match &file {
+        Some(file) if settings.own.verifies => verify::created(session, settings, file, &origins),
+        _ => true,
+    };
     if let Some(unpublished) = unpublished {
         if !is_intact {
             unpublished.abandon();
@@ -231,24 +221,35 @@ pub(super) fn write(
         let mut archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
         let damaged = telling.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
         archived.retain(|one| !damaged.contains(&one.file()));
-        remove_files(session, settings, is_file, &archived);
+        let file = file.as_deref().filter(|_| is_file);
+        remove_files(session, settings, file, &archived);
     }
     session.end()
 }
 
-/// Compares the archive with the files. Returns whether there are no differences.
-fn verified(session: &Session, settings: &Settings, unpublished: Option<&TargetFile>) -> bool {
-    let opened = match unpublished {
-        Some(unpublished) => Ok(unpublished.target().file),
-        None => verify::again(&settings.file).map(|file| Arc::new(file.into())),
-    };
-    match opened {
-        Ok(file) => verify::created(session, settings, &file),
-        Err(error) => {
-            let archive = settings.file.as_encoded_bytes();
-            session.fail_at(archive, &format!("Cannot verify: {}", describe(&error)));
-            false
-        }
+fn plan(
+    settings: &Settings,
+    archive: Vec<(u64, u64)>,
+    format: Option<WriteFormat>,
+    target: &Target,
+) -> Plan {
+    let planned = settings.creation.plan();
+    Plan {
+        archive,
+        format: format.unwrap_or(planned.format),
+        names_may_repeat: planned.names_may_repeat || settings.names.may_repeat(),
+        numeric_owner: settings.numeric_owner,
+        absolute_names: settings.extraction.absolute_names,
+        workers: settings.extraction.workers(),
+        attributes: settings.attributes.clone(),
+        reads_ahead: !settings.checkpoints.interfere(),
+        skips_data: matches!(target, Target::Nowhere),
+        data: DataPolicy {
+            reflink: settings.own.reflink.unwrap_or_default(),
+            cache: settings.own.cache,
+            ..DataPolicy::PLAIN
+        },
+        ..planned
     }
 }
 
@@ -268,14 +269,17 @@ fn report_unconsumed(session: &Session, settings: &Settings) {
 }
 
 /// Removes what was archived, once a regular archive is on stable storage.
-fn remove_files(session: &Session, settings: &Settings, is_file: bool, archived: &[Archived]) {
+fn remove_files(
+    session: &Session,
+    settings: &Settings,
+    file: Option<&OwnedFd>,
+    archived: &[Archived],
+) {
     let archive = &settings.file;
-    let sync = || match archive.as_encoded_bytes() {
-        b"-" => File::from(standard_output()?).sync_data(),
-        _ => File::open(archive)?.sync_data(),
-    };
-    if is_file && let Err(error) = sync() {
-        let text = format!("Cannot sync: {}; no file is removed", describe(&error));
+    if let Some(file) = file
+        && let Err(error) = fdatasync(file)
+    {
+        let text = format!("Cannot sync: {}; no file is removed", error.text());
         return session.fail_at(archive.as_encoded_bytes(), &text);
     }
     remove_archived(archived, settings.creation.follow(), &mut |name, stays| match stays {
@@ -297,6 +301,7 @@ fn open(settings: &Settings) -> Result<Output, String> {
             format: None,
             borders: None,
             unpublished: None,
+            file: None,
         });
     }
     let mut identity = Vec::new();
@@ -319,9 +324,11 @@ fn open(settings: &Settings) -> Result<Output, String> {
         identity.push((stat.dev, stat.ino));
     }
     let borders = Borders::default();
+    let opened = Arc::clone(&file);
     let target = target(settings, file, stat.kind(), &borders).map_err(|error| describe(&error))?;
     let borders = target.has_index().then_some(borders);
-    Ok(Output { target, identity, start: 0, format: None, borders, unpublished })
+    let file = Some(opened);
+    Ok(Output { target, identity, start: 0, format: None, borders, unpublished, file })
 }
 
 /// Returns whether a file is `/dev/null`; see null(4).
@@ -413,7 +420,7 @@ pub(super) fn operands(session: &Session, settings: &Settings) -> Result<Vec<Ope
         directories.push(Arc::new(directory));
     }
     let mut operands = Vec::with_capacity(names.names.len());
-    for name in &names.names {
+    for (number, name) in names.names.iter().enumerate() {
         if name.text.contains(&0) {
             session.fail_at(&name.text, "a name cannot contain a NUL");
             continue;
@@ -425,6 +432,7 @@ pub(super) fn operands(session: &Session, settings: &Settings) -> Result<Vec<Ope
             name: name.text.clone(),
             recurses: name.recurses,
             scope: name.scope,
+            number,
         });
     }
     Ok(operands)
@@ -440,6 +448,8 @@ struct Telling<'s> {
     archived: Mutex<Vec<Archived>>,
     /// Files that stay under all their names.
     damaged: Mutex<HashSet<(u64, u64)>>,
+    /// The operands that members come from, for `--verify`.
+    origins: Mutex<Vec<Origin>>,
 }
 
 impl Monitor for Telling<'_> {
@@ -451,7 +461,14 @@ impl Monitor for Telling<'_> {
         self.settings.extraction.transform.apply(name, of)
     }
 
-    fn member(&self, member: &Member, original: &[u8]) {
+    fn member(&self, member: &Member, original: &[u8], operand: usize) {
+        if self.settings.own.verifies {
+            let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+            match origins.last_mut() {
+                Some((last, members)) if *last == operand => *members += 1,
+                _ => origins.push((operand, 1)),
+            }
+        }
         if let Some(borders) = &self.borders {
             borders.add(member);
         }

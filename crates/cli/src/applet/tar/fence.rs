@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use haul_sys::fs::OFlags;
 use haul_sys::process::restrict_writes;
@@ -14,7 +15,8 @@ use super::settings::Settings;
 
 /// Restricts this thread, and all that it starts from now on, to the directories that members are
 /// extracted into; with `-O` to none. With `-P` names may lead anywhere, and the programs of
-/// `--checkpoint-action` may write anywhere, so there is no fence.
+/// `--checkpoint-action` may write anywhere, so there is no fence. The directory of the file of `--metrics`
+/// is within it.
 ///
 /// Programs that were started before, as that of `-I`, are not restricted.
 pub(super) fn raise(settings: &Settings) {
@@ -30,6 +32,12 @@ pub(super) fn raise(settings: &Settings) {
             let Ok(file) = File::options().read(true).custom_flags(how).open(path) else { return };
             directories.push(file);
         }
+    }
+    if let Some(metrics) = &settings.own.metrics.file {
+        // They get their name when all else is done.
+        let parent = Path::new(metrics).parent().filter(|parent| !parent.as_os_str().is_empty());
+        let Ok(file) = File::open(parent.unwrap_or(Path::new("."))) else { return };
+        directories.push(file);
     }
     // A kernel without it, or a filter of calls, leaves the first guard.
     let _unrestricted = restrict_writes(&directories);

@@ -47,7 +47,9 @@ An archive in /dev/null is not written, and its files are not read, as with --dr
 With --verify everything is read a second time: after -c the archive from storage and
 the files as they are, after -x the files from storage and the archive. Kinds, sizes,
 bytes and targets of links are compared. A difference makes the run fail; with --atomic
-the old archive stays, and --remove-files removes nothing then.
+the old archive stays, and --remove-files removes nothing then. Where pages cannot be
+dropped from memory, as on tmpfs, a warning says so. An extraction whose members replace
+each other through links may be found to differ from the archive.
 
 The bytes of an archive do not depend on --jobs or on timing.
 ";

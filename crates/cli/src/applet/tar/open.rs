@@ -72,18 +72,27 @@ pub(super) fn directory(settings: &Settings, index: Option<usize>) -> Result<Own
 }
 
 fn source(settings: &Settings) -> io::Result<Opened> {
-    source_of(standard::opened(settings.file.as_encoded_bytes())?, settings)
+    source_of(standard::opened(settings.file.as_encoded_bytes())?, settings, Wanted::Named)
+}
+
+/// Which members have to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Those that the settings name, if an index tells where they are.
+    Named,
+    /// All that the archive has.
+    All,
 }
 
 /// Returns the source of an open archive, and whether it is not compressed.
-pub(super) fn source_of(file: File, settings: &Settings) -> io::Result<Opened> {
+pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::Result<Opened> {
     if let Compression::Program(words) = &settings.compression {
         let decoded = decode_by(words, OwnedFd::from(file))?;
         return Ok((Box::new(StreamSource::new(decoded)), false));
     }
     let kind = fstat(&file).map_err(io_error)?.kind();
     if matches!(kind, Kind::Regular | Kind::BlockDevice) && settings.may_seek {
-        return open_seekable(file, settings);
+        return open_seekable(file, settings, wanted);
     }
     let mut stream = io::BufReader::with_capacity(PIPE_REQUEST_BYTES, file);
     let mut begin = vec![0; MAGIC_BYTES];
@@ -103,7 +112,7 @@ pub(super) fn source_of(file: File, settings: &Settings) -> io::Result<Opened> {
     })
 }
 
-fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
+fn open_seekable(file: File, settings: &Settings, wanted: Wanted) -> io::Result<Opened> {
     let start = seek_tell(file.as_fd()).map_err(io_error)?;
     let size = seek_end(file.as_fd(), 0).map_err(io_error)?;
     seek_set(file.as_fd(), start).map_err(io_error)?;
@@ -115,6 +124,7 @@ fn open_seekable(file: File, settings: &Settings) -> io::Result<Opened> {
     };
     let file = Arc::new(OwnedFd::from(file));
     if filter == Some(Filter::Zstd)
+        && wanted == Wanted::Named
         && let Some(members) = by_index(&file, start..size, settings)
     {
         return Ok((members, false));

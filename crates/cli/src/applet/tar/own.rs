@@ -135,8 +135,8 @@ impl Own {
                 return bad("--verify cannot read again what -O writes");
             }
             let keeps = matches!(among.extraction.existing, Existing::Skip | Existing::KeepNewer);
-            if among.mode == Mode::Extract && keeps {
-                return bad("--verify would find files that are kept to differ");
+            if among.mode == Mode::Extract && (keeps || among.extraction.keeps_links) {
+                return bad("--verify would find what is kept to differ");
             }
             if among.mode == Mode::Create && !among.extraction.transform.is_empty() {
                 return bad("--verify cannot find the files of names that --transform changed");

@@ -155,6 +155,11 @@ impl Reporting {
         (0..KINDS.len()).map(|kind| self.count(kind)).sum()
     }
 
+    /// Returns whether there were hard links.
+    pub(super) fn has_hard_links(&self) -> bool {
+        self.count(kind_number(MemberKind::HardLink)) > 0
+    }
+
     /// Returns the figures of a run that has ended.
     pub(super) fn figures(&self) -> Figures {
         let made = KINDS.iter().enumerate().map(|(at, kind)| (self.deed(), *kind, self.count(at)));

@@ -179,7 +179,9 @@ impl Session {
     pub(super) fn show(&self, text: &str, on_error: bool) {
         match self.index.get() {
             Some(_) => self.show_part(&format!("{text}\n")),
-            None if on_error => self.aside(|| self.output.raw_error(&format!("{text}\n"))),
+            None if on_error || self.is_json() => {
+                self.aside(|| self.output.raw_error(&format!("{text}\n")));
+            }
             None => self.aside(|| self.output.line(text)),
         }
     }
@@ -193,6 +195,8 @@ impl Session {
                     self.fail(&format!("index file: Cannot write: {}", describe(&error)));
                 }
             }
+            // Lines for programs are whole.
+            None if self.is_json() => self.output.raw_error(text),
             None => {
                 self.output.bytes(text.as_bytes());
                 self.output.flush();

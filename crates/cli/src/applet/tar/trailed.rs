@@ -11,9 +11,16 @@ use haul_sys::data::seek_tell;
 /// A file that is read or written at its position, from where it is now on.
 pub(super) struct Trailed {
     file: File,
+    /// Where it was at first, where it is, and up to where pages were dropped.
+    begin: u64,
     at: u64,
+    left: u64,
     trail: Trail,
 }
+
+/// Pages are dropped in steps, each with the one before: the kernel keeps large folios of which only a part is
+/// covered.
+const STEP_BYTES: u64 = 4 << 20;
 
 impl Trailed {
     /// Drops pages of a file as a policy says.
@@ -21,17 +28,28 @@ impl Trailed {
         let trail = Trail::new(file.as_fd(), cache);
         // A pipe has no position, and no pages.
         let at = seek_tell(&file).unwrap_or(0);
-        Trailed { file, at, trail }
+        Trailed { file, begin: at, at, left: at, trail }
     }
 }
 
 impl Read for Trailed {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let count = self.file.read(buffer)?;
-        let start = self.at;
         self.at += count as u64;
-        self.trail.after_read(self.file.as_fd(), &(start..self.at));
+        if self.at - self.left >= STEP_BYTES {
+            let start = self.left.saturating_sub(STEP_BYTES);
+            self.trail.after_read(self.file.as_fd(), &(start..self.at));
+            self.left = self.at;
+        }
         Ok(count)
+    }
+}
+
+/// The kernel reads ahead.
+impl Drop for Trailed {
+    fn drop(&mut self) {
+        let end = self.at.saturating_add(STEP_BYTES);
+        self.trail.after_read(self.file.as_fd(), &(self.begin..end));
     }
 }
 

@@ -1,14 +1,16 @@
 //! `--verify`: after a run the archive and the files are compared, of which one is read from storage:
 //! what `-c` and `-x` have just written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
-use haul_archive::compare::{Comparer, Rules, What, drop_pages};
+use haul_archive::compare::{Comparer, Difference, Rules, What, drop_pages};
 use haul_archive::format::{Member, MemberKind, Next, ReadError, Reader};
 use haul_archive::safe_name::{has_parent, safe_name};
 use haul_archive::source::Source;
@@ -18,7 +20,7 @@ use super::compare::words;
 use super::list::is_new;
 use super::member_name::{Changed, stored_name};
 use super::names::Names;
-use super::open;
+use super::open::{self, Wanted};
 use super::quoting::named;
 use super::reporting::Reporting;
 use super::session::{Session, Stopped};
@@ -29,8 +31,6 @@ use crate::sizes::plural;
 /// Differences that are kept until the end of the archive, because a later member may have taken the
 /// name. More are told at once.
 const KEPT_MAX: usize = 10_000;
-
-type Members = Reader<Box<dyn Source + Send>>;
 
 /// Where a member's file is.
 struct Found {
@@ -65,7 +65,7 @@ pub(super) fn extracted(session: &Session, settings: &Settings, mut names: Names
 }
 
 /// Opens an archive again. Opening a pipe would wait for a writer.
-pub(super) fn again(name: impl AsRef<Path>) -> io::Result<File> {
+fn again(name: impl AsRef<Path>) -> io::Result<File> {
     let kind = std::fs::metadata(&name)?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
         return Err(io::Error::other("only an archive in a file can be read again"));
@@ -73,85 +73,105 @@ pub(super) fn again(name: impl AsRef<Path>) -> io::Result<File> {
     File::open(name)
 }
 
+/// The number of an operand, and how many members come from it until another one's come.
+pub(super) type Origin = (usize, u64);
+
 /// Compares an archive that was written with the files, and tells all differences. `archive` may have no
 /// name yet. Returns whether there are none.
-pub(super) fn created(session: &Session, settings: &Settings, archive: &OwnedFd) -> bool {
+pub(super) fn created(
+    session: &Session,
+    settings: &Settings,
+    archive: &OwnedFd,
+    origins: &[Origin],
+) -> bool {
     // It was opened for writing.
     let opened = again(format!("/proc/self/fd/{}", archive.as_raw_fd()));
     let opened = opened.and_then(|file| {
         let file = OwnedFd::from(file);
-        drop_pages(&file).map_err(|error| io::Error::from(error.errno))?;
+        let is_dropped = drop_pages(&file).map_err(|error| io::Error::from(error.errno))?;
+        if !is_dropped {
+            let archive = named(settings.file.as_encoded_bytes());
+            session.warn(&format!("{archive}: could only be compared in the page cache"));
+        }
         Ok(File::from(file))
     });
-    let mut operands = Operands { number: 0, has_begun: false };
-    let mut unknown = 0;
-    let mut find = |member: &Member| {
-        // The data of a further name are those of the first one.
+    let has_links = session.reporting().is_some_and(Reporting::has_hard_links);
+    let mut files = Files { settings, origins: origins.to_vec().into(), firsts: HashMap::new() };
+    let (mut members, mut wrong) = (0, 0);
+    let find = |member: &Member| {
+        members += 1;
+        let found = files.find(member)?;
         if member.kind == MemberKind::HardLink {
+            if let Err(text) = files.demand_link(member, &found) {
+                let text = format!("{}: verification failed: {text}", named(&found.name));
+                session.fail_about(&found.name, &text, None);
+                wrong += 1;
+            }
             return None;
         }
-        let found = operands.find(&settings.names, member, settings.extraction.absolute_names);
-        unknown += u64::from(found.is_none());
-        found
+        if has_links {
+            let first = (found.directory, found.name.clone());
+            files.firsts.insert(stored_name(&member.name).to_vec(), first);
+        }
+        Some(found)
     };
-    let mut members = 0;
-    let counted = |member: &Member| {
-        members += 1;
-        find(member)
-    };
-    let is_well = compare(session, settings, opened, What::Contents, counted);
+    let is_well = compare(session, settings, opened, What::Contents, find);
     // A block of zeros in the place of a header would end the archive.
     let written = session.reporting().map_or(members, Reporting::members);
-    if is_well && members != written {
+    if members != written {
         let text = format!("verification failed: {members} of {written} members are there");
         session.fail_at(settings.file.as_encoded_bytes(), &text);
-        return false;
     }
-    if unknown > 0 {
-        let text = format!("{} could not be verified", plural(unknown, "member", "members"));
-        session.fail_at(settings.file.as_encoded_bytes(), &text);
-    }
-    is_well && unknown == 0
+    is_well && members == written && wrong == 0
 }
 
-/// The operands of `-c`, which are archived one after the other.
-struct Operands {
-    number: usize,
-    /// Whether the member of the operand itself came.
-    has_begun: bool,
+/// The files of the members of `-c`, in their order.
+struct Files<'s> {
+    settings: &'s Settings,
+    origins: VecDeque<Origin>,
+    /// Files by the names of their members, as hard links refer to them.
+    firsts: HashMap<Vec<u8>, (Option<usize>, Vec<u8>)>,
 }
 
-impl Operands {
-    /// Returns the file of a member.
-    fn find(&mut self, names: &Names, member: &Member, is_absolute: bool) -> Option<Found> {
-        let name = stored_name(&member.name);
-        while let Some(operand) = names.names.get(self.number) {
-            let safe = safe_name(&operand.text);
-            let (mut removed, rest) = match is_absolute {
-                true => (Vec::new(), operand.text.clone()),
-                false => (safe.removed, safe.rest),
-            };
-            if removed.ends_with(b".") {
-                removed.push(b'/');
-            }
-            let rest = stored_name(&rest);
-            let is_itself = rest == name;
-            // Nothing is left of '/' and '..' but what is below.
-            let is_all = !is_absolute && safe.was_empty;
-            let below = name.strip_prefix(rest);
-            let is_below = is_all
-                || below.is_some_and(|below| below.starts_with(b"/") || rest.ends_with(b"/"));
-            // An operand of the same name in another directory begins with its own member again.
-            if (is_itself && !self.has_begun) || (is_below && !is_itself) {
-                self.has_begun = true;
-                let link = member.link.clone();
-                let directory = operand.directory;
-                return Some(Found { directory, name: [&removed, name].concat(), link });
-            }
-            self.number += 1;
-            self.has_begun = false;
+impl Files<'_> {
+    /// Returns the file of the next member.
+    fn find(&mut self, member: &Member) -> Option<Found> {
+        let (operand, left) = self.origins.front_mut()?;
+        let operand = self.settings.names.names.get(*operand)?;
+        *left -= 1;
+        if *left == 0 {
+            self.origins.pop_front();
         }
-        None
+        let mut name = match self.settings.extraction.absolute_names {
+            true => Vec::new(),
+            false => safe_name(&operand.text).removed,
+        };
+        if name.ends_with(b".") {
+            name.push(b'/');
+        }
+        name.extend_from_slice(stored_name(&member.name));
+        Some(Found { directory: operand.directory, name, link: member.link.clone() })
+    }
+
+    /// Checks that a further name of a file is one of the file of the member that it refers to.
+    fn demand_link(&self, member: &Member, found: &Found) -> Result<(), String> {
+        let Some((directory, first)) = self.firsts.get(stored_name(&member.link)) else {
+            return Err(format!("it is a link to {}, which is no member", named(&member.link)));
+        };
+        let identity = |directory: &Option<usize>, name: &[u8]| -> Result<(u64, u64), String> {
+            let path = self.settings.names.path(*directory).join(OsStr::from_bytes(name));
+            let found = match self.settings.creation.follow() {
+                Follow::No => std::fs::symlink_metadata(path),
+                Follow::Yes => std::fs::metadata(path),
+            };
+            let found = found.map_err(|error| format!("Cannot stat: {}", describe(&error)))?;
+            Ok((found.dev(), found.ino()))
+        };
+        if identity(&found.directory, &found.name)? == identity(directory, first)? {
+            Ok(())
+        } else {
+            Err(format!("Not linked to {}", named(first)))
+        }
     }
 }
 
@@ -163,7 +183,8 @@ fn compare(
     what: What,
     mut find: impl FnMut(&Member) -> Option<Found>,
 ) -> bool {
-    let source = opened.and_then(|file| open::source_of(file, settings));
+    // The members of an archive with an index are not all that it has.
+    let source = opened.and_then(|file| open::source_of(file, settings, Wanted::All));
     let archive = settings.file.as_encoded_bytes();
     let source = match source {
         Ok((source, _)) => source,
@@ -181,7 +202,7 @@ fn compare(
         is_well: true,
         session,
     };
-    let mut reader: Members = Reader::new(source, settings.zeros);
+    let mut reader = Reader::new(source, settings.zeros);
     let ended = loop {
         match reader.advance() {
             Ok(Next::Member(member)) => {
@@ -201,6 +222,11 @@ fn compare(
         }
     };
     run.end();
+    let cached: u64 = run.comparers.values().map(Comparer::cached_files).sum();
+    if cached > 0 {
+        let files = plural(cached, "file", "files");
+        session.warn(&format!("{files} could only be compared in the page cache"));
+    }
     match ended {
         Ok(()) => run.is_well,
         Err(stopped) => {
@@ -215,6 +241,13 @@ fn compare(
     }
 }
 
+/// Returns a name without needless slashes and dots.
+fn plain(name: &[u8]) -> Vec<u8> {
+    let parts = name.split(|byte| *byte == b'/').filter(|part| !matches!(part, [] | [b'.']));
+    let joined = parts.collect::<Vec<_>>().join(&b'/');
+    if name.starts_with(b"/") { [b"/", &joined[..]].concat() } else { joined }
+}
+
 struct Run<'s> {
     session: &'s Session,
     rules: Rules,
@@ -227,7 +260,7 @@ struct Run<'s> {
 impl Run<'_> {
     fn member(
         &mut self,
-        reader: &mut Members,
+        reader: &mut Reader<Box<dyn Source + Send>>,
         settings: &Settings,
         mut member: Member,
         found: Found,
@@ -242,13 +275,21 @@ impl Run<'_> {
             member.link.clone_from(&link);
         }
         let mut told = Vec::new();
-        let mut tell = |difference| told.push(words(&difference));
+        let mut tell = |difference: Difference| {
+            // It is extracted as a regular file, and compared as one.
+            if !matches!(difference, Difference::UnknownType(_)) {
+                told.push(words(&difference));
+            }
+        };
         comparer.member(reader, &member, (&name, &link), &mut tell)?;
-        let key = (directory, name);
-        self.differences.remove(&key);
+        let key = (directory, plain(&name));
+        // Of several members of one name the last one counts, except in an archive that was written.
+        if self.rules.what == What::Stored {
+            self.differences.remove(&key);
+        }
         if !told.is_empty() {
             self.differences.insert(key, told);
-            if self.differences.len() > KEPT_MAX {
+            if self.differences.len() > KEPT_MAX || self.rules.what == What::Contents {
                 self.end();
             }
         }

@@ -1,0 +1,234 @@
+//! Corners of `tar` that a reader of its code found: names that replace each other, few descriptors, and
+//! members that a verification could pass over.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use haul_manifest::Aspects;
+
+use super::support::Outcome;
+use super::support::judge::demand_equal;
+use super::support::run::{Call, Done, haul};
+use super::support::scratch::Scratch;
+use super::support::strace::{Strace, is_usable};
+use super::support::tar::ours;
+use super::support::volume::volumes;
+use super::tar_run::{MIB, content, demand, lines, run, tree};
+
+/// Adds names of the folder `m` to an archive, as they are now.
+fn add(scratch: &Scratch, names: &[&str]) -> Outcome {
+    let words = ["-rf", "a.tar", "--no-recursion", "-C", "m"];
+    demand(scratch, &[&words[..], names].concat())?;
+    Ok(())
+}
+
+/// A name that was a link to a directory is a file, and nothing goes through it any more.
+#[test]
+fn a_link_that_is_replaced_is_forgotten() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("m/real/f", "f")?;
+    symlink("real", scratch.at("m/lnk"))?;
+    add(&scratch, &["real", "lnk", "lnk/f"])?;
+    fs::remove_file(scratch.at("m/lnk"))?;
+    scratch.write("m/lnk", "a file")?;
+    add(&scratch, &["lnk"])?;
+    fs::remove_file(scratch.at("m/lnk"))?;
+    scratch.write("m/lnk/h", "h")?;
+    add(&scratch, &["lnk/h"])?;
+    for option in ["-p", "--atomic", "--durable"] {
+        fs::create_dir(scratch.at("t"))?;
+        let done = run(&scratch, &["-xf", "a.tar", option, "-C", "t"])?;
+        assert_eq!(done.code(), Some(2), "{option}: {}", done.errors());
+        assert!(!scratch.at("t/real/h").exists(), "{option}");
+        assert_eq!(fs::read(scratch.at("t/real/f"))?, b"f", "{option}");
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// The next file may get the inode number of a file that stood for a link.
+#[test]
+fn a_file_in_the_place_of_a_link_stays_a_file() -> Outcome {
+    let scratch = Scratch::new()?;
+    fs::create_dir(scratch.at("m"))?;
+    symlink("/etc/passwd", scratch.at("m/f"))?;
+    add(&scratch, &["f"])?;
+    fs::remove_file(scratch.at("m/f"))?;
+    scratch.write("m/f", "")?;
+    for _ in 0..3 {
+        add(&scratch, &["f"])?;
+    }
+    for option in ["-p", "--atomic", "--durable", "-U"] {
+        fs::create_dir(scratch.at("t"))?;
+        demand(&scratch, &["-xpf", "a.tar", option, "--jobs=1", "-C", "t"])?;
+        let found = fs::symlink_metadata(scratch.at("t/f"))?;
+        assert!(found.is_file(), "{option}: {found:?}");
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// Directories that have no path at the end are synchronised with their file system.
+#[test]
+fn durable_names_are_on_storage_wherever_they_were_made() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("m/real/f", "f")?;
+    symlink("real", scratch.at("m/lnk"))?;
+    add(&scratch, &["real", "lnk", "lnk/f"])?;
+    fs::remove_file(scratch.at("m/lnk"))?;
+    symlink("nowhere", scratch.at("m/lnk"))?;
+    add(&scratch, &["lnk"])?;
+    fs::create_dir(scratch.at("t"))?;
+    let strace = Strace::new(scratch.at("log")).trace("syncfs");
+    let words = ["-xf", "a.tar", "--durable", "-C", "t"];
+    strace.wrap(ours().words(words).in_dir(scratch.path())).succeed()?;
+    assert!(strace.text()?.contains("= 0"), "{}", strace.text()?);
+    // A directory that a link outside replaces is no failure, nor is a link with its inode number.
+    scratch.clear("m")?;
+    scratch.clear("a.tar")?;
+    scratch.write("m/d/f", "f")?;
+    add(&scratch, &["d", "d/f"])?;
+    scratch.clear("m/d")?;
+    symlink("../out", scratch.at("m/d"))?;
+    add(&scratch, &["d"])?;
+    scratch.clear("t")?;
+    fs::create_dir(scratch.at("t"))?;
+    let words = ["-xf", "a.tar", "--durable", "--recursive-unlink", "-C", "t"];
+    assert_eq!(demand(&scratch, &words)?.errors(), "");
+    Ok(())
+}
+
+#[test]
+fn batches_of_files_need_few_descriptors() -> Outcome {
+    let scratch = Scratch::new()?;
+    for file in 0..300 {
+        scratch.write(&format!("s/{file}"), "f")?;
+    }
+    demand(&scratch, &["-cf", "a.tar", "s"])?;
+    for (limit, jobs, option) in [
+        (64, 4, "--durable"),
+        (64, 16, "--cache=drop"),
+        (24, 1, "--durable"),
+        (24, 8, "--durable"),
+        (24, 16, "--atomic"),
+    ] {
+        fs::create_dir(scratch.at("t"))?;
+        let shell = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
+        let call = Call::of("sh").words(["-c", &shell]).word(haul());
+        let jobs = format!("--jobs={jobs}");
+        let call = call.words(["tar", "-xf", "a.tar", &jobs, option, "-C", "t"]);
+        let done = call.in_dir(scratch.path()).run()?;
+        assert_eq!(done.code(), Some(0), "{limit} {jobs} {option}: {}", done.errors());
+        demand_equal(&scratch.at("s"), &scratch.at("t/s"), Aspects::contents_only(), option);
+        scratch.clear("t")?;
+    }
+    Ok(())
+}
+
+/// Which occurrence of a pattern is damaged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Last,
+}
+
+/// Changes one byte of an archive while later members are written, after it went to storage.
+fn damaged(
+    scratch: &Scratch,
+    (options, names): (&[&str], &[&str]),
+    (pattern, which): (&[u8], Which),
+) -> Outcome<Done> {
+    let words = [&["-b1", "--sort=name", "-cf", "a.tar"], options].concat();
+    demand(scratch, &[&words[..], names].concat())?;
+    let archive = fs::read(scratch.at("a.tar"))?;
+    let found = archive.windows(pattern.len()).enumerate().filter(|(_, at)| *at == pattern);
+    let places: Vec<usize> = found.map(|(at, _)| at).collect();
+    let at = if which == Which::First { places.first() } else { places.last() };
+    let at = *at.ok_or("the pattern is not in the archive")?;
+    let action = format!(
+        "--checkpoint-action=exec=printf Z | dd of=a.tar bs=1 seek={at} conv=notrunc 2>/dev/null"
+    );
+    let verifying = vec!["--verify", "--checkpoint=3000", &action];
+    let done = run(scratch, &[&words[..], &verifying, names].concat())?;
+    assert_eq!(fs::read(scratch.at("a.tar"))?[at], b'Z', "the action came too early");
+    Ok(done)
+}
+
+#[test]
+fn every_member_of_an_archive_is_verified() -> Outcome {
+    let scratch = Scratch::new()?;
+    let long = "L".repeat(120);
+    scratch.write(&format!("{long}/a"), "the file")?;
+    fs::hard_link(scratch.at(format!("{long}/a")), scratch.at("b"))?;
+    scratch.write("big", content(3 * MIB))?;
+    scratch.write("f", "the only content")?;
+    // The name that a hard link refers to has no checksum.
+    let target = format!("{long}/a");
+    let names = [&long, "b", "big"];
+    let done = damaged(&scratch, (&[], &names), (target.as_bytes(), Which::Last))?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert!(done.errors().contains("b: verification failed: it is a link to"), "{}", done.errors());
+    // A member of the same name comes later, and is right.
+    let options = ["--hard-dereference"];
+    let names = ["f", "big", "f"];
+    let done = damaged(&scratch, (&options, &names), (b"the only content", Which::First))?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert!(done.errors().contains("f: verification failed: Contents differ"), "{}", done.errors());
+    // Operands that lead out, one below another, and of the same name.
+    scratch.write("d1/a/b", "one")?;
+    scratch.write("d2/a/b", "another")?;
+    scratch.write("d2/g", "g")?;
+    let here = scratch.at("d1");
+    let here = here.to_str().ok_or("a name that is no text")?;
+    for packing in ["--format=gnu", "--zstd", "-z"] {
+        for names in [
+            &["-C", "d1", "a", "-C", "../d2", "a/b"][..],
+            &["-C", "d1/a", "..", "-C", "../../d2", "g"],
+            &["-C", "d1", "../d2", "a", "./a", here],
+            &[here, "d2/.", "d2//g"],
+        ] {
+            demand(&scratch, &[&["-cWf", "a.tar", packing], names].concat())?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_extraction_of_repeated_members_is_verified() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("m/f", "one")?;
+    add(&scratch, &["f"])?;
+    scratch.write("m/f", "the other")?;
+    add(&scratch, &["./f"])?;
+    for volume in volumes()? {
+        let place = Scratch::on(&volume)?;
+        let target = place.path().to_str().ok_or("a name that is no text")?;
+        let done = demand(&scratch, &["-xWf", "a.tar", "-C", target])?;
+        let is_told = done.errors().contains("could only be compared in the page cache");
+        assert!(is_told || volume.name != "tmpfs", "{}", done.errors());
+        assert!(!is_told || !matches!(volume.name.as_str(), "ext4" | "xfs"), "{}", done.errors());
+    }
+    Ok(())
+}
+
+#[test]
+fn metrics_and_lines_are_whole_whatever_else_is_asked_for() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    demand(&scratch, &["-cf", "a.tar", "s"])?;
+    fs::create_dir(scratch.at("t"))?;
+    fs::create_dir(scratch.at("m"))?;
+    demand(&scratch, &["-xf", "a.tar", "-C", "t", "--metrics=m/haul.prom"])?;
+    assert!(fs::read_to_string(scratch.at("m/haul.prom"))?.contains("haul_run_success"));
+    for words in [
+        &["-tRf", "a.tar", "--json"][..],
+        &["-xf", "a.tar", "-C", "t", "--json", "--checkpoint=.1"],
+        &["-cvf", "b.tar", "--json", "--checkpoint=1", "--checkpoint-action=dot", "s"],
+    ] {
+        lines(&demand(&scratch, words)?)?;
+    }
+    Ok(())
+}
