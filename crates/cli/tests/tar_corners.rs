@@ -232,3 +232,66 @@ fn metrics_and_lines_are_whole_whatever_else_is_asked_for() -> Outcome {
     }
     Ok(())
 }
+
+/// With memory between the archive and the files it is the same archive, and its errors are told.
+#[test]
+fn a_buffer_changes_nothing_but_when_the_archive_is_waited_for() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    for packing in ["--format=gnu", "-z", "--zstd", "--posix"] {
+        demand(&scratch, &["--sort=name", packing, "-cf", "plain", "s"])?;
+        for buffer in ["--buffer=1", "--buffer=2M", "--buffer=64M"] {
+            let words = ["--sort=name", packing, "-cf", "buffered", buffer, "s"];
+            demand(&scratch, &words)?;
+            let same = fs::read(scratch.at("buffered"))? == fs::read(scratch.at("plain"))?;
+            assert!(same, "{packing} {buffer}");
+            fs::create_dir(scratch.at("t"))?;
+            let shell = "cat buffered | \"$0\" tar -xf - \"$@\" -C t";
+            let call = Call::of("sh").words(["-c", shell]).word(haul()).word(buffer);
+            let call = call.words(["--watermarks=10,90", packing]);
+            let done = call.in_dir(scratch.path()).run()?;
+            assert_eq!(done.code(), Some(0), "{packing} {buffer}: {}", done.errors());
+            let what = format!("{packing} {buffer}");
+            let (one, other) = (scratch.at("s"), scratch.at("t/s"));
+            demand_equal(&one, &other, Aspects::contents_only(), &what);
+            scratch.clear("t")?;
+        }
+    }
+    for packing in ["--format=gnu", "-z"] {
+        let done = run(&scratch, &["-cf", "/dev/full", packing, "--buffer=4M", "s"])?;
+        assert_eq!(done.code(), Some(2), "{packing}: {}", done.errors());
+        assert!(done.errors().contains("No space left"), "{packing}: {}", done.errors());
+    }
+    let cut = "head -c 100000 plain | \"$0\" tar -tf - --buffer=1M";
+    demand(&scratch, &["--sort=name", "-cf", "plain", "s"])?;
+    let done = Call::of("sh").words(["-c", cut]).word(haul()).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert!(done.errors().contains("Unexpected EOF"), "{}", done.errors());
+    for (words, text) in [
+        ("-cf a --watermarks=1,2 s", "--watermarks is for --buffer"),
+        ("-cf a --buffer=0 s", "--buffer"),
+        ("-cf a --buffer=1M --watermarks=200,300 s", "--watermarks"),
+        ("-rf plain --buffer=1M s", "--buffer is for"),
+        ("-Icat -cf a --buffer=1M s", "--buffer is not for"),
+        ("-Icat -tf plain --buffer=1M", "--buffer is not for"),
+    ] {
+        let done = run(&scratch, &words.split(' ').collect::<Vec<_>>())?;
+        assert_eq!(done.code(), Some(2), "{words}");
+        assert!(done.errors().contains(text), "{words}: {}", done.errors());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_list_does_not_get_into_the_archive() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    for shell in
+        ["\"$0\" tar -cvf /dev/stdout s > a.tar", "\"$0\" tar -cvf /dev/stdout s | cat > a.tar"]
+    {
+        let done = Call::of("sh").words(["-c", shell]).word(haul()).in_dir(scratch.path()).run()?;
+        assert!(done.errors().contains("s/d/511"), "{shell}: {}", done.errors());
+        demand(&scratch, &["-df", "a.tar"])?;
+    }
+    Ok(())
+}

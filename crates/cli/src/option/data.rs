@@ -144,6 +144,19 @@ pub(crate) fn queue_depth(word: &OsStr) -> Result<usize, Usage> {
     }
 }
 
+/// Reads the value of `--watermarks`: two percentages.
+pub(crate) fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
+    let parsed = word.to_str().and_then(|text| {
+        let (low, high) = text.split_once(',')?;
+        let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+        (low <= 100 && (1..=100).contains(&high)).then_some((low, high))
+    });
+    parsed.ok_or_else(|| {
+        let word = quote_word(word.as_encoded_bytes());
+        Usage(format!("invalid --watermarks {word}: give two percentages, as in 50,75"))
+    })
+}
+
 /// Reads an amount of bytes: a number with an optional suffix, as GNU's tools have them.
 pub(crate) fn size(option: &str, word: &OsStr) -> Result<u64, Usage> {
     word.to_str().and_then(parse).filter(|bytes| *bytes > 0).ok_or_else(|| {

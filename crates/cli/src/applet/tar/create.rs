@@ -25,10 +25,12 @@ use haul_sys::fs::{Kind, fdatasync, fstat};
 use haul_sys::process::{Ignorable, Standard, ignore};
 
 use super::appending::Appending;
+use super::buffered::BufferedTarget;
 use super::checkpoint::{Counter, Direction};
 use super::creation_event::{errno, is_failed_read, keyword, words};
 use super::external;
 use super::list::show_on;
+use super::open::refuse_buffer;
 use super::packed::{Borders, Packed};
 use super::print::Columns;
 use super::quoting::named;
@@ -53,6 +55,7 @@ pub(super) enum Target {
     Appended(BufWriter<Appending>),
     Plain(ArchiveFile),
     Packed(Box<BufWriter<Packed>>),
+    Buffered(BufferedTarget),
     /// Nothing is written, or what is written is not kept.
     Nowhere,
 }
@@ -63,6 +66,7 @@ impl Write for Target {
             Target::Appended(file) => file.write(bytes),
             Target::Plain(file) => file.write(bytes),
             Target::Packed(encoder) => encoder.write(bytes),
+            Target::Buffered(buffer) => buffer.write(bytes),
             Target::Nowhere => Ok(bytes.len()),
         }
     }
@@ -72,7 +76,8 @@ impl Write for Target {
             Target::Appended(file) => file.flush(),
             Target::Plain(file) => file.flush(),
             Target::Packed(encoder) => encoder.flush(),
-            Target::Nowhere => Ok(()),
+            // At the end it ends the archive.
+            Target::Buffered(_) | Target::Nowhere => Ok(()),
         }
     }
 }
@@ -81,7 +86,9 @@ impl Bytes for Target {
     fn leave(&mut self, bytes: u64) -> io::Result<Option<(Arc<OwnedFd>, u64)>> {
         match self {
             Target::Plain(file) => file.leave(bytes),
-            Target::Appended(_) | Target::Packed(_) | Target::Nowhere => Ok(None),
+            Target::Appended(_) | Target::Packed(_) | Target::Buffered(_) | Target::Nowhere => {
+                Ok(None)
+            }
         }
     }
 
@@ -106,16 +113,20 @@ impl Target {
             Target::Appended(file) => {
                 file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
             }
-            Target::Plain(file) => {
-                let file = file.into_file()?;
-                crate::file_error::close_error(&*file).map_err(|error| error.errno.into())
-            }
+            Target::Plain(file) => close(file),
+            Target::Buffered(mut buffer) => buffer.flush(),
             Target::Packed(encoder) => {
                 encoder.into_inner().map_err(io::IntoInnerError::into_error)?.end()
             }
             Target::Nowhere => Ok(()),
         }
     }
+}
+
+/// Writes what is left and closes the file.
+fn close(file: ArchiveFile) -> io::Result<()> {
+    let file = file.into_file()?;
+    crate::file_error::close_error(&*file).map_err(|error| error.errno.into())
 }
 
 /// What is written, and where.
@@ -164,6 +175,7 @@ pub(super) fn write(
     let telling = Telling {
         session,
         settings,
+        is_on_output: is_on_output(settings, file.as_deref()),
         columns: Mutex::new(Columns::new()),
         borders,
         archived: Mutex::new(Vec::new()),
@@ -251,6 +263,15 @@ fn plan(
         },
         ..planned
     }
+}
+
+/// Returns whether an archive is what standard output is, as `/dev/stdout` may be.
+fn is_on_output(settings: &Settings, file: Option<&OwnedFd>) -> bool {
+    let same = |file: &OwnedFd| -> haul_sys::Result<bool> {
+        let (archive, output) = (fstat(file)?, fstat(io::stdout())?);
+        Ok(archive.same_file(&output) && archive.kind() != Kind::CharDevice)
+    };
+    settings.file.as_encoded_bytes() == b"-" || file.is_some_and(|file| same(file).unwrap_or(false))
 }
 
 /// Names options that hold for names behind them, and had none.
@@ -374,6 +395,7 @@ fn target(
         _ => None,
     };
     if let Some(words) = program {
+        refuse_buffer(settings)?;
         // A program that ends early is an error of the archive, not the end of this process.
         ignore(Ignorable::BrokenPipe);
         let encoder = encode_by(&words, file.try_clone()?)?;
@@ -391,14 +413,26 @@ fn target(
         };
         let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(0);
         let file = ArchiveFile::new(file, place, record_bytes).caching(settings.own.cache);
-        return Ok(Target::Plain(file));
+        return Ok(match settings.own.buffer() {
+            Some(buffer) => {
+                Target::Buffered(BufferedTarget::new(file, (buffer, record_bytes), close)?)
+            }
+            None => Target::Plain(file),
+        });
     };
     let effort = Effort {
         jobs: settings.extraction.workers(),
         frame_bytes: settings.creation.frame_bytes.unwrap_or(FRAME_BYTES),
     };
     let file = Trailed::new(File::from(file.try_clone()?), settings.own.cache);
-    let encoder = encoder(filter, file, effort).ok_or(io::ErrorKind::Unsupported)?;
+    let encoder = match settings.own.buffer() {
+        Some(buffer) => {
+            let end = |mut file: Trailed| file.flush();
+            encoder(filter, BufferedTarget::new(file, (buffer, 1), end)?, effort)
+        }
+        None => encoder(filter, file, effort),
+    };
+    let encoder = encoder.ok_or(io::ErrorKind::Unsupported)?;
     let has_index = filter == Filter::Zstd && effort.frame_bytes > 0;
     Ok(Target::packed(encoder, has_index.then(|| borders.clone())))
 }
@@ -444,6 +478,8 @@ struct Telling<'s> {
     columns: Mutex<Columns>,
     /// Of an archive with an index.
     borders: Option<Borders>,
+    /// Whether the archive is written to standard output, under whatever name.
+    is_on_output: bool,
     /// What `--remove-files` removes.
     archived: Mutex<Vec<Archived>>,
     /// Files that stay under all their names.
@@ -480,7 +516,7 @@ impl Monitor for Telling<'_> {
                 member.name = original.to_vec();
             }
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-            let on_error = self.settings.file.as_encoded_bytes() == b"-" && !is_dry;
+            let on_error = self.is_on_output && !is_dry;
             let verbosity = self.settings.verbosity.saturating_sub(1);
             show_on(self.session, &member, self.settings, (verbosity, on_error), &mut columns);
         }

@@ -2,6 +2,7 @@
 
 mod append;
 mod appending;
+mod buffered;
 mod checkpoint;
 mod checkpoint_options;
 mod compare;

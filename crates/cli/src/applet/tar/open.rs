@@ -17,6 +17,7 @@ use haul_io::fully::read_fully;
 use haul_sys::data::{seek_end, seek_set, seek_tell};
 use haul_sys::fs::{Kind, fstat};
 
+use super::buffered::BufferedSource;
 use super::checkpoint::{Counter, Direction};
 use super::external;
 use super::member_name::stored_name;
@@ -71,6 +72,16 @@ pub(super) fn directory(settings: &Settings, index: Option<usize>) -> Result<Own
     opened.map_err(|error| cannot_open(shown, &error))
 }
 
+/// Refuses a buffer where another program reads or writes the archive.
+pub(super) fn refuse_buffer(settings: &Settings) -> io::Result<()> {
+    match settings.own.buffer() {
+        Some(_) => Err(io::Error::other(
+            "--buffer is not for archives that another program compresses or decompresses",
+        )),
+        None => Ok(()),
+    }
+}
+
 fn source(settings: &Settings) -> io::Result<Opened> {
     source_of(standard::opened(settings.file.as_encoded_bytes())?, settings, Wanted::Named)
 }
@@ -87,6 +98,7 @@ pub(super) enum Wanted {
 /// Returns the source of an open archive, and whether it is not compressed.
 pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::Result<Opened> {
     if let Compression::Program(words) = &settings.compression {
+        refuse_buffer(settings)?;
         let decoded = decode_by(words, OwnedFd::from(file))?;
         return Ok((Box::new(StreamSource::new(decoded)), false));
     }
@@ -94,7 +106,13 @@ pub(super) fn source_of(file: File, settings: &Settings, wanted: Wanted) -> io::
     if matches!(kind, Kind::Regular | Kind::BlockDevice) && settings.may_seek {
         return open_seekable(file, settings, wanted);
     }
-    let mut stream = io::BufReader::with_capacity(PIPE_REQUEST_BYTES, file);
+    let mut stream: Box<dyn Read + Send> = match settings.own.buffer() {
+        Some(buffer) => {
+            let record_bytes = usize::try_from(settings.creation.blocking * 512).unwrap_or(1);
+            Box::new(BufferedSource::new(file, (buffer, record_bytes))?)
+        }
+        None => Box::new(io::BufReader::with_capacity(PIPE_REQUEST_BYTES, file)),
+    };
     let mut begin = vec![0; MAGIC_BYTES];
     let count = fill(&mut stream, &mut begin)?;
     begin.truncate(count);

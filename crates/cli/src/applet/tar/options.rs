@@ -120,6 +120,7 @@ pub(super) enum Id {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnId {
     Atomic,
+    Buffer,
     Cache,
     DryRun,
     Durable,
@@ -133,4 +134,5 @@ pub(super) enum OwnId {
     Stats,
     /// GNU's, too.
     Verify,
+    Watermarks,
 }

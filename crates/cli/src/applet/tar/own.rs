@@ -6,13 +6,14 @@ use haul_archive::extract::{Appearance, Existing};
 use haul_io::stream::Durable;
 use haul_io::{Cache, Reflink};
 
+use super::buffered::Buffer;
 use super::extraction::Extraction;
 use super::options::OwnId;
 use super::refuse::bad;
 use super::task::{Compression, Mode};
 use crate::ending::CommandError;
 use crate::metrics::Wanted;
-use crate::option::data::{cache, reflink};
+use crate::option::data::{cache, marks, reflink, size};
 use crate::option::value::{Dash, ProgressWhen, file, progress_when};
 
 /// What is asked for by these options.
@@ -28,6 +29,9 @@ pub(super) struct Own {
     pub(super) is_json: bool,
     pub(super) shows_stats: bool,
     pub(super) verifies: bool,
+    /// Bytes of memory between the archive and the files.
+    buffer_bytes: Option<u64>,
+    marks: Option<(usize, usize)>,
     /// Whether nothing is written.
     pub(super) is_dry: bool,
     /// Whether complete files of an earlier extraction stay.
@@ -47,6 +51,8 @@ impl Default for Own {
             is_json: false,
             shows_stats: false,
             verifies: false,
+            buffer_bytes: None,
+            marks: None,
             is_dry: false,
             resumes: false,
             atomic: false,
@@ -70,6 +76,10 @@ impl Own {
         let word = value.as_deref();
         match id {
             OwnId::Atomic => self.atomic = true,
+            OwnId::Buffer => {
+                self.buffer_bytes = Some(size("--buffer", word.unwrap_or_default())?);
+            }
+            OwnId::Watermarks => self.marks = Some(marks(word.unwrap_or_default())?),
             OwnId::Cache => self.cache = cache(word.unwrap_or_default())?,
             OwnId::DryRun => self.is_dry = true,
             OwnId::Durable => self.durable = true,
@@ -96,6 +106,13 @@ impl Own {
         if self.durable { Durable::Yes } else { Durable::No }
     }
 
+    /// Returns the buffer that is asked for.
+    pub(super) fn buffer(&self) -> Option<Buffer> {
+        let bytes = self.buffer_bytes?;
+        let (low, high) = self.marks.unwrap_or((50, 75));
+        Some(Buffer { bytes, low, high })
+    }
+
     /// Returns when extracted files get their names.
     pub(super) const fn appearance(&self) -> Appearance {
         match (self.durable, self.atomic) {
@@ -118,6 +135,12 @@ impl Own {
         self.check_output(among)?;
         self.check_resume(among)?;
         self.check_dry(among)?;
+        if self.marks.is_some() && self.buffer_bytes.is_none() {
+            return bad("--watermarks is for --buffer");
+        }
+        if self.buffer_bytes.is_some() && among.mode == Mode::Append {
+            return bad("--buffer is for -c, -x, -t and -d");
+        }
         self.metrics.settle()?;
         for (option, name) in [("--errors", &self.errors), ("--metrics", &self.metrics.file)] {
             if name.as_deref() == Some(among.file) {

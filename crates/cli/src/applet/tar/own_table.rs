@@ -16,6 +16,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
         "with -c: give the archive its name only when it is\ncomplete; with -x: likewise each file; keep an old\none until then",
     ),
     own(
+        Id::Own(OwnId::Buffer),
+        "buffer",
+        Required("SIZE"),
+        "keep up to SIZE bytes in memory between the archive\nand the files, so that a tape keeps streaming; for\narchives that are no regular files, or with -c",
+    ),
+    own(
         Id::Own(OwnId::Cache),
         "cache",
         Required("POLICY"),
@@ -93,5 +99,11 @@ pub(super) const OWN: &[Opt<Id>] = &[
         "stats",
         Nothing,
         "print a summary on standard error: members, bytes,\ntime, rate, and how long each side was waited for",
+    ),
+    own(
+        Id::Own(OwnId::Watermarks),
+        "watermarks",
+        Required("LOW,HIGH"),
+        "with --buffer: start emptying when it is HIGH percent\nfull, until it is empty; after it was full, fill again\nbelow LOW percent (default 50,75)",
     ),
 ];

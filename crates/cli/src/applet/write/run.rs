@@ -18,10 +18,10 @@ use haul_sys::fs::{Kind, duplicate, fstat};
 use haul_sys::process::Standard;
 
 use super::options::{Id, all_options, help};
-use crate::escape::{quote_if_needed, quote_word};
+use crate::escape::quote_if_needed;
 use crate::getopt::Usage;
 use crate::metrics::Figures;
-use crate::option::data::{size, size_or_zero};
+use crate::option::data::{marks, size, size_or_zero};
 use crate::option::stream::{self, Settings, StreamId, files};
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
@@ -87,18 +87,6 @@ impl stream::Wanted for Wanted {
         }
         Ok(())
     }
-}
-
-fn marks(word: &OsStr) -> Result<(usize, usize), Usage> {
-    let parsed = word.to_str().and_then(|text| {
-        let (low, high) = text.split_once(',')?;
-        let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
-        (low <= 100 && (1..=100).contains(&high)).then_some((low, high))
-    });
-    parsed.ok_or_else(|| {
-        let word = quote_word(word.as_bytes());
-        Usage(format!("invalid --watermarks {word}: give two percentages, as in 50,75"))
-    })
 }
 
 fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
