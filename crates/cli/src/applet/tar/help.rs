@@ -13,7 +13,8 @@ environment variable TAR_OPTIONS are read before those of the command line.
 Nothing outside the target directory is touched without -P: symbolic links are
 followed only where they lead to a place in it. A file that could not be written
 completely is removed. Files are made in no particular order. Where the kernel has
-landlock, it refuses every write outside the target directories, without -P.
+landlock, it refuses every write outside the target directories and the one of
+--metrics, without -P.
 Devices are made only with -p or --devices.
 
 --max-size and --max-entries stop at the first member that goes beyond them, before
@@ -22,8 +23,8 @@ holes, because programs that copy or read it may fill them.
 
 Compressed archives are recognised without an option. Archives of -c --zstd have an
 index, by which -x and -t read only the frames that hold the named members; other
-programs skip it. Headers that other programs
-read in another way than haul are refused, with the name of the member.
+programs skip it. Headers that other programs read in another way than haul are
+refused, with the name of the member.
 
 The other options of GNU tar are refused by name.
 
