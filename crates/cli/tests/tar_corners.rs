@@ -295,3 +295,21 @@ fn a_list_does_not_get_into_the_archive() -> Outcome {
     }
     Ok(())
 }
+
+/// Of an archive that is appended to, the new members are verified; the others may be of other files.
+#[test]
+fn what_is_appended_is_verified() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("a", "old")?;
+    demand(&scratch, &["-cf", "a.tar", "a"])?;
+    scratch.write("a", "new")?;
+    scratch.write("b", content(300_000))?;
+    let done = demand(&scratch, &["-rvWf", "a.tar", "a", "b"])?;
+    assert_eq!(done.text(), "a\nb\nVerify a\nVerify b\n");
+    let action = "--checkpoint-action=exec=printf changed > a";
+    let words = ["-rWf", "a.tar", "--checkpoint=20", action, "a", "b"];
+    let done = run(&scratch, &words)?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert!(done.errors().contains("a: verification failed: Size differs"), "{}", done.errors());
+    Ok(())
+}

@@ -75,7 +75,6 @@ const OUT_OF_SCOPE: &[(&str, &[&str])] = &[
         &["delete01.at", "delete02.at", "delete03.at", "delete04.at", "delete05.at", "delete06.at"],
     ),
     ("the version is haul's own", &["version.at"]),
-    ("--verify is not supported", &["opcomp03.at", "append04.at", "verify.at"]),
     ("--backup is not supported", &["backup01.at"]),
     ("--exclude-vcs-ignores is not supported", &["exclude17.at"]),
     ("no program decompresses whose exit status could be told", &["gzip.at", "remfiles02.at"]),

@@ -203,7 +203,9 @@ pub(super) fn write(
     }
     let origins = telling.origins.lock().map(|origins| origins.clone()).unwrap_or_default();
     let is_intact = match &file {
-        Some(file) if settings.own.verifies => verify::created(session, settings, file, &origins),
+        Some(file) if settings.own.verifies => {
+            verify::created(session, settings, (file, start), &origins)
+        }
         _ => true,
     };
     if let Some(unpublished) = unpublished {

@@ -307,7 +307,7 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Id::Own(OwnId::Verify),
         ("W", "verify"),
         Nothing,
-        "with -c and -x: read the archive and the files again\nfrom storage, and compare them",
+        "with -c, -r and -x: read the archive and the files\nagain, and compare them; see below",
     ),
     opt(
         Id::BlockingFactor,

@@ -148,8 +148,13 @@ impl Own {
             }
         }
         if self.verifies {
-            if !matches!(among.mode, Mode::Create | Mode::Extract) {
-                return bad("--verify is for -c and -x");
+            let letter = match among.mode {
+                Mode::Create | Mode::Extract | Mode::Append => None,
+                Mode::List => Some("-t"),
+                Mode::Compare => Some("-d"),
+            };
+            if let Some(letter) = letter {
+                return bad(&format!("'--verify' cannot be used with '{letter}'"));
             }
             if among.file == "-" {
                 return bad("--verify needs the name of an archive; give it with -f");
@@ -161,7 +166,7 @@ impl Own {
             if among.mode == Mode::Extract && (keeps || among.extraction.keeps_links) {
                 return bad("--verify would find what is kept to differ");
             }
-            if among.mode == Mode::Create && !among.extraction.transform.is_empty() {
+            if among.mode != Mode::Extract && !among.extraction.transform.is_empty() {
                 return bad("--verify cannot find the files of names that --transform changed");
             }
         }

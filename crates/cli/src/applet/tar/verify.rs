@@ -21,7 +21,8 @@ use super::list::is_new;
 use super::member_name::{Changed, stored_name};
 use super::names::Names;
 use super::open::{self, Wanted};
-use super::quoting::named;
+use super::print::Columns;
+use super::quoting::{listed, named};
 use super::reporting::Reporting;
 use super::session::{Session, Stopped};
 use super::settings::Settings;
@@ -76,12 +77,12 @@ fn again(name: impl AsRef<Path>) -> io::Result<File> {
 /// The number of an operand, and how many members come from it until another one's come.
 pub(super) type Origin = (usize, u64);
 
-/// Compares an archive that was written with the files, and tells all differences. `archive` may have no
-/// name yet. Returns whether there are none.
+/// Compares what was written of an archive from an offset on with the files, and tells all differences.
+/// `archive` may have no name yet. Returns whether there are none.
 pub(super) fn created(
     session: &Session,
     settings: &Settings,
-    archive: &OwnedFd,
+    (archive, start): (&OwnedFd, u64),
     origins: &[Origin],
 ) -> bool {
     // It was opened for writing.
@@ -98,8 +99,19 @@ pub(super) fn created(
     let has_links = session.reporting().is_some_and(Reporting::has_hard_links);
     let mut files = Files { settings, origins: origins.to_vec().into(), firsts: HashMap::new() };
     let (mut members, mut wrong) = (0, 0);
+    let mut columns = Columns::new();
     let find = |member: &Member| {
+        if member.header_offset < start {
+            return None;
+        }
         members += 1;
+        if settings.verbosity > 0 && !session.is_json() {
+            let line = match settings.verbosity {
+                1 => listed(&member.name),
+                _ => columns.line(member, settings),
+            };
+            session.show(&format!("Verify {line}"), false);
+        }
         let found = files.find(member)?;
         if member.kind == MemberKind::HardLink {
             if let Err(text) = files.demand_link(member, &found) {
