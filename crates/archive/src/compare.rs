@@ -5,6 +5,7 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 
 use haul_io::Device;
 use haul_io::fully::read_fully;
@@ -17,6 +18,8 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use crate::accounts::Accounts;
+use crate::extract::Names;
+use crate::extract::place::Places;
 use crate::format::{Layout, Member, MemberKind, ReadError, Reader};
 use crate::source::Source;
 
@@ -71,6 +74,8 @@ pub struct Rules {
     pub numeric_owner: bool,
     /// What is compared.
     pub what: What,
+    /// Whether files may be anywhere, also behind links that lead out of the directory.
+    pub names: Names,
 }
 
 /// What is compared.
@@ -87,7 +92,9 @@ pub enum What {
 /// Compares members with the files of a directory.
 #[derive(Debug)]
 pub struct Comparer {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
+    /// What finds files that must be beneath the directory.
+    places: Option<Places>,
     rules: Rules,
     accounts: Accounts,
     /// Files whose pages could not be dropped.
@@ -100,7 +107,12 @@ impl Comparer {
     /// Compares with the files of this directory.
     #[must_use]
     pub fn new(directory: OwnedFd, rules: Rules) -> Comparer {
-        Comparer { directory, rules, accounts: Accounts::default(), cached: 0 }
+        let directory = Arc::new(directory);
+        let places = match rules.names {
+            Names::Beneath => Some(Places::within(Arc::clone(&directory))),
+            Names::Absolute => None,
+        };
+        Comparer { directory, places, rules, accounts: Accounts::default(), cached: 0 }
     }
 
     /// Returns the number of files that were to be read from storage, and of which pages stayed in memory.
@@ -152,16 +164,25 @@ impl Comparer {
         Ok(())
     }
 
-    fn stat(&self, name: &[u8], tell: Told<'_>) -> Option<Stat> {
-        let stat = c_name(name).and_then(|text| match self.rules.follow {
-            Follow::No => statat(&self.directory, &text),
-            Follow::Yes => statat_follow(&self.directory, &text),
+    /// Returns where a file is.
+    fn locate(&mut self, name: &[u8]) -> Result<(Arc<OwnedFd>, CString), CallError> {
+        match &mut self.places {
+            Some(places) => places.existing(name).map(|place| (place.parent, place.leaf)),
+            None => Ok((Arc::clone(&self.directory), c_name(name)?)),
+        }
+    }
+
+    fn stat(&mut self, name: &[u8], tell: Told<'_>) -> Option<Stat> {
+        let follow = self.rules.follow;
+        let stat = self.locate(name).and_then(|(directory, text)| match follow {
+            Follow::No => statat(&*directory, &text),
+            Follow::Yes => statat_follow(&*directory, &text),
         });
         stat.map_err(|error| tell(Difference::Stat(name.to_vec(), error))).ok()
     }
 
     /// Describes a file that should be of a kind.
-    fn stat_of(&self, name: &[u8], kind: Kind, tell: Told<'_>) -> Option<Stat> {
+    fn stat_of(&mut self, name: &[u8], kind: Kind, tell: Told<'_>) -> Option<Stat> {
         let stat = self.stat(name, tell)?;
         if stat.kind() != kind {
             tell(Difference::Kind);
@@ -170,11 +191,12 @@ impl Comparer {
         Some(stat)
     }
 
-    fn readlink(&self, name: &[u8]) -> Result<Vec<u8>, CallError> {
-        Ok(readlinkat(&self.directory, &c_name(name)?)?.into_bytes())
+    fn readlink(&mut self, name: &[u8]) -> Result<Vec<u8>, CallError> {
+        let (directory, text) = self.locate(name)?;
+        Ok(readlinkat(&*directory, &text)?.into_bytes())
     }
 
-    fn device(&self, member: &Member, name: &[u8], kind: Kind, tell: Told<'_>) {
+    fn device(&mut self, member: &Member, name: &[u8], kind: Kind, tell: Told<'_>) {
         let Some(stat) = self.stat_of(name, kind, tell) else { return };
         let is_numbered = kind != Kind::Fifo;
         if is_numbered && crate::device::parts(stat.rdev) != member.device {
@@ -229,7 +251,8 @@ impl Comparer {
             wait: Wait::No,
             extra: OFlags::empty(),
         };
-        let opened = c_name(name).and_then(|text| openat(&self.directory, &text, how));
+        let opened =
+            self.locate(name).and_then(|(directory, text)| openat(&*directory, &text, how));
         let file = match opened {
             Ok(file) => file,
             Err(error) => {

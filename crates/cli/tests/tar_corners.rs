@@ -6,13 +6,13 @@ use std::os::unix::fs::symlink;
 
 use haul_manifest::Aspects;
 
-use super::support::Outcome;
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::tar::ours;
 use super::support::volume::volumes;
+use super::support::{Outcome, schema};
 use super::tar_run::{MIB, content, demand, lines, run, tree};
 
 /// Adds names of the folder `m` to an archive, as they are now.
@@ -114,6 +114,7 @@ fn batches_of_files_need_few_descriptors() -> Outcome {
         (24, 1, "--durable"),
         (24, 8, "--durable"),
         (24, 16, "--atomic"),
+        (128, 64, "--durable"),
     ] {
         fs::create_dir(scratch.at("t"))?;
         let shell = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
@@ -279,6 +280,14 @@ fn a_buffer_changes_nothing_but_when_the_archive_is_waited_for() -> Outcome {
         assert_eq!(done.code(), Some(2), "{words}");
         assert!(done.errors().contains(text), "{words}: {}", done.errors());
     }
+    // A refusal destroys nothing.
+    for words in ["-cjf old.tar.bz2 s", "-caf old.tar.lz s", "-Icat -cf old.tar s"] {
+        let words: Vec<&str> = words.split(' ').chain(["--buffer=1M"]).collect();
+        let name = words.iter().find(|word| word.starts_with("old")).ok_or("no archive")?;
+        scratch.write(name, "precious")?;
+        assert_eq!(run(&scratch, &words)?.code(), Some(2), "{words:?}");
+        assert_eq!(fs::read(scratch.at(name))?, b"precious", "{words:?}");
+    }
     Ok(())
 }
 
@@ -293,6 +302,23 @@ fn a_list_does_not_get_into_the_archive() -> Outcome {
         assert!(done.errors().contains("s/d/511"), "{shell}: {}", done.errors());
         demand(&scratch, &["-df", "a.tar"])?;
     }
+    for shell in [
+        "\"$0\" tar -c --checkpoint=1 --checkpoint-action=dot -f - s > a.tar",
+        "\"$0\" tar -c --checkpoint=1 --checkpoint-action=dot -f /dev/stdout s > a.tar",
+        "\"$0\" tar -xf a.tar -O --checkpoint=1 --checkpoint-action=dot s/d/32769 > f",
+    ] {
+        let done = Call::of("sh").words(["-c", shell]).word(haul()).in_dir(scratch.path()).run()?;
+        assert!(done.errors().contains("..."), "{shell}: {}", done.errors());
+        demand(&scratch, &["-df", "a.tar"])?;
+    }
+    assert!(fs::read(scratch.at("f"))? == content(32_769));
+    scratch.write("x.tar", "precious")?;
+    let shell = "\"$0\" tar --json -cf /dev/stdout s >> x.tar";
+    let done = Call::of("sh").words(["-c", shell]).word(haul()).in_dir(scratch.path()).run()?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    // The refusal is such a line.
+    let text = fs::read_to_string(scratch.at("x.tar"))?;
+    schema::lines("tar", text.strip_prefix("precious").ok_or("it was emptied")?)?;
     Ok(())
 }
 
@@ -311,5 +337,100 @@ fn what_is_appended_is_verified() -> Outcome {
     let done = run(&scratch, &words)?;
     assert_eq!(done.code(), Some(2), "{}", done.errors());
     assert!(done.errors().contains("a: verification failed: Size differs"), "{}", done.errors());
+    Ok(())
+}
+
+/// A further name of a file says nothing about its bytes.
+#[test]
+fn a_hard_link_does_not_clear_a_difference() -> Outcome {
+    let scratch = Scratch::new()?;
+    scratch.write("m/f", "A")?;
+    symlink(".", scratch.at("m/l"))?;
+    add(&scratch, &["f", "l"])?;
+    scratch.write("m/f", "B")?;
+    add(&scratch, &["l/f"])?;
+    demand(&scratch, &["-rf", "a.tar", "--no-recursion", "-C", "m", "f", "f"])?;
+    scratch.write("m/f", "C")?;
+    // The last two are the file and a hard link to itself.
+    let listed = demand(&scratch, &["-tvf", "a.tar"])?.text();
+    assert!(listed.contains("f link to f"), "{listed}");
+    fs::create_dir(scratch.at("t"))?;
+    if is_usable()? {
+        let words = ["--jobs=1", "-xf", "a.tar", "--verify", "-C", "t"];
+        let poke = "pwrite64:poke_enter=@arg2=58:when=2";
+        let strace = Strace::new(scratch.at("log")).trace("pwrite64").inject(poke);
+        let done = strace.wrap(ours().words(words).in_dir(scratch.path())).run()?;
+        assert!(strace.text()?.contains("INJECTED"), "{}", strace.text()?);
+        assert_eq!(done.code(), Some(2), "{}", done.errors());
+    }
+    Ok(())
+}
+
+/// What an archive says about files outside is not looked at.
+#[test]
+fn a_verification_looks_at_nothing_outside() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("outside/secret", "secret")?;
+    fs::create_dir(scratch.at("m"))?;
+    symlink(scratch.at("outside"), scratch.at("m/l"))?;
+    add(&scratch, &["l"])?;
+    fs::remove_file(scratch.at("m/l"))?;
+    scratch.write("m/l/secret", "secret")?;
+    add(&scratch, &["l/secret"])?;
+    fs::create_dir(scratch.at("t"))?;
+    let secret = scratch.at("outside/secret");
+    let secret = secret.to_str().ok_or("a name that is no text")?;
+    let strace = Strace::new(scratch.at("log")).trace("openat,openat2,fdatasync,pread64");
+    let strace = strace.of_file(secret);
+    let words = ["-xf", "a.tar", "--verify", "-C", "t"];
+    let done = strace.wrap(ours().words(words).in_dir(scratch.path())).run()?;
+    assert_eq!(done.code(), Some(2), "{}", done.errors());
+    assert_eq!(strace.text()?, "");
+    Ok(())
+}
+
+#[test]
+fn what_a_rehearsal_leaves_out_is_what_the_run_leaves_out() -> Outcome {
+    let scratch = Scratch::new()?;
+    tree(&scratch)?;
+    scratch.write("s/x.tar", content(200_000))?;
+    let words = ["-C", "s", "--totals", "-cf", "s/x.tar", "."];
+    let dry = demand(&scratch, &[&words[..], &["--dry-run"]].concat())?;
+    let wet = demand(&scratch, &words)?;
+    let total = |done: &Done| -> Option<String> {
+        let errors = done.errors();
+        let line = errors.lines().find(|line| line.starts_with("Total"))?;
+        line.split(' ').nth(3).map(str::to_owned)
+    };
+    assert!(
+        total(&dry).is_some() && total(&dry) == total(&wet),
+        "{} {}",
+        dry.errors(),
+        wet.errors()
+    );
+    assert!(dry.errors().contains("archive cannot contain itself"), "{}", dry.errors());
+    Ok(())
+}
+
+/// What an earlier run left in memory alone is put on storage.
+#[test]
+fn files_that_are_kept_are_durable_too() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/a", content(100))?;
+    scratch.write("s/b", content(100_000))?;
+    demand(&scratch, &["-cf", "a.tar", "s"])?;
+    fs::create_dir(scratch.at("t"))?;
+    demand(&scratch, &["-xf", "a.tar", "-C", "t"])?;
+    let strace = Strace::new(scratch.at("log")).trace("fsync");
+    let words = ["-xf", "a.tar", "--resume", "--durable", "-C", "t"];
+    strace.wrap(ours().words(words).in_dir(scratch.path())).succeed()?;
+    // Two files, and the directories t and t/s.
+    assert_eq!(strace.text()?.matches("= 0").count(), 4, "{}", strace.text()?);
     Ok(())
 }

@@ -15,6 +15,7 @@ use haul_sys::{CallError, Errno};
 
 use super::attributes::On;
 use super::event::{Action, Event};
+use super::lacks_descriptors;
 use super::place::{Place, Places, handle, key};
 use super::policy::{Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
@@ -312,7 +313,14 @@ impl Extractor {
     }
 
     pub(super) fn place(&mut self, name: &[u8], action: Action) -> Option<Place> {
-        match self.places.of(name) {
+        let mut found = self.places.of(name);
+        if found.as_ref().is_err_and(|error| lacks_descriptors(*error)) {
+            // The failure of a directory on the way is told by the second attempt.
+            let _told_then = self.places.take_failure();
+            self.free_descriptors();
+            found = self.places.of(name);
+        }
+        match found {
             Ok(place) => {
                 self.note_names(name, &place);
                 // A worker may be making the same file under its other name.

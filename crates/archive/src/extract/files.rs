@@ -11,6 +11,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::event::Action;
 use super::extractor::{Extractor, Then};
 use super::file::Prepared;
+use super::lacks_descriptors;
 use super::new_file::{NewFile, Published};
 use super::place::key;
 use super::queue::Waiting as _;
@@ -129,9 +130,13 @@ impl Extractor {
         if job.place.through_link {
             self.drain();
         }
+        let mut may_free = true;
         let new = loop {
             match self.shared.open(job) {
                 Ok(new) => break new,
+                Err(error) if lacks_descriptors(error) && std::mem::take(&mut may_free) => {
+                    self.free_descriptors();
+                }
                 Err(error) => match self.recover(&job.name, &job.place, &job.member, error) {
                     Then::Retry => {}
                     Then::Skip => return Ok(()),
@@ -158,8 +163,16 @@ impl Extractor {
         }
     }
 
+    /// Waits until no worker has a file open, and closes directories that stay open to be fast.
+    pub(super) fn free_descriptors(&mut self) {
+        self.drain();
+        self.places.forget();
+        self.last_pair = None;
+    }
+
     /// Makes a file in this thread, whatever exists.
     pub(super) fn make_here(&mut self, job: &Job) {
+        let mut may_free = true;
         loop {
             match self.shared.prepare(job, &mut self.kit) {
                 Prepared::Ready(new) => {
@@ -167,6 +180,10 @@ impl Extractor {
                         self.publish(job, new);
                     }
                     return;
+                }
+                Prepared::NoDescriptor(_) if std::mem::take(&mut may_free) => {
+                    self.free_descriptors();
+                    continue;
                 }
                 Prepared::NoDescriptor(error) => {
                     return self.failed(&job.name, Action::Open, error);
@@ -185,10 +202,16 @@ impl Extractor {
 
     /// Gives a complete file its name, whatever exists.
     pub(super) fn publish(&mut self, job: &Job, mut new: NewFile) {
+        let mut may_free = true;
         loop {
             match self.shared.publish(job, new) {
                 Published::Yes | Published::Failed => return,
                 Published::Exists(back) => new = back,
+                Published::NoDescriptor(back, _) if std::mem::take(&mut may_free) => {
+                    self.free_descriptors();
+                    new = back;
+                    continue;
+                }
                 Published::NoDescriptor(back, error) => {
                     self.shared.discard(job, &back);
                     return self.failed(&job.name, Action::Publish, error);

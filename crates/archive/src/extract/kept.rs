@@ -1,15 +1,27 @@
 //! Which files of an earlier extraction stay: those with the attributes and the bytes of the archive.
 
+use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::fully::read_fully;
-use haul_sys::fs::{Follow, Kind, OpenHow, Stat, fstat, openat};
+use haul_sys::fs::{Follow, Kind, OpenHow, Stat, flistxattr, fstat, fsync, openat};
 
-use super::policy::{Permissions, Times};
+use super::policy::{Appearance, Permissions, Times};
 use super::shared::{Content, Job, Shared};
 
 /// Bytes that are compared at a time.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// Returns whether a file has attributes that a new one would not have: other than those that security modules
+/// give to every file.
+fn has_attributes(file: &OwnedFd) -> bool {
+    let given = |name: &CString| {
+        let name = name.to_bytes();
+        name.starts_with(b"security.") && name != b"security.capability"
+    };
+    // A file system that has none cannot list them.
+    flistxattr(file).is_ok_and(|names| !names.iter().all(given))
+}
 
 impl Shared {
     /// Returns whether the file of a job is there already. A file that was not completed has not the times
@@ -29,7 +41,14 @@ impl Shared {
         let how = OpenHow::READ.following(Follow::No);
         let file = openat(&*job.place.parent, &job.place.leaf, how)?;
         let stat = fstat(&file)?;
-        Ok(self.looks_complete(job, &stat) && self.has_bytes(job, &file)?)
+        let is_there = self.looks_complete(job, &stat)
+            && !has_attributes(&file)
+            && self.has_bytes(job, &file)?;
+        if is_there && self.policy.appearance == Appearance::Durable {
+            // What was compared may be in memory alone. A file that cannot be written is made again.
+            fsync(&file)?;
+        }
+        Ok(is_there)
     }
 
     fn looks_complete(&self, job: &Job, stat: &Stat) -> bool {

@@ -14,7 +14,7 @@ mod kept;
 mod links;
 mod names;
 mod new_file;
-mod place;
+pub(crate) mod place;
 mod policy;
 mod queue;
 mod rehearsal;
@@ -23,9 +23,16 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use haul_sys::{CallError, Errno};
+
 pub use event::{Action, Event};
 pub use extractor::Extractor;
 pub use policy::{
     Appearance, Devices, Existing, Monitor, Names, Owners, Permissions, Policy, Times,
 };
 pub use rehearsal::{Intent, Rehearsal};
+
+/// Returns whether this process, or the system, has no more descriptors.
+fn lacks_descriptors(error: CallError) -> bool {
+    matches!(error.errno, Errno::MFILE | Errno::NFILE)
+}

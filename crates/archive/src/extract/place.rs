@@ -33,15 +33,16 @@ const DIRECTORY: OpenHow = OpenHow {
 
 /// Where a member goes.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) parent: Arc<OwnedFd>,
-    pub(super) leaf: CString,
+pub(crate) struct Place {
+    pub(crate) parent: Arc<OwnedFd>,
+    pub(crate) leaf: CString,
     /// Whether a symbolic link led there, so that the place has another name too.
     pub(super) through_link: bool,
 }
 
 /// The target directory, and open directories in it by path.
-pub(super) struct Places {
+#[derive(Debug)]
+pub(crate) struct Places {
     root: Arc<OwnedFd>,
     names: Names,
     umask: u32,
@@ -87,6 +88,20 @@ impl Places {
         }
     }
 
+    /// Looks only at what is there, and beneath a directory.
+    pub(crate) fn within(root: Arc<OwnedFd>) -> Places {
+        let names = Names::Beneath;
+        Places {
+            root,
+            names,
+            umask: 0,
+            open: HashMap::new(),
+            knows_openat2: true,
+            failed: None,
+            made: 0,
+        }
+    }
+
     /// Forgets open directories, because one of them may have been removed.
     pub(super) fn forget(&mut self) {
         self.open.clear();
@@ -109,7 +124,7 @@ impl Places {
     }
 
     /// Returns the place of a path whose directories exist.
-    pub(super) fn existing(&mut self, path: &[u8]) -> Result<Place> {
+    pub(crate) fn existing(&mut self, path: &[u8]) -> Result<Place> {
         let (parent, leaf) = split(path);
         let (parent, through_link) = self.directory(parent)?;
         Ok(Place { parent, leaf: text(leaf)?, through_link })

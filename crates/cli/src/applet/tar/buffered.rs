@@ -58,6 +58,15 @@ impl Shared {
     }
 }
 
+/// Ends the queue when it is dropped.
+struct Ender(Arc<Shared>);
+
+impl Drop for Ender {
+    fn drop(&mut self) {
+        self.0.queue.end(Ok(()));
+    }
+}
+
 fn no_thread(error: &Error) -> Error {
     Error::other(format!("cannot start a thread: {error}"))
 }
@@ -88,7 +97,9 @@ impl BufferedTarget {
         let shared = Arc::new(Shared::new(buffer, record_bytes));
         let theirs = Arc::clone(&shared);
         let work = move || {
-            let written = loop {
+            // Nothing more is wanted, also after a panic.
+            let _ender = Ender(Arc::clone(&theirs));
+            loop {
                 match theirs.queue.take(&theirs.stop) {
                     Ok(Some(block)) => {
                         if let Err(error) = target.write_all(&block) {
@@ -98,10 +109,7 @@ impl BufferedTarget {
                     Ok(None) => break end(target),
                     Err(error) => break Err(of_stream(error)),
                 }
-            };
-            // Nothing more is wanted.
-            theirs.queue.end(Ok(()));
-            written
+            }
         };
         let thread = std::thread::Builder::new().name("archive".to_owned()).spawn(work);
         let thread = Some(thread.map_err(|error| no_thread(&error))?);
@@ -171,17 +179,19 @@ pub(super) struct BufferedSource {
 }
 
 impl BufferedSource {
-    /// Reads a source by a thread. Of a device each request gives one record.
+    /// Reads a source by a thread. Of a device each request gives a record.
     pub(super) fn new<R: Read + AsFd + Send + 'static>(
-        mut source: R,
+        source: R,
         (buffer, record_bytes): (Buffer, usize),
     ) -> Result<BufferedSource> {
         let is_device = fstat(&source).is_ok_and(|stat| stat.kind() == Kind::CharDevice);
+        let most = if is_device { record_bytes.max(1) } else { 0 };
+        let mut reading = Reading { source, most, ended: None };
         let shared = Arc::new(Shared::new(buffer, record_bytes));
         let theirs = Arc::clone(&shared);
         let work = move || {
             let ended = loop {
-                match read_block(&theirs, &mut source, is_device) {
+                match reading.block(&theirs) {
                     Ok(Some(block)) => {
                         if !theirs.queue.put(block, &theirs.stop) {
                             break Ok(());
@@ -204,22 +214,50 @@ impl BufferedSource {
     }
 }
 
-fn read_block(shared: &Shared, source: &mut impl Read, is_device: bool) -> Result<Option<Block>> {
-    let mut block = shared.block()?;
-    let mut filled = 0;
-    while let Some(room) = block.room().and_then(|room| room.get_mut(filled..)) {
-        if room.is_empty() || (is_device && filled > 0) {
-            break;
+/// What is read for the buffer.
+struct Reading<R> {
+    source: R,
+    /// The most that a request may give, for which there has to be room: a tape refuses less than a record.
+    /// 0 if requests of any size are answered.
+    most: usize,
+    /// What ended it, to be told after the bytes before it.
+    ended: Option<Result<()>>,
+}
+
+impl<R: Read> Reading<R> {
+    /// Returns a block as full as it can be, or `None` at the end.
+    fn block(&mut self, shared: &Shared) -> Result<Option<Block>> {
+        if let Some(ended) = self.ended.take() {
+            return ended.map(|()| None);
         }
-        match source.read(room) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        let mut block = shared.block()?;
+        let mut filled = 0;
+        while let Some(room) = block.room().and_then(|room| room.get_mut(filled..)) {
+            if room.is_empty() || (filled > 0 && room.len() < self.most) {
+                break;
+            }
+            match self.source.read(room) {
+                Ok(0) => {
+                    self.ended = Some(Ok(()));
+                    break;
+                }
+                Ok(count) => {
+                    filled += count;
+                    self.most = if self.most > 0 { self.most.max(count) } else { 0 };
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.ended = Some(Err(error));
+                    break;
+                }
+            }
         }
+        if filled == 0 {
+            return self.ended.take().unwrap_or(Ok(())).map(|()| None);
+        }
+        block.set_filled(0..filled);
+        Ok(Some(block))
     }
-    block.set_filled(0..filled);
-    Ok((filled > 0).then_some(block))
 }
 
 impl Read for BufferedSource {

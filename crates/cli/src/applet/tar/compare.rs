@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use haul_archive::compare::{Comparer, Difference, Rules, What};
+use haul_archive::extract::Names;
 use haul_archive::format::{MemberKind, Reader};
 use haul_sys::Errno;
 
@@ -34,6 +35,7 @@ pub(super) fn compare(session: &Arc<Session>, settings: &mut Settings) -> ExitCo
         follow: settings.creation.follow(),
         numeric_owner: settings.numeric_owner,
         what: What::All,
+        names: Names::Absolute,
     };
     let mut comparers: HashMap<Option<usize>, Comparer> = HashMap::new();
     let mut columns = Columns::new();

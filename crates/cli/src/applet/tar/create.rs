@@ -36,6 +36,7 @@ use super::print::Columns;
 use super::quoting::named;
 use super::session::Session;
 use super::settings::{Compression, Settings};
+use super::taken_output::NULL;
 use super::tallied::TalliedTarget;
 use super::totals;
 use super::trailed::Trailed;
@@ -175,7 +176,6 @@ pub(super) fn write(
     let telling = Telling {
         session,
         settings,
-        is_on_output: is_on_output(settings, file.as_deref()),
         columns: Mutex::new(Columns::new()),
         borders,
         archived: Mutex::new(Vec::new()),
@@ -267,15 +267,6 @@ fn plan(
     }
 }
 
-/// Returns whether an archive is what standard output is, as `/dev/stdout` may be.
-fn is_on_output(settings: &Settings, file: Option<&OwnedFd>) -> bool {
-    let same = |file: &OwnedFd| -> haul_sys::Result<bool> {
-        let (archive, output) = (fstat(file)?, fstat(io::stdout())?);
-        Ok(archive.same_file(&output) && archive.kind() != Kind::CharDevice)
-    };
-    settings.file.as_encoded_bytes() == b"-" || file.is_some_and(|file| same(file).unwrap_or(false))
-}
-
 /// Names options that hold for names behind them, and had none.
 fn report_unconsumed(session: &Session, settings: &Settings) {
     let options = &settings.names.unconsumed;
@@ -315,8 +306,17 @@ fn remove_files(
 
 /// Opens the archive, in its place or as one that gets its name later.
 fn open(settings: &Settings) -> Result<Output, String> {
+    // Before the old archive is emptied.
+    if packing(settings).1.is_some() {
+        refuse_buffer(settings).map_err(|error| describe(&error))?;
+    }
+    // Most often there is none; whatever else is wrong with the name, opening it tells.
+    let old = std::fs::metadata(&settings.file).ok().filter(std::fs::Metadata::is_file);
+    // With another name the old archive stays if a new one takes this, and is a file as any other.
+    let old = old.filter(|old| old.nlink() == 1 || !settings.own.is_atomic());
+    let old = old.map(|old| (old.dev(), old.ino()));
     if settings.own.is_dry {
-        let (identity, target) = (Vec::new(), Target::Nowhere);
+        let (identity, target) = (Vec::from_iter(old), Target::Nowhere);
         return Ok(Output {
             target,
             identity,
@@ -330,11 +330,7 @@ fn open(settings: &Settings) -> Result<Output, String> {
     let mut identity = Vec::new();
     let mut unpublished = None;
     let file = if settings.own.is_atomic() {
-        // Most often there is none; whatever else is wrong with the name, opening it tells.
-        let old = std::fs::metadata(&settings.file).ok();
-        // With another name the old archive stays, and is a file as any other.
-        let old = old.filter(|old| old.nlink() == 1);
-        identity.extend(old.map(|old| (old.dev(), old.ino())));
+        identity.extend(old);
         let opened = open_target(&settings.file, true)?;
         let file = opened.target().file;
         unpublished = Some(opened);
@@ -356,8 +352,6 @@ fn open(settings: &Settings) -> Result<Output, String> {
 
 /// Returns whether a file is `/dev/null`; see null(4).
 fn is_null(file: &OwnedFd) -> bool {
-    /// Device 1:3, as makedev(3) writes it.
-    const NULL: u64 = 0x103;
     fstat(file).is_ok_and(|stat| stat.kind() == Kind::CharDevice && stat.rdev == NULL)
 }
 
@@ -373,13 +367,8 @@ fn open_in_place(settings: &Settings) -> io::Result<OwnedFd> {
     File::create(&settings.file).map(OwnedFd::from)
 }
 
-/// Returns what compresses, or writes whole records.
-fn target(
-    settings: &Settings,
-    file: Arc<OwnedFd>,
-    kind: Kind,
-    borders: &Borders,
-) -> io::Result<Target> {
+/// Returns how the archive is compressed: by haul, or by a program.
+fn packing(settings: &Settings) -> (Option<Filter>, Option<Vec<String>>) {
     let filter = match &settings.compression {
         Compression::Known(filter) => Some(*filter),
         Compression::Auto if settings.creation.by_name => {
@@ -396,8 +385,18 @@ fn target(
         }
         _ => None,
     };
+    (filter, program)
+}
+
+/// Returns what compresses, or writes whole records.
+fn target(
+    settings: &Settings,
+    file: Arc<OwnedFd>,
+    kind: Kind,
+    borders: &Borders,
+) -> io::Result<Target> {
+    let (filter, program) = packing(settings);
     if let Some(words) = program {
-        refuse_buffer(settings)?;
         // A program that ends early is an error of the archive, not the end of this process.
         ignore(Ignorable::BrokenPipe);
         let encoder = encode_by(&words, file.try_clone()?)?;
@@ -480,8 +479,6 @@ struct Telling<'s> {
     columns: Mutex<Columns>,
     /// Of an archive with an index.
     borders: Option<Borders>,
-    /// Whether the archive is written to standard output, under whatever name.
-    is_on_output: bool,
     /// What `--remove-files` removes.
     archived: Mutex<Vec<Archived>>,
     /// Files that stay under all their names.
@@ -518,9 +515,8 @@ impl Monitor for Telling<'_> {
                 member.name = original.to_vec();
             }
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-            let on_error = self.is_on_output && !is_dry;
             let verbosity = self.settings.verbosity.saturating_sub(1);
-            show_on(self.session, &member, self.settings, (verbosity, on_error), &mut columns);
+            show_on(self.session, &member, self.settings, (verbosity, false), &mut columns);
         }
     }
 

@@ -224,6 +224,14 @@ impl Run<'_> {
             self.rehearsals.insert(directory, Rehearsal::new(target, self.policy));
         }
         let Some(rehearsal) = self.rehearsals.get_mut(&directory) else { return Ok(()) };
+        match member.kind {
+            MemberKind::VolumeLabel => return Ok(()),
+            MemberKind::Continued => {
+                self.monitor.event(name, &Event::Continued);
+                return Ok(());
+            }
+            _ => {}
+        }
         let intent = rehearsal.member(member, name);
         let action = match &intent {
             Intent::Make => "make",

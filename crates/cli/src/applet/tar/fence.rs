@@ -26,19 +26,22 @@ pub(super) fn raise(settings: &Settings) {
     let mut directories = Vec::new();
     if !settings.extraction.to_stdout {
         for directory in settings.names.used_directories() {
-            let how = (OFlags::PATH | OFlags::DIRECTORY).bits().cast_signed();
             // One that does not exist is told when a member needs it; until then it may be made.
-            let path = settings.names.path(directory);
-            let Ok(file) = File::options().read(true).custom_flags(how).open(path) else { return };
+            let Some(file) = handle(&settings.names.path(directory)) else { return };
             directories.push(file);
         }
     }
     if let Some(metrics) = &settings.own.metrics.file {
         // They get their name when all else is done.
         let parent = Path::new(metrics).parent().filter(|parent| !parent.as_os_str().is_empty());
-        let Ok(file) = File::open(parent.unwrap_or(Path::new("."))) else { return };
+        let Some(file) = handle(parent.unwrap_or(Path::new("."))) else { return };
         directories.push(file);
     }
     // A kernel without it, or a filter of calls, leaves the first guard.
     let _unrestricted = restrict_writes(&directories);
+}
+
+fn handle(directory: &Path) -> Option<File> {
+    let how = (OFlags::PATH | OFlags::DIRECTORY).bits().cast_signed();
+    File::options().read(true).custom_flags(how).open(directory).ok()
 }

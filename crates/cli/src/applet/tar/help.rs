@@ -44,6 +44,8 @@ With -x --resume an extraction goes on that was interrupted. Sparse files, those
 extended attributes, and files larger than 1 MiB of compressed archives are made again.
 
 An archive in /dev/null is not written, and its files are not read, as with --dry-run.
+With -x --dry-run each member is looked at by itself: what an earlier member would make
+or remove is not known.
 
 With --verify everything is read a second time: after -c the archive from storage and
 the files as they are, after -x the files from storage and the archive. Kinds, sizes,

@@ -38,6 +38,7 @@ mod reporting;
 mod run;
 mod session;
 mod settings;
+mod taken_output;
 mod tallied;
 mod task;
 mod times;

@@ -61,6 +61,8 @@ pub(super) struct Session {
     /// Beginnings of names that were removed, and whether of links.
     removed: Mutex<HashSet<(Vec<u8>, bool)>>,
     reporting: OnceLock<Reporting>,
+    /// Whether standard output is for an archive, or for files.
+    output_is_taken: AtomicBool,
 }
 
 impl Session {
@@ -74,7 +76,17 @@ impl Session {
             index: OnceLock::new(),
             removed: Mutex::default(),
             reporting: OnceLock::new(),
+            output_is_taken: AtomicBool::new(false),
         }
+    }
+
+    /// Says that standard output is for an archive, or for files: what is shown goes to standard error.
+    pub(super) fn take_output(&self) {
+        self.output_is_taken.store(true, Ordering::Relaxed);
+    }
+
+    fn shows_on_error(&self) -> bool {
+        self.is_json() || self.output_is_taken.load(Ordering::Relaxed)
     }
 
     /// Returns what counts and tells the run, once the command line is known.
@@ -143,6 +155,12 @@ impl Session {
         let own = &settings.own;
         let is_quiet = settings.verbosity > 0 || settings.extraction.to_stdout;
         let _only_once = self.reporting.set(Reporting::new(settings.mode, own, is_quiet));
+        if settings.takes_output() {
+            if own.is_json {
+                return Err("--json needs standard output, where the archive goes".to_owned());
+            }
+            self.take_output();
+        }
         self.output.measure_in(&own.metrics)?;
         if let Some(file) = &own.errors {
             self.output.list_in(file, (arguments, &[]))?;
@@ -179,7 +197,7 @@ impl Session {
     pub(super) fn show(&self, text: &str, on_error: bool) {
         match self.index.get() {
             Some(_) => self.show_part(&format!("{text}\n")),
-            None if on_error || self.is_json() => {
+            None if on_error || self.shows_on_error() => {
                 self.aside(|| self.output.raw_error(&format!("{text}\n")));
             }
             None => self.aside(|| self.output.line(text)),
@@ -196,7 +214,7 @@ impl Session {
                 }
             }
             // Lines for programs are whole.
-            None if self.is_json() => self.output.raw_error(text),
+            None if self.shows_on_error() => self.output.raw_error(text),
             None => {
                 self.output.bytes(text.as_bytes());
                 self.output.flush();

@@ -88,6 +88,7 @@ impl<W: Output> Output for TalliedTarget<'_, W> {
         if let Some(reporting) = self.session.reporting() {
             reporting.tally.moved(bytes);
         }
+        self.inner.skip(bytes);
     }
 
     fn has_offsets(&self) -> bool {

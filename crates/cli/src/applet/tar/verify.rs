@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use haul_archive::compare::{Comparer, Difference, Rules, What, drop_pages};
+use haul_archive::extract::Names as Reach;
 use haul_archive::format::{Member, MemberKind, Next, ReadError, Reader};
 use haul_archive::safe_name::{has_parent, safe_name};
 use haul_archive::source::Source;
@@ -206,7 +207,12 @@ fn compare(
         }
     };
     let follow = if what == What::Stored { Follow::No } else { settings.creation.follow() };
-    let rules = Rules { follow, numeric_owner: true, what };
+    // As they were extracted. What was archived may be anywhere.
+    let names = match what {
+        What::Stored if !settings.extraction.absolute_names => Reach::Beneath,
+        _ => Reach::Absolute,
+    };
+    let rules = Rules { follow, numeric_owner: true, what, names };
     let mut run = Run {
         rules,
         comparers: HashMap::new(),
@@ -296,11 +302,15 @@ impl Run<'_> {
         comparer.member(reader, &member, (&name, &link), &mut tell)?;
         let key = (directory, plain(&name));
         // Of several members of one name the last one counts, except in an archive that was written.
-        if self.rules.what == What::Stored {
+        let is_compared = !matches!(
+            member.kind,
+            MemberKind::HardLink | MemberKind::VolumeLabel | MemberKind::Continued
+        );
+        if self.rules.what == What::Stored && is_compared {
             self.differences.remove(&key);
         }
         if !told.is_empty() {
-            self.differences.insert(key, told);
+            self.differences.entry(key).or_default().extend(told);
             if self.differences.len() > KEPT_MAX || self.rules.what == What::Contents {
                 self.end();
             }

@@ -117,6 +117,17 @@ impl<W: Output> Output for WatchedTarget<W> {
         if self.counter.is_some() { Ok(None) } else { self.inner.leave(bytes) }
     }
 
+    fn skip(&mut self, bytes: u64) {
+        let Some(counter) = &self.counter else { return };
+        let mut bytes = bytes;
+        while bytes > self.left {
+            bytes -= self.left;
+            counter.record();
+            self.left = counter.record_bytes();
+        }
+        self.left -= bytes;
+    }
+
     fn has_offsets(&self) -> bool {
         self.counter.is_none() && self.inner.has_offsets()
     }
