@@ -19,7 +19,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Id::Own(OwnId::Buffer),
         "buffer",
         Required("SIZE"),
-        "keep up to SIZE bytes in memory between the archive\nand the files, so that a tape keeps streaming; for\narchives that are no regular files, or with -c",
+        "keep up to SIZE bytes (at least 4M) in memory between\nthe archive and the files, so that a tape keeps\nstreaming; for archives that are no regular files,\nor with -c",
     ),
     own(
         Id::Own(OwnId::Cache),
