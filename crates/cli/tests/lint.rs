@@ -38,6 +38,11 @@ fn objection(line: &Line, operands: &[&str]) -> Option<&'static str> {
     {
         return Some("is relative to the current directory");
     }
+    // The kernel keeps a whole path beneath the descriptor, and follows no link; what is found is known by
+    // its identity.
+    if text.contains("RESOLVE_BENEATH") && text.contains("RESOLVE_NO_SYMLINKS") {
+        return None;
+    }
     let is_operand = names.iter().any(|name| operands.contains(name));
     let is_named = names.iter().all(|name| !name.contains('/'));
     if !is_named && !is_operand && !names.iter().any(|n| n.starts_with("/proc/self/fd/")) {
