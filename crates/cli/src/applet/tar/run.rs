@@ -27,11 +27,11 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(Asked::Version) => print_or(&session.output, &version("tar"), FAILURE),
         Ok(Asked::Defaults) => print_or(&session.output, DEFAULTS, FAILURE),
         Ok(Asked::Work(mut settings)) => {
+            // Each waiting file keeps its directory open. Without more descriptors fewer wait.
+            let _as_it_is = haul_sys::process::raise_nofile_limit();
             if let Err(text) = session.begin(&settings, arguments) {
                 return session.fatal(&text);
             }
-            // Each waiting file keeps its directory open. Without more descriptors fewer wait.
-            let _as_it_is = haul_sys::process::raise_nofile_limit();
             std::thread::scope(|scope| {
                 if let Some(reporting) = session.reporting() {
                     reporting.progress.start_line(scope, || reporting.line());
