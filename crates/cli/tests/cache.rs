@@ -11,7 +11,7 @@ use super::support::run::cp;
 use super::support::scratch::Scratch;
 use super::support::shell::demand;
 use super::support::strace::{Strace, is_usable};
-use super::support::volume::{Volume, volumes};
+use super::support::volume::with_a_device;
 use super::support::{Outcome, ignored};
 
 const MIB: usize = 1 << 20;
@@ -19,16 +19,6 @@ const MIB: usize = 1 << 20;
 /// Pages of both files that may stay cached: a few that the kernel (a flusher, readahead) holds at
 /// that moment.
 const LEFT_PAGES: u64 = 16;
-
-/// The file systems whose files have pages besides their storage, and own those pages.
-fn with_a_device() -> Outcome<Vec<Volume>> {
-    let mut volumes = volumes()?;
-    volumes.retain(|volume| !matches!(volume.name.as_str(), "tmpfs" | "overlayfs" | "temporary"));
-    if volumes.is_empty() {
-        ignored("a file system on a device")?;
-    }
-    Ok(volumes)
-}
 
 /// Returns how many pages of a file are cached, or `None` if the kernel is too old to report it.
 fn cached(path: &Path) -> Outcome<Option<u64>> {

@@ -15,7 +15,7 @@ use super::support::run::{Call, Done};
 use super::support::scratch::Scratch;
 use super::support::strace::{Strace, is_usable};
 use super::support::tar::ours;
-use super::support::volume::{Volume, volumes};
+use super::support::volume::{volumes, with_a_device};
 use super::support::{Outcome, hidden, ignored, schema};
 
 pub(crate) const MIB: usize = 1 << 20;
@@ -215,16 +215,6 @@ fn people_and_monitors_are_told_what_was_done() -> Outcome {
     let quiet = demand(&scratch, &["-xf", "a.tar", "-C", "t"])?;
     assert_eq!(quiet.errors(), "");
     Ok(())
-}
-
-/// The file systems whose files have pages besides their storage, and own those pages.
-fn with_a_device() -> Outcome<Vec<Volume>> {
-    let mut volumes = volumes()?;
-    volumes.retain(|volume| !matches!(volume.name.as_str(), "tmpfs" | "overlayfs" | "temporary"));
-    if volumes.is_empty() {
-        ignored("a file system on a device")?;
-    }
-    Ok(volumes)
 }
 
 /// Returns how many pages of all files below a name are cached.

@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
+use haul_sys::Result;
 use haul_sys::data::{Writeback, write_back};
 use haul_sys::fs::{Kind, Stat, fstat, fsync};
-use haul_sys::{CallError, Result};
 
 use crate::Cache;
 use crate::cache::{WINDOW_BYTES, Written, forget};
@@ -28,6 +28,20 @@ pub fn goes(file: BorrowedFd<'_>, stat: &Stat, cache: Cache) -> bool {
             cached_bytes(Asked { fd: file, quirk: device.quirk }, 0, stat.size) == Some(0)
         }),
     }
+}
+
+/// Waits until a range that was written is on storage, and drops its pages. Blocks; fails if it cannot be
+/// written. `pages` are those of the file's file system.
+pub fn release(file: BorrowedFd<'_>, range: &Range<u64>, pages: Pages) -> Result<()> {
+    match pages {
+        Pages::Own => {
+            write_back(file, range.start, range.end - range.start, Writeback::Complete)?;
+        }
+        // sync_file_range looks at the pages of the file above, of which there are none.
+        Pages::Below => fsync(file)?,
+    }
+    forget(file, range);
+    Ok(())
 }
 
 /// Drops the pages behind a file, if a policy says so.
@@ -92,20 +106,8 @@ impl Trail {
         self.written.push(range).iter().try_for_each(|due| self.complete(file, due))
     }
 
-    fn complete(
-        &self,
-        file: BorrowedFd<'_>,
-        range: &Range<u64>,
-    ) -> std::result::Result<(), CallError> {
-        match self.pages {
-            Pages::Own => {
-                write_back(file, range.start, range.end - range.start, Writeback::Complete)?;
-            }
-            // sync_file_range looks at the pages of the file above, of which there are none.
-            Pages::Below => fsync(file)?,
-        }
-        forget(file, range);
-        Ok(())
+    fn complete(&self, file: BorrowedFd<'_>, range: &Range<u64>) -> Result<()> {
+        release(file, range, self.pages)
     }
 
     /// The same as [`Trail::finish`], with a range of which other threads wrote parts.

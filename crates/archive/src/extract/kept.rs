@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, flistxattr, fstat, fsync, openat};
 
-use super::policy::{Appearance, Permissions, Times};
+use super::policy::{Appearance, Times};
 use super::shared::{Content, Job, Shared};
 
 /// Bytes that are compared at a time.
@@ -54,15 +54,11 @@ impl Shared {
     fn looks_complete(&self, job: &Job, stat: &Stat) -> bool {
         let attributes = self.attributes(&job.member, job.owner);
         let mtime = job.member.mtime;
-        let mode = match self.policy.permissions {
-            // Bits may be missing that only the owner of the archive gets; then it is made again.
-            Permissions::Exact => attributes.mode & 0o7777,
-            Permissions::Masked => attributes.mode,
-        };
         stat.kind() == Kind::Regular
             && stat.size == job.member.size
             && (stat.mtime.seconds, stat.mtime.nanoseconds) == (mtime.seconds, mtime.nanoseconds)
-            && stat.permissions() == mode
+            // Bits may be missing that only the owner of the archive gets; then it is made again.
+            && stat.permissions() == attributes.mode & 0o7777
             && attributes.owner.is_none_or(|owner| owner == (stat.uid, stat.gid))
     }
 

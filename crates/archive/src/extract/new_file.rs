@@ -4,10 +4,12 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::Device;
+use haul_io::cache::forget;
 use haul_io::hidden::{has_no_unnamed, make_hidden};
 use haul_io::publish::{Durable, Onto, Unpublished};
 use haul_io::quirk::Pages;
-use haul_sys::data::{Advice, Writeback, fadvise, ftruncate, write_back};
+use haul_io::trail::release;
+use haul_sys::data::{Writeback, ftruncate, write_back};
 use haul_sys::fs::{
     Access, Create, Follow, Kind, OFlags, OpenHow, Wait, close, duplicate, fstat, fsync,
     open_unnamed, openat, statat, unlinkat,
@@ -133,14 +135,16 @@ impl Shared {
     /// Waits until the bytes of a file are on storage, if the policy asks for it, and drops their pages.
     /// Returns `false` if that failed, which was told.
     pub(super) fn wait(&self, job: &Job, new: &NewFile) -> bool {
+        let (file, all) = (new.file.as_fd(), 0..job.member.size);
         let written = if self.policy.appearance == Appearance::Durable {
-            fsync(&new.file)
+            fsync(file).map(|()| {
+                if self.drops() {
+                    forget(file, &all);
+                }
+            })
         } else if self.drops() {
-            match Device::of(&new.file).map(|device| device.quirk.pages) {
-                // sync_file_range looks at the pages of the file above, of which there are none.
-                Ok(Pages::Below) => fsync(&new.file),
-                _ => write_back(&new.file, 0, 0, Writeback::Complete),
-            }
+            let pages = Device::of(file).map_or(Pages::Own, |device| device.quirk.pages);
+            release(file, &all, pages)
         } else {
             return true;
         };
@@ -148,10 +152,6 @@ impl Shared {
             self.monitor.event(&job.name, &Event::Failed(Action::Sync, error));
             self.discard(job, new);
             return false;
-        }
-        if self.drops() {
-            // Advice: what stays does no harm.
-            let _advised = fadvise(&new.file, 0, 0, Advice::DontNeed);
         }
         true
     }

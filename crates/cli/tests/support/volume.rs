@@ -48,3 +48,13 @@ pub(crate) fn pairs() -> Outcome<Vec<(Volume, Volume)>> {
     let next = volumes.iter().cycle().skip(1);
     Ok(volumes.iter().cloned().zip(next.cloned()).filter(|(a, b)| a.name != b.name).collect())
 }
+
+/// The file systems whose files have pages besides their storage, and own those pages.
+pub(crate) fn with_a_device() -> Outcome<Vec<Volume>> {
+    let mut volumes = volumes()?;
+    volumes.retain(|volume| !matches!(volume.name.as_str(), "tmpfs" | "overlayfs" | "temporary"));
+    if volumes.is_empty() {
+        ignored("a file system on a device")?;
+    }
+    Ok(volumes)
+}
