@@ -26,6 +26,7 @@ const DIRECTORIES: usize = 16;
 pub struct Census {
     bytes: AtomicU64,
     entries: AtomicU64,
+    directories: AtomicU64,
     complete: AtomicBool,
 }
 
@@ -40,8 +41,18 @@ impl Census {
         )
     }
 
+    /// Returns how many of the entries are no directories.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        let directories = self.directories.load(Ordering::Relaxed);
+        self.entries.load(Ordering::Relaxed).saturating_sub(directories)
+    }
+
     fn add(&self, kind: Kind, bytes: u64) {
         self.entries.fetch_add(1, Ordering::Relaxed);
+        if kind == Kind::Directory {
+            self.directories.fetch_add(1, Ordering::Relaxed);
+        }
         if kind == Kind::Regular {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
         }

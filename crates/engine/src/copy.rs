@@ -10,13 +10,13 @@ use crate::apply::group::CommitGroup;
 use crate::apply::links::LinkMap;
 use crate::context::DIRECTORY_WORKERS;
 use crate::copied_entries::CopiedEntries;
-use crate::error::{Failure, What};
+use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::journal::{self, Ended, Journal, Secure};
 use crate::monitor::{Control, Counts, Monitor};
 use crate::pairs::Pairs;
 use crate::peers::copying::routes::Routes;
 use crate::peers::state::{Foreign, PeerState};
-use crate::peers::{Peers, Ranks, Units, Unsupported, unsupported};
+use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
 use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::root::root_directory;
@@ -32,16 +32,17 @@ pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> 
     let Some(resume) = &request.resume else {
         return carry_out(request, Plan::resolve(request), None, monitor, control);
     };
-    match take_up(request, resume) {
+    match take_up(request, resume, 1) {
         Ok((plan, journal)) => carry_out(request, Ok(plan), Some(&journal), monitor, control),
         Err(failure) => carry_out(request, Err(failure), None, monitor, control),
     }
 }
 
-/// Opens the journal, and interprets the target as the run did that started the journal.
-fn take_up(request: &Request, resume: &Resume) -> Result<(Plan, Journal), Failure> {
+/// Opens the journal for a run by so many processes, and interprets the target as the run did that
+/// started the journal.
+fn take_up(request: &Request, resume: &Resume, processes: u64) -> Result<(Plan, Journal), Failure> {
     let plan = Plan::resolve(request)?;
-    let opened = journal::open(request, resume, &plan)?;
+    let opened = journal::open(request, resume, &plan, processes)?;
     let plan = match opened.form {
         Some(form) if form != request.form => Plan::resolve(&Request { form, ..request.clone() })?,
         _ => plan,
@@ -80,8 +81,48 @@ pub fn copy_among(
     if plan.as_ref().is_ok_and(|plan| plan.order == Order::Listed) {
         return Err(Unsupported::Order);
     }
+    let Some(resume) = request.resume.as_ref().filter(|_| plan.is_ok()) else {
+        let others = Others { ranks, peers };
+        return Ok(carry_out_among(request, plan, None, Some(others), monitor, control));
+    };
+    let begun = if ranks.own == 0 {
+        take_up(request, resume, ranks.count as u64).map(|(plan, journal)| {
+            peers.begin(Some(journal.shared().encode()));
+            (plan, journal)
+        })
+    } else {
+        // The first process reports why it does not begin.
+        let Some(told) = peers.begin(None) else { return Ok(control.counts()) };
+        plan.and_then(|plan| join(request, plan, ranks, &told))
+    };
     let others = Others { ranks, peers };
-    Ok(carry_out_among(request, plan, None, Some(others), monitor, control))
+    Ok(match begun {
+        Ok((plan, journal)) => {
+            carry_out_among(request, Ok(plan), Some(&journal), Some(others), monitor, control)
+        }
+        Err(failure) => carry_out_among(request, Err(failure), None, None, monitor, control),
+    })
+}
+
+/// Opens the journal of which the first process has told this one.
+fn join(
+    request: &Request,
+    plan: Plan,
+    ranks: Ranks,
+    told: &[u8],
+) -> Result<(Plan, Journal), Failure> {
+    let refused = |what| Failure {
+        operation: Operation::Copy,
+        what,
+        source: Vec::new(),
+        target: request.target.to_bytes().to_vec(),
+        errno: None,
+        severity: Severity::Failure,
+    };
+    let shared = journal::Shared::decode(told)
+        .map_err(|_| refused(What::JournalRefused(JournalFlaw::OtherVersion)))?;
+    let journal = journal::join(request, &plan, &shared, ranks.own as u64)?;
+    Ok((plan, journal))
 }
 
 /// Processes that carry out a copy with this one.
@@ -138,12 +179,14 @@ pub(crate) fn copy_planned(
     (policy, resources): (&Policy, Resources),
     plan: Plan,
     records: Records<'_>,
-    others: Option<Others<'_>>,
+    mut others: Option<Others<'_>>,
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
     let Resources { jobs, waiting_jobs, descriptors } = resources;
-    let budget = Budget::new(jobs, waiting_jobs, descriptors);
+    // The locks on volumes of earlier runs are held all the time.
+    let locks = records.journal.map_or(0, Journal::locks);
+    let budget = Budget::new(jobs, waiting_jobs, descriptors.saturating_sub(locks));
     let me = haul_sys::process::identity();
     let shown = plan.shown.clone();
     let run = Run {
@@ -176,7 +219,7 @@ pub(crate) fn copy_planned(
     let task = root(&run, plan, if is_ours { Foreign::No } else { Foreign::Above });
     // All workers have ended by then, so no more files join the commit group.
     let end = crate::apply::commit_remaining;
-    match others {
+    match &mut others {
         None => walk(&run, run.workers(), task, end),
         Some(Others { peers, .. }) => {
             let outside = |outside: &mut Outside<'_, Run<'_>>| {
@@ -188,27 +231,60 @@ pub(crate) fn copy_planned(
     if policy.appearance == Appearance::Durable && !run.stopped() {
         secure_names(&run);
     }
-    end_journal(&run);
+    match others {
+        None => end_journal(&run, None),
+        Some(Others { ranks, peers }) if ranks.own == 0 => {
+            end_journal(&run, run.journal.map(|_| peers.conclude(NOTHING_DONE)));
+        }
+        Some(Others { peers, .. }) => end_volume(&run, peers),
+    }
     control.counts()
 }
 
+/// What other processes have done where there are none.
+const NOTHING_DONE: Conclusion =
+    Conclusion { is_complete: true, found: 0, records: 0, has_joined: true };
+
+/// Returns whether this process has done its part of a run.
+fn is_complete(run: &Run<'_>) -> bool {
+    run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped()
+}
+
 /// Marks the journal of a complete run, and reports if the run had nothing to copy; reports the
-/// journal of an incomplete one.
-fn end_journal(run: &Run<'_>) {
+/// journal of an incomplete one. `others` is what the other processes of the run have done.
+fn end_journal(run: &Run<'_>, others: Option<Conclusion>) {
     let Some(journal) = run.journal else { return };
-    let is_complete = run.control.failures.load(Ordering::Relaxed) == 0 && !run.stopped();
+    let others = others.unwrap_or(NOTHING_DONE);
+    let is_complete = is_complete(run) && others.is_complete;
     if !is_complete {
         run.write_journal(Secure::Yes);
     }
-    if is_complete && let Some(count) = unchanged(&run.control.counts(), journal.found()) {
+    let found = journal.found() + others.found;
+    if is_complete && let Some(count) = unchanged(&run.control.counts(), found) {
         run.monitor.all_there(count);
     }
-    let ended = if is_complete { journal.end_complete() } else { journal.end_incomplete() };
+    let ended = if is_complete {
+        journal.end_complete(others.records)
+    } else {
+        journal.end_incomplete(others)
+    };
     match ended {
         Ok(Ended::Removed | Ended::Complete) => {}
         Ok(Ended::Kept) => run.tell_of_journal(journal, What::JournalKept, None),
         Err(error) => run.tell_of_journal(journal, What::JournalRemove, Some(error.errno)),
     }
+}
+
+/// Ends the volume of a process that is not the first one, and reports to that one.
+fn end_volume(run: &Run<'_>, peers: &mut dyn Peers) {
+    let Some(journal) = run.journal else { return };
+    run.write_journal(if is_complete(run) { Secure::Later } else { Secure::Yes });
+    let (found, records) = (journal.found(), journal.records());
+    if let Err(error) = journal.end_volume() {
+        run.tell_of_journal(journal, What::JournalRemove, Some(error.errno));
+    }
+    let is_complete = is_complete(run);
+    peers.conclude(Conclusion { is_complete, found, records, has_joined: true });
 }
 
 /// Returns the number of entries of a run that found all of them finished, apart from directories,

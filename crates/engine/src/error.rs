@@ -220,6 +220,10 @@ pub enum JournalFlaw {
     OtherOptions(Differences),
     /// Another run uses the journal.
     InUse,
+    /// The journal has more volumes than the process can lock, or leaves too few descriptors.
+    TooManyVolumes,
+    /// The first process has opened the journal, and this one does not see it.
+    NotSeen,
 }
 
 /// Severity of a failure.

@@ -27,6 +27,14 @@ pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     }
 }
 
+/// Finishes this process's part of a directory that another process finishes: the names that this
+/// one has made in it must be on stable storage, too.
+pub(crate) fn finish_unit(run: &Run<'_>, node: &Arc<Node>) {
+    if !run.stopped() {
+        secure(run, node);
+    }
+}
+
 fn secure(run: &Run<'_>, node: &Arc<Node>) {
     if run.policy.appearance == Appearance::Durable {
         commit_group::owe_names(run, node);

@@ -87,6 +87,19 @@ impl Run<'_> {
         self.control.stop.load(Ordering::Relaxed)
     }
 
+    /// Returns whether complete files that wait for a flush are abandoned, because the user waits for
+    /// the end of the run.
+    pub(crate) fn abandons(&self) -> bool {
+        self.stopped() && !self.completes_what_waits()
+    }
+
+    /// Returns whether a stopped run completes the files that wait for a flush. A job with a journal
+    /// that ends before its allocation does has time for one flush, and the job that resumes it need
+    /// not copy these files again.
+    pub(crate) const fn completes_what_waits(&self) -> bool {
+        self.peers.is_some() && self.journal.is_some()
+    }
+
     /// Records that an entry of the source is complete in the target.
     pub(crate) fn note_copied(&self, stat: &Stat) {
         if let Some(copied) = self.copied {

@@ -100,7 +100,10 @@ impl<'r> Operation for Run<'r> {
             |token| run.peers.iter().for_each(|peers| peers.complete(token, Kept::Nothing));
         match node.foreign {
             Foreign::Above => {}
-            Foreign::Unit(token) => complete(token),
+            Foreign::Unit(token) => {
+                finish::finish_unit(run, node);
+                complete(token);
+            }
             Foreign::No => {
                 finish::finish(run, node);
                 if node.is_root() {

@@ -2,11 +2,12 @@
 //! manager itself.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haul::{Comparison, Part, Stream};
 use haul_engine::monitor::{Control, Counts};
-use haul_engine::peers::{Exchange, Peers, Ranks, Sent, Unsupported};
+use haul_engine::peers::{Conclusion, Exchange, Peers, Ranks, Sent, Unsupported};
 use haul_engine::{remove as removing, request as copying};
 
 use crate::link::Link;
@@ -24,6 +25,14 @@ const END_WAIT: Duration = Duration::from_millis(100);
 /// Shortest time between two reports of what a rank has counted. Progress is shown ten times a second
 /// at most, and the message costs little.
 const COUNTS_EVERY: Duration = Duration::from_millis(100);
+
+/// Time without work after which a rank commits files that wait for a common flush. A unit that is on
+/// its way arrives earlier, and its files share the flush.
+const COMMIT_AFTER: Duration = Duration::from_millis(2);
+
+/// What a rank has done that did not take part in a run with a journal, or not yet.
+const NOTHING: Conclusion =
+    Conclusion { is_complete: false, found: 0, records: 0, has_joined: false };
 
 /// Takes part in a copy, and returns the counts: on rank 0 those of all ranks, elsewhere its own.
 /// All ranks call it with the same request and the same current directory. Blocks until the copy is
@@ -72,7 +81,8 @@ pub fn call_off(link: &Link) {
     } else {
         let counts = Counts { failures: 1, ..Counts::default() };
         link.send(0, Message::Event(Event::Stopped).encode());
-        link.send(0, Message::Last(numbers_of(&counts)).encode());
+        let last = Message::Last { conclusion: NOTHING, counts: numbers_of(&counts) };
+        link.send(0, last.encode());
     }
 }
 
@@ -104,10 +114,11 @@ fn run<R>(
         }
     }
     if ranks.own == 0 {
-        return Ok(member.conclude());
+        return Ok(member.sum_up());
     }
     member.send(0, Message::Text(relay.take()));
-    member.send(0, Message::Last(numbers_of(&own)));
+    let conclusion = member.conclusion;
+    member.send(0, Message::Last { conclusion, counts: numbers_of(&own) });
     Ok(own)
 }
 
@@ -124,6 +135,8 @@ struct Member<'a> {
     counts: Vec<Counts>,
     /// Number of other ranks that have ended.
     ended: usize,
+    /// What the other ranks have done together, on rank 0; on the others, what this one has done.
+    conclusion: Conclusion,
     /// Whether lines are on their way to rank 0.
     is_printing: bool,
     has_ended: bool,
@@ -134,6 +147,8 @@ struct Member<'a> {
     told: (Counts, Instant),
     /// The last report, without its number, and the number.
     status: (u64, u64),
+    /// When the last report about what this rank can use was made.
+    changed: Instant,
     sequence: u64,
     received: u64,
     /// The newest question: its number, and the total up to which this rank may send units.
@@ -151,19 +166,25 @@ impl<'a> Member<'a> {
     ) -> Member<'a> {
         Member {
             counts: vec![Counts::default(); link.count()],
-            link,
             relay,
             print: part.print,
             control: part.control,
             manager,
             own: VecDeque::new(),
             ended: 0,
+            conclusion: if link.own() == 0 {
+                Conclusion { is_complete: true, has_joined: true, ..NOTHING }
+            } else {
+                NOTHING
+            },
             is_printing: false,
             has_ended: false,
             is_stopping: false,
             ended_by: None,
+            link,
             told: (Counts::default(), Instant::now()),
             status: (0, 0),
+            changed: Instant::now(),
             sequence: 0,
             received: 0,
             asked: 0,
@@ -211,9 +232,13 @@ impl<'a> Member<'a> {
         match (message, exchange) {
             (Message::Event(event), _) => self.manage(event),
             (Message::Counts(counts), _) => self.count(from, &counts),
-            (Message::Last(counts), _) => {
+            (Message::Last { conclusion, counts }, _) => {
                 self.count(from, &counts);
                 self.ended += 1;
+                self.conclusion.is_complete &= conclusion.is_complete;
+                self.conclusion.found += conclusion.found;
+                self.conclusion.records += conclusion.records;
+                self.conclusion.has_joined &= conclusion.has_joined;
             }
             (Message::Text(text), _) => {
                 if !print_all(&text, &self.print) {
@@ -234,6 +259,8 @@ impl<'a> Member<'a> {
             }
             // The exchange is over.
             (Message::Command(_) | Message::End { .. }, None) => {}
+            // Read by `begin`, before anything else arrives.
+            (Message::Begin(_), _) => {}
         }
     }
 
@@ -337,6 +364,9 @@ impl<'a> Member<'a> {
             self.sequence += 1;
             let (idle, received) = status;
             self.tell(Event::Status { rank, sequence: self.sequence, idle, received });
+            self.changed = Instant::now();
+        } else if self.changed.elapsed() >= COMMIT_AFTER {
+            exchange.commit_if_idle();
         }
         any
     }
@@ -371,8 +401,8 @@ impl<'a> Member<'a> {
         self.told = (counts, Instant::now());
     }
 
-    /// Waits until all other ranks have ended, on rank 0, and returns the counts of all.
-    fn conclude(&mut self) -> Counts {
+    /// Waits until all other ranks have ended, on rank 0.
+    fn wait_for_others(&mut self) {
         while self.ended + 1 < self.link.count() {
             if let Some((from, bytes)) = self.link.receive(END_WAIT)
                 && let Some(message) = Message::decode(&bytes)
@@ -380,6 +410,11 @@ impl<'a> Member<'a> {
                 self.handle(from, message, None);
             }
         }
+    }
+
+    /// Waits until all other ranks have ended, on rank 0, and returns the counts of all.
+    fn sum_up(&mut self) -> Counts {
+        self.wait_for_others();
         if let Some(reason) = self.ended_by {
             let text = format!("haul-mpi: {reason}; run the same command again to continue\n");
             (self.print)(Stream::Error, text.as_bytes());
@@ -390,6 +425,45 @@ impl<'a> Member<'a> {
 }
 
 impl Peers for Member<'_> {
+    fn begin(&mut self, told: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        if let Some(told) = told {
+            for to in 1..self.link.count() {
+                self.send(to, Message::Begin(told.clone()));
+            }
+            return Some(told);
+        }
+        while !self.has_ended {
+            if !self.is_stopping && self.control.stop.load(Ordering::Relaxed) {
+                self.is_stopping = true;
+                self.tell(Event::Stopped);
+            }
+            let Some((from, bytes)) = self.link.receive(END_WAIT) else { continue };
+            match Message::decode(&bytes) {
+                Some(Message::Begin(told)) => return Some(told),
+                Some(Message::End { .. }) => self.has_ended = true,
+                Some(message) => self.handle(from, message, None),
+                // Another version of the program: the ranks cannot work together.
+                None => self.tell(Event::Stopped),
+            }
+        }
+        None
+    }
+
+    fn conclude(&mut self, own: Conclusion) -> Conclusion {
+        if self.link.own() > 0 {
+            self.conclusion = own;
+            return own;
+        }
+        self.wait_for_others();
+        let is_told = self.control.counts().failures > 0
+            || self.control.stop.load(Ordering::Relaxed)
+            || self.ended_by.is_some();
+        if !self.conclusion.is_complete && !is_told {
+            self.ended_by = Some("another rank was stopped");
+        }
+        self.conclusion
+    }
+
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
         let (shortest, longest) = WAITS;
         let mut wait = shortest;

@@ -1,7 +1,7 @@
 //! Messages between ranks: events for the manager, its commands, and the end.
 
 use haul_engine::monitor::Counts;
-use haul_engine::peers::Kept;
+use haul_engine::peers::{Conclusion, Kept};
 
 use crate::manager::{Command, Event};
 use crate::wire::{put, take};
@@ -20,8 +20,15 @@ pub(crate) enum Message {
     },
     /// To rank 0: what a rank has counted so far.
     Counts(Vec<u64>),
+    /// From rank 0: the run begins, with what the engine tells the other ranks.
+    Begin(Vec<u8>),
     /// To rank 0: the rank has ended, and these are its last counts.
-    Last(Vec<u64>),
+    Last {
+        /// What it has done of a run that keeps a journal.
+        conclusion: Conclusion,
+        /// Its last counts.
+        counts: Vec<u64>,
+    },
     /// To rank 0: lines to print, as [`Relay`](crate::Relay) encodes them.
     Text(Vec<u8>),
     /// From rank 0: the last lines are printed.
@@ -62,8 +69,10 @@ impl Message {
                 numbers(&[9]);
                 numbers(&counts);
             }
-            Message::Last(counts) => {
-                numbers(&[10]);
+            Message::Last { conclusion, counts } => {
+                let Conclusion { is_complete, found, records, has_joined } = conclusion;
+                let (is_complete, has_joined) = (u64::from(is_complete), u64::from(has_joined));
+                numbers(&[10, is_complete, found, records, has_joined]);
                 numbers(&counts);
             }
             Message::Text(text) => {
@@ -71,6 +80,10 @@ impl Message {
                 tail = text;
             }
             Message::Printed => numbers(&[12]),
+            Message::Begin(told) => {
+                numbers(&[13]);
+                tail = told;
+            }
         }
         bytes.append(&mut tail);
         bytes
@@ -118,19 +131,29 @@ impl Message {
                 kept: kept_of(number()?)?,
             }),
             8 => Message::End { is_complete: number()? == 1 },
-            9 | 10 => {
-                let mut counts = Vec::new();
-                while !rest.is_empty() {
-                    counts.push(take(&mut rest)?);
-                }
-                if kind == 9 { Message::Counts(counts) } else { Message::Last(counts) }
+            9 => Message::Counts(all_numbers(&mut rest)?),
+            10 => {
+                let is_complete = number()? == 1;
+                let (found, records, has_joined) = (number()?, number()?, number()? == 1);
+                let conclusion = Conclusion { is_complete, found, records, has_joined };
+                Message::Last { conclusion, counts: all_numbers(&mut rest)? }
             }
             11 => Message::Text(std::mem::take(&mut rest).to_vec()),
             12 => Message::Printed,
+            13 => Message::Begin(std::mem::take(&mut rest).to_vec()),
             _ => return None,
         };
         rest.is_empty().then_some(message)
     }
+}
+
+/// Takes all numbers that are left.
+fn all_numbers(rest: &mut &[u8]) -> Option<Vec<u64>> {
+    let mut numbers = Vec::new();
+    while !rest.is_empty() {
+        numbers.push(take(rest)?);
+    }
+    Some(numbers)
 }
 
 const fn number_of(kept: Kept) -> u64 {
@@ -195,6 +218,8 @@ mod tests {
     #[test]
     fn messages_come_back_as_they_were() {
         let bytes = vec![1, 2, 3];
+        let conclusion =
+            Conclusion { is_complete: true, found: 7, records: u64::MAX, has_joined: false };
         let offer = |to| Event::Offer { rank: 3, ticket: 4, within: 5, to, bytes: bytes.clone() };
         let messages = [
             Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 }),
@@ -209,7 +234,8 @@ mod tests {
             Message::End { is_complete: true },
             Message::End { is_complete: false },
             Message::Counts(vec![1, 2]),
-            Message::Last(vec![3]),
+            Message::Last { conclusion, counts: vec![3] },
+            Message::Begin(vec![1]),
             Message::Text(vec![1, 2, 3]),
             Message::Printed,
         ];

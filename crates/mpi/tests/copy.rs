@@ -11,15 +11,16 @@ use haul_engine::error::What;
 use haul_engine::monitor::Counts;
 use haul_engine::peers::Unsupported;
 use haul_engine::request::{
-    Appearance, Dereference, Keep, Links, ModePolicy, Policy, Preserve, Recursion, Request,
-    Resources,
+    Appearance, Backup, BackupKind, Dereference, Hashing, Keep, Links, ModePolicy, Policy,
+    Preserve, Recursion, Request, Resources, Verify, WholeDigest,
 };
+use haul_io::digest::Algorithm;
 use haul_manifest::{create_tree, random_tree, remove_tree};
 
 use crate::ranks::{Reports, Scratch, carry_out, limits};
 
 /// The policy of `cp -a` by root.
-fn archive() -> Policy {
+pub(crate) fn archive() -> Policy {
     Policy {
         recursion: Recursion::Yes,
         dereference: Dereference::Never,
@@ -36,13 +37,13 @@ fn archive() -> Policy {
     }
 }
 
-fn request(scratch: &Scratch, policy: Policy) -> Request {
+pub(crate) fn request(scratch: &Scratch, policy: Policy) -> Request {
     let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
     let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
     Request { resources, ..Request::new([name(&scratch.a())], name(&scratch.b()), policy) }
 }
 
-fn copy(
+pub(crate) fn copy(
     request: &Request,
     ranks: usize,
     reports: &Reports,
@@ -137,6 +138,32 @@ fn files_that_appear_whole_are_copied_equal() {
     scratch.assert_equal("--atomic");
 }
 
+/// Files of a unit wait for a common flush, and the rank that sent the unit waits for the files.
+#[test]
+fn files_that_wait_for_a_common_flush_are_copied_equal() {
+    let sha256 = Algorithm::find("sha256").unwrap();
+    let hashing = Hashing { algorithm: sha256, verify: Verify::Compare, whole: WholeDigest::No };
+    for (appearance, hashing) in [
+        (Appearance::Durable, None),
+        (Appearance::Whole, Some(hashing)),
+        (Appearance::Durable, Some(hashing)),
+    ] {
+        let scratch = Scratch::with("nested:files=1500,dirs=100,size=100,seed=9");
+        for link in 0..20 {
+            let name = |of: &str| scratch.a().join(format!("{of}{link}"));
+            fs::write(name("first"), "two names").unwrap();
+            fs::hard_link(name("first"), name("second")).unwrap();
+        }
+        let policy = Policy { appearance, hashing, ..archive() };
+        let reports = Reports { holds_back: true, ..Reports::default() };
+        let returned = copy(&request(&scratch, policy), 3, &reports, &AtomicBool::new(false));
+        assert_eq!(*reports.failures.lock().unwrap(), []);
+        assert_eq!(returned[0].map(|counts| (counts.files, counts.hard_links)), Ok((1520, 20)));
+        assert!(reports.by_others.into_inner() > 0, "rank 0 did everything");
+        scratch.assert_equal(&format!("{appearance:?}, {hashing:?}"));
+    }
+}
+
 #[test]
 fn each_failure_is_reported_once_and_counted_on_rank_0() {
     let scratch = Scratch::with("nested:files=2000,dirs=200,size=10,seed=6");
@@ -190,9 +217,10 @@ fn a_stop_on_one_rank_ends_all() {
 #[test]
 fn what_ranks_cannot_do_together_is_refused_by_all() {
     let scratch = Scratch::with("flat:files=10,size=10,seed=8");
-    let durable = Policy { appearance: Appearance::Durable, ..archive() };
+    let backups = Backup { kind: BackupKind::Simple, suffix: b"~".to_vec() };
+    let policy = Policy { backup: Some(backups), ..archive() };
     let reports = Reports::default();
-    let returned = copy(&request(&scratch, durable), 2, &reports, &AtomicBool::new(false));
-    assert_eq!(returned, [Err(Unsupported::Durable), Err(Unsupported::Durable)]);
+    let returned = copy(&request(&scratch, policy), 2, &reports, &AtomicBool::new(false));
+    assert_eq!(returned, [Err(Unsupported::Backups), Err(Unsupported::Backups)]);
     assert!(!scratch.b().exists());
 }

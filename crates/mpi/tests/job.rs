@@ -94,12 +94,14 @@ fn a_failure_is_printed_once_and_reaches_the_exit_status() {
 fn what_is_refused_is_refused_once_by_name() {
     let directory = scratch("flat:files=3,size=10,seed=3");
     for (words, message) in [
-        (&["cp", "-a", "--resume", "a", "b"][..], "--resume is not supported by haul-mpi"),
+        (&["cp", "-a", "--backup", "a", "b"][..], "--backup is not supported by haul-mpi"),
         (&["cp", "-a", "--nonsense", "a", "b"], "unrecognized option '--nonsense'"),
         (&["rm", "-ri", "a"], "--interactive is not supported by haul-mpi"),
         (&["rm", "-rI", "a"], "-I is not supported by haul-mpi"),
         (&["rm", "--errors=a/list", "-r", "a"], "it would be removed with"),
         (&["cp", "-aT", "--errors=no/list", "a", "b"], "cannot write the list of errors"),
+        (&["cp", "-aT", "--resume", "--journal=a/j", "a", "b"], "would be inside 'a'"),
+        (&["cp", "-aT", "--resume", "--journal=b", "a", "b.1"], "would write 'b.1' beside it"),
         (&["mv", "a", "b"], "the commands of haul-mpi are 'cp', 'rm' and 'compare'"),
     ] {
         let output = job(&directory, 3, words).output().unwrap();
@@ -163,6 +165,28 @@ fn one_to_four_ranks_remove_a_tree_and_print_whole_lines() {
         let is_whole = |line: &String| line.starts_with("removed ") && line.ends_with('\'');
         assert!(lines.iter().all(is_whole), "{lines:?}");
         assert_eq!(lines.iter().filter(|line| *line == "removed directory 'a'").count(), 1);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn one_to_three_ranks_name_each_entry_that_they_copy_in_a_whole_line() {
+    for ranks in 1..=3 {
+        let directory = scratch("nested:files=800,dirs=80,size=10,seed=12");
+        let count = entries(&directory.path().join("a"));
+        let output = job(&directory, ranks, &["cp", "-aTv", "a", "b"]).output().unwrap();
+        assert!(output.status.success(), "{ranks} ranks: {}", text(&output));
+        let mut lines = lines(&output.stdout);
+        let is_whole = |line: &String| {
+            let sides = line.strip_prefix("'a").and_then(|rest| rest.split_once("' -> 'b"));
+            sides.is_some_and(|(source, target)| target == format!("{source}'"))
+        };
+        assert!(lines.iter().all(is_whole), "{ranks} ranks: {lines:?}");
+        assert_eq!(lines.len() as u64, count, "{ranks} ranks");
+        lines.sort();
+        lines.dedup();
+        assert_eq!(lines.len() as u64, count, "{ranks} ranks");
+        assert_equal(&directory, "-v");
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haul::{Part, Stream};
-use haul_engine::error::Failure;
-use haul_engine::monitor::{Control, Counts, Event, Monitor};
-use haul_engine::peers::Unsupported;
+use haul_engine::error::{Failure, Severity};
+use haul_engine::monitor::{Control, Counts, Event, Monitor, Outcome};
+use haul_engine::peers::{Peers, Ranks, Unsupported};
+use haul_engine::request::Request;
 use haul_manifest::{Aspects, CompareOptions, Feature, Limits, compare, parse_recipe, remove_tree};
 use haul_mpi::{Link, Relay, links};
 
@@ -62,11 +63,49 @@ pub(crate) struct Reports {
     pub(crate) printed: Mutex<Vec<(Stream, Vec<u8>)>>,
     /// Number of entries that ranks other than 0 made or removed.
     pub(crate) by_others: AtomicUsize,
+    /// What a rank reported that had nothing to copy.
+    pub(crate) all_there: Mutex<Option<u64>>,
+    /// Number of entries that ranks other than 0 have copied, after which the stop flag is set; 0 if
+    /// it never is.
+    pub(crate) stops_after: usize,
+    /// Number of such entries so far.
+    pub(crate) copied_by_others: AtomicUsize,
     /// Whether rank 0 waits after each entry until another rank has made or removed one.
     pub(crate) holds_back: bool,
 }
 
+impl Reports {
+    /// Returns the failures that were no warnings.
+    pub(crate) fn errors(&self) -> Vec<Failure> {
+        let failures = self.failures.lock().unwrap();
+        let is_error = |failure: &&Failure| failure.severity == Severity::Failure;
+        failures.iter().filter(is_error).cloned().collect()
+    }
+
+    /// Copies by one process without ranks.
+    pub(crate) fn copy_alone(&self, request: &Request) -> Counts {
+        let stop = &AtomicBool::new(false);
+        let (relay, control) = (&Relay::default(), Control::new(stop));
+        let reporter = Reporter { rank: 0, relay, reports: self, stop };
+        haul_engine::copy(request, &reporter, &control)
+    }
+
+    /// Copies as the only rank, which is connected like this.
+    pub(crate) fn copy_with(
+        &self,
+        request: &Request,
+        peers: &mut dyn Peers,
+        control: &Control<'_>,
+    ) -> Counts {
+        let (relay, stop) = (&Relay::default(), &AtomicBool::new(false));
+        let reporter = Reporter { rank: 0, relay, reports: self, stop };
+        let ranks = Ranks { own: 0, count: 1 };
+        haul_engine::copy_among(request, ranks, peers, &reporter, control).unwrap()
+    }
+}
+
 struct Reporter<'a> {
+    stop: &'a AtomicBool,
     rank: usize,
     relay: &'a Relay,
     reports: &'a Reports,
@@ -84,7 +123,17 @@ impl Monitor for Reporter<'_> {
         true
     }
 
-    fn entry(&self, _: &Event) {
+    fn all_there(&self, count: u64) {
+        *self.reports.all_there.lock().unwrap() = Some(count);
+    }
+
+    fn entry(&self, event: &Event) {
+        if self.rank > 0 && event.outcome == Outcome::Copied {
+            let copied = 1 + self.reports.copied_by_others.fetch_add(1, Ordering::Relaxed);
+            if copied == self.reports.stops_after {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
         if self.rank > 0 {
             self.reports.by_others.fetch_add(1, Ordering::Relaxed);
         } else if self.reports.holds_back && self.reports.by_others.load(Ordering::Relaxed) == 0 {
@@ -115,7 +164,7 @@ pub(crate) fn carry_out<R: Sync>(
                     let relay = Relay::default();
                     let is_last = link.own() + 1 == ranks;
                     let control = &Control::new(if is_last { stop } else { others });
-                    let monitor = &Reporter { rank: link.own(), reports, relay: &relay };
+                    let monitor = &Reporter { rank: link.own(), reports, relay: &relay, stop };
                     let print = &|stream, text: &[u8]| {
                         reports.printed.lock().unwrap().push((stream, text.to_vec()));
                     };

@@ -238,6 +238,12 @@ impl<J, O: Joint> Pool<J, O> {
         state.idle.saturating_sub(state.jobs.len())
     }
 
+    /// Returns whether all workers wait for a job and there is none.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.idle == state.workers && state.jobs.is_empty()
+    }
+
     /// Adds a job from outside the pool's workers.
     pub(crate) fn add(&self, job: J) {
         self.lock().jobs.push(job);

@@ -60,7 +60,11 @@ const RULES: &[Rule] = &[
         ],
         tests_use: &["haul-faultfs"],
     },
-    Rule { name: "haul-mpi", uses: &["haul-engine", "haul"], tests_use: &["haul-manifest"] },
+    Rule {
+        name: "haul-mpi",
+        uses: &["haul-engine", "haul"],
+        tests_use: &["haul-io", "haul-manifest"],
+    },
     Rule {
         name: "xtask",
         uses: &["haul-sys", "haul-manifest", "haul-trace", "haul-bench", "haul"],

@@ -13,7 +13,7 @@ use haul_io::quirk::GroupSync;
 use haul_sys::fs::{Follow, close, duplicate, fstat, fsync, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
-use super::group::PendingCommit;
+use super::group::{HELD_BYTES, PendingCommit};
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
@@ -33,9 +33,6 @@ use crate::walk::node::Node;
 /// inode of about 1 KiB in the kernel, and with 4,096 files a flush of some milliseconds costs a
 /// microsecond per file.
 const HELD_FILES: usize = 4096;
-
-/// Maximum number of bytes in a group: writing back more takes longer than any flush.
-const HELD_BYTES: u64 = 256 << 20;
 
 /// Maximum number of files that the run syncs one by one, which leaves the data of other processes
 /// alone.
@@ -58,6 +55,11 @@ pub(super) fn add(run: &Run<'_>, held: PendingCommit) -> Vec<PendingCommit> {
     if full { std::mem::take(&mut *waiting).files } else { Vec::new() }
 }
 
+/// Returns whether files wait for a flush.
+pub(crate) fn has_waiting(run: &Run<'_>) -> bool {
+    !run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner).files.is_empty()
+}
+
 /// Takes and returns all files that wait, when no more files follow.
 pub(super) fn remaining(run: &Run<'_>) -> Vec<PendingCommit> {
     let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +74,7 @@ pub(super) fn prove<'n>(
     synced: haul_sys::Result<()>,
 ) -> Next<'n> {
     let run = worker.operation;
-    if run.stopped() {
+    if run.abandons() {
         return abandon(run, &held);
     }
     if let Err(error) = synced {
@@ -94,7 +96,7 @@ pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::R
     if files.len() > FEW_FILES {
         for held in files.iter().filter(|held| held.is_sole_grouped()) {
             let dev = held.pair.target_dev;
-            if !run.stopped() && !asked.iter().any(|(of, _)| *of == dev) {
+            if !run.abandons() && !asked.iter().any(|(of, _)| *of == dev) {
                 asked.push((dev, run.group.is_flushed(dev)));
             }
         }
@@ -104,7 +106,7 @@ pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::R
     };
     // A failed flush does not tell which file lost bytes, so the loop syncs each file separately.
     let alone = |held: &PendingCommit| {
-        if is_flushed(held) || run.stopped() { Ok(()) } else { fsync(&held.target.fd) }
+        if is_flushed(held) || run.abandons() { Ok(()) } else { fsync(&held.target.fd) }
     };
     (files.iter().map(alone).collect(), files.iter().any(is_flushed))
 }

@@ -39,7 +39,7 @@ pub(super) fn complete<'n>(
                 let (what, errno) = told(error);
                 file.entry.fail(run, what, errno);
             }
-            // Without a description the removal is by name alone: an incomplete file must not stay.
+            // If fstat fails, the removal is by name alone: an incomplete file must not stay.
             let ours = fstat(&file.target.fd).ok();
             let fate =
                 if resumable::is_kept(run, &file.target, error) { Fate::Kept } else { Fate::Gone };

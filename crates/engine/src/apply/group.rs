@@ -13,6 +13,9 @@ use super::item::Target;
 use crate::entry::Entry;
 use crate::walk::node::Node;
 
+/// Maximum number of bytes in a group: writing back more takes longer than any flush.
+pub(super) const HELD_BYTES: u64 = 256 << 20;
+
 /// Complete file that waits for a flush.
 pub(super) struct PendingCommit {
     pub(super) node: Arc<Node>,

@@ -24,7 +24,7 @@ use super::item::{Item, Resumable, Target};
 use super::sibling::sibling;
 use crate::context::{Worker, watch};
 use crate::entry::Entry;
-use crate::journal::{OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
+use crate::journal::{Begun, OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
 use crate::request::{Make, Verify};
 use crate::run::Run;
 
@@ -45,12 +45,16 @@ pub(super) struct Opened {
 
 /// Returns whether the run copies a file so that a later run can resume it. This excludes a file
 /// whose digest is taken in one pass, and a file that a server copies without returning its bytes.
+/// It also excludes a file with several names if several processes carry out the run: its record is
+/// found by the first name, and the names reach the process that makes them in any order.
 pub(super) fn serves(run: &Run<'_>, entry: &Entry<'_>, item: &Item) -> bool {
     let Some(journal) = run.journal else { return false };
     let pair = &entry.node.pair;
     let is_elsewhere = pair.one_device() && pair.target.copy_range == CopyRange::Offloads;
     let in_order = run.policy.hashing.is_some_and(|hashing| hashing.verify == Verify::No);
+    let has_known_name = run.peers.is_none() || item.stat.nlink == 1;
     !journal.is_broken()
+        && has_known_name
         && item.stat.size >= LARGE_BYTES
         && item.stat.kind() == Kind::Regular
         && run.policy.make == Make::Copy
@@ -93,7 +97,23 @@ fn reopen(
     directory: BorrowedFd<'_>,
 ) -> haul_sys::Result<Option<Opened>> {
     let Some(journal) = run.journal else { return Ok(None) };
-    let Some(begun) = journal.part(entry.place()) else { return Ok(None) };
+    for begun in journal.parts(entry.place()).iter().rev() {
+        if let Some((fd, hidden)) = reopen_attempt(run, source, directory, begun)? {
+            let earlier = journal.pieces(begun);
+            let partial = Resumable::new(run, begun.id, earlier);
+            return Ok(Some(Opened { fd, hidden, partial }));
+        }
+    }
+    Ok(None)
+}
+
+/// Opens the file of one attempt, and returns it with its hidden name.
+fn reopen_attempt(
+    run: &Run<'_>,
+    source: &Stat,
+    directory: BorrowedFd<'_>,
+    begun: &Begun,
+) -> haul_sys::Result<Option<(OwnedFd, CString)>> {
     let Ok(hidden) = CString::new(begun.hidden.clone()) else { return Ok(None) };
     if !is_hidden_name(hidden.to_bytes()) {
         return Ok(None);
@@ -110,12 +130,11 @@ fn reopen(
     if !is_ours || !try_lock(&fd).unwrap_or(false) {
         return Ok(None);
     }
-    if begun.source != spell_source(source) || begun.told.is_empty() {
+    if begun.source != spell_source(source) || !begun.has_pieces() {
         unlinkat(directory, &hidden)?;
         return Ok(None);
     }
-    let earlier = journal.pieces(begun);
-    Ok(Some(Opened { fd, hidden, partial: Resumable::new(run, begun.id, earlier) }))
+    Ok(Some((fd, hidden)))
 }
 
 impl Resumable {

@@ -2,16 +2,16 @@
 //! differs.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use haul_io::DataError;
 use haul_io::block_digests::BlockDigests;
 use haul_io::verification::{
     Unverified, Verification, VerifiedFrom, Whole, repair, source_bytes, verify,
 };
+use haul_io::{DataError, Watch};
 use haul_sys::fs::fsync;
 
-use super::group::PendingCommit;
+use super::group::{HELD_BYTES, PendingCommit};
 use crate::context::{Worker, watch};
 use crate::error::{Severity, What};
 use crate::request::WholeDigest;
@@ -92,7 +92,20 @@ fn look(
     } else {
         Whole::Left { readers: run.budget.workers.min(MOST_READERS) }
     };
-    verify(&unverified(held, digests), whole, &watch(worker))
+    verify(&unverified(held, digests), whole, &last_watch(worker, held))
+}
+
+/// Returns the watch for a file that waited for a flush. A stop does not end its verification, nor its
+/// repair, where the run completes what waits: those files have as many bytes as a group at most. A
+/// larger file would take too long.
+fn last_watch<'w>(worker: &Worker<'w, '_>, held: &PendingCommit) -> Watch<'w> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    let watch = watch(worker);
+    if worker.operation.completes_what_waits() && held.stat.size <= HELD_BYTES {
+        Watch { stop: &NEVER, ..watch }
+    } else {
+        watch
+    }
 }
 
 /// Copies the differing blocks again. An error of an earlier flush has already ended the file, so
@@ -104,7 +117,8 @@ fn mend(
     verification: &Verification,
 ) -> Result<(), DataError> {
     let Some(source) = &held.source else { return Ok(()) };
-    repair(source.as_fd(), &unverified(held, digests), &verification.differing, &watch(worker))?;
+    let watch = last_watch(worker, held);
+    repair(source.as_fd(), &unverified(held, digests), &verification.differing, &watch)?;
     fsync(&held.target.fd)?;
     Ok(())
 }

@@ -120,6 +120,8 @@ impl fmt::Display for JournalFlaw {
             JournalFlaw::AnotherRun => "it belongs to a run with other operands",
             JournalFlaw::OtherOptions(_) => "it belongs to a run with other options",
             JournalFlaw::InUse => "another run uses it",
+            JournalFlaw::TooManyVolumes => "its volumes leave too few descriptors",
+            JournalFlaw::NotSeen => "this machine does not see it",
         })
     }
 }

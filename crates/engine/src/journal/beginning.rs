@@ -12,6 +12,9 @@ use super::record::{self, FRAME_BYTES, TargetIdentity};
 use super::scan::is_complete;
 use super::sums::Sums;
 
+/// File mode of a journal.
+pub(super) const MODE: u32 = 0o600;
+
 /// Bits that let others write.
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
 

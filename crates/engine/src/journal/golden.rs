@@ -9,9 +9,10 @@ use haul_io::digest::Algorithm;
 
 use super::codes::WORDS;
 use super::header::{self, Flaw, Relation};
-use super::record::{self, FinishedEntry, Names, Place};
+use super::index::{Index, Told};
+use super::record::{self, FinishedEntry, Names, Place, Read};
 use super::scan::scan;
-use super::sums::Sums;
+use super::sums::{Sum, Sums};
 use crate::error::Aspect;
 use crate::literals::{FILE, stat};
 use crate::request::{
@@ -114,12 +115,18 @@ fn a_journal_that_was_written_once_is_known_again() {
         room[..count].copy_from_slice(&left[..count]);
         Ok(count)
     };
-    let scanned = scan(&sums, header.bytes, &mut read_at).expect("reading memory does not fail");
+    let mut index = Index::default();
+    let mut take = |sum: Sum, record: &Read<'_>, offset: u64, bytes: usize| {
+        index.take(sum, record, Told { volume: 0, offset, bytes });
+    };
+    let scanned = scan(&sums, header.bytes, &mut read_at, &mut take);
+    let scanned = scanned.expect("reading memory does not fail");
+    index.settle();
     assert_eq!((scanned.records, scanned.end), (1, bytes.len() as u64));
     let (source, target) = (&stat(1, FILE), &stat(2, FILE));
     let entry = FinishedEntry { source, target, place: PLACE, names: Names::One };
     let record = record::finished(&entry);
-    assert!(scanned.index.is_finished(sums.of(&record)));
+    assert!(index.is_finished(sums.of(&record)));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Index of the records of an earlier run: each entry looks it up, so it is small and immutable.
+//! Index of the records of earlier runs, of all volumes of a journal: each entry looks it up, so it is
+//! small and immutable.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,15 @@ use haul_sys::fs::{Stat, Time};
 use super::record::Read;
 use super::sums::Sum;
 
-/// Large file that the earlier run was writing.
+/// Place of a record: the volume, and where the record is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(super) volume: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
+}
+
+/// Large file that an earlier run was writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// Checksum of the record, which identifies the file in the records of its pieces.
@@ -16,8 +25,15 @@ pub(crate) struct Begun {
     pub(crate) source: Vec<u8>,
     pub(crate) ino: u64,
     pub(crate) hidden: Vec<u8>,
-    /// Places of the piece records in the journal: offset and length.
-    pub(crate) told: Vec<(u64, usize)>,
+    /// Places of the piece records in the journal.
+    pub(super) told: Vec<Told>,
+}
+
+impl Begun {
+    /// Returns whether any piece of the file is recorded.
+    pub(crate) const fn has_pieces(&self) -> bool {
+        !self.told.is_empty()
+    }
 }
 
 /// Contents of all records of a journal. A finished entry takes 16 bytes.
@@ -25,40 +41,31 @@ pub(crate) struct Begun {
 pub(super) struct Index {
     finished: Vec<Sum>,
     digests: HashMap<Sum, Vec<u8>>,
-    /// Large files, by place.
-    parts: HashMap<Vec<u8>, Begun>,
-    /// Place of a large file, by the checksum of its record.
-    places: HashMap<Sum, Vec<u8>>,
+    /// Large files, by place. Several attempts at one file may be recorded; each has its own hidden
+    /// name. Volumes have no common order, so it is not known which one is the last.
+    parts: HashMap<Vec<u8>, Vec<Begun>>,
+    /// Records of pieces, by the checksum of the file's record, which may be in a volume that is read
+    /// later.
+    pieces: HashMap<Sum, Vec<Told>>,
     directories: HashMap<Vec<u8>, u32>,
     /// Time at which a run was last complete.
     completed_at: Option<Time>,
 }
 
 impl Index {
-    /// Adds a record of this length that the scan read at this offset.
-    pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, offset: u64, bytes: usize) {
+    /// Adds a record of this place.
+    pub(super) fn take(&mut self, sum: Sum, record: &Read<'_>, told: Told) {
         match record {
             Read::Finished => self.finished.push(sum),
             Read::Part { source, ino, hidden, place } => {
-                let begun = Begun {
-                    id: sum,
-                    source: source.to_vec(),
-                    ino: *ino,
-                    hidden: hidden.to_vec(),
-                    told: Vec::new(),
-                };
-                // A later attempt at the same file invalidates the record of an earlier one.
-                if let Some(before) = self.parts.insert(place.to_vec(), begun) {
-                    self.places.remove(&before.id);
-                }
-                self.places.insert(sum, place.to_vec());
-            }
-            Read::Pieces { part } => {
-                let place = self.places.get(part);
-                if let Some(begun) = place.and_then(|place| self.parts.get_mut(place)) {
-                    begun.told.push((offset, bytes));
+                let (source, hidden) = (source.to_vec(), hidden.to_vec());
+                let begun = Begun { id: sum, source, ino: *ino, hidden, told: Vec::new() };
+                let attempts = self.parts.entry(place.to_vec()).or_default();
+                if attempts.iter().all(|attempt| attempt.id != sum) {
+                    attempts.push(begun);
                 }
             }
+            Read::Pieces { part } => self.pieces.entry(*part).or_default().push(told),
             Read::Directory { mode, place } => {
                 self.directories.insert(place.to_vec(), *mode);
             }
@@ -66,14 +73,24 @@ impl Index {
                 self.digests.insert(*finished, digest.to_vec());
             }
             Read::Complete { at, .. } => self.completed_at = Some(*at),
+            Read::Volumes { .. } => {}
         }
     }
 
-    /// Sorts the added records for the lookup.
+    /// Prepares the lookup, after the records of all volumes were added.
     pub(super) fn settle(&mut self) {
         self.finished.sort_unstable();
         self.finished.dedup();
         self.finished.shrink_to_fit();
+        for begun in self.parts.values_mut().flatten() {
+            begun.told = self.pieces.remove(&begun.id).unwrap_or_default();
+        }
+        self.pieces = HashMap::new();
+    }
+
+    /// Returns whether there is nothing to resume from.
+    pub(super) fn is_empty(&self) -> bool {
+        self.finished.is_empty() && self.parts.is_empty() && self.directories.is_empty()
     }
 
     pub(super) fn has_finished(&self) -> bool {
@@ -93,8 +110,9 @@ impl Index {
         self.digests.get(&finished).map(Vec::as_slice)
     }
 
-    pub(super) fn part(&self, place: &[u8]) -> Option<&Begun> {
-        self.parts.get(place)
+    /// Returns the attempts at a large file; in one volume a later one follows an earlier one.
+    pub(super) fn parts(&self, place: &[u8]) -> &[Begun] {
+        self.parts.get(place).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn directory(&self, place: &[u8]) -> Option<u32> {

@@ -14,9 +14,12 @@ mod header;
 mod index;
 mod open;
 mod others;
+mod own_file;
 mod record;
 mod scan;
+mod shared;
 mod sums;
+mod volumes;
 mod write;
 
 #[cfg(test)]
@@ -26,8 +29,10 @@ mod tests;
 
 pub use aspect::{Aspect, Differences};
 pub(crate) use beginning::OTHERS_WRITE;
-pub(crate) use open::open;
+pub(crate) use index::Begun;
+pub(crate) use open::{join, open};
 pub(crate) use record::source as spell_source;
 pub(crate) use record::{FinishedEntry, Names, Place, Position};
+pub(crate) use shared::Shared;
 pub(crate) use sums::{Sum, algorithm as piece_algorithm};
 pub(crate) use write::{Ended, Journal, Secure};

@@ -2,36 +2,33 @@
 //! it; or creates a journal.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, name_of};
-use haul_io::retry::again;
-use haul_sys::data::{ftruncate, pread};
+use haul_sys::data::ftruncate;
 use haul_sys::fs::{
-    Access, Create, Follow, Kind, OpenHow, fdatasync, fstat, fsync_names, open_directory, openat,
-    statat, try_lock, unlinkat,
+    Access, Create, Follow, OpenHow, fdatasync, fsync_names, open_directory, openat, try_lock,
+    unlinkat,
 };
 use haul_sys::{CallError, Errno};
 
-use super::beginning::{OTHERS_WRITE, Unread, is_of_complete_run, read_header};
+use super::beginning::{MODE, Unread, is_of_complete_run, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
+use super::own_file::{OpenError, Purpose, open_own};
 use super::record::TargetIdentity;
-use super::scan::{Scanned, scan};
+use super::scan::Scanned;
+use super::shared::Shared;
 use super::sums::{NONCE_BYTES, Sums};
-use super::write::{Journal, Spot};
+use super::volumes::{self, Set, scan_into};
+use super::write::{File, Journal, Kept, Spot};
 use crate::error::{Failure, JournalFlaw, Operation, Severity, What};
 use crate::plan::Plan;
 use crate::request::{Request, Resume, TargetForm};
-use crate::walk::path::{directory_of, join, split};
-
-/// Number of attempts to open a name that other processes keep removing.
-const ATTEMPTS: u32 = 4;
-
-/// File mode of a journal.
-const MODE: u32 = 0o600;
+use crate::schedule::budget::LEAST_DESCRIPTORS;
+use crate::walk::path::{directory_of, join as join_path, split};
 
 /// Open journal, and the meaning that the target operand had when the run began.
 pub(crate) struct Opened {
@@ -40,25 +37,17 @@ pub(crate) struct Opened {
     pub(crate) form: Option<TargetForm>,
 }
 
-/// Reason for which a journal cannot be opened.
-enum OpenError {
-    Call(CallError),
-    Flaw(JournalFlaw),
-    /// Another process removed the journal during the open.
-    Gone,
-}
-
-impl From<CallError> for OpenError {
-    fn from(error: CallError) -> OpenError {
-        OpenError::Call(error)
-    }
-}
-
 /// Opens the journal of the run, or creates one. The run writes nothing else before. If only a
 /// journal of the same operands with other options exists, the function fails, and the user has to
-/// decide which run is meant.
-pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Opened, Failure> {
+/// decide which run is meant. `processes` carry out the run together; this is the first one.
+pub(crate) fn open(
+    request: &Request,
+    resume: &Resume,
+    plan: &Plan,
+    processes: u64,
+) -> Result<Opened, Failure> {
     let run = header::describe(request, resume);
+    let this = &ThisRun { request, plan, run: &run, processes };
     let places = match &resume.journal {
         Some(path) => vec![at_path(plan, path)],
         None => beside_target(request, plan, &run),
@@ -83,10 +72,12 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
                 free = Some(Ok(spot));
                 continue;
             }
-            Ok(Some(Found { fd, said: Some(header) })) => {
-                take_up(fd, spot, &header, (request, plan, &run))
+            Ok(Some((fd, Found::Ours(header)))) => take_up(fd, spot, &header, this),
+            Ok(Some((fd, Found::Complete(header)))) => {
+                volumes::remove_all(spot.directory.as_fd(), &spot.name, &fd, &header);
+                write_header(fd, spot, this)
             }
-            Ok(Some(Found { fd, said: None })) => write_header(fd, spot, (request, plan, &run)),
+            Ok(Some((fd, Found::Torn))) => write_header(fd, spot, this),
             Err(trouble) => Err(trouble),
         };
         return opened.map_err(|trouble| failure(&trouble, &shown));
@@ -97,7 +88,7 @@ pub(crate) fn open(request: &Request, resume: &Resume, plan: &Plan) -> Result<Op
     match free {
         Some(Ok(spot)) => {
             let shown = spot.shown.clone();
-            make(spot, (request, plan, &run)).map_err(|trouble| failure(&trouble, &shown))
+            make(spot, this).map_err(|trouble| failure(&trouble, &shown))
         }
         Some(Err((shown, error))) => Err(failure(&OpenError::Call(error), &shown)),
         None => Err(failure(&OpenError::Gone, request.target.to_bytes())),
@@ -114,8 +105,15 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
     }
 }
 
-/// The run that opens a journal: its request, its plan, and its description in a header.
-type ThisRun<'r> = (&'r Request, &'r Plan, &'r [u8]);
+/// The run that opens a journal.
+struct ThisRun<'r> {
+    request: &'r Request,
+    plan: &'r Plan,
+    /// Its description in a header.
+    run: &'r [u8],
+    /// Number of processes that carry it out.
+    processes: u64,
+}
 
 type Place = Result<Spot, (Vec<u8>, CallError)>;
 
@@ -124,6 +122,9 @@ fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
         OpenError::Call(error) => (What::JournalOpen, Some(error.errno)),
         OpenError::Flaw(flaw) => (What::JournalRefused(*flaw), None),
         OpenError::Gone => (What::JournalRefused(JournalFlaw::InUse), None),
+        OpenError::Volume(trouble, name) => {
+            return failure(trouble, &join_path(&[split(shown).0, name.to_bytes()]));
+        }
     };
     Failure {
         operation: Operation::Copy,
@@ -156,7 +157,7 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     let name = name_of(name);
     let at = |parent: &[u8], directory: haul_sys::Result<OwnedFd>| {
         let name = name.clone().unwrap_or_default();
-        let shown = join(&[parent, name.to_bytes()]);
+        let shown = join_path(&[parent, name.to_bytes()]);
         match directory {
             Ok(directory) => Ok(Spot { directory, name, shown }),
             Err(error) => Err((shown, error)),
@@ -178,72 +179,44 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     spots
 }
 
+/// What an existing journal is.
+enum Found {
+    /// The journal of this run.
+    Ours(header::Header),
+    /// The journal of another run, which is complete.
+    Complete(header::Header),
+    /// The process that created the file ended before it wrote the header.
+    Torn,
+}
+
 /// Opens the journal at a place, if it exists.
-fn find(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
-    for _ in 0..ATTEMPTS {
-        match adopt(spot, run) {
-            Err(OpenError::Gone) => {}
-            answer => return answer,
+fn find(spot: &Spot, run: &[u8]) -> Result<Option<(OwnedFd, Found)>, OpenError> {
+    let Some(fd) = open_own(spot.directory.as_fd(), &spot.name, Purpose::Writing)? else {
+        return Ok(None);
+    };
+    let found = match read_header(&fd) {
+        Ok(header) if header.run == run => Found::Ours(header),
+        Ok(header) if is_of_complete_run(&fd, &header) => Found::Complete(header),
+        Ok(header) => {
+            return Err(OpenError::Flaw(match header::compare(&header.run, run) {
+                Relation::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
+                Relation::Other => JournalFlaw::AnotherRun,
+            }));
         }
-    }
-    Err(OpenError::Gone)
-}
-
-/// Existing journal.
-struct Found {
-    fd: OwnedFd,
-    /// Header of the journal; `None` if the process that created the file ended before it wrote the
-    /// header, or if the journal belongs to another run, which is complete.
-    said: Option<header::Header>,
-}
-
-fn adopt(spot: &Spot, run: &[u8]) -> Result<Option<Found>, OpenError> {
-    let seen = match statat(&spot.directory, &spot.name) {
-        Ok(seen) => seen,
-        Err(error) if error.errno == Errno::NOENT => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(Unread::Flaw(Flaw::Torn)) => Found::Torn,
+        Err(Unread::Flaw(Flaw::Foreign)) => {
+            return Err(OpenError::Flaw(JournalFlaw::NotAJournal));
+        }
+        Err(Unread::Flaw(Flaw::Version)) => {
+            return Err(OpenError::Flaw(JournalFlaw::OtherVersion));
+        }
+        Err(Unread::Call(error)) => return Err(error.into()),
     };
-    if seen.kind() != Kind::Regular {
-        return Err(OpenError::Flaw(JournalFlaw::NotAFile));
-    }
-    if seen.uid != haul_sys::process::identity().uid || seen.nlink != 1 {
-        return Err(OpenError::Flaw(JournalFlaw::NotOurs));
-    }
-    if seen.mode & OTHERS_WRITE != 0 {
-        return Err(OpenError::Flaw(JournalFlaw::OthersMayWrite));
-    }
-    let how = OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE };
-    let fd = match openat(&spot.directory, &spot.name, how) {
-        Ok(fd) => fd,
-        Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
-        Err(error) => return Err(error.into()),
-    };
-    if !try_lock(&fd)? {
-        return Err(OpenError::Flaw(JournalFlaw::InUse));
-    }
-    // The previous holder of the lock may have removed the name, or another process may have put
-    // another file there.
-    let now = fstat(&fd)?;
-    let named = statat(&spot.directory, &spot.name);
-    if !now.same_file(&seen) || !named.is_ok_and(|named| named.same_file(&now)) {
-        return Err(OpenError::Gone);
-    }
-    match read_header(&fd) {
-        Ok(header) if header.run == run => Ok(Some(Found { fd, said: Some(header) })),
-        Ok(header) if is_of_complete_run(&fd, &header) => Ok(Some(Found { fd, said: None })),
-        Ok(header) => Err(OpenError::Flaw(match header::compare(&header.run, run) {
-            Relation::SameOperands(differences) => JournalFlaw::OtherOptions(differences),
-            Relation::Other => JournalFlaw::AnotherRun,
-        })),
-        Err(Unread::Flaw(Flaw::Torn)) => Ok(Some(Found { fd, said: None })),
-        Err(Unread::Flaw(Flaw::Foreign)) => Err(OpenError::Flaw(JournalFlaw::NotAJournal)),
-        Err(Unread::Flaw(Flaw::Version)) => Err(OpenError::Flaw(JournalFlaw::OtherVersion)),
-        Err(Unread::Call(error)) => Err(error.into()),
-    }
+    Ok(Some((fd, found)))
 }
 
 /// Creates a journal where none exists.
-fn make(spot: Spot, run: ThisRun<'_>) -> Result<Opened, OpenError> {
+fn make(spot: Spot, run: &ThisRun<'_>) -> Result<Opened, OpenError> {
     let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
     let fd = match openat(&spot.directory, &spot.name, how) {
         Ok(fd) => fd,
@@ -277,20 +250,16 @@ fn give_up(spot: &Spot, error: CallError) -> OpenError {
 
 /// Writes the header of a journal to a file that this run owns and has locked, and that has no
 /// useful contents.
-fn write_header(
-    fd: OwnedFd,
-    spot: Spot,
-    (request, plan, run): ThisRun<'_>,
-) -> Result<Opened, OpenError> {
+fn write_header(fd: OwnedFd, spot: Spot, this: &ThisRun<'_>) -> Result<Opened, OpenError> {
     let nonce = haul_sys::process::random()?;
-    let header = header::spell(nonce, as_name(request, plan), run);
+    let header = header::spell(nonce, as_name(this.request, this.plan), this.run);
     ftruncate(&fd, 0)?;
     write_fully(&fd, &header, 0)?;
     fdatasync(&fd)?;
     fsync_names(&spot.directory)?;
     let end = header.len() as u64;
-    let empty = Scanned { index: Index::default(), end, records: 0, complete: None };
-    let journal = Journal::new(fd, spot, Sums::new(nonce), empty, &request.target);
+    let empty = Scanned { end, records: 0, complete: None, volumes: 1 };
+    let journal = assemble((fd, spot), nonce, empty, Index::default(), this)?;
     Ok(Opened { journal, form: None })
 }
 
@@ -301,13 +270,15 @@ fn take_up(
     fd: OwnedFd,
     spot: Spot,
     header: &header::Header,
-    (request, plan, run): ThisRun<'_>,
+    this: &ThisRun<'_>,
 ) -> Result<Opened, OpenError> {
-    let sums = Sums::new(header.nonce);
-    let scanned =
-        scan(&sums, header.bytes, &mut |room, offset| again(|| pread(&fd, room, offset)))?;
+    let request = this.request;
+    let mut index = Index::default();
+    let scanned = scan_into(&fd, header.nonce, (0, header.bytes), &mut index)?;
     if scanned.complete.is_some() && scanned.complete != TargetIdentity::of(&request.target) {
-        return write_header(fd, spot, (request, plan, run));
+        let directory = spot.directory.as_fd();
+        Set { directory, journal: &spot.name, nonce: header.nonce }.remove(scanned.volumes);
+        return write_header(fd, spot, this);
     }
     ftruncate(&fd, scanned.end)?;
     let form = match (header.as_name, request.form) {
@@ -315,6 +286,102 @@ fn take_up(
         (false, TargetForm::Guess) => TargetForm::Directory,
         (false, form) => form,
     };
-    let journal = Journal::new(fd, spot, sums, scanned, &request.target);
+    let journal = assemble((fd, spot), header.nonce, scanned, index, this)?;
     Ok(Opened { journal, form: Some(form) })
+}
+
+/// Says what it means for a journal that there is no descriptor for a volume.
+fn too_many(error: OpenError) -> OpenError {
+    match error {
+        OpenError::Volume(inner, _)
+            if matches!(*inner, OpenError::Call(CallError { errno: Errno::MFILE, .. })) =>
+        {
+            OpenError::Flaw(JournalFlaw::TooManyVolumes)
+        }
+        error => error,
+    }
+}
+
+/// Adds the other volumes, and records how many this run may make.
+fn assemble(
+    (fd, spot): (OwnedFd, Spot),
+    nonce: [u8; NONCE_BYTES],
+    scanned: Scanned,
+    mut index: Index,
+    this: &ThisRun<'_>,
+) -> Result<Journal, OpenError> {
+    let set = Set { directory: spot.directory.as_fd(), journal: &spot.name, nonce };
+    let mut kept = Kept::default();
+    for volume in 1..scanned.volumes {
+        if volume < this.processes {
+            // The process that writes this volume locks it.
+            set.read(volume, &mut index)?;
+        } else if let Some((fd, records)) = set.keep(volume, &mut index).map_err(too_many)? {
+            kept.locks.insert(volume, fd);
+            kept.records += records;
+        }
+    }
+    index.settle();
+    let rest = this.request.resources.descriptors.saturating_sub(kept.locks.len() as u64);
+    if !kept.locks.is_empty() && rest < LEAST_DESCRIPTORS {
+        return Err(OpenError::Flaw(JournalFlaw::TooManyVolumes));
+    }
+    let volumes = scanned.volumes.max(this.processes);
+    let journal = Journal::new(
+        File { fd, spot, nonce, volume: 0, volumes, kept },
+        scanned,
+        index,
+        &this.request.target,
+    );
+    if this.processes > 1 {
+        // The other processes make their volumes after this. The record also says that the run is
+        // not complete.
+        journal.note_volumes(volumes)?;
+    }
+    Ok(journal)
+}
+
+/// Opens the journal for another process than the first one: the volume that it writes, and what
+/// earlier runs have recorded.
+pub(crate) fn join(
+    request: &Request,
+    plan: &Plan,
+    shared: &Shared,
+    volume: u64,
+) -> Result<Journal, Failure> {
+    let spot = at_path(plan, &shared.path)
+        .map_err(|(shown, error)| failure(&OpenError::Call(error), &shown))?;
+    let shown = spot.shown.clone();
+    read_all(&request.target, spot, shared, volume).map_err(|trouble| failure(&trouble, &shown))
+}
+
+/// Reads the journal and all its volumes, and opens the one of this process. Makes nothing where the
+/// journal is not seen: the place may be one that each machine has for itself.
+pub(super) fn read_all(
+    target: &CStr,
+    spot: Spot,
+    shared: &Shared,
+    own: u64,
+) -> Result<Journal, OpenError> {
+    let Shared { nonce, volumes, .. } = *shared;
+    let directory = spot.directory.as_fd();
+    let set = Set { directory, journal: &spot.name, nonce };
+    let mut index = Index::default();
+    let main = open_own(directory, &spot.name, Purpose::Reading)?
+        .ok_or(OpenError::Flaw(JournalFlaw::NotSeen))?;
+    match read_header(&main) {
+        Ok(header) if header.nonce == nonce => {
+            scan_into(&main, nonce, (0, header.bytes), &mut index)?;
+        }
+        Ok(_) | Err(Unread::Flaw(_)) => return Err(OpenError::Flaw(JournalFlaw::AnotherRun)),
+        Err(Unread::Call(error)) => return Err(error.into()),
+    }
+    let (fd, scanned) = set.take(own, &mut index)?;
+    for volume in (1..volumes).filter(|volume| *volume != own) {
+        set.read(volume, &mut index)?;
+    }
+    index.settle();
+    let kept = Kept::default();
+    let file = File { fd, spot, nonce, volume: own, volumes, kept };
+    Ok(Journal::new(file, scanned, index, target))
 }

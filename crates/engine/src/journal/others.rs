@@ -5,12 +5,14 @@
 
 use std::ffi::CString;
 use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
 
 use haul_io::hidden::is_hidden_name;
 use haul_sys::fs::{Kind, OpenHow, fstat, openat, statat, try_lock, unlinkat};
 
 use super::beginning::{OTHERS_WRITE, is_of_complete_run, read_header};
 use super::header::{self, Relation};
+use super::volumes;
 use super::write::Spot;
 use crate::error::Differences;
 use crate::walk::path::{join, split};
@@ -54,6 +56,7 @@ fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     match header::compare(&header.run, run) {
         Relation::SameOperands(_) if is_of_complete_run(&fd, &header) => {
             if fstat(&fd).ok()?.same_file(&seen) {
+                volumes::remove_all(spot.directory.as_fd(), name, &fd, &header);
                 // A journal that stays costs space, and later runs skip it, too.
                 let _gone = unlinkat(&spot.directory, name);
             }

@@ -43,6 +43,8 @@ pub(super) enum Tells {
     Digest = 6,
     /// The run is complete. Only the last record of a journal counts.
     Complete = 7,
+    /// The journal has further volumes, which other processes have written.
+    Volumes = 8,
 }
 
 impl Tells {
@@ -55,6 +57,7 @@ impl Tells {
             5 => Tells::Directory,
             6 => Tells::Digest,
             7 => Tells::Complete,
+            8 => Tells::Volumes,
             _ => return None,
         })
     }
@@ -202,6 +205,13 @@ pub(super) fn complete(target: TargetIdentity, at: Time) -> Vec<u8> {
     record
 }
 
+/// Encodes: the journal has this many volumes, itself included. They may be missing.
+pub(super) fn volumes(count: u64) -> Vec<u8> {
+    let mut record = vec![Tells::Volumes as u8];
+    record.extend(count.to_le_bytes());
+    record
+}
+
 /// Appends a record with its frame, and returns the checksum of the record.
 pub(super) fn frame(sums: &Sums, record: &[u8], into: &mut Vec<u8>) -> Sum {
     let sum = sums.of(record);
@@ -237,6 +247,9 @@ pub(super) enum Read<'a> {
     Complete {
         target: TargetIdentity,
         at: Time,
+    },
+    Volumes {
+        count: u64,
     },
 }
 
@@ -275,6 +288,10 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
             let birth = (*has_birth != 0).then_some(birth);
             let target = TargetIdentity { ino: u64::from_le_bytes(*ino), birth };
             Read::Complete { target, at }
+        }
+        Tells::Volumes => {
+            let (count, _) = rest.split_first_chunk()?;
+            Read::Volumes { count: u64::from_le_bytes(*count) }
         }
     })
 }

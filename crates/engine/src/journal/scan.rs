@@ -4,23 +4,33 @@
 //! length of the longest record that a writer produces bounds the memory, regardless of any length
 //! in the file.
 
-use super::index::Index;
 use super::record::{self, FRAME_BYTES, MOST_BYTES, Read, TargetIdentity};
 use super::sums::{Sum, Sums};
 
 /// Number of bytes per read.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// Maximum number of volumes: more processes than any machine for jobs starts. It bounds how many
+/// names are looked up, whatever a journal says.
+pub(super) const MOST_VOLUMES: u64 = 1 << 20;
+
 /// Function that reads bytes at an offset, and returns 0 at the end.
 pub(super) type ReadAt<'a> = dyn FnMut(&mut [u8], u64) -> haul_sys::Result<usize> + 'a;
 
-/// Result of a scan: the index of the records, and the offset at which the last whole record ends.
+/// Function that receives each record, with its checksum, its offset and its length.
+pub(super) type Take<'a> = dyn FnMut(Sum, &Read<'_>, u64, usize) + 'a;
+
+/// Result of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
-    pub(super) index: Index,
+    /// Offset at which the last whole record ends.
     pub(super) end: u64,
+    /// Number of records, apart from those about further volumes.
     pub(super) records: u64,
     /// Target of the run, if the last record says that the run is complete.
     pub(super) complete: Option<TargetIdentity>,
+    /// Number of volumes of the journal, at least 1.
+    pub(super) volumes: u64,
 }
 
 /// Returns whether the last bytes of a journal are a record that the run is complete.
@@ -31,26 +41,33 @@ pub(super) fn is_complete(sums: &Sums, last: &[u8]) -> bool {
 }
 
 /// Reads the records that begin at this offset.
-pub(super) fn scan(sums: &Sums, begin: u64, read_at: &mut ReadAt<'_>) -> haul_sys::Result<Scanned> {
+pub(super) fn scan(
+    sums: &Sums,
+    begin: u64,
+    read_at: &mut ReadAt<'_>,
+    take: &mut Take<'_>,
+) -> haul_sys::Result<Scanned> {
     let mut window = Window { bytes: Vec::new(), at: begin, used: 0 };
-    let mut index = Index::default();
-    let (mut end, mut records) = (begin, 0);
-    let mut complete = None;
+    let mut scanned = Scanned { end: begin, records: 0, complete: None, volumes: 1 };
     while let Some(length) = window.peek(FRAME_BYTES, read_at)?.and_then(record_bytes) {
         let Some(frame) = window.peek(FRAME_BYTES + length, read_at)? else { break };
         let Some((sum, bytes)) = whole(sums, frame) else { break };
         let Some(read) = record::read(bytes) else { break };
-        index.take(sum, &read, end + FRAME_BYTES as u64, length);
-        complete = match read {
+        take(sum, &read, scanned.end + FRAME_BYTES as u64, length);
+        scanned.complete = match read {
             Read::Complete { target, .. } => Some(target),
             _ => None,
         };
+        match read {
+            Read::Volumes { count } => {
+                scanned.volumes = scanned.volumes.max(count.min(MOST_VOLUMES));
+            }
+            _ => scanned.records += 1,
+        }
         window.used += FRAME_BYTES + length;
-        end += (FRAME_BYTES + length) as u64;
-        records += 1;
+        scanned.end += (FRAME_BYTES + length) as u64;
     }
-    index.settle();
-    Ok(Scanned { index, end, records, complete })
+    Ok(scanned)
 }
 
 /// Returns the length of the record after a frame's first bytes; `None` if the length exceeds the

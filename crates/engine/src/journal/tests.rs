@@ -5,6 +5,7 @@ use haul_io::block_digests::Piece;
 use haul_sys::fs::{Stat, Time};
 
 use super::header::{self, Flaw};
+use super::index::{Index, Told};
 use super::record::{self, FinishedEntry, Names, Place, TargetIdentity, frame, read_pieces};
 use super::scan::{Scanned, is_complete, scan};
 use super::sums::Sums;
@@ -56,17 +57,17 @@ fn only_the_last_record_says_that_a_run_is_complete() {
     let at = Time { seconds: 1_700_000_001, nanoseconds: 0 };
     let mark = record::complete(TARGET, at);
     frame(&sums, &mark, &mut bytes);
-    let scanned = read(&sums, &bytes);
+    let (scanned, index) = read_index(&sums, &bytes);
     assert_eq!(scanned.complete, Some(TARGET));
     let last = &bytes[usize::try_from(end).unwrap()..];
     assert!(is_complete(&sums, last));
     assert!(!is_complete(&Sums::new([8; 8]), last));
     assert!(!is_complete(&sums, &last[1..]) && !is_complete(&sums, &[]));
-    assert_eq!((scanned.index.counts(), scanned.records), ((3, 1, 1), ends.len() as u64 + 1));
+    assert_eq!((index.counts(), scanned.records), ((3, 1, 1), ends.len() as u64 + 1));
     let (mut then, mut later) = (file(1), file(1));
     (then.ctime, later.ctime) = (at, Time { nanoseconds: 1, ..at });
-    assert!(!scanned.index.has_changed_since_completion(&then));
-    assert!(scanned.index.has_changed_since_completion(&later));
+    assert!(!index.has_changed_since_completion(&then));
+    assert!(index.has_changed_since_completion(&later));
     // A target without a creation time has a record of the same length.
     let other = TargetIdentity { birth: None, ..TARGET };
     let record = record::complete(other, at);
@@ -76,7 +77,8 @@ fn only_the_last_record_says_that_a_run_is_complete() {
     assert_eq!(read(&sums, &bytes).complete, None);
 }
 
-fn read(sums: &Sums, bytes: &[u8]) -> Scanned {
+/// Reads a volume, and adds its records to an index.
+pub(super) fn read_into(index: &mut Index, volume: u64, sums: &Sums, bytes: &[u8]) -> Scanned {
     // The limit of 100 bytes per read makes the window move.
     let mut read_at = |room: &mut [u8], offset: u64| {
         let left = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or(&[]);
@@ -84,26 +86,40 @@ fn read(sums: &Sums, bytes: &[u8]) -> Scanned {
         room[..count].copy_from_slice(&left[..count]);
         Ok(count)
     };
-    scan(sums, 0, &mut read_at).expect("reading memory does not fail")
+    scan(sums, 0, &mut read_at, &mut |sum, record, offset, bytes| {
+        index.take(sum, record, Told { volume, offset, bytes });
+    })
+    .expect("reading memory does not fail")
+}
+
+fn read(sums: &Sums, bytes: &[u8]) -> Scanned {
+    read_into(&mut Index::default(), 0, sums, bytes)
+}
+
+fn read_index(sums: &Sums, bytes: &[u8]) -> (Scanned, Index) {
+    let mut index = Index::default();
+    let scanned = read_into(&mut index, 0, sums, bytes);
+    index.settle();
+    (scanned, index)
 }
 
 #[test]
 fn what_is_written_is_read() {
     let sums = Sums::new(NONCE);
     let (bytes, ends) = records(&sums);
-    let scanned = read(&sums, &bytes);
+    let (scanned, index) = read_index(&sums, &bytes);
     assert_eq!((scanned.end, scanned.records), (bytes.len() as u64, ends.len() as u64));
-    assert_eq!(scanned.index.counts(), (3, 1, 1));
-    let begun = scanned.index.part(&record::place(PLACE)).expect("the part");
+    assert_eq!(index.counts(), (3, 1, 1));
+    let begun = &index.parts(&record::place(PLACE))[0];
     assert_eq!((begun.ino, begun.hidden.as_slice()), (6, b".haul-0123456789ab".as_slice()));
-    let (offset, length) = begun.told[0];
+    let Told { offset, bytes: length, .. } = begun.told[0];
     let offset = usize::try_from(offset).unwrap();
     let pieces = read_pieces(&bytes[offset..offset + length]);
     assert_eq!(pieces, [Piece::new(0, 4096, &[1; 16]), Piece::new(8192, 100, &[2; 16])]);
     let sum = sums.of(&finished(&file(7), &file(8), PLACE, Names::One));
-    assert!(scanned.index.is_finished(sum));
-    assert_eq!(scanned.index.digest(sum), Some([9; 32].as_slice()));
-    assert_eq!(scanned.index.directory(&record::place(PLACE)), Some(0o755));
+    assert!(index.is_finished(sum));
+    assert_eq!(index.digest(sum), Some([9; 32].as_slice()));
+    assert_eq!(index.directory(&record::place(PLACE)), Some(0o755));
     // Another size, time, inode or place results in another record.
     let mut grown = file(7);
     grown.size += 1;
@@ -116,7 +132,7 @@ fn what_is_written_is_read() {
         finished(&file(7), &file(8), elsewhere, Names::One),
         finished(&file(7), &file(8), PLACE, Names::Several),
     ] {
-        assert!(!scanned.index.is_finished(sums.of(&other)));
+        assert!(!index.is_finished(sums.of(&other)));
     }
 }
 

@@ -5,8 +5,9 @@
 //! first failed write the journal writes no further records, because a reader stops at a torn
 //! record.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,10 +16,14 @@ use haul_io::fully::{read_fully, write_fully};
 use haul_sys::data::ftruncate;
 use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
 
-use super::index::{Begun, Index};
+use super::index::{Begun, Index, Told};
+use super::own_file::{Purpose, open_own};
 use super::record::{self, FinishedEntry, MOST_PIECES, Names, Place, Position, TargetIdentity};
 use super::scan::Scanned;
-use super::sums::{Sum, Sums};
+use super::shared::Shared;
+use super::sums::{NONCE_BYTES, Sum, Sums};
+use super::volumes::Set;
+use crate::peers::Conclusion;
 use crate::timestamp_precision::{self, precedes};
 
 /// Whether a write to the journal has to be on stable storage before the run continues.
@@ -38,10 +43,38 @@ pub(super) struct Spot {
     pub(super) shown: Vec<u8>,
 }
 
-/// Journal that this run has locked.
+/// Volumes of earlier runs that no process of this one writes.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Their descriptors, which hold locks, by the numbers of the volumes.
+    pub(super) locks: HashMap<u64, OwnedFd>,
+    /// Number of their records.
+    pub(super) records: u64,
+}
+
+/// Volume that this process writes.
+pub(super) struct File {
+    pub(super) fd: OwnedFd,
+    /// Place of the journal, which is volume 0.
+    pub(super) spot: Spot,
+    pub(super) nonce: [u8; NONCE_BYTES],
+    /// Number of the volume.
+    pub(super) volume: u64,
+    /// Number of volumes of the journal; some may not exist.
+    pub(super) volumes: u64,
+    pub(super) kept: Kept,
+}
+
+impl File {
+    fn set(&self) -> Set<'_> {
+        let (directory, journal) = (self.spot.directory.as_fd(), self.spot.name.as_c_str());
+        Set { directory, journal, nonce: self.nonce }
+    }
+}
+
+/// Journal of which this process has locked the volume that it writes.
 pub(crate) struct Journal {
-    fd: OwnedFd,
-    spot: Spot,
+    file: File,
     /// Target operand.
     target: CString,
     sums: Sums,
@@ -77,26 +110,39 @@ pub(crate) enum Ended {
 }
 
 impl Journal {
-    /// Returns the journal in a file that this run has locked and scanned. The run begins now.
-    pub(super) fn new(
-        fd: OwnedFd,
-        spot: Spot,
-        sums: Sums,
-        scanned: Scanned,
-        target: &CStr,
-    ) -> Journal {
-        let Scanned { index: before, end, records, complete } = scanned;
+    /// Returns the journal with a volume that this process has locked and scanned, and with the index
+    /// of all volumes. The run begins now.
+    pub(super) fn new(file: File, scanned: Scanned, before: Index, target: &CStr) -> Journal {
+        let Scanned { end, records, complete, .. } = scanned;
         let begun = timestamp_precision::now();
         let marked = complete.is_some().then_some(end);
         let writing = Mutex::new(Writing { pending: Vec::new(), end, records, marked });
         let (found, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        let target = target.to_owned();
-        Journal { fd, spot, target, sums, before, found, begun, writing, broken }
+        let (target, sums) = (target.to_owned(), Sums::new(file.nonce));
+        Journal { file, target, sums, before, found, begun, writing, broken }
+    }
+
+    /// Returns what the other processes need to join the journal.
+    pub(crate) fn shared(&self) -> Shared {
+        let File { spot, nonce, volumes, .. } = &self.file;
+        let path = CString::new(spot.shown.clone()).unwrap_or_default();
+        Shared { path, nonce: *nonce, volumes: *volumes }
+    }
+
+    /// Records the number of volumes, on stable storage.
+    pub(super) fn note_volumes(&self, count: u64) -> haul_sys::Result<()> {
+        record::frame(&self.sums, &record::volumes(count), &mut self.lock().pending);
+        self.write_out(Secure::Yes)
+    }
+
+    /// Returns how many descriptors the locks on volumes of earlier runs take.
+    pub(crate) fn locks(&self) -> u64 {
+        self.file.kept.locks.len() as u64
     }
 
     /// Returns the path of the journal for display.
     pub(crate) fn shown(&self) -> &[u8] {
-        &self.spot.shown
+        &self.file.spot.shown
     }
 
     fn lock(&self) -> MutexGuard<'_, Writing> {
@@ -145,9 +191,10 @@ impl Journal {
         self.before.digest(finished).map(<[u8]>::to_vec)
     }
 
-    /// Returns the record of a large file that an earlier run began.
-    pub(crate) fn part(&self, place: Place<'_>) -> Option<&Begun> {
-        self.before.part(&record::place(place))
+    /// Returns the records of a large file that earlier runs began, the last one of a volume behind
+    /// earlier ones.
+    pub(crate) fn parts(&self, place: Place<'_>) -> &[Begun] {
+        self.before.parts(&record::place(place))
     }
 
     /// Returns the mode that an earlier run made a directory with.
@@ -158,15 +205,30 @@ impl Journal {
     /// Returns the recorded pieces of a large file.
     pub(crate) fn pieces(&self, begun: &Begun) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        for (offset, bytes) in &begun.told {
+        let mut others: HashMap<u64, Option<OwnedFd>> = HashMap::new();
+        for Told { volume, offset, bytes } in &begun.told {
+            let fd = if *volume == self.file.volume {
+                Some(&self.file.fd)
+            } else if let Some(fd) = self.file.kept.locks.get(volume) {
+                Some(fd)
+            } else {
+                others.entry(*volume).or_insert_with(|| self.other_volume(*volume)).as_ref()
+            };
+            let Some(fd) = fd else { continue };
             let mut read = vec![0; *bytes];
-            // The scan has just read and verified these records, and the journal is locked. The run
+            // The scan has verified these records, and a process only appends to its volume. The run
             // copies a piece again if a second read of its record fails.
-            if read_fully(&self.fd, &mut read, *offset) == Ok(*bytes) {
+            if read_fully(fd, &mut read, *offset) == Ok(*bytes) {
                 pieces.extend(record::read_pieces(&read));
             }
         }
         pieces
+    }
+
+    /// Opens the volume of another process, to read it.
+    fn other_volume(&self, volume: u64) -> Option<OwnedFd> {
+        let set = self.file.set();
+        open_own(set.directory, &set.name(volume), Purpose::Reading).ok()?
     }
 
     fn note(&self, record: &[u8]) -> Sum {
@@ -220,16 +282,17 @@ impl Journal {
         if self.is_broken() {
             return Ok(());
         }
-        let written = write_fully(&self.fd, &pending, writing.end).and_then(|()| match secure {
-            Secure::Yes => fdatasync(&self.fd),
-            Secure::Later => Ok(()),
-        });
+        let written =
+            write_fully(&self.file.fd, &pending, writing.end).and_then(|()| match secure {
+                Secure::Yes => fdatasync(&self.file.fd),
+                Secure::Later => Ok(()),
+            });
         match written {
             Ok(()) => writing.end += pending.len() as u64,
             Err(_) => {
                 self.broken.store(true, Ordering::Relaxed);
                 // A reader also cuts a torn end.
-                let _cut = ftruncate(&self.fd, writing.end);
+                let _cut = ftruncate(&self.file.fd, writing.end);
             }
         }
         pending.clear();
@@ -237,21 +300,39 @@ impl Journal {
         written
     }
 
-    /// Ends the journal of an incomplete run: removes it if it has no record to resume from.
-    pub(crate) fn end_incomplete(&self) -> haul_sys::Result<Ended> {
-        if self.lock().records > 0 {
+    /// Returns the number of records that a later run may resume from, those of volumes included that
+    /// no other process of this run writes.
+    pub(crate) fn records(&self) -> u64 {
+        self.lock().records + self.file.kept.records
+    }
+
+    /// Ends the volume of a process that is not the first one: removes it if it has no record.
+    pub(crate) fn end_volume(&self) -> haul_sys::Result<()> {
+        if self.records() > 0 {
+            return Ok(());
+        }
+        self.unlink(&self.file.set().name(self.file.volume))
+    }
+
+    /// Ends the journal of an incomplete run: removes it if no volume has a record to resume from. A
+    /// process that did not join says nothing about its volume: an earlier run may have filled it, or
+    /// may still be writing to it.
+    pub(crate) fn end_incomplete(&self, others: Conclusion) -> haul_sys::Result<Ended> {
+        let is_of_use = self.records() + others.records > 0 || !self.before.is_empty();
+        if is_of_use || !others.has_joined {
             return Ok(Ended::Kept);
         }
         self.remove()
     }
 
     /// Ends the journal of a complete run: marks it, if it has records and the last one is no mark.
-    /// Removes it if it has none or cannot be written, because the copy is complete without it.
-    pub(crate) fn end_complete(&self) -> haul_sys::Result<Ended> {
-        let (records, is_marked) = {
+    /// Removes it if it has none or cannot be written, because the copy is complete without it. Other
+    /// processes have written `others` records.
+    pub(crate) fn end_complete(&self, others: u64) -> haul_sys::Result<Ended> {
+        let records = self.records() + others;
+        let is_marked = {
             let writing = self.lock();
-            let is_marked = writing.marked == Some(writing.end) && writing.pending.is_empty();
-            (writing.records, is_marked)
+            writing.marked == Some(writing.end) && writing.pending.is_empty()
         };
         if is_marked {
             return Ok(Ended::Complete);
@@ -268,14 +349,18 @@ impl Journal {
     }
 
     fn remove(&self) -> haul_sys::Result<Ended> {
-        let now = statat(&self.spot.directory, &self.spot.name);
-        let is_ours = match (now, fstat(&self.fd)) {
+        self.file.set().remove(self.file.volumes);
+        self.unlink(&self.file.spot.name)?;
+        Ok(Ended::Removed)
+    }
+
+    /// Removes the name of the file that this process has locked.
+    fn unlink(&self, name: &CStr) -> haul_sys::Result<()> {
+        let directory = &self.file.spot.directory;
+        let is_ours = match (statat(directory, name), fstat(&self.file.fd)) {
             (Ok(now), Ok(ours)) => now.same_file(&ours),
             _ => false,
         };
-        if is_ours {
-            unlinkat(&self.spot.directory, &self.spot.name)?;
-        }
-        Ok(Ended::Removed)
+        if is_ours { unlinkat(directory, name) } else { Ok(()) }
     }
 }

@@ -46,6 +46,14 @@ pub(crate) trait Divided: Operation<Directory: 'static> {
     /// Adds the work of a unit to a worker. If that fails, reports it and completes the unit.
     fn adopt(worker: &mut Worker<'_, Self>, token: Token, bytes: &[u8]);
 
+    /// Returns whether complete files wait for a common flush.
+    fn holds_files(&self) -> bool {
+        false
+    }
+
+    /// Commits the files that wait for a common flush.
+    fn commit(_worker: &mut Worker<'_, Self>) {}
+
     /// Called before a directory is released from a unit that another process has done.
     fn returned(_node: &Node<Self::Directory>, _kept: Kept) {}
 }

@@ -26,11 +26,37 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// Receives the exchange of a run on a thread of its own, and returns when the run of all processes
-/// is over or stopped.
+/// What a process has done of a run that keeps a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// Whether the process did its part without a failure, and was not stopped.
+    pub is_complete: bool,
+    /// Number of entries that an earlier run had finished.
+    pub found: u64,
+    /// Number of records that a later run may resume from.
+    pub records: u64,
+    /// Whether the process opened its volume of the journal. If it did not, that volume may have records
+    /// of which no process of this run knows.
+    pub has_joined: bool,
+}
+
+/// The other processes of a run, as this one reaches them.
 pub trait Peers: Send {
-    /// Sends and receives units until the run is over.
+    /// Passes what the first process tells the others before the run begins; returns it on each. On
+    /// the others, returns `None` if the run is over before that. Blocks until then.
+    fn begin(&mut self, told: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        told
+    }
+
+    /// Sends and receives units until the run of all processes is over or stopped, on a thread of
+    /// its own.
     fn exchange(&mut self, exchange: &mut dyn Exchange);
+
+    /// On the first process, waits until all others have ended, and returns what those have done
+    /// together. On the others, keeps what this process has done for the first one.
+    fn conclude(&mut self, own: Conclusion) -> Conclusion {
+        own
+    }
 }
 
 /// Exchange of units with other processes.
@@ -40,6 +66,11 @@ pub trait Exchange {
 
     /// Sets how many units other processes could use now.
     fn ask(&self, units: usize);
+
+    /// Commits the files that wait for a common flush, if no worker has anything to do: no further
+    /// file follows that would fill the group, and the process that sent their unit waits for them.
+    /// The workers do so after this call has returned.
+    fn commit_if_idle(&self) {}
 
     /// Returns whether a signal or the caller stopped the run.
     fn is_stopped(&self) -> bool;
@@ -98,6 +129,12 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
 
     fn ask(&self, units: usize) {
         self.outside.ask(units);
+    }
+
+    fn commit_if_idle(&self) {
+        if self.outside.operation().holds_files() && self.outside.is_idle() {
+            self.outside.call(|worker| O::commit(worker));
+        }
     }
 
     fn is_stopped(&self) -> bool {

@@ -16,11 +16,12 @@ pub(crate) mod copying;
 pub(crate) mod divided;
 mod exchange;
 pub(crate) mod state;
+pub(crate) mod unit;
 mod unsupported;
 pub(crate) mod wire;
 
 pub(crate) use exchange::Units;
-pub use exchange::{Exchange, Peers, Sent};
+pub use exchange::{Conclusion, Exchange, Peers, Sent};
 pub use state::{Kept, ROOT, Ranks, Token};
 pub use unsupported::Unsupported;
 pub(crate) use unsupported::{unsupported, unsupported_removal};

@@ -3,18 +3,13 @@
 use std::fmt;
 
 use crate::remove;
-use crate::request::{Appearance, Consent, Order, Request};
+use crate::request::{Consent, Order, Request, WholeDigest};
 
 /// Part of a request that several processes cannot carry out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
-    /// A journal, because each process would need one.
-    Journal,
-    /// Files that get their names after a flush for many files. Files of a unit would wait for
-    /// files of other units, and the process that sent the unit would wait for them.
-    Durable,
-    /// Digests of the copied bytes, for the same reason.
-    Digests,
+    /// A list of the digests of all files, because one process would have to write those of all.
+    DigestList,
     /// Questions to the user, because the other processes have no terminal.
     Questions,
     /// One entry after another.
@@ -29,9 +24,7 @@ pub enum Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unsupported::Journal => "a journal",
-            Unsupported::Durable => "common flushes",
-            Unsupported::Digests => "digests of the copied bytes",
+            Unsupported::DigestList => "a list of digests",
             Unsupported::Questions => "questions",
             Unsupported::Order => "a fixed order of entries",
             Unsupported::Backups => "backups",
@@ -44,9 +37,10 @@ impl fmt::Display for Unsupported {
 pub(crate) fn unsupported(request: &Request) -> Option<Unsupported> {
     let policy = &request.policy;
     let parts = [
-        (request.resume.is_some(), Unsupported::Journal),
-        (policy.appearance == Appearance::Durable, Unsupported::Durable),
-        (policy.hashing.is_some(), Unsupported::Digests),
+        (
+            policy.hashing.is_some_and(|hashing| hashing.whole == WholeDigest::Tell),
+            Unsupported::DigestList,
+        ),
         (policy.consent == Consent::Ask, Unsupported::Questions),
         (policy.order == Order::Listed, Unsupported::Order),
         (policy.backup.is_some(), Unsupported::Backups),

@@ -23,6 +23,9 @@ pub(crate) struct Budget {
 /// pipe, a journal, a report), the current and the target directory.
 const RESERVED: usize = 9;
 
+/// Smallest number of descriptors that a copy works with.
+pub(crate) const LEAST_DESCRIPTORS: u64 = 20;
+
 /// Number of entries in a batch. Each batch costs two locks, which are negligible for 32 entries.
 /// A worker handles 32 in half a millisecond, so the last batch does not delay the end.
 const BATCH: usize = 32;
@@ -39,7 +42,7 @@ const WORKER_DESCRIPTORS: usize = 24;
 pub(crate) const WAITING_BATCH: usize = 4;
 
 impl Budget {
-    /// Divides the descriptors. With 20 descriptors: one worker, one file at a time.
+    /// Divides the descriptors. With the fewest: one worker, one file at a time.
     pub(crate) fn new(jobs: usize, waiting_jobs: usize, descriptors: u64) -> Budget {
         let all = usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(RESERVED);
         let workers = jobs.clamp(1, (all / WORKER_DESCRIPTORS).max(1));
@@ -69,7 +72,7 @@ mod tests {
 
     #[test]
     fn twenty_descriptors_are_enough() {
-        let budget = Budget::new(8, 32, 20);
+        let budget = Budget::new(8, 32, LEAST_DESCRIPTORS);
         let least = Budget {
             workers: 1,
             waiting_workers: 1,
@@ -79,7 +82,7 @@ mod tests {
             pipes: false,
         };
         assert_eq!(budget, least);
-        assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20);
+        assert!(RESERVED + 2 * budget.batch + 4 + 2 * budget.directories <= 20, "{budget:?}");
     }
 
     #[test]

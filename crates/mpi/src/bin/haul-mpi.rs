@@ -21,7 +21,8 @@ directory, and see all files under the same names.
 
 With --stop-after, the job ends after TIME (such as 3h50m, 90s) with exit status 1, or 2 for compare,
 unless it is complete. SIGTERM, SIGINT and SIGUSR1 to any rank of 'cp' and 'rm' end the job as well:
-workers complete what they have begun, and the same command continues.
+workers complete what they have begun, and the same command continues; 'cp --resume' copies nothing
+twice.
 
 'haul-mpi COMMAND --help' lists the options. The exit status of rank 0 is that of the whole command.
 ";

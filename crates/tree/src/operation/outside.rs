@@ -85,6 +85,12 @@ where
         self.crew.pool.idle()
     }
 
+    /// Returns whether all workers wait for work and there is none.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.crew.pool.is_idle()
+    }
+
     /// Sets how many pieces of work other processes ask for. While it is not 0, workers donate and
     /// offer what they can do without.
     pub fn ask(&self, pieces: usize) {

@@ -30,6 +30,14 @@ pub(super) fn of_flaw(flaw: JournalFlaw) -> String {
              --journal=FILE, or remove it"
         }
         JournalFlaw::InUse => "another run uses it; wait until that run ends",
+        JournalFlaw::TooManyVolumes => {
+            "it has too many volumes for the limit on open files; raise the limit (ulimit -n), or \
+             resume it with haul-mpi and as many ranks as before"
+        }
+        JournalFlaw::NotSeen => {
+            "this machine does not see the one that rank 0 has opened; give a file that all machines \
+             share with --journal=FILE"
+        }
     };
     text.to_owned()
 }

@@ -11,12 +11,13 @@ use haul_sys::fs::{
 };
 use haul_tree::{Open, Operand, Reader, Task};
 
-use super::unit::{Found, Level, Place, Unit, Work};
+use super::unit::{Found, Level, Place, Unit};
 use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::metadata::DirectoryAttributes;
 use crate::peers::state::{Foreign, Kept, Token};
+use crate::peers::unit::Work;
 use crate::root::root_directory;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, identity};
@@ -166,7 +167,7 @@ fn directory(
         target_through_link: level.target_through_link,
         inherits_acl: level.inherits_acl,
         pair: run.pairs.of(source_id.0, handles.source(), target_id.0, handles.target()),
-        position: 0,
+        position: run.position_below(parent, level.target.as_deref().unwrap_or(&level.source)),
         lists_operands: level.lists_operands,
         // The process that found the directory applies its attributes.
         attributes: DirectoryAttributes::nothing(),

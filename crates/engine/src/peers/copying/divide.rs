@@ -6,10 +6,12 @@ use std::sync::{Arc, PoisonError};
 use haul_tree::Entries;
 
 use super::adopt;
-use super::unit::{Found, Level, Place, Unit, Work};
+use super::unit::{Found, Level, Place, Unit};
+use crate::apply::{self, commit_group};
 use crate::context::{Enter, Worker};
 use crate::peers::divided::{Divided, Routed};
 use crate::peers::state::{Foreign, PeerState, Token};
+use crate::peers::unit::Work;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Node};
 
@@ -62,6 +64,14 @@ impl<'r> Divided for Run<'r> {
         let (nodes, names) =
             taken.into_iter().map(|name| (name.node, (name.source, name.target))).unzip();
         Some(Routed { to, nodes, bytes: Unit { place, work: Work::Entries(names) }.encode() })
+    }
+
+    fn holds_files(&self) -> bool {
+        commit_group::has_waiting(self)
+    }
+
+    fn commit(worker: &mut Worker<'_, 'r>) {
+        apply::commit_remaining(worker);
     }
 
     fn adopt(worker: &mut Worker<'_, 'r>, token: Token, bytes: &[u8]) {

@@ -1,7 +1,8 @@
-//! Units of work as plain data, and their encoding.
+//! What the units of a copy have, and its encoding.
 
 use std::ffi::CString;
 
+use crate::peers::unit::{self, Coded};
 use crate::peers::wire::{Malformed, Put, Take};
 use crate::walk::node::Origin;
 
@@ -44,116 +45,97 @@ pub(super) struct Found {
     pub(super) target_through_link: bool,
 }
 
-/// What is to be done in the directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    /// Entering a directory below it.
-    Directory(Found),
-    /// Copying entries: names in the source and in the target.
-    Entries(Vec<(CString, CString)>),
-}
+/// Names of an entry in the source and in the target.
+pub(super) type Names = (CString, CString);
 
-/// Unit of work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unit {
-    pub(super) place: Place,
-    pub(super) work: Work,
-}
+/// Unit of a copy.
+pub(super) type Unit = unit::Unit<Place, Found, Names>;
 
-impl Unit {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut put = Put::default();
-        put.name(&self.place.base);
-        put.list(self.place.roots.iter(), |put, root| put.number(*root));
-        put.list(self.place.levels.iter(), put_level);
-        match &self.work {
-            Work::Directory(found) => {
-                put.flag(true);
-                put_found(&mut put, found);
-            }
-            Work::Entries(entries) => {
-                put.flag(false);
-                put.list(entries.iter(), |put, (source, target)| {
-                    put.name(source);
-                    put.optional((source != target).then_some(target), |put, name| put.name(name));
-                });
-            }
-        }
-        put.0
+impl Coded for Place {
+    fn put(&self, put: &mut Put) {
+        put.name(&self.base);
+        put.list(self.roots.iter(), |put, root| put.number(*root));
+        put.list(self.levels.iter(), |put, level| level.put(put));
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Unit, Malformed> {
-        let mut take = Take(bytes);
-        let place = Place {
+    fn take(take: &mut Take<'_>) -> Result<Place, Malformed> {
+        Ok(Place {
             base: take.name()?,
             roots: take.list(Take::number)?,
-            levels: take.list(take_level)?,
-        };
-        let work = if take.flag()? {
-            Work::Directory(take_found(&mut take)?)
-        } else {
-            Work::Entries(take.list(|take| {
-                let source = take.name()?;
-                let target = take.optional(Take::name)?.unwrap_or_else(|| source.clone());
-                Ok((source, target))
-            })?)
-        };
-        take.end()?;
-        Ok(Unit { place, work })
+            levels: take.list(Level::take)?,
+        })
     }
 }
 
-fn put_level(put: &mut Put, level: &Level) {
-    put.name(&level.source);
-    put.optional(level.target.as_deref(), Put::name);
-    put.number(level.source_ino);
-    put.number(level.target_ino);
-    put.flag(level.through_link);
-    put.flag(level.target_through_link);
-    put.flag(level.inherits_acl);
-    put.flag(level.lists_operands);
-    put.flag(level.origin == Origin::Made);
-    put.optional(level.new_owner, |put, (uid, gid)| {
-        put.number(u64::from(uid));
-        put.number(u64::from(gid));
-    });
+impl Coded for Names {
+    fn put(&self, put: &mut Put) {
+        let (source, target) = self;
+        put.name(source);
+        put.optional((source != target).then_some(target), |put, name| put.name(name));
+    }
+
+    fn take(take: &mut Take<'_>) -> Result<Names, Malformed> {
+        let source = take.name()?;
+        let target = take.optional(Take::name)?.unwrap_or_else(|| source.clone());
+        Ok((source, target))
+    }
 }
 
-fn take_level(take: &mut Take<'_>) -> Result<Level, Malformed> {
-    Ok(Level {
-        source: take.name()?,
-        target: take.optional(Take::name)?,
-        source_ino: take.number()?,
-        target_ino: take.number()?,
-        through_link: take.flag()?,
-        target_through_link: take.flag()?,
-        inherits_acl: take.flag()?,
-        lists_operands: take.flag()?,
-        origin: take_origin(take)?,
-        new_owner: take.optional(|take| Ok((take.short()?, take.short()?)))?,
-    })
+impl Coded for Level {
+    fn put(&self, put: &mut Put) {
+        put.name(&self.source);
+        put.optional(self.target.as_deref(), Put::name);
+        put.number(self.source_ino);
+        put.number(self.target_ino);
+        put.flag(self.through_link);
+        put.flag(self.target_through_link);
+        put.flag(self.inherits_acl);
+        put.flag(self.lists_operands);
+        put.flag(self.origin == Origin::Made);
+        put.optional(self.new_owner, |put, (uid, gid)| {
+            put.number(u64::from(uid));
+            put.number(u64::from(gid));
+        });
+    }
+
+    fn take(take: &mut Take<'_>) -> Result<Level, Malformed> {
+        Ok(Level {
+            source: take.name()?,
+            target: take.optional(Take::name)?,
+            source_ino: take.number()?,
+            target_ino: take.number()?,
+            through_link: take.flag()?,
+            target_through_link: take.flag()?,
+            inherits_acl: take.flag()?,
+            lists_operands: take.flag()?,
+            origin: take_origin(take)?,
+            new_owner: take.optional(|take| Ok((take.short()?, take.short()?)))?,
+        })
+    }
 }
 
-fn put_found(put: &mut Put, found: &Found) {
-    put.name(&found.source);
-    put.optional(found.target.as_deref(), Put::name);
-    put.number(found.ino);
-    put.optional(found.made, |put, mode| put.number(u64::from(mode)));
-    put.flag(found.origin == Origin::Made);
-    put.flag(found.through_link);
-    put.flag(found.target_through_link);
-}
+impl Coded for Found {
+    fn put(&self, put: &mut Put) {
+        put.name(&self.source);
+        put.optional(self.target.as_deref(), Put::name);
+        put.number(self.ino);
+        put.optional(self.made, |put, mode| put.number(u64::from(mode)));
+        put.flag(self.origin == Origin::Made);
+        put.flag(self.through_link);
+        put.flag(self.target_through_link);
+    }
 
-fn take_found(take: &mut Take<'_>) -> Result<Found, Malformed> {
-    Ok(Found {
-        source: take.name()?,
-        target: take.optional(Take::name)?,
-        ino: take.number()?,
-        made: take.optional(Take::short)?,
-        origin: take_origin(take)?,
-        through_link: take.flag()?,
-        target_through_link: take.flag()?,
-    })
+    fn take(take: &mut Take<'_>) -> Result<Found, Malformed> {
+        Ok(Found {
+            source: take.name()?,
+            target: take.optional(Take::name)?,
+            ino: take.number()?,
+            made: take.optional(Take::short)?,
+            origin: take_origin(take)?,
+            through_link: take.flag()?,
+            target_through_link: take.flag()?,
+        })
+    }
 }
 
 fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
@@ -163,6 +145,7 @@ fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::unit::Work;
 
     fn place() -> Place {
         let level = Level {
@@ -201,19 +184,6 @@ mod tests {
 
     #[test]
     fn units_come_back_as_they_were() {
-        for unit in units() {
-            assert_eq!(Unit::decode(&unit.encode()), Ok(unit));
-        }
-    }
-
-    #[test]
-    fn units_that_are_cut_or_longer_are_refused() {
-        for unit in units() {
-            let whole = unit.encode();
-            for length in 0..whole.len() {
-                assert_eq!(Unit::decode(&whole[..length]), Err(Malformed), "{length} bytes");
-            }
-            assert_eq!(Unit::decode(&[whole, vec![0]].concat()), Err(Malformed));
-        }
+        units().iter().for_each(unit::assert_coded);
     }
 }

@@ -8,10 +8,11 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, birth_at, fstat, open_directory};
 use haul_tree::{Handle, Open, Reader};
 
-use super::unit::{Level, Place, Unit, Work, entries_of};
+use super::unit::{Level, Place, Unit, entries_of};
 use crate::error::What;
 use crate::peers::Kept;
 use crate::peers::state::{Foreign, Token};
+use crate::peers::unit::Work;
 use crate::remove::context::{Enter, Task, Worker};
 use crate::remove::guards;
 use crate::remove::node::{Node, RemoveDirectory};

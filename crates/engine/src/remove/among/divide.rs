@@ -7,10 +7,11 @@ use haul_sys::fs::{Kind, birth_at};
 use haul_tree::Entries;
 
 use super::adopt;
-use super::unit::{Level, Name, Place, Unit, Work, names_of};
+use super::unit::{Level, Name, Place, Unit, names_of};
 use crate::peers::Kept;
 use crate::peers::divided::Divided;
 use crate::peers::state::{Foreign, PeerState, Token};
+use crate::peers::unit::Work;
 use crate::remove::context::{Enter, Worker};
 use crate::remove::node::{Node, RemoveDirectory, keep};
 use crate::remove::run::Run;

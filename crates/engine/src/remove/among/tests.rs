@@ -11,9 +11,10 @@ use std::sync::atomic::AtomicBool;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Time};
 
-use super::unit::{Level, Name, Place, Unit, Work};
+use super::unit::{Level, Name, Place, Unit};
 use crate::error::{Failure, What};
 use crate::monitor::{Control, Monitor};
+use crate::peers::unit::Work;
 use crate::peers::{Exchange, Kept, Peers, Ranks};
 use crate::remove::{Missing, Policy, Request, remove_among};
 use crate::request::Recursion;

@@ -1,10 +1,11 @@
-//! Units of a removal as plain data, and their encoding.
+//! What the units of a removal have, and its encoding.
 
 use std::ffi::CString;
 
 use haul_sys::fs::{Kind, Time};
 use haul_tree::Entries;
 
+use crate::peers::unit::{self, Coded};
 use crate::peers::wire::{Malformed, Put, Take};
 
 /// One directory of the chain from an operand to a unit.
@@ -33,21 +34,8 @@ pub(super) struct Name {
     pub(super) ino: u64,
 }
 
-/// What is to be removed in the directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    /// A directory with everything below it.
-    Directory(Name),
-    /// Entries.
-    Entries(Vec<Name>),
-}
-
-/// Unit of work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unit {
-    pub(super) place: Place,
-    pub(super) work: Work,
-}
+/// Unit of a removal.
+pub(super) type Unit = unit::Unit<Place, Name, Name>;
 
 /// Kinds in the order of their numbers, from 1. Another kind is sent as unknown to the directory,
 /// so that the receiver looks.
@@ -61,60 +49,43 @@ const KINDS: [Kind; 7] = [
     Kind::CharDevice,
 ];
 
-impl Unit {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut put = Put::default();
-        put.list(self.place.levels.iter(), |put, level| {
+impl Coded for Place {
+    fn put(&self, put: &mut Put) {
+        put.list(self.levels.iter(), |put, level| {
             put.name(&level.name);
             put.number(level.ino);
         });
-        put.optional(self.place.birth, |put, time| {
+        put.optional(self.birth, |put, time| {
             put.number(time.seconds.cast_unsigned());
             put.number(u64::from(time.nanoseconds));
         });
-        match &self.work {
-            Work::Directory(name) => {
-                put.flag(true);
-                put_name(&mut put, name);
-            }
-            Work::Entries(names) => {
-                put.flag(false);
-                put.list(names.iter(), put_name);
-            }
-        }
-        put.0
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Unit, Malformed> {
-        let mut take = Take(bytes);
+    fn take(take: &mut Take<'_>) -> Result<Place, Malformed> {
         let levels = take.list(|take| Ok(Level { name: take.name()?, ino: take.number()? }))?;
         let birth = take.optional(|take| {
             Ok(Time { seconds: take.number()?.cast_signed(), nanoseconds: take.short()? })
         })?;
-        let work = if take.flag()? {
-            Work::Directory(take_name(&mut take)?)
-        } else {
-            Work::Entries(take.list(take_name)?)
-        };
-        take.end()?;
-        Ok(Unit { place: Place { levels, birth }, work })
+        Ok(Place { levels, birth })
     }
 }
 
-fn put_name(put: &mut Put, name: &Name) {
-    put.name(&name.name);
-    let number = name.kind.and_then(|kind| KINDS.iter().position(|known| *known == kind));
-    put.number(number.map_or(0, |number| number as u64 + 1));
-    put.number(name.ino);
-}
+impl Coded for Name {
+    fn put(&self, put: &mut Put) {
+        put.name(&self.name);
+        let number = self.kind.and_then(|kind| KINDS.iter().position(|known| *known == kind));
+        put.number(number.map_or(0, |number| number as u64 + 1));
+        put.number(self.ino);
+    }
 
-fn take_name(take: &mut Take<'_>) -> Result<Name, Malformed> {
-    let name = take.name()?;
-    let kind = match usize::try_from(take.number()?).map_err(|_| Malformed)?.checked_sub(1) {
-        None => None,
-        Some(number) => Some(*KINDS.get(number).ok_or(Malformed)?),
-    };
-    Ok(Name { name, kind, ino: take.number()? })
+    fn take(take: &mut Take<'_>) -> Result<Name, Malformed> {
+        let name = take.name()?;
+        let kind = match usize::try_from(take.number()?).map_err(|_| Malformed)?.checked_sub(1) {
+            None => None,
+            Some(number) => Some(*KINDS.get(number).ok_or(Malformed)?),
+        };
+        Ok(Name { name, kind, ino: take.number()? })
+    }
 }
 
 /// Returns entries in the form of a unit.
@@ -139,6 +110,7 @@ pub(super) fn entries_of(names: &[Name]) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::unit::Work;
 
     fn units() -> [Unit; 2] {
         let level = |name: &std::ffi::CStr, ino| Level { name: name.to_owned(), ino };
@@ -156,20 +128,7 @@ mod tests {
 
     #[test]
     fn units_come_back_as_they_were() {
-        for unit in units() {
-            assert_eq!(Unit::decode(&unit.encode()), Ok(unit));
-        }
-    }
-
-    #[test]
-    fn units_that_are_cut_or_longer_are_refused() {
-        for unit in units() {
-            let whole = unit.encode();
-            for length in 0..whole.len() {
-                assert_eq!(Unit::decode(&whole[..length]), Err(Malformed), "{length} bytes");
-            }
-            assert_eq!(Unit::decode(&[whole, vec![0]].concat()), Err(Malformed));
-        }
+        units().iter().for_each(unit::assert_coded);
     }
 
     #[test]

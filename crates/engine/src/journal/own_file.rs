@@ -1,0 +1,95 @@
+//! Opens a file of a journal, if it certainly is one that only this user writes to.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use haul_sys::fs::{Access, Kind, OpenHow, fstat, openat, statat, try_lock};
+use haul_sys::{CallError, Errno};
+
+use super::beginning::OTHERS_WRITE;
+use crate::error::JournalFlaw;
+
+/// Number of attempts to open a name that other processes keep removing.
+const ATTEMPTS: u32 = 4;
+
+/// Reason for which a journal cannot be opened.
+#[derive(Debug)]
+pub(super) enum OpenError {
+    Call(CallError),
+    Flaw(JournalFlaw),
+    /// Another process removed the journal during the open.
+    Gone,
+    /// The error concerns the volume with this name, beside the journal.
+    Volume(Box<OpenError>, CString),
+}
+
+impl From<CallError> for OpenError {
+    fn from(error: CallError) -> OpenError {
+        OpenError::Call(error)
+    }
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To read it while another process may write to it.
+    Reading,
+    /// To read and write it; the file is locked.
+    Writing,
+}
+
+/// Opens a file, if it exists.
+pub(super) fn open_own(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    purpose: Purpose,
+) -> Result<Option<OwnedFd>, OpenError> {
+    for _ in 0..ATTEMPTS {
+        match attempt(directory, name, purpose) {
+            Err(OpenError::Gone) => {}
+            answer => return answer,
+        }
+    }
+    Err(OpenError::Gone)
+}
+
+fn attempt(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    purpose: Purpose,
+) -> Result<Option<OwnedFd>, OpenError> {
+    let seen = match statat(directory, name) {
+        Ok(seen) => seen,
+        Err(error) if error.errno == Errno::NOENT => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if seen.kind() != Kind::Regular {
+        return Err(OpenError::Flaw(JournalFlaw::NotAFile));
+    }
+    if seen.uid != haul_sys::process::identity().uid || seen.nlink != 1 {
+        return Err(OpenError::Flaw(JournalFlaw::NotOurs));
+    }
+    if seen.mode & OTHERS_WRITE != 0 {
+        return Err(OpenError::Flaw(JournalFlaw::OthersMayWrite));
+    }
+    let how = match purpose {
+        Purpose::Reading => OpenHow::READ,
+        Purpose::Writing => OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE },
+    };
+    let fd = match openat(directory, name, how) {
+        Ok(fd) => fd,
+        Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
+        Err(error) => return Err(error.into()),
+    };
+    if purpose == Purpose::Writing && !try_lock(&fd)? {
+        return Err(OpenError::Flaw(JournalFlaw::InUse));
+    }
+    // The previous holder of the lock may have removed the name, or another process may have put
+    // another file there.
+    let now = fstat(&fd)?;
+    let named = statat(directory, name);
+    if !now.same_file(&seen) || !named.is_ok_and(|named| named.same_file(&now)) {
+        return Err(OpenError::Gone);
+    }
+    Ok(Some(fd))
+}
