@@ -18,6 +18,7 @@ mod acl;
 pub mod attributes;
 pub mod compare;
 pub mod create;
+mod descriptors;
 mod device;
 pub mod extract;
 pub mod filter;

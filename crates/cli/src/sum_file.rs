@@ -3,7 +3,11 @@
 //! A sum file comes from elsewhere, so nothing in it is taken for granted: a line that is none is
 //! counted and reported, a name is only ever looked up among those that were found.
 
+mod written;
+
 use haul_io::digest::Algorithm;
+
+pub(crate) use written::SumFile;
 
 /// One line: a name, and what its contents were.
 #[derive(Clone, Debug)]

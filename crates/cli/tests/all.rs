@@ -88,10 +88,12 @@ mod tar_own;
 mod tar_packed;
 mod tar_races;
 mod tar_refusals;
+mod tar_random;
 mod tar_run;
 mod tar_selection;
 mod tar_sparse;
 mod tar_transform;
+mod tar_sums;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;

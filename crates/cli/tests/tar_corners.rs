@@ -9,7 +9,7 @@ use haul_manifest::Aspects;
 use super::support::judge::demand_equal;
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::{Strace, is_usable};
+use super::support::strace::{Point, Strace, is_usable, stopped_at};
 use super::support::tar::ours;
 use super::support::volume::volumes;
 use super::support::{Outcome, schema};
@@ -432,5 +432,96 @@ fn files_that_are_kept_are_durable_too() -> Outcome {
     strace.wrap(ours().words(words).in_dir(scratch.path())).succeed()?;
     // Two files, and the directories t and t/s.
     assert_eq!(strace.text()?.matches("= 0").count(), 4, "{}", strace.text()?);
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_takes_the_place_of_a_file_is_not_archived_empty_in_silence() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    let call = ours().words(["--jobs=1", "-cf", "a.tar", "s"]).in_dir(scratch.path());
+    let prepare = || -> Outcome {
+        scratch.clear("s")?;
+        scratch.write("s/x", "file")?;
+        Ok(())
+    };
+    let mut told = 0;
+    let names = ["getdents64", "newfstatat", "fstat"].into_iter();
+    for (name, occurrence) in names.flat_map(|name| (1..5).map(move |number| (name, number))) {
+        let point = Point { name: name.to_owned(), occurrence };
+        prepare()?;
+        let done = stopped_at(&scratch.at("log2"), &call, &point, || {
+            fs::remove_file(scratch.at("s/x"))?;
+            scratch.write("s/x/inner", "kept?")?;
+            Ok(())
+        })?;
+        let Some(done) = done else { continue };
+        let listed = demand(&scratch, &["-tf", "a.tar"])?.text();
+        let is_empty = listed.contains("s/x/\n") && !listed.contains("s/x/inner");
+        assert!(!is_empty || done.code() == Some(1), "{point:?}: {}", done.errors());
+        told += usize::from(is_empty);
+    }
+    assert!(told > 0, "the place of the file was never taken in time");
+    Ok(())
+}
+
+/// Makes a chain of directories with files before and behind the next one, small and large.
+fn chain(scratch: &Scratch, depth: usize) -> Outcome {
+    let mut folder = "s".to_owned();
+    for level in 0..depth {
+        for name in ["a", "b", "z"] {
+            scratch.write(&format!("{folder}/{name}"), format!("{name} {level}"))?;
+        }
+        scratch.write(&format!("{folder}/large"), content(300_000))?;
+        folder.push_str("/m");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_process_with_few_descriptors_makes_and_reads_the_same_archive() -> Outcome {
+    let scratch = Scratch::new()?;
+    chain(&scratch, 12)?;
+    for number in 0..150 {
+        scratch.write(&format!("s/many/{number}"), content(300_000))?;
+    }
+    demand(&scratch, &["-cf", "all.tar", "s"])?;
+    for limit in [10, 16, 31, 32, 48, 64, 100, 127, 128, 200] {
+        let few = format!(
+            "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n {limit} && exec \"$0\" \"$@\""
+        );
+        let run = |words: &[&str]| {
+            ours().words(words).under(["sh", "-c", &few]).in_dir(scratch.path()).succeed()
+        };
+        for options in [&["-cf"][..], &["--jobs=8", "-cf"]] {
+            run(&[options, &["few.tar", "s"]].concat())?;
+            let is_same = fs::read(scratch.at("few.tar"))? == fs::read(scratch.at("all.tar"))?;
+            assert!(is_same, "{limit} {options:?}");
+        }
+        for options in [&["-xf"][..], &["--jobs=8", "-xf"]] {
+            fs::create_dir(scratch.at("t"))?;
+            run(&[options, &["all.tar", "-C", "t"]].concat())?;
+            let what = format!("{limit} {options:?}");
+            demand_equal(&scratch.at("s"), &scratch.at("t/s"), Aspects::contents_only(), &what);
+            scratch.clear("t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_tree_deeper_than_open_directories_is_archived_whole() -> Outcome {
+    let scratch = Scratch::new()?;
+    chain(&scratch, 200)?;
+    demand(&scratch, &["-cf", "a.tar", "s"])?;
+    demand(&scratch, &["--sort=name", "-cf", "sorted.tar", "s"])?;
+    for archive in ["a.tar", "sorted.tar"] {
+        fs::create_dir(scratch.at("t"))?;
+        demand(&scratch, &["-xf", archive, "-C", "t"])?;
+        demand_equal(&scratch.at("s"), &scratch.at("t/s"), Aspects::contents_only(), archive);
+        scratch.clear("t")?;
+    }
     Ok(())
 }

@@ -79,7 +79,6 @@ const OUT_OF_SCOPE: &[(&str, &[&str])] = &[
     ("--exclude-vcs-ignores is not supported", &["exclude17.at"]),
     ("no program decompresses whose exit status could be told", &["gzip.at", "remfiles02.at"]),
     ("-h with -x would write through links", &["extrac13.at"]),
-    ("-c needs a descriptor for each level of a tree", &["extrac11.at"]),
     (
         "labels are not supported",
         &[

@@ -1,36 +1,29 @@
 //! The thread that writes members in order.
 
+mod contents;
+
 use std::collections::HashMap;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-use haul_io::fully::read_fully;
-use haul_io::trail::Trail;
 use haul_sys::Errno;
-use haul_sys::fs::{Kind, Stat, Time, TimePair, fstat, futimens};
+use haul_sys::fs::{Kind, Stat, Time};
 use haul_sys::process::{group_name, user_name};
 
 use super::archive_file::Output;
 use super::entry::{Data, Described, Entry, Failure};
-use super::placing::{Large, Placed, Placing, has_changed};
-use super::plan::{Atime, Event, Monitor, Owner, Plan};
+use super::placing::{Large, Placed, Placing};
+use super::plan::{Event, Monitor, Owner, Plan};
 use super::removal::Archived;
 use super::sink::Sink;
 use super::walk::Found;
-use super::work::{Batches, Item};
+use super::work::Item;
 use crate::format::{
-    Layout, Member, MemberKind, Moment, OwnerNames, Region, Style, Unwritable, WriteFormat,
-    global_header, headers,
+    Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable, WriteFormat, global_header,
+    headers,
 };
 use crate::safe_name::safe_name;
 use crate::transform::NameOf;
-
-/// Bytes of a large file that are in memory at a time.
-const PIECE_BYTES: usize = 1 << 20;
-
-/// The same where nothing is read ahead: a record of the archive.
-const RECORD_BYTES: usize = 20 * 512;
 
 /// Where a member was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +67,10 @@ pub(super) struct Creator<'p, W> {
     unwritten: Option<Vec<u8>>,
     /// Whether the bytes of the last member are those of a file that did not change.
     is_intact: bool,
+    /// The digest of the bytes of the last member, if it is wanted.
+    digest: Option<Vec<u8>>,
+    /// When the last batch was written.
+    idle_since: Instant,
 }
 
 impl<'p, W: Output> Creator<'p, W> {
@@ -94,17 +91,29 @@ impl<'p, W: Output> Creator<'p, W> {
             failed: Vec::new(),
             unwritten: None,
             is_intact: true,
+            digest: None,
+            idle_since: Instant::now(),
         }
     }
 
-    /// Writes everything that comes along the line, and waits for the large files.
-    pub(super) fn all(&mut self, line: &Batches) -> std::io::Result<()> {
-        self.global()?;
-        while let Some(batch) = self.waiting(|| line.next()) {
-            for item in batch {
-                self.item(item)?;
-            }
+    /// Writes what comes before all members.
+    pub(super) fn begin(&mut self) -> std::io::Result<()> {
+        self.idle_since = Instant::now();
+        self.global()
+    }
+
+    /// Writes a batch of members.
+    pub(super) fn batch(&mut self, batch: Vec<Item>) -> std::io::Result<()> {
+        self.monitor.waited(self.idle_since.elapsed());
+        for item in batch {
+            self.item(item)?;
         }
+        self.idle_since = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for the large files.
+    pub(super) fn end(&mut self) -> std::io::Result<()> {
         if let Some(placing) = self.placing {
             placing.line.close();
             while let Some(placed) = self.waiting(|| placing.line.next()) {
@@ -125,11 +134,12 @@ impl<'p, W: Output> Creator<'p, W> {
 
     /// Tells what became of a large file.
     fn placed(&mut self, placed: Placed) -> std::io::Result<()> {
-        let Placed { found, stat, event, failed } = placed;
+        let Placed { found, stat, event, digest, failed } = placed;
         if let Some(error) = failed {
             return Err(error.errno.into());
         }
         self.is_intact = event.is_none();
+        self.digest = digest;
         if let Some(event) = event {
             self.monitor.event(&found.name, &event);
             self.monitor.damaged((stat.dev, stat.ino));
@@ -227,13 +237,17 @@ impl<'p, W: Output> Creator<'p, W> {
     }
 
     fn entry(&mut self, found: &Found, entry: Entry) -> std::io::Result<()> {
-        let Entry { stat, data, attributes } = entry;
+        let Entry { stat, data, digest, attributes } = entry;
         if self.is_old(&stat) {
             self.monitor.event(&found.name, &Event::Unchanged);
             return Ok(());
         }
         if self.plan.archive.contains(&(stat.dev, stat.ino)) {
             self.monitor.event(&found.name, &Event::IsArchive);
+            return Ok(());
+        }
+        if self.plan.outputs.contains(&(stat.dev, stat.ino)) {
+            self.monitor.event(&found.name, &Event::IsOutput);
             return Ok(());
         }
         let kind = match stat.kind() {
@@ -252,6 +266,11 @@ impl<'p, W: Output> Creator<'p, W> {
                 return Ok(());
             }
         };
+        if found.is_leaf && kind == MemberKind::Directory {
+            // It took the place of something else, and what is in it is not archived.
+            self.monitor.event(&found.name, &Event::Changed);
+            self.monitor.damaged((stat.dev, stat.ino));
+        }
         let mut member = self.member(found, &stat, kind);
         match attributes {
             Ok(attributes) => {
@@ -275,6 +294,7 @@ impl<'p, W: Output> Creator<'p, W> {
         if is_counted && self.links.contains_key(&key) {
             return self.further_name(found, member, &stat);
         }
+        self.digest = digest;
         let written = self.write(found, &member, data, &stat)?;
         self.archived(found, &stat, written == Written::Here);
         if written == Written::Here && !self.is_intact {
@@ -311,6 +331,7 @@ impl<'p, W: Output> Creator<'p, W> {
         member.link = self.safe(&first, true);
         (member.size, member.stored_bytes, member.regions) = (0, 0, None);
         (member.xattrs, member.acls, member.context) = Default::default();
+        self.digest = None;
         if self.write(found, &member, Data::None, stat)? != Written::Here {
             return Ok(());
         }
@@ -325,6 +346,9 @@ impl<'p, W: Output> Creator<'p, W> {
 
     fn archived(&self, found: &Found, stat: &Stat, is_written: bool) {
         if is_written && self.is_intact {
+            if let Some(digest) = &self.digest {
+                self.monitor.hashed(&found.name, digest);
+            }
             let (root, name) = (Arc::clone(&found.root), found.name.clone());
             self.monitor.archived(Archived { root, name, stat: *stat });
         }
@@ -445,102 +469,6 @@ impl<'p, W: Output> Creator<'p, W> {
         }
         self.sink.pad()?;
         Ok(Written::Here)
-    }
-
-    /// Gives a large file to a worker, or returns the header and the data for this thread.
-    fn give(
-        &mut self,
-        found: &Found,
-        header: Vec<u8>,
-        data: Data,
-        stat: &Stat,
-    ) -> std::io::Result<Option<(Vec<u8>, Data)>> {
-        let (file, regions) = match data {
-            Data::File(file) => (file, vec![Region { offset: 0, bytes: stat.size }]),
-            Data::Sparse(file, regions) => (file, regions),
-            data => return Ok(Some((header, data))),
-        };
-        let bytes: u64 = regions.iter().map(|region| region.bytes).sum();
-        let Some(placing) = self.placing else {
-            return Ok(Some((header, Data::Sparse(file, regions))));
-        };
-        let Some((archive, header_offset)) = self.sink.leave(header.len() as u64 + bytes)? else {
-            return Ok(Some((header, Data::Sparse(file, regions))));
-        };
-        let (found, stat) = (found.clone(), *stat);
-        self.place(placing, Large { found, file, stat, regions, archive, header, header_offset })?;
-        Ok(None)
-    }
-
-    fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
-        if missing > 0 {
-            self.is_intact = false;
-            self.monitor.event(&found.name, &Event::Shrank(missing));
-        }
-        self.sink.zeros(missing)
-    }
-
-    fn compare(&mut self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
-        if missing == 0 && has_changed(before, after) {
-            self.is_intact = false;
-            self.monitor.event(&found.name, &Event::Changed);
-        }
-    }
-
-    /// Writes the regions of a file that have data.
-    fn large(
-        &mut self,
-        found: &Found,
-        file: &OwnedFd,
-        stat: &Stat,
-        regions: &[Region],
-    ) -> std::io::Result<()> {
-        let piece_bytes = if self.plan.reads_ahead { PIECE_BYTES } else { RECORD_BYTES };
-        let mut piece = vec![0; piece_bytes];
-        let mut left: u64 = regions.iter().map(|region| region.bytes).sum();
-        let trail = Trail::new(file.as_fd(), self.plan.data.cache);
-        for region in regions {
-            let (mut at, end) = (region.offset, region.offset + region.bytes);
-            while at < end {
-                let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(piece_bytes);
-                let room = piece.get_mut(..want).unwrap_or_default();
-                match read_fully(file, room, at) {
-                    Ok(0) => {
-                        self.is_intact = false;
-                        // A sparse file may have ended in a hole before.
-                        let end = fstat(file).map_or(at, |now| now.size.min(at));
-                        let event = Event::Shrank(stat.size - end);
-                        self.monitor.event(&found.name, &event);
-                        return self.sink.zeros(left);
-                    }
-                    Ok(count) => {
-                        self.sink.put(room.get(..count).unwrap_or_default())?;
-                        trail.after_read(file.as_fd(), &(at..at + count as u64));
-                        at += count as u64;
-                        left -= count as u64;
-                    }
-                    Err(error) => {
-                        self.is_intact = false;
-                        self.monitor.event(&found.name, &Event::Read(at, want as u64, error));
-                        return self.sink.zeros(left);
-                    }
-                }
-            }
-        }
-        let after = fstat(file);
-        if self.plan.atime == Atime::Replace {
-            let times = TimePair { atime: stat.atime, mtime: Time::OMIT };
-            // As GNU tar, which says nothing if the time cannot be set.
-            let _unset = futimens(file, times);
-        }
-        match after {
-            Ok(after) => self.compare(found, stat, &after, 0),
-            Err(error) => {
-                self.is_intact = false;
-                self.monitor.event(&found.name, &Event::Stat(error));
-            }
-        }
-        Ok(())
     }
 }
 

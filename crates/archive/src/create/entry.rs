@@ -39,6 +39,8 @@ pub(super) enum Failure {
 pub(super) struct Entry {
     pub(super) stat: Stat,
     pub(super) data: Data,
+    /// The digest of [`Data::Bytes`], if it is wanted.
+    pub(super) digest: Option<Vec<u8>>,
     /// What it has beside the usual attributes.
     pub(super) attributes: Result<Attributes>,
 }
@@ -85,7 +87,7 @@ fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         Kind::Symlink => {
             let text = readlinkat(&*found.parent, &found.leaf).map_err(Failure::Readlink)?;
             let attributes = plan.attributes.read(From::Link(&found.parent, &found.leaf));
-            Ok(Entry { stat, data: Data::Link(text.into_bytes()), attributes })
+            Ok(Entry { stat, data: Data::Link(text.into_bytes()), digest: None, attributes })
         }
         Kind::Directory => {
             // One that cannot be opened is left out.
@@ -93,12 +95,12 @@ fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
             let directory = opened.map_err(Failure::Open)?;
             let stat = fstat(&directory).map_err(Failure::Stat)?;
             let attributes = plan.attributes.read(From::File(&directory, stat.permissions()));
-            Ok(Entry { stat, data: Data::None, attributes })
+            Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
         _ => {
             let from = From::Name(&found.parent, &found.leaf, stat.permissions());
             let attributes = plan.attributes.read(from);
-            Ok(Entry { stat, data: Data::None, attributes })
+            Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
     }
 }
@@ -116,8 +118,9 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     // The file that was opened counts, whatever the name was a moment ago.
     let stat = fstat(&file).map_err(Failure::Stat)?;
     let attributes = plan.attributes.read(From::File(&file, stat.permissions()));
+    let entry = |data, attributes| Entry { stat, data, digest: None, attributes };
     if stat.kind() != Kind::Regular {
-        return Ok(Entry { stat, data: Data::None, attributes });
+        return Ok(entry(Data::None, attributes));
     }
     let regions = match plan.keeps_holes() {
         true => holes::regions(&file, &stat, plan.holes),
@@ -126,20 +129,28 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     if let Some(mut regions) = regions.map_err(|error| Failure::Read(stat.size, error))? {
         // An empty one tells the size, as GNU tar writes it.
         regions.push(Region { offset: stat.size, bytes: 0 });
-        return Ok(Entry { stat, data: Data::Sparse(file, regions), attributes });
+        return Ok(entry(Data::Sparse(file, regions), attributes));
     }
     if plan.skips_data {
-        return Ok(Entry { stat, data: Data::Unread, attributes });
+        return Ok(entry(Data::Unread, attributes));
     }
     if stat.size > SMALL_BYTES || !plan.may_read_elsewhere() || plan.is_aligned(stat.size) {
-        return Ok(Entry { stat, data: Data::File(file), attributes });
+        return Ok(entry(Data::File(file), attributes));
     }
     let goes = trail::goes(file.as_fd(), &stat, plan.data.cache);
     let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;
     if goes {
         forget(file.as_fd(), &(0..stat.size));
     }
-    Ok(Entry { stat, data, attributes })
+    let digest = match (plan.hashes, &data) {
+        (Some(algorithm), Data::Bytes(bytes, _)) => {
+            let mut digest = algorithm.start();
+            digest.update(bytes);
+            Some(digest.finish())
+        }
+        _ => None,
+    };
+    Ok(Entry { digest, ..entry(data, attributes) })
 }
 
 fn read(file: &OwnedFd, stat: &Stat) -> Result<Data> {

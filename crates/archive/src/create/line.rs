@@ -85,11 +85,6 @@ impl<I, O> Line<I, O> {
         true
     }
 
-    /// Returns whether a worker waits for work.
-    pub(super) fn is_starved(&self) -> bool {
-        self.lock().idle_workers > 0
-    }
-
     /// Returns whether adding an item would block.
     pub(super) fn is_full(&self) -> bool {
         self.lock().length() >= self.most

@@ -1,9 +1,9 @@
 //! Creation: names become members of an archive.
 //!
-//! One thread walks the trees and decides the order, workers describe entries and read small files, and
-//! the caller's thread writes members in the order of the walk. Into an uncompressed regular file other
-//! workers move large files, each to the offset that is known once it is described. So the bytes of an
-//! archive do not depend on the number of workers or on timing.
+//! Threads take turns: one at a time walks the trees and decides the order, any number of them describe
+//! entries and read small files, and one at a time writes members in the order of the walk. Into an
+//! uncompressed regular file other threads move large files, each to the offset that is known once it is
+//! described. So the bytes of an archive do not depend on the number of threads or on timing.
 
 mod archive_file;
 mod creator;
@@ -17,6 +17,7 @@ mod plan;
 mod removal;
 mod sink;
 mod tag;
+mod turns;
 mod walk;
 mod work;
 

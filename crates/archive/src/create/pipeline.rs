@@ -1,27 +1,69 @@
-//! The threads of creation: one walks the trees, workers describe entries and read small files, the
-//! caller's thread writes members, and other workers move large files.
+//! The threads of creation: each walks the trees, describes entries and reads small files, or writes
+//! members, as [`Turns`] says, and other threads move large files.
 
-use std::sync::Arc;
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
 use haul_io::Reflink;
 
 use super::archive_file::Output;
 use super::creator::Creator;
-use super::entry::describe;
-use super::line::Line;
+use super::entry::{Data, Described, Failure, describe};
 use super::placing::Placing;
 use super::plan::{Monitor, Operand, Plan};
 use super::sink::Sink;
-use super::walk::{Filter, Found, Step, Walk};
+use super::turns::{Bounds, Turn, Turns};
+use super::walk::{Filter, Found, Rules, Step, Walk};
 use super::work::{Batches, Item, Work};
+use crate::descriptors::{are_few, share};
 
-/// Names that a worker gets at a time. Small files of a full line are 32 MiB of memory at most.
-const BATCH_NAMES: usize = 16;
+/// Names that are described at a time.
+const BATCH_NAMES: usize = 64;
 
-/// Batches on the line: enough for workers to be ahead of a writer that waits for storage.
-const BATCHES_MAX: u64 = 8;
+/// Names of a batch while a thread has nothing to do.
+const BATCH_NAMES_MIN: usize = 4;
 
+/// Batches in memory, for each thread: enough to be ahead of a target that waits for storage.
+const BATCHES_PER_THREAD: usize = 8;
+
+/// Directories that names in memory keep open at most, and those that stay open while what is below them is
+/// walked.
+const DIRECTORIES_MAX: usize = 256;
+const LEVELS_MAX: usize = 64;
+
+/// Bytes of small files in memory, beyond which only the next batch grows.
+const BYTES_MAX: u64 = 32 << 20;
+
+/// Open files that another thread will read. Each counts for a part of [`BYTES_MAX`].
+const OPEN_FILES_MAX: usize = 64;
+
+/// Bytes of small files of one batch that are not counted one by one.
+const BYTES_FREE: u64 = 256 << 10;
+
+/// What a run may have open, in a process that may have few descriptors.
+struct Budget {
+    threads: usize,
+    batches: u64,
+    names: usize,
+    directories: u64,
+    levels: usize,
+}
+
+impl Budget {
+    fn for_threads(threads: usize) -> Budget {
+        let threads = share(threads);
+        Budget {
+            threads,
+            batches: share(threads.saturating_mul(BATCHES_PER_THREAD)) as u64,
+            names: share(BATCH_NAMES),
+            directories: share(DIRECTORIES_MAX) as u64,
+            levels: share(LEVELS_MAX),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Excluding<'m>(&'m (dyn Monitor + Sync), usize);
 
 impl Filter for Excluding<'_> {
@@ -32,85 +74,241 @@ impl Filter for Excluding<'_> {
 
 /// Writes members for all operands. Blocks. Fails if the archive cannot be written; what is wrong with
 /// single names, the monitor is told.
-pub fn create<W: Output>(
+pub fn create<W: Output + Send>(
     operands: Vec<Operand>,
     plan: &Plan,
     monitor: &(dyn Monitor + Sync),
     sink: &mut Sink<W>,
 ) -> std::io::Result<()> {
-    let line: Batches = Line::new(BATCHES_MAX);
-    let workers = plan.workers.max(1);
-    let placing = Placing::new(workers, plan.data.clone());
+    let budget = Budget::for_threads(plan.workers);
+    let workers = budget.threads;
+    let placing = Placing::new(workers, plan.data.clone(), plan.hashes);
     std::thread::scope(|scope| {
-        let (line, placing) = (&line, &placing);
-        let walker = move || {
-            walk(operands, plan, monitor, line);
-            line.close();
-        };
-        std::thread::Builder::new().spawn_scoped(scope, walker).map_err(no_thread)?;
-        let describing = if plan.reads_ahead { workers } else { 1 };
-        if let Err(error) = spawn(scope, describing, move || describe_all(line, plan)) {
-            line.abandon();
-            return Err(no_thread(error));
-        }
-        // Without threads for them, large files are read by this one.
+        let placing = &placing;
+        // Without threads for them, large files are read by the thread that writes.
         let places = sink.has_offsets()
             && plan.may_read_elsewhere()
-            && spawn(scope, workers, move || placing.work()).is_ok();
+            && !are_few()
+            && spawn(scope, workers, move || placing.work());
         if plan.data.reflink == Reflink::Always && !places {
-            line.abandon();
             return Err(std::io::Error::other(
-                "blocks cannot be shared (--reflink=always) with a device, with checkpoints or with \
-                 --atime-preserve=replace",
+                "blocks cannot be shared (--reflink=always) with a device, with checkpoints, with \
+                 --atime-preserve=replace, or with few descriptors (ulimit -n)",
             ));
         }
         let mut creator = Creator::new(plan, monitor, sink, places.then_some(placing));
-        let written = creator.all(line);
-        if written.is_err() {
-            line.abandon();
+        let created = creator.begin().and_then(|()| {
+            members(Source::new(operands, plan, monitor, &budget), &budget, &mut creator)?;
+            creator.end()
+        });
+        if created.is_err() {
             placing.abandon();
         }
-        written
+        created
     })
 }
 
-/// Starts as many threads as possible, at most `count`. Fails if there is none.
+/// Starts as many threads as possible, at most `count`. Returns whether there is one.
 fn spawn<'scope>(
     scope: &'scope Scope<'scope, '_>,
     count: usize,
     work: impl Fn() + Copy + Send + 'scope,
+) -> bool {
+    (0..count).take_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).is_ok()).count()
+        > 0
+}
+
+/// Writes the members for everything that a source finds, by several threads, or by as many of them as can
+/// be started; one of them is the caller's. Blocks.
+fn members<'p, W: Output + Send>(
+    source: Source<'p>,
+    budget: &Budget,
+    creator: &mut Creator<'p, W>,
 ) -> std::io::Result<()> {
-    for number in 0..count {
-        let started = std::thread::Builder::new().spawn_scoped(scope, work);
-        if let Err(error) = started {
-            return if number == 0 { Err(error) } else { Ok(()) };
+    let plan = source.plan;
+    let threads = if plan.reads_ahead { budget.threads } else { 1 };
+    let bounds =
+        Bounds { batches: budget.batches, directories: budget.directories, bytes: BYTES_MAX };
+    let turns = Turns::new(threads, bounds);
+    let job = Job {
+        plan,
+        open_file_bytes: (BYTES_MAX / share(OPEN_FILES_MAX) as u64).max(BYTES_FREE + 1),
+        turns,
+        source: Mutex::new(source),
+        target: Mutex::new(Target { creator, failed: None }),
+    };
+    std::thread::scope(|scope| {
+        spawn(scope, threads - 1, || job.work());
+        job.work();
+    });
+    let target = job.target.into_inner().unwrap_or_else(PoisonError::into_inner);
+    target.failed.map_or(Ok(()), Err)
+}
+
+/// Where members go.
+struct Target<'c, 'p, W> {
+    creator: &'c mut Creator<'p, W>,
+    failed: Option<std::io::Error>,
+}
+
+/// What all threads share. Only the thread whose turn it is locks the source or the target.
+struct Job<'c, 'p, W> {
+    plan: &'p Plan,
+    /// What an open file counts for.
+    open_file_bytes: u64,
+    turns: Batches,
+    source: Mutex<Source<'p>>,
+    target: Mutex<Target<'c, 'p, W>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: Output> Job<'_, '_, W> {
+    /// Takes turns until there are no more.
+    fn work(&self) {
+        while let Some(turn) = self.turns.next() {
+            match turn {
+                Turn::Walk => {
+                    let is_last = lock(&self.source).fill(&self.turns);
+                    self.turns.walked(is_last);
+                }
+                Turn::Describe(number, batch) => self.describe(number, batch),
+                Turn::Write(batch) => {
+                    let mut target = lock(&self.target);
+                    if let Err(error) = target.creator.batch(batch) {
+                        target.failed = Some(error);
+                        self.turns.stop();
+                    }
+                    drop(target);
+                    self.turns.written();
+                }
+            }
         }
     }
-    Ok(())
-}
 
-/// Describes names until no more come.
-fn describe_all(line: &Batches, plan: &Plan) {
-    while let Some((number, batch)) = line.take() {
+    fn describe(&self, number: u64, batch: Vec<Work>) {
+        let (mut held, mut told) = (0, 0);
         let described = batch.into_iter().map(|work| match work {
-            Work::Describe(found) => Item::Entry(Box::new(describe(found, plan))),
+            Work::Describe(found) => {
+                let described = describe(found, self.plan);
+                held += match described.answer.as_ref().map(|entry| &entry.data) {
+                    Ok(Data::Bytes(bytes, _)) => bytes.len() as u64,
+                    Ok(Data::File(_) | Data::Sparse(..)) => self.open_file_bytes,
+                    _ => 0,
+                };
+                if held > told + BYTES_FREE {
+                    self.turns.hold(number, held - told);
+                    told = held;
+                }
+                Item::Entry(Box::new(described))
+            }
             Work::Pass(item) => item,
         });
-        line.finish(number, described.collect());
+        let described = described.collect();
+        self.turns.finish(number, described, told);
     }
 }
 
-/// Tells the error of a thread from that of a write.
-#[expect(clippy::needless_pass_by_value, reason = "what `map_err` gives")]
-fn no_thread(error: std::io::Error) -> std::io::Error {
-    std::io::Error::other(format!("cannot start a thread: {error}"))
+/// The names below all operands, in order.
+struct Source<'p> {
+    operands: std::vec::IntoIter<Operand>,
+    walk: Option<Walk<'p, Excluding<'p>>>,
+    /// What was found and did not fit into a batch any more.
+    left: Option<Work>,
+    /// Names of a batch, directories that it may keep open, and those that the walk does.
+    names: usize,
+    directories: u64,
+    levels: usize,
+    plan: &'p Plan,
+    monitor: &'p (dyn Monitor + Sync),
 }
 
-fn walk(operands: Vec<Operand>, plan: &Plan, monitor: &(dyn Monitor + Sync), line: &Batches) {
-    let mut batch = Vec::with_capacity(BATCH_NAMES);
-    for operand in operands {
-        let filter = Excluding(monitor, operand.scope);
-        let Ok(leaf) = std::ffi::CString::new(operand.name.clone()) else { continue };
+impl<'p> Source<'p> {
+    fn new(
+        operands: Vec<Operand>,
+        plan: &'p Plan,
+        monitor: &'p (dyn Monitor + Sync),
+        budget: &Budget,
+    ) -> Source<'p> {
+        Source {
+            operands: operands.into_iter(),
+            walk: None,
+            left: None,
+            names: budget.names,
+            directories: budget.directories,
+            levels: budget.levels,
+            plan,
+            monitor,
+        }
+    }
+
+    /// Adds batches while there is room. Returns whether there are no more. Blocks while directories are
+    /// read.
+    fn fill(&mut self, turns: &Batches) -> bool {
+        loop {
+            let (batch, directories) = self.batch(turns);
+            if batch.is_empty() {
+                return true;
+            }
+            if !turns.add(batch, directories) {
+                return false;
+            }
+        }
+    }
+
+    /// Returns the next batch, and the number of directories that its names keep open.
+    fn batch(&mut self, turns: &Batches) -> (Vec<Work>, u64) {
+        let mut batch = Vec::with_capacity(self.names);
+        let (mut last, mut directories) = (None, 0);
+        while let Some(work) = self.left.take().or_else(|| self.next()) {
+            if let Work::Describe(found) = &work
+                && last != Some(Arc::as_ptr(&found.parent))
+            {
+                if directories >= self.directories {
+                    self.left = Some(work);
+                    break;
+                }
+                last = Some(Arc::as_ptr(&found.parent));
+                directories += 1;
+            }
+            batch.push(work);
+            let is_enough = batch.len() >= BATCH_NAMES_MIN && turns.is_starved();
+            if batch.len() >= self.names || is_enough {
+                break;
+            }
+        }
+        (batch, directories)
+    }
+
+    fn next(&mut self) -> Option<Work> {
+        loop {
+            if let Some(step) = self.walk.as_mut().and_then(Walk::advance) {
+                return Some(match step {
+                    Step::Entry(found) => Work::Describe(found),
+                    Step::Unknown(found, error) => {
+                        let answer = Err(Failure::Stat(error));
+                        Work::Pass(Item::Entry(Box::new(Described { found, answer })))
+                    }
+                    Step::Unreadable(name, error, is_operand) => {
+                        Work::Pass(Item::Unreadable(name, error, is_operand))
+                    }
+                    Step::Changed(name) => Work::Pass(Item::Changed(name)),
+                    Step::Tagged(name, tag, scope) => {
+                        Work::Pass(Item::Tagged(name, tag.into_bytes(), scope))
+                    }
+                });
+            }
+            let operand = self.operands.next()?;
+            self.walk = self.begin(operand);
+        }
+    }
+
+    fn begin(&self, operand: Operand) -> Option<Walk<'p, Excluding<'p>>> {
+        let filter = Excluding(self.monitor, operand.scope);
+        // A name with a NUL names no file; the command line cannot have one.
+        let leaf = CString::new(operand.name.clone()).ok()?;
         let found = Found {
             root: Arc::clone(&operand.directory),
             parent: operand.directory,
@@ -118,29 +316,16 @@ fn walk(operands: Vec<Operand>, plan: &Plan, monitor: &(dyn Monitor + Sync), lin
             name: operand.name,
             kind: None,
             is_operand: true,
+            is_leaf: false,
             operand: operand.number,
         };
-        let rules = (plan.sort, plan.follow, &plan.tags[..]);
-        let mut walk = Walk::new(&filter, rules, &found, operand.recurses, plan.stays_on_device);
-        while let Some(step) = walk.advance() {
-            batch.push(match step {
-                Step::Entry(found) => Work::Describe(found),
-                Step::Unreadable(name, error, is_operand) => {
-                    Work::Pass(Item::Unreadable(name, error, is_operand))
-                }
-                Step::Changed(name) => Work::Pass(Item::Changed(name)),
-                Step::Tagged(name, tag, scope) => {
-                    Work::Pass(Item::Tagged(name, tag.into_bytes(), scope))
-                }
-            });
-            let is_enough = batch.len() >= BATCH_NAMES / 4 && line.is_starved();
-            if batch.len() >= BATCH_NAMES || is_enough {
-                let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_NAMES));
-                if !line.put(full) {
-                    return;
-                }
-            }
-        }
+        let rules = Rules {
+            sort: self.plan.sort,
+            follow: self.plan.follow,
+            tags: &self.plan.tags,
+            stays_on_device: self.plan.stays_on_device,
+            open_levels: self.levels,
+        };
+        Some(Walk::new(filter, rules, found, operand.recurses))
     }
-    line.put(batch);
 }

@@ -7,7 +7,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::{read_fully, write_fully};
+use haul_io::trail::Trail;
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, DataPolicy, Device, Extent, FileJob, Kit, Pair, Reflink, Watch};
 use haul_sys::fs::{Stat, fstat};
@@ -16,6 +18,7 @@ use haul_sys::{Call, CallError, Errno};
 use super::line::Line;
 use super::plan::Event;
 use super::walk::Found;
+use crate::descriptors::share;
 use crate::format::Region;
 use crate::sharing::{SHARED_BYTES, parts, policy_of};
 
@@ -43,6 +46,8 @@ pub(super) struct Placed {
     pub(super) stat: Stat,
     /// What happened to the file; nothing if its bytes are those of a file that did not change.
     pub(super) event: Option<Event>,
+    /// The digest of its bytes, if it is wanted and nothing happened.
+    pub(super) digest: Option<Vec<u8>>,
     /// Why the archive could not be written.
     pub(super) failed: Option<CallError>,
 }
@@ -51,6 +56,7 @@ pub(super) struct Placed {
 pub(super) struct Placing {
     pub(super) line: Line<Box<Large>, Placed>,
     policy: DataPolicy,
+    hashes: Option<&'static Algorithm>,
     /// By the source's device.
     pairs: Mutex<Vec<Arc<Pair>>>,
     stop: AtomicBool,
@@ -67,12 +73,17 @@ enum Ended {
 
 impl Placing {
     /// Moves files for so many workers.
-    pub(super) fn new(workers: usize, policy: DataPolicy) -> Placing {
+    pub(super) fn new(
+        workers: usize,
+        policy: DataPolicy,
+        hashes: Option<&'static Algorithm>,
+    ) -> Placing {
         // Each worker has one in hand and one that waits.
-        let most = workers as u64 * 2;
+        let most = share(workers.saturating_mul(2)) as u64;
         Placing {
             line: Line::new(most),
             policy,
+            hashes,
             pairs: Mutex::default(),
             stop: AtomicBool::new(false),
         }
@@ -94,9 +105,10 @@ impl Placing {
     }
 
     fn place(&self, large: Large, kit: &mut Kit) -> Placed {
-        let moved = self.move_regions(&large, kit);
+        let mut digest = self.hashes.map(Algorithm::start);
+        let moved = self.move_regions(&large, kit, digest.as_mut());
         let Large { found, file, stat, archive, header, header_offset, .. } = large;
-        let mut placed = Placed { found, stat, event: None, failed: None };
+        let mut placed = Placed { found, stat, event: None, digest: None, failed: None };
         match moved {
             Ok(Ended::Whole) => {
                 placed.event = match fstat(&file) {
@@ -112,17 +124,33 @@ impl Placing {
             }
             Err(error) => placed.failed = Some(error),
         }
+        if placed.event.is_none() {
+            placed.digest = digest.map(|mut digest| {
+                digest.update_zeros_to(placed.stat.size);
+                digest.finish()
+            });
+        }
         if placed.failed.is_none() {
             placed.failed = write_fully(archive.as_fd(), &header, header_offset).err();
         }
         placed
     }
 
-    fn move_regions(&self, large: &Large, kit: &mut Kit) -> Result<Ended, CallError> {
+    fn move_regions(
+        &self,
+        large: &Large,
+        kit: &mut Kit,
+        mut digest: Option<&mut Digest>,
+    ) -> Result<Ended, CallError> {
         let mut at = large.header_offset + large.header.len() as u64;
         let mut answer = Ended::Whole;
         for region in &large.regions {
             answer = match answer {
+                Ended::Whole if let Some(digest) = digest.as_deref_mut() => {
+                    digest.update_zeros_to(region.offset);
+                    let range = region.offset..region.offset + region.bytes;
+                    self.copy(large, range, at, Some(digest))?
+                }
                 Ended::Whole => self.move_region(large, *region, at, kit)?,
                 // What is behind the end of the file is zeros, too.
                 ended => {
@@ -155,7 +183,7 @@ impl Placing {
                 let whole = region.offset + region.bytes;
                 let from = extent.source_offset + arrived.load(Ordering::Relaxed).min(bytes);
                 self.check_sharing(error)?;
-                return self.copy(large, from..whole, at + (from - region.offset));
+                return self.copy(large, from..whole, at + (from - region.offset), None);
             }
         }
         Ok(Ended::Whole)
@@ -209,14 +237,17 @@ impl Placing {
         Ok(())
     }
 
-    /// Copies a range piece by piece, which shows where the file ends or cannot be read.
+    /// Copies a range piece by piece, which shows its bytes, and where the file ends or cannot be read.
     fn copy(
         &self,
         large: &Large,
         range: std::ops::Range<u64>,
         target: u64,
+        mut digest: Option<&mut Digest>,
     ) -> Result<Ended, CallError> {
         let mut piece = vec![0; PIECE_BYTES];
+        // The pages of the archive go at its end.
+        let trail = Trail::new(large.file.as_fd(), self.policy.cache);
         let (mut at, mut target) = (range.start, target);
         while at < range.end {
             self.go_on()?;
@@ -225,11 +256,12 @@ impl Placing {
             let ended = match read_fully(&large.file, room, at) {
                 Ok(0) => Ended::Shrank(at),
                 Ok(count) => {
-                    write_fully(
-                        large.archive.as_fd(),
-                        room.get(..count).unwrap_or_default(),
-                        target,
-                    )?;
+                    let bytes = room.get(..count).unwrap_or_default();
+                    write_fully(large.archive.as_fd(), bytes, target)?;
+                    trail.after_read(large.file.as_fd(), &(at..at + count as u64));
+                    if let Some(digest) = digest.as_deref_mut() {
+                        digest.update(bytes);
+                    }
                     at += count as u64;
                     target += count as u64;
                     continue;

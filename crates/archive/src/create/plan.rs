@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haul_io::DataPolicy;
+use haul_io::digest::Algorithm;
 use haul_sys::CallError;
 use haul_sys::fs::Follow;
 
@@ -100,6 +101,8 @@ pub struct Plan {
     pub sparse: Option<SparseVersion>,
     /// Device and inode of the archive, and of the one that it replaces, which are never archived.
     pub archive: Vec<(u64, u64)>,
+    /// Device and inode of other files that the run writes, which are not archived either.
+    pub outputs: Vec<(u64, u64)>,
     /// Attributes that members get beside their usual ones.
     pub attributes: Attributes,
     /// Changes of extended headers.
@@ -121,6 +124,8 @@ pub struct Plan {
     pub data: DataPolicy,
     /// Whether the data of files are neither read nor written: the archive goes nowhere.
     pub skips_data: bool,
+    /// How the bytes of files are hashed on their way into the archive, for [`Monitor::hashed`].
+    pub hashes: Option<&'static Algorithm>,
     /// Number of workers, at least 1.
     pub workers: usize,
 }
@@ -187,6 +192,8 @@ pub enum Event {
     UnknownKind,
     /// It is the archive.
     IsArchive,
+    /// The run writes it, see [`Plan::outputs`].
+    IsOutput,
     /// The format cannot express it.
     Unwritable(Unwritable),
     /// A file of this name marks the directory.
@@ -217,6 +224,7 @@ impl Event {
         match self {
             Event::Socket
             | Event::IsArchive
+            | Event::IsOutput
             | Event::Tagged(..)
             | Event::Unchanged
             | Event::MissingLinks
@@ -242,6 +250,10 @@ pub trait Monitor {
 
     /// A member was written, and nothing happened to its file meanwhile.
     fn archived(&self, archived: Archived);
+
+    /// The bytes of a regular file are in the archive, with this digest, holes read as zeros, and nothing
+    /// happened to the file meanwhile. Not called for a name that is archived as a hard link.
+    fn hashed(&self, name: &[u8], digest: &[u8]);
 
     /// Called for the device and the inode of a file whose bytes are not all in the archive, or not as they
     /// are now; also if another name of it was archived.

@@ -84,6 +84,7 @@ fn remove_root(root: &OwnedFd, stat: &Stat, error: CallError) -> Result<(), Call
     if statat_follow(CWD, c".").is_ok_and(|own| own.same_file(stat)) {
         return Err(error);
     }
+    // Without /proc its name cannot be found out, and it stays.
     let entry = CString::new(format!("/proc/self/fd/{}", root.as_raw_fd())).ok();
     let path = entry.and_then(|entry| readlinkat(CWD, &entry).ok());
     let leaf = path.and_then(|path| {

@@ -10,12 +10,15 @@ use haul_sys::fs::{
     DirectoryBuffer, Follow, Kind, Stat, for_each_entry, fstat, open_directory, statat,
     statat_follow,
 };
-use haul_sys::{CallError, Errno};
+use haul_sys::{Call, CallError, Errno};
 
 use super::tag::{Tag, TagScope, mark};
 
 /// Bytes of a buffer of directory entries: the C library's size.
 const ENTRIES_BYTES: usize = 32 << 10;
+
+/// The error of a directory that cannot be found again.
+const GONE: CallError = CallError::new(Call::Openat, Errno::NOENT);
 
 /// In which order the entries of a directory come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(super) struct Found {
     pub(super) kind: Option<Kind>,
     /// Whether the user named it.
     pub(super) is_operand: bool,
+    /// Whether the walk would have entered it, and found that it was no directory.
+    pub(super) is_leaf: bool,
     /// The number of the operand that it is, or is below.
     pub(super) operand: usize,
 }
@@ -46,6 +51,8 @@ pub(super) struct Found {
 /// What the walk found.
 pub(super) enum Step {
     Entry(Found),
+    /// A name whose kind cannot be found out, so that nothing below it can be.
+    Unknown(Found, CallError),
     /// A directory could not be read. The last field tells whether the user named it.
     Unreadable(Vec<u8>, CallError, bool),
     /// A directory changed while its entries were archived.
@@ -56,7 +63,8 @@ pub(super) enum Step {
 
 /// A directory whose entries come next.
 struct Level {
-    directory: Arc<OwnedFd>,
+    /// Open if its entries are walked now, or soon again.
+    directory: Option<Arc<OwnedFd>>,
     /// What it was when it was opened.
     stat: Stat,
     root: Arc<OwnedFd>,
@@ -71,12 +79,22 @@ pub(super) trait Filter {
     fn is_excluded(&self, name: &[u8]) -> bool;
 }
 
+/// How a walk goes.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'f> {
+    pub(super) sort: Sort,
+    pub(super) follow: Follow,
+    pub(super) tags: &'f [Tag],
+    /// Whether directories of other file systems are not entered.
+    pub(super) stays_on_device: bool,
+    /// Directories that stay open while what is below them is walked, at least 1; others are opened again.
+    pub(super) open_levels: usize,
+}
+
 /// The walk below one operand.
 pub(super) struct Walk<'f, F> {
-    filter: &'f F,
-    sort: Sort,
-    follow: Follow,
-    tags: &'f [Tag],
+    filter: F,
+    rules: Rules<'f>,
     /// The device of the operand, where others are not entered.
     device: Option<u64>,
     levels: Vec<Level>,
@@ -86,26 +104,24 @@ pub(super) struct Walk<'f, F> {
 
 impl<'f, F: Filter> Walk<'f, F> {
     /// Begins a walk at an operand.
-    pub(super) fn new(
-        filter: &'f F,
-        (sort, follow, tags): (Sort, Follow, &'f [Tag]),
-        operand: &Found,
-        recurses: bool,
-        stays_on_device: bool,
-    ) -> Walk<'f, F> {
+    pub(super) fn new(filter: F, rules: Rules<'f>, operand: Found, recurses: bool) -> Walk<'f, F> {
         let mut walk = Walk {
             filter,
-            sort,
-            follow,
-            tags,
+            rules,
             device: None,
             levels: Vec::new(),
             pending: VecDeque::new(),
             buffer: DirectoryBuffer::new(ENTRIES_BYTES),
         };
-        if !filter.is_excluded(&operand.name) {
-            if stays_on_device {
-                walk.device = walk.stat(&operand.parent, &operand.leaf).map(|stat| stat.dev).ok();
+        if !walk.filter.is_excluded(&operand.name) {
+            if rules.stays_on_device {
+                match walk.stat(&operand.parent, &operand.leaf) {
+                    Ok(stat) => walk.device = Some(stat.dev),
+                    Err(error) => {
+                        walk.pending.push_back(Step::Unknown(operand, error));
+                        return walk;
+                    }
+                }
             }
             walk.visit(operand, None, recurses);
         }
@@ -113,7 +129,7 @@ impl<'f, F: Filter> Walk<'f, F> {
     }
 
     fn stat(&self, parent: &OwnedFd, leaf: &CStr) -> haul_sys::Result<Stat> {
-        match self.follow {
+        match self.rules.follow {
             Follow::No => statat(parent, leaf),
             Follow::Yes => statat_follow(parent, leaf),
         }
@@ -126,31 +142,63 @@ impl<'f, F: Filter> Walk<'f, F> {
                 return Some(step);
             }
             let level = self.levels.last_mut()?;
-            let Some((leaf, kind)) = level.leaves.pop_front() else {
-                let level = self.levels.pop()?;
-                let is_same = |now: Stat| now.ctime == level.stat.ctime;
-                // One that cannot be described any more has changed.
-                if !fstat(&*level.directory).is_ok_and(is_same) {
-                    self.pending.push_back(Step::Changed(level.name));
-                }
+            let next = level.leaves.pop_front();
+            let (Some((leaf, kind)), Some(directory)) = (next, &level.directory) else {
+                self.leave();
                 continue;
             };
-            let found = level.child(leaf, kind);
+            let found = level.child(directory, leaf, kind);
             if self.filter.is_excluded(&found.name) {
                 continue;
             }
-            self.visit(&found, kind, true);
+            self.visit(found, kind, true);
+        }
+    }
+
+    /// Ends a directory, and opens the one above again if it was closed.
+    fn leave(&mut self) {
+        let Some(Level { directory, stat, name, .. }) = self.levels.pop() else { return };
+        let Some(directory) = directory else {
+            self.pending.push_back(Step::Unreadable(name, GONE, true));
+            return;
+        };
+        let is_same = |now: Stat| now.ctime == stat.ctime;
+        // One that cannot be described any more has changed.
+        if !fstat(&*directory).is_ok_and(is_same) {
+            self.pending.push_back(Step::Changed(name));
+        }
+        while let Some(above) = self.levels.last_mut()
+            && above.directory.is_none()
+        {
+            match above.open_again(&directory, self.rules.follow) {
+                Ok(again) => above.directory = Some(Arc::new(again)),
+                Err(error) => {
+                    let name = std::mem::take(&mut above.name);
+                    // A failure also if it is gone: its other entries are not archived.
+                    self.pending.push_back(Step::Unreadable(name, error, true));
+                    self.levels.pop();
+                }
+            }
         }
     }
 
     /// Adds a name, and reads the entries of a directory.
-    fn visit(&mut self, found: &Found, kind: Option<Kind>, recurses: bool) {
-        let may_be_tagged = !self.tags.is_empty() && self.is_directory(found, kind);
-        let marked = if may_be_tagged { self.marked(found) } else { None };
+    fn visit(&mut self, found: Found, kind: Option<Kind>, recurses: bool) {
+        let may_be_tagged = !self.rules.tags.is_empty();
+        let is_directory = match recurses || may_be_tagged {
+            true => match self.is_directory(&found, kind) {
+                Ok(is_directory) => is_directory,
+                Err(error) => return self.pending.push_back(Step::Unknown(found, error)),
+            },
+            false => false,
+        };
+        let marked = if may_be_tagged && is_directory { self.marked(&found) } else { None };
         let Some((name, scope)) = marked else {
-            self.pending.push_back(Step::Entry(found.clone()));
-            if recurses {
-                self.enter(found, kind);
+            if recurses && is_directory {
+                self.pending.push_back(Step::Entry(found.clone()));
+                self.enter(&found);
+            } else {
+                self.pending.push_back(Step::Entry(Found { is_leaf: recurses, ..found }));
             }
             return;
         };
@@ -162,45 +210,43 @@ impl<'f, F: Filter> Walk<'f, F> {
         }
         self.pending.push_back(Step::Tagged(found.name.clone(), name.to_owned(), scope));
         if scope == TagScope::Contents
-            && let Ok(directory) = open_directory(&*found.parent, &found.leaf, self.follow)
+            && let Ok(directory) = open_directory(&*found.parent, &found.leaf, self.rules.follow)
         {
             let root = Arc::clone(&found.root);
             let parents = (Arc::new(directory), root);
             let inside = child(parents, found.operand, &found.name, name.to_owned());
-            self.visit(&inside, None, recurses);
+            self.visit(inside, None, recurses);
         }
     }
 
     /// Returns which file marks a directory to be left out.
     fn marked(&self, found: &Found) -> Option<(&'f CStr, TagScope)> {
-        let directory = open_directory(&*found.parent, &found.leaf, self.follow).ok()?;
-        mark(self.tags, &directory)
+        // One that cannot be opened is told when it is described or entered.
+        let directory = open_directory(&*found.parent, &found.leaf, self.rules.follow).ok()?;
+        mark(self.rules.tags, &directory)
     }
 
-    fn is_directory(&self, found: &Found, kind: Option<Kind>) -> bool {
-        match (kind, self.follow) {
-            (Some(Kind::Directory), _) => true,
+    fn is_directory(&self, found: &Found, kind: Option<Kind>) -> haul_sys::Result<bool> {
+        match (kind, self.rules.follow) {
+            (Some(Kind::Directory), _) => Ok(true),
             (Some(Kind::Symlink), Follow::Yes) | (None, _) => {
-                // A name that cannot be described is reported when it is archived.
-                let stat = self.stat(&found.parent, &found.leaf);
-                stat.is_ok_and(|stat| stat.kind() == Kind::Directory)
+                let stat = self.stat(&found.parent, &found.leaf)?;
+                Ok(stat.kind() == Kind::Directory)
             }
-            _ => false,
+            _ => Ok(false),
         }
     }
 
-    /// Reads the entries of a directory; other kinds have none.
-    fn enter(&mut self, found: &Found, kind: Option<Kind>) {
-        if self.is_directory(found, kind)
-            && let Err(error) = self.read(found)
-        {
+    /// Reads the entries of a directory.
+    fn enter(&mut self, found: &Found) {
+        if let Err(error) = self.read(found) {
             let step = Step::Unreadable(found.name.clone(), error, found.is_operand);
             self.pending.push_back(step);
         }
     }
 
     fn read(&mut self, found: &Found) -> haul_sys::Result<()> {
-        let directory = open_directory(&*found.parent, &found.leaf, self.follow)?;
+        let directory = open_directory(&*found.parent, &found.leaf, self.rules.follow)?;
         let stat = fstat(&directory)?;
         if self.device.is_some_and(|device| device != stat.dev) {
             return Ok(());
@@ -208,32 +254,51 @@ impl<'f, F: Filter> Walk<'f, F> {
         // With -h a link may lead to a directory above it.
         let loops = self.levels.iter().any(|level| level.stat.same_file(&stat));
         if loops {
-            return Err(CallError::new(haul_sys::Call::Openat, Errno::LOOP));
+            return Err(CallError::new(Call::Openat, Errno::LOOP));
         }
         let mut leaves = Vec::new();
         while for_each_entry(directory.as_fd(), &mut self.buffer, |entry| {
             leaves.push((entry.name.to_owned(), entry.kind));
             ControlFlow::Continue(())
         })? {}
-        if self.sort == Sort::Name {
+        if self.rules.sort == Sort::Name {
             leaves.sort_by(|one, other| one.0.cmp(&other.0));
         }
         self.levels.push(Level {
-            directory: Arc::new(directory),
+            directory: Some(Arc::new(directory)),
             stat,
             root: Arc::clone(&found.root),
             operand: found.operand,
             name: found.name.clone(),
             leaves: leaves.into(),
         });
+        let closed = self.levels.len().checked_sub(1 + self.rules.open_levels.max(1));
+        if let Some(above) = closed.and_then(|index| self.levels.get_mut(index)) {
+            above.directory = None;
+        }
         Ok(())
     }
 }
 
 impl Level {
-    fn child(&self, leaf: CString, kind: Option<Kind>) -> Found {
-        let parents = (Arc::clone(&self.directory), Arc::clone(&self.root));
+    fn child(&self, directory: &Arc<OwnedFd>, leaf: CString, kind: Option<Kind>) -> Found {
+        let parents = (Arc::clone(directory), Arc::clone(&self.root));
         Found { kind, ..child(parents, self.operand, &self.name, leaf) }
+    }
+
+    /// Opens the directory again: from one that was below it, or by its name. Fails with `ENOENT` if both
+    /// lead to another directory by now.
+    fn open_again(&self, below: &OwnedFd, follow: Follow) -> haul_sys::Result<OwnedFd> {
+        let is_it = |directory: &OwnedFd| Ok(fstat(directory)?.same_file(&self.stat));
+        // A directory that was moved has another one above it, or none that may be opened.
+        if let Ok(directory) = open_directory(below, c"..", Follow::No)
+            && is_it(&directory)?
+        {
+            return Ok(directory);
+        }
+        let name = CString::new(self.name.clone()).map_err(|_| GONE)?;
+        let directory = open_directory(&*self.root, &name, follow)?;
+        if is_it(&directory)? { Ok(directory) } else { Err(GONE) }
     }
 }
 
@@ -250,5 +315,5 @@ fn child(
         name.push(b'/');
     }
     name.extend_from_slice(leaf.to_bytes());
-    Found { root, parent, leaf, name, kind: None, is_operand: false, operand }
+    Found { root, parent, leaf, name, kind: None, is_operand: false, is_leaf: false, operand }
 }

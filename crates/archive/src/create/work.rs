@@ -1,13 +1,13 @@
-//! What goes along the line from the thread that walks to the one that writes members.
+//! What goes from the thread that walks to the one that writes members.
 
 use haul_sys::CallError;
 
 use super::entry::Described;
-use super::line::Line;
 use super::tag::TagScope;
+use super::turns::Turns;
 use super::walk::Found;
 
-/// What comes along the line in order.
+/// What is written in order.
 pub(super) enum Item {
     Entry(Box<Described>),
     Unreadable(Vec<u8>, CallError, bool),
@@ -15,11 +15,11 @@ pub(super) enum Item {
     Tagged(Vec<u8>, Vec<u8>, TagScope),
 }
 
-/// What a worker is given.
+/// What a thread describes.
 pub(super) enum Work {
     Describe(Found),
     Pass(Item),
 }
 
-/// The line between the thread that walks and the one that writes.
-pub(super) type Batches = Line<Vec<Work>, Vec<Item>>;
+/// The turns of the threads that make members.
+pub(super) type Batches = Turns<Vec<Work>, Vec<Item>>;

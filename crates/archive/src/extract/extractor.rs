@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::JoinHandle;
 
+use haul_io::digest::Algorithm;
 use haul_io::{DataPolicy, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
@@ -95,6 +96,7 @@ impl Extractor {
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),
+            hashes: None,
             data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
             monitor,
             archive,
@@ -126,6 +128,15 @@ impl Extractor {
     pub fn restoring(mut self, wanted: Attributes) -> Extractor {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.wanted = wanted;
+        }
+        self
+    }
+
+    /// Also hashes the bytes of regular files, for [`Monitor::hashed`]. To be called before the first member.
+    #[must_use]
+    pub fn hashing(mut self, algorithm: &'static Algorithm) -> Extractor {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.hashes = Some(algorithm);
         }
         self
     }
@@ -439,12 +450,17 @@ impl Extractor {
             self.failed(name, Action::Owner(uid, gid), error);
         }
         self.shared.restorer().set_attributes(name, member, On::Handle(&file));
-        if member.kind != MemberKind::Symlink
-            && let Err(error) = chmod_handle(&file, attributes.mode & 0o1777)
-        {
-            self.failed(name, Action::Mode(attributes.mode), error);
+        let mut mode = attributes.mode & 0o1777;
+        if member.kind != MemberKind::Symlink {
+            match fstat(&file) {
+                Ok(stat) => mode = self.shared.allowed_mode(name, member, attributes, &stat),
+                Err(error) => self.failed(name, Action::Stat, error),
+            }
+            if let Err(error) = chmod_handle(&file, mode) {
+                self.failed(name, Action::Mode(mode), error);
+            }
         }
-        self.shared.restorer().set_acls(name, member, On::Handle(&file), attributes.mode & 0o777);
+        self.shared.restorer().set_acls(name, member, On::Handle(&file), mode & 0o777);
         if let Some(times) = attributes.times
             && let Err(error) = utimens_handle(&file, times)
         {

@@ -2,7 +2,9 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use haul_io::fully::write_fully;
+use haul_io::digest::{Algorithm, Digest};
+use haul_io::fully::{read_fully, write_fully};
+use haul_io::trail::Trail;
 use haul_io::transfer::move_file;
 use haul_io::{Behind, DataError, Extent, FileJob, Kit, Watch};
 use haul_sys::data::ftruncate;
@@ -14,8 +16,11 @@ use super::event::{Action, Event};
 use super::new_file::{NewFile, Published};
 use super::policy::{Owners, Permissions, Times};
 use super::shared::{Attributes, Content, Job, Shared};
-use crate::format::Member;
+use crate::format::{Member, Region};
 use crate::sharing::{SHARED_BYTES, parts, policy_of};
+
+/// Bytes of a file that are in memory at a time while they are hashed.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// What became of the file of a job.
 pub(super) enum Prepared {
@@ -95,8 +100,11 @@ impl Shared {
 
     /// Makes the file of a job, complete but for its name.
     pub(super) fn prepare(&self, job: &Job, kit: &mut Kit) -> Prepared {
-        if self.is_there(job) {
+        if let Some(digest) = self.is_there(job) {
             self.monitor.event(&job.name, &Event::Kept);
+            if let Some(digest) = digest {
+                self.monitor.hashed(&job.name, &digest.finish());
+            }
             return Prepared::Over;
         }
         let new = match self.open(job) {
@@ -119,16 +127,27 @@ impl Shared {
         }
     }
 
-    fn fill(&self, job: &Job, file: &OwnedFd, kit: &mut Kit) -> Result<(), DataError> {
+    /// Writes the bytes of a file. Returns their digest, if it is wanted.
+    fn fill(&self, job: &Job, file: &OwnedFd, kit: &mut Kit) -> Result<Option<Vec<u8>>, DataError> {
         let regions = job.member.data();
+        let mut digest = self.hashes.map(Algorithm::start);
         let mut done = 0;
         for region in regions.iter().filter(|region| region.bytes > 0) {
+            if let Some(digest) = &mut digest {
+                digest.update_zeros_to(region.offset);
+            }
             match &job.content {
                 Content::Bytes(bytes) => {
                     let start = usize::try_from(done).unwrap_or(usize::MAX);
                     let end = start.saturating_add(usize::try_from(region.bytes).unwrap_or(0));
                     let bytes = bytes.get(start..end).ok_or(DataError::Changed)?;
                     write_fully(file, bytes, region.offset)?;
+                    if let Some(digest) = &mut digest {
+                        digest.update(bytes);
+                    }
+                }
+                Content::InArchive(offset) if let Some(digest) = &mut digest => {
+                    self.copy_hashed((file, *region), offset + done, digest)?;
                 }
                 Content::InArchive(offset) => {
                     let source = offset + done;
@@ -147,6 +166,39 @@ impl Shared {
         }
         if job.member.regions.is_some() {
             ftruncate(file, job.member.size)?;
+        }
+        Ok(digest.map(|mut digest| {
+            digest.update_zeros_to(job.member.size);
+            digest.finish()
+        }))
+    }
+
+    /// Writes a region of a file from an offset of the archive, through memory.
+    fn copy_hashed(
+        &self,
+        (file, region): (&OwnedFd, Region),
+        offset: u64,
+        digest: &mut Digest,
+    ) -> Result<(), DataError> {
+        let archive = self.archive.as_ref().ok_or(DataError::NoProgress)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut trail = Trail::new(file.as_fd(), self.data.cache);
+        let source_trail = Trail::new(archive.file.as_fd(), self.data.cache);
+        let mut done = 0;
+        while done < region.bytes {
+            let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            let room = piece.get_mut(..want).unwrap_or_default();
+            let count = read_fully(archive.file.as_fd(), room, offset + done)?;
+            if count < want {
+                return Err(DataError::Changed);
+            }
+            let at = region.offset + done;
+            write_fully(file, room, at)?;
+            trail.after_write(file.as_fd(), at..at + count as u64)?;
+            let from = offset + done;
+            source_trail.after_read(archive.file.as_fd(), &(from..from + count as u64));
+            digest.update(room);
+            done += count as u64;
         }
         Ok(())
     }
@@ -174,13 +226,16 @@ impl Shared {
     pub(super) fn complete(
         &self,
         job: &Job,
-        new: NewFile,
-        filled: Result<(), DataError>,
+        mut new: NewFile,
+        filled: Result<Option<Vec<u8>>, DataError>,
     ) -> Option<NewFile> {
-        if let Err(error) = filled {
-            self.discard(job, &new);
-            self.monitor.event(&job.name, &Event::Incomplete(error));
-            return None;
+        match filled {
+            Ok(digest) => new.digest = digest,
+            Err(error) => {
+                self.discard(job, &new);
+                self.monitor.event(&job.name, &Event::Incomplete(error));
+                return None;
+            }
         }
         self.start_writing(&new);
         let attributes = self.attributes(&job.member, job.owner);
@@ -230,7 +285,7 @@ impl Shared {
     }
 
     /// Removes the bits that run a program as its owner or group where that is not the archive's.
-    fn allowed_mode(
+    pub(super) fn allowed_mode(
         &self,
         name: &[u8],
         member: &Member,

@@ -3,9 +3,10 @@
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
 use haul_io::trail::Trail;
-use haul_io::{DataError, Device, Kit, Pair};
+use haul_io::{DataError, Device, Kit, Pair, Reflink};
 use haul_sys::{Call, CallError, Errno};
 
 use super::event::Action;
@@ -16,6 +17,7 @@ use super::new_file::{NewFile, Published};
 use super::place::key;
 use super::queue::Waiting as _;
 use super::shared::{Content, Job, without_names};
+use crate::descriptors::{are_few, share};
 use crate::format::{Member, ReadError, Reader};
 use crate::source::Source;
 
@@ -51,6 +53,11 @@ impl Extractor {
         Some(pair)
     }
 
+    /// Returns whether so many bytes of a file are moved by offset, and not through memory.
+    fn may_move(&self, bytes: u64) -> bool {
+        bytes >= MOVED_BYTES && (!are_few() || self.shared.policy.reflink == Reflink::Always)
+    }
+
     pub(super) fn file<S: Source>(
         &mut self,
         reader: &mut Reader<S>,
@@ -63,7 +70,7 @@ impl Extractor {
         let member = without_names(member);
         let stored = member.stored_bytes;
         let is_in_archive =
-            self.shared.archive.is_some() && pair.is_some() && stored >= MOVED_BYTES;
+            self.shared.archive.is_some() && pair.is_some() && self.may_move(stored);
         let through_link = place.through_link;
         let content = if is_in_archive {
             Content::InArchive(self.archive_offset + member.data_offset)
@@ -103,7 +110,7 @@ impl Extractor {
     /// Starts a worker, unless all have started. Returns `false` if there is none, because no thread
     /// can be started.
     pub(super) fn has_worker(&mut self) -> bool {
-        if self.workers.len() >= self.shared.policy.workers.max(1) {
+        if self.workers.len() >= share(self.shared.policy.workers) {
             return true;
         }
         let (shared, queue) = (Arc::clone(&self.shared), Arc::clone(&self.queue));
@@ -234,10 +241,14 @@ impl Extractor {
         reader: &mut Reader<S>,
         job: &Job,
         file: &OwnedFd,
-    ) -> Result<Result<(), DataError>, ReadError> {
+    ) -> Result<Result<Option<Vec<u8>>, DataError>, ReadError> {
         let mut piece = vec![0; PIECE_BYTES];
         let mut trail = Trail::new(file.as_fd(), self.shared.data.cache);
+        let mut digest = self.shared.hashes.map(Algorithm::start);
         for region in job.member.data() {
+            if let Some(digest) = &mut digest {
+                digest.update_zeros_to(region.offset);
+            }
             let mut done = 0;
             while done < region.bytes {
                 let want = usize::try_from(region.bytes - done).unwrap_or(usize::MAX);
@@ -250,6 +261,9 @@ impl Extractor {
                 if let Err(error) = written {
                     return Ok(Err(error.into()));
                 }
+                if let Some(digest) = &mut digest {
+                    digest.update(bytes);
+                }
                 done += count as u64;
             }
         }
@@ -258,6 +272,9 @@ impl Extractor {
         {
             return Ok(Err(error.into()));
         }
-        Ok(Ok(()))
+        Ok(Ok(digest.map(|mut digest| {
+            digest.update_zeros_to(job.member.size);
+            digest.finish()
+        })))
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use haul_io::digest::{Algorithm, Digest};
 use haul_io::fully::read_fully;
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, flistxattr, fstat, fsync, openat};
 
@@ -26,11 +27,15 @@ fn has_attributes(file: &OwnedFd) -> bool {
 impl Shared {
     /// Returns whether the file of a job is there already. A file that was not completed has not the times
     /// of the archive, and one whose bytes did not reach storage has other bytes. Blocks.
-    pub(super) fn is_there(&self, job: &Job) -> bool {
-        self.policy.resumes && self.found(job).unwrap_or(false)
+    ///
+    /// If it is, returns the digest of its bytes that is wanted, or no digest.
+    pub(super) fn is_there(&self, job: &Job) -> Option<Option<Digest>> {
+        let mut digest = self.hashes.map(Algorithm::start);
+        let is_there = self.policy.resumes && self.found(job, digest.as_mut()).unwrap_or(false);
+        is_there.then_some(digest)
     }
 
-    fn found(&self, job: &Job) -> haul_sys::Result<bool> {
+    fn found(&self, job: &Job, digest: Option<&mut Digest>) -> haul_sys::Result<bool> {
         let has_more = !job.member.xattrs.is_empty()
             || job.member.acls.iter().any(Option::is_some)
             || job.member.context.is_some();
@@ -43,7 +48,7 @@ impl Shared {
         let stat = fstat(&file)?;
         let is_there = self.looks_complete(job, &stat)
             && !has_attributes(&file)
-            && self.has_bytes(job, &file)?;
+            && self.has_bytes(job, &file, digest)?;
         if is_there && self.policy.appearance == Appearance::Durable {
             // What was compared may be in memory alone. A file that cannot be written is made again.
             fsync(&file)?;
@@ -63,7 +68,12 @@ impl Shared {
     }
 
     /// Compares the bytes of a file with those of the archive.
-    fn has_bytes(&self, job: &Job, file: &OwnedFd) -> haul_sys::Result<bool> {
+    fn has_bytes(
+        &self,
+        job: &Job,
+        file: &OwnedFd,
+        mut digest: Option<&mut Digest>,
+    ) -> haul_sys::Result<bool> {
         let (mut found, mut stored) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
         let mut at = 0;
         while at < job.member.size {
@@ -87,6 +97,9 @@ impl Shared {
             let count = read_fully(file, found, at)?;
             if count != want || found != expected {
                 return Ok(false);
+            }
+            if let Some(digest) = digest.as_deref_mut() {
+                digest.update(expected);
             }
             at += want as u64;
         }

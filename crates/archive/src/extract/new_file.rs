@@ -24,7 +24,15 @@ use super::shared::{Job, Shared, is_for_any_group};
 /// A file whose bytes are written.
 pub(super) struct NewFile {
     pub(super) file: OwnedFd,
+    /// The digest of its bytes, if it is wanted.
+    pub(super) digest: Option<Vec<u8>>,
     way: Way,
+}
+
+impl NewFile {
+    const fn new(file: OwnedFd, way: Way) -> NewFile {
+        NewFile { file, digest: None, way }
+    }
 }
 
 /// Under which name a file is until it is complete.
@@ -87,7 +95,7 @@ impl Shared {
             }
             ftruncate(&file, 0)?;
         }
-        Ok(NewFile { file, way: Way::Named })
+        Ok(NewFile::new(file, Way::Named))
     }
 
     fn open_without_name(&self, job: &Job) -> Result<NewFile> {
@@ -98,11 +106,11 @@ impl Shared {
         }
         let mode = self.first_mode(job);
         match open_unnamed(parent, mode, Access::Write) {
-            Ok(file) => Ok(NewFile { file, way: Way::Unnamed }),
+            Ok(file) => Ok(NewFile::new(file, Way::Unnamed)),
             Err(error) if has_no_unnamed(error.errno) => {
                 let how = OpenHow { create: Create::New(mode), ..OpenHow::WRITE };
                 let (file, hidden) = make_hidden(|hidden| openat(parent, hidden, how))?;
-                Ok(NewFile { file, way: Way::Hidden(hidden) })
+                Ok(NewFile::new(file, Way::Hidden(hidden)))
             }
             Err(error) => Err(error),
         }
@@ -172,6 +180,8 @@ impl Shared {
         }
         if let Err(error) = close(new.file) {
             self.monitor.event(&job.name, &Event::Failed(Action::Close, error));
+        } else if let Some(digest) = new.digest {
+            self.monitor.hashed(&job.name, &digest);
         }
         Published::Yes
     }

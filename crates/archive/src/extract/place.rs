@@ -17,6 +17,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno, Result};
 
 use super::policy::Names;
+use crate::descriptors::share;
 
 /// Number of directories that stay open. Members of one directory follow one another, so a few
 /// suffice.
@@ -47,6 +48,7 @@ pub(crate) struct Places {
     names: Names,
     umask: u32,
     open: HashMap<Vec<u8>, (Arc<OwnedFd>, bool)>,
+    open_max: usize,
     knows_openat2: bool,
     /// A directory on the way that could not be made.
     failed: Option<(Vec<u8>, CallError)>,
@@ -82,6 +84,7 @@ impl Places {
             names,
             umask,
             open: HashMap::new(),
+            open_max: share(OPEN_MAX),
             knows_openat2: true,
             failed: None,
             made: 0,
@@ -96,6 +99,7 @@ impl Places {
             names,
             umask: 0,
             open: HashMap::new(),
+            open_max: share(OPEN_MAX),
             knows_openat2: true,
             failed: None,
             made: 0,
@@ -137,11 +141,11 @@ impl Places {
         if let Some((fd, through_link)) = self.open.get(path) {
             return Ok((Arc::clone(fd), *through_link));
         }
-        let (fd, through_link) = self.open_directory(path)?;
-        let fd = Arc::new(fd);
-        if self.open.len() >= OPEN_MAX {
+        if self.open.len() >= self.open_max {
             self.open.clear();
         }
+        let (fd, through_link) = self.open_directory(path)?;
+        let fd = Arc::new(fd);
         self.open.insert(path.to_vec(), (Arc::clone(&fd), through_link));
         Ok((fd, through_link))
     }

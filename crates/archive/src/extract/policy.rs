@@ -139,4 +139,9 @@ impl Policy {
 pub trait Monitor: Send + Sync {
     /// Something happened to the member of this name.
     fn event(&self, name: &[u8], event: &Event);
+
+    /// The regular file of this name is complete, or was already, and its bytes in the archive have this
+    /// digest, holes read as zeros. Called only if the extractor hashes, see
+    /// [`Extractor::hashing`](super::Extractor::hashing).
+    fn hashed(&self, name: &[u8], digest: &[u8]);
 }

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::descriptors::share;
+
 /// Number of waiting and unfinished files: those of several directories.
 const UNFINISHED_MAX: usize = 2048;
 
@@ -65,6 +67,7 @@ pub(super) trait Waiting {
 
 /// Files that wait for a worker.
 pub(super) struct Queue<J> {
+    directories_max: usize,
     state: Mutex<State<J>>,
     for_workers: Condvar,
     for_owner: Condvar,
@@ -73,6 +76,7 @@ pub(super) struct Queue<J> {
 impl<J: Waiting> Queue<J> {
     pub(super) fn new() -> Queue<J> {
         Queue {
+            directories_max: share(DIRECTORIES_MAX),
             state: Mutex::new(State {
                 jobs: VecDeque::new(),
                 returned: Vec::new(),
@@ -116,7 +120,7 @@ impl<J: Waiting> Queue<J> {
         let (bytes, is_large) = (job.memory_bytes(), job.is_large());
         let mut state = self.lock();
         while state.unfinished >= UNFINISHED_MAX
-            || state.directories >= DIRECTORIES_MAX
+            || state.directories >= self.directories_max
             || (state.bytes > 0 && state.bytes + bytes > BYTES_MAX)
         {
             // Half of them, so that this thread is not woken for each.
@@ -167,7 +171,7 @@ impl<J: Waiting> Queue<J> {
         let is_enough = |most: usize| {
             state.unfinished <= most
                 && state.bytes <= BYTES_MAX / 2
-                && state.directories <= DIRECTORIES_MAX / 2
+                && state.directories <= self.directories_max / 2
         };
         let wakes = state.owner_waits.is_some_and(|most| state.unfinished == 0 || is_enough(most));
         drop(state);

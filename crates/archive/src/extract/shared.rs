@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use haul_io::digest::Algorithm;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Stat, TimePair};
 
@@ -82,6 +83,8 @@ pub(super) struct Shared {
     pub(super) policy: Policy,
     /// Attributes that are restored beside the usual ones.
     pub(super) wanted: Wanted,
+    /// How the bytes of files are hashed on their way.
+    pub(super) hashes: Option<&'static Algorithm>,
     /// How bytes are moved from an archive that is a file.
     pub(super) data: DataPolicy,
     pub(super) monitor: Arc<dyn Monitor>,

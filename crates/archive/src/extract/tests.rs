@@ -25,6 +25,8 @@ struct Silent;
 
 impl Monitor for Silent {
     fn event(&self, _: &[u8], _: &Event) {}
+
+    fn hashed(&self, _: &[u8], _: &[u8]) {}
 }
 
 /// Members collide, lead out and go through links only if names have few different components.

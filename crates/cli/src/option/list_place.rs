@@ -42,6 +42,47 @@ pub(crate) fn refuse_made(named: Named<'_>, request: &Request) -> Result<(), Str
     Ok(())
 }
 
+/// Refuses a file where the copy could read, keep or replace one of the files `FILE.1`, `FILE.2` and so
+/// on that several processes write beside it: inside of what is copied or made, whatever is there.
+pub(crate) fn refuse_with_volumes(named: Named<'_>, request: &Request) -> Result<(), String> {
+    let Some(place) = place(named.1) else { return Ok(()) };
+    for source in &request.sources {
+        let source = Path::new(OsStr::from_bytes(source.as_bytes()));
+        let root = root(source, request);
+        for tree in [source, &root] {
+            if place.ancestors().skip(1).any(|above| is_same(above, tree)) {
+                return Err(format!(
+                    "{} {}: it and the files beside it that the other ranks write would be inside {}; \
+                     put it elsewhere",
+                    named.0,
+                    quote(named.1.as_bytes()),
+                    quote(tree.as_os_str().as_bytes())
+                ));
+            }
+        }
+        // With --parents, directories above the root are made, too.
+        if let Some(made) = root.ancestors().find(|made| is_volume(made, &place)) {
+            return Err(format!(
+                "{} {}: another rank would write {} beside it, which is a target; put it elsewhere",
+                named.0,
+                quote(named.1.as_bytes()),
+                quote(made.as_os_str().as_bytes())
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a path leads to a file whose name is that of a place with a number.
+fn is_volume(path: &Path, place: &Path) -> bool {
+    let Some(path) = without_links(path) else { return false };
+    let (Some(name), Some(journal)) = (path.file_name(), place.file_name()) else { return false };
+    let number = name.as_bytes().strip_prefix(journal.as_bytes());
+    let number = number.and_then(|rest| rest.strip_prefix(b"."));
+    path.parent() == place.parent()
+        && number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+}
+
 /// Refuses a file that would be removed with an operand.
 pub(crate) fn refuse_removed(named: Named<'_>, operands: &[OsString]) -> Result<(), String> {
     let Some(place) = place(named.1) else { return Ok(()) };

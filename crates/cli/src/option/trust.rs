@@ -156,7 +156,7 @@ impl Trust {
     }
 }
 
-fn algorithm(option: &str, word: &OsStr) -> Result<&'static Algorithm, Usage> {
+pub(crate) fn algorithm(option: &str, word: &OsStr) -> Result<&'static Algorithm, Usage> {
     if let Some(found) = word.to_str().and_then(Algorithm::find) {
         return Ok(found);
     }

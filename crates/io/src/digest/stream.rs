@@ -32,6 +32,11 @@ impl Digest {
         }
     }
 
+    /// Takes zeros until so many bytes were taken in all: the hole that ends at this offset of a file.
+    pub fn update_zeros_to(&mut self, end: u64) {
+        self.update_zeros(end.saturating_sub(self.taken_bytes));
+    }
+
     /// Returns how many bytes were taken so far.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {

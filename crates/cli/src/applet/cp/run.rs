@@ -10,13 +10,14 @@ use haul_io::{Reflink, Sparse};
 
 use super::retry;
 use super::settings::{Command, PROGRAM, Settings, read};
-use super::sum_file::SumFile;
+use super::sum_file;
 use crate::ending::{self, CommandError, usage, usage_error};
 use crate::option::list_place;
 use crate::option::trust;
 use crate::option::value;
 use crate::output::Output;
 use crate::report::{self, Format};
+use crate::sum_file::SumFile;
 
 /// Runs `cp` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -64,16 +65,21 @@ fn begin(
     {
         return Ok(code);
     }
-    let Some(sums) = sum_file(&settings.trust, operands)? else {
+    let Some(sums) = wanted_sums(&settings.trust, operands)? else {
         return Ok(report::run_copy(output, &how, &request));
     };
     Ok(report::run_copy_with(output, &how, &request, |monitor, control| {
-        sums.fill(output, monitor, |monitor| haul_engine::copy(&request, monitor, control))
+        sum_file::fill(&sums, output, monitor, |monitor| {
+            haul_engine::copy(&request, monitor, control)
+        })
     }))
 }
 
 /// Makes the sum file that is wanted; the operands are not overwritten by it.
-fn sum_file(trust: &trust::Trust, operands: &[OsString]) -> Result<Option<SumFile>, CommandError> {
+fn wanted_sums(
+    trust: &trust::Trust,
+    operands: &[OsString],
+) -> Result<Option<SumFile>, CommandError> {
     let Some(name) = &trust.sum_file else { return Ok(None) };
     SumFile::create(name, trust.algorithm(), operands).map(Some).map_err(CommandError::Plain)
 }
@@ -121,9 +127,9 @@ fn retry(
         // What was made in them changed the times of these.
         haul_engine::copy_again(&request, &retry.parents, monitor, control)
     };
-    let sums = sum_file(&settings.trust, &sources)?;
+    let sums = wanted_sums(&settings.trust, &sources)?;
     Ok(report::run_copy_with(output, &how, &request, |monitor, control| match &sums {
-        Some(sums) => sums.fill(output, monitor, |monitor| again(monitor, control)),
+        Some(sums) => sum_file::fill(sums, output, monitor, |monitor| again(monitor, control)),
         None => again(monitor, control),
     }))
 }

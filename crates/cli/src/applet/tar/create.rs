@@ -172,7 +172,7 @@ pub(super) fn write(
     let archive = named(settings.file.as_encoded_bytes());
     let Output { target, identity, start, format, borders, unpublished, file } = output;
     let is_file = !identity.is_empty();
-    let plan = plan(settings, identity, format, &target);
+    let plan = plan((session, settings), identity, format, &target);
     let telling = Telling {
         session,
         settings,
@@ -231,6 +231,8 @@ pub(super) fn write(
     }
     if settings.creation.removes_files && !is_intact {
         session.warn("no file is removed: the archive could not be verified");
+    } else if settings.creation.removes_files && !session.end_sums() {
+        session.warn("no file is removed: the list of digests is not complete");
     } else if settings.creation.removes_files {
         let mut archived = telling.archived.into_inner().unwrap_or_else(PoisonError::into_inner);
         let damaged = telling.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -242,7 +244,7 @@ pub(super) fn write(
 }
 
 fn plan(
-    settings: &Settings,
+    (session, settings): (&Session, &Settings),
     archive: Vec<(u64, u64)>,
     format: Option<WriteFormat>,
     target: &Target,
@@ -257,7 +259,10 @@ fn plan(
         workers: settings.extraction.workers(),
         attributes: settings.attributes.clone(),
         reads_ahead: !settings.checkpoints.interfere(),
-        skips_data: matches!(target, Target::Nowhere),
+        // Only a digest needs the data of an archive that goes nowhere.
+        skips_data: matches!(target, Target::Nowhere) && settings.own.sum_file.is_none(),
+        hashes: settings.own.hashes(),
+        outputs: session.sum_file().into_iter().collect(),
         data: DataPolicy {
             reflink: settings.own.reflink.unwrap_or_default(),
             cache: settings.own.cache,
@@ -528,6 +533,10 @@ impl Monitor for Telling<'_> {
         if let Some(reporting) = self.session.reporting() {
             reporting.tally.waited(Side::Source, time);
         }
+    }
+
+    fn hashed(&self, name: &[u8], digest: &[u8]) {
+        self.session.hashed(name, digest);
     }
 
     fn damaged(&self, file: (u64, u64)) {

@@ -261,6 +261,8 @@ impl Creation {
     pub(super) fn plan(&self) -> Plan {
         Plan {
             format: self.format,
+            hashes: None,
+            outputs: Vec::new(),
             sort: self.sort,
             follow: self.follow,
             copies_hard_links: self.copies_hard_links,

@@ -27,7 +27,7 @@ pub(super) const fn keyword(event: &Event) -> Option<Warning> {
         Event::Removed => Warning::FileRemoved,
         Event::Shrank(_) => Warning::FileShrank,
         Event::Socket | Event::UnknownKind => Warning::FileIgnored,
-        Event::IsArchive => Warning::IgnoreArchive,
+        Event::IsArchive | Event::IsOutput => Warning::IgnoreArchive,
         Event::Tagged(..) => Warning::Cachedir,
         Event::Unchanged => Warning::FileUnchanged,
         _ => return None,
@@ -64,6 +64,7 @@ pub(super) fn words(event: &Event) -> String {
         Event::Socket => "socket ignored".to_owned(),
         Event::UnknownKind => "Unknown file type; file ignored".to_owned(),
         Event::IsArchive => "archive cannot contain itself; not dumped".to_owned(),
+        Event::IsOutput => "file is written by this run; not dumped".to_owned(),
         Event::Unchanged => "file is unchanged; not dumped".to_owned(),
         Event::MissingLinks => "Missing links".to_owned(),
         Event::Attributes(error) => {

@@ -14,6 +14,10 @@ pub(super) struct Telling {
 }
 
 impl Monitor for Telling {
+    fn hashed(&self, name: &[u8], digest: &[u8]) {
+        self.session.hashed(name, digest);
+    }
+
     fn event(&self, name: &[u8], event: &Event) {
         let session = &self.session;
         match event {

@@ -270,6 +270,10 @@ impl Run<'_> {
             Stopped::Fatal(format!("Cannot describe the archive: {}", error.text()))
         })?;
         let extractor = extractor.restoring(settings.attributes.clone());
+        let extractor = match settings.own.hashes() {
+            Some(algorithm) => extractor.hashing(algorithm),
+            None => extractor,
+        };
         self.extractors.insert(directory, extractor);
         Ok(())
     }

@@ -43,7 +43,12 @@ it is on stable storage. Links, directories and devices are made in their place.
 With -x --resume an extraction goes on that was interrupted. Sparse files, those with
 extended attributes, and files larger than 1 MiB of compressed archives are made again.
 
-An archive in /dev/null is not written, and its files are not read, as with --dry-run.
+--sum-file has the digests of the bytes in the archive, and names as they are below the
+directory of -C, where 'haul hash -c' finds the files. A further name of a file that the
+archive has as a hard link has no line, and a member that comes twice has two, of which
+the first does not match any more. The list of an earlier run is replaced, also by -r.
+
+An archive in /dev/null is not written, and its files are not read, as with --dry-run, unless --sum-file needs them.
 With -x --dry-run each member is looked at by itself: what an earlier member would make
 or remove is not known.
 

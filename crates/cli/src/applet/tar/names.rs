@@ -3,7 +3,7 @@
 //! Options of matching hold for what follows them, so names are resolved while words are read.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
@@ -157,6 +157,17 @@ impl Names {
     }
 
     /// Returns whether a pattern leaves the member of this name out.
+    /// Returns the paths of all names, with the directories of `-C` before them.
+    pub(super) fn paths(&self) -> Vec<OsString> {
+        let path = |name: &Name| {
+            let steps = self.directories.iter().take(name.directory.map_or(0, |index| index + 1));
+            let mut path: PathBuf = steps.map(|step| OsStr::from_bytes(step)).collect();
+            path.push(OsStr::from_bytes(&name.text));
+            path.into_os_string()
+        };
+        self.names.iter().map(path).collect()
+    }
+
     pub(super) fn is_excluded(&self, name: &[u8]) -> bool {
         self.excluded.match_any(name)
     }

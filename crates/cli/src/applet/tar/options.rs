@@ -125,6 +125,7 @@ pub(super) enum OwnId {
     DryRun,
     Durable,
     Errors,
+    Hash,
     Job,
     Json,
     Metrics,
@@ -132,6 +133,7 @@ pub(super) enum OwnId {
     Reflink,
     Resume,
     Stats,
+    SumFile,
     /// GNU's, too.
     Verify,
     Watermarks,

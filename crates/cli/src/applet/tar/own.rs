@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use haul_archive::extract::{Appearance, Existing};
+use haul_io::digest::{Algorithm, TABLE};
 use haul_io::stream::Durable;
 use haul_io::{Cache, Reflink};
 
@@ -14,6 +15,7 @@ use super::task::{Compression, Mode};
 use crate::ending::CommandError;
 use crate::metrics::Wanted;
 use crate::option::data::{cache, marks, reflink, size};
+use crate::option::trust::algorithm;
 use crate::option::value::{Dash, ProgressWhen, file, progress_when};
 
 /// What is asked for by these options.
@@ -34,6 +36,9 @@ pub(super) struct Own {
     marks: Option<(usize, usize)>,
     /// Whether nothing is written.
     pub(super) is_dry: bool,
+    /// Where digests of files are written.
+    pub(super) sum_file: Option<OsString>,
+    algorithm: Option<&'static Algorithm>,
     /// Whether complete files of an earlier extraction stay.
     pub(super) resumes: bool,
     atomic: bool,
@@ -54,6 +59,8 @@ impl Default for Own {
             buffer_bytes: None,
             marks: None,
             is_dry: false,
+            sum_file: None,
+            algorithm: None,
             resumes: false,
             atomic: false,
             durable: false,
@@ -84,6 +91,7 @@ impl Own {
             OwnId::DryRun => self.is_dry = true,
             OwnId::Durable => self.durable = true,
             OwnId::Errors => self.errors = Some(file("--errors", value, Dash::NoOutput)?),
+            OwnId::Hash => self.algorithm = Some(algorithm("--hash", word.unwrap_or_default())?),
             OwnId::Job => self.metrics.set_job(word)?,
             OwnId::Json => self.is_json = true,
             OwnId::Metrics => self.metrics.set_file(value)?,
@@ -91,6 +99,7 @@ impl Own {
             OwnId::Reflink => self.reflink = Some(reflink(word)?),
             OwnId::Resume => self.resumes = true,
             OwnId::Stats => self.shows_stats = true,
+            OwnId::SumFile => self.sum_file = Some(file("--sum-file", value, Dash::NoOutput)?),
             OwnId::Verify => self.verifies = true,
         }
         Ok(())
@@ -104,6 +113,11 @@ impl Own {
     /// Returns whether the archive is on stable storage by then.
     pub(super) const fn durable(&self) -> Durable {
         if self.durable { Durable::Yes } else { Durable::No }
+    }
+
+    /// Returns the algorithm of digests that are to be written.
+    pub(super) fn hashes(&self) -> Option<&'static Algorithm> {
+        self.sum_file.as_ref().map(|_| self.algorithm.unwrap_or(&TABLE[0]))
     }
 
     /// Returns the buffer that is asked for.
@@ -135,6 +149,7 @@ impl Own {
         self.check_output(among)?;
         self.check_resume(among)?;
         self.check_dry(among)?;
+        self.check_sums(among)?;
         if self.marks.is_some() && self.buffer_bytes.is_none() {
             return bad("--watermarks is for --buffer");
         }
@@ -142,11 +157,16 @@ impl Own {
             return bad("--buffer is for -c, -x, -t and -d");
         }
         self.metrics.settle()?;
-        for (option, name) in [("--errors", &self.errors), ("--metrics", &self.metrics.file)] {
+        for (option, name) in [
+            ("--errors", &self.errors),
+            ("--metrics", &self.metrics.file),
+            ("--sum-file", &self.sum_file),
+        ] {
             if name.as_deref() == Some(among.file) {
                 return bad(&format!("{option} and -f name the same file"));
             }
         }
+        self.check_outputs()?;
         if self.verifies {
             let letter = match among.mode {
                 Mode::Create | Mode::Extract | Mode::Append => None,
@@ -226,10 +246,46 @@ impl Own {
             (self.resumes, "--resume"),
             (among.removes_files, "--remove-files"),
             (self.metrics.file.is_some(), "--metrics"),
+            (self.sum_file.is_some(), "--sum-file"),
         ] {
             if is_set {
                 return bad(&format!("{option} cannot be combined with --dry-run"));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses one file for two outputs.
+    fn check_outputs(&self) -> Result<(), CommandError> {
+        let all = [
+            ("--errors", &self.errors),
+            ("--metrics", &self.metrics.file),
+            ("--sum-file", &self.sum_file),
+        ];
+        for (at, (option, name)) in all.iter().enumerate() {
+            let before = all.iter().take(at).find(|(_, other)| name.is_some() && other == name);
+            if let Some((other, _)) = before {
+                return bad(&format!("{other} and {option} name the same file"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_sums(&self, among: &Among<'_>) -> Result<(), CommandError> {
+        if self.sum_file.is_none() {
+            return match self.algorithm {
+                Some(_) => bad("--hash needs --sum-file"),
+                None => Ok(()),
+            };
+        }
+        if !matches!(among.mode, Mode::Create | Mode::Append | Mode::Extract) {
+            return bad("--sum-file is for -c, -r and -x");
+        }
+        if among.extraction.to_stdout {
+            return bad("--sum-file is about files, and -O makes none");
+        }
+        if self.reflink == Some(Reflink::Always) {
+            return bad("--sum-file hashes every byte, and --reflink=always moves none");
         }
         Ok(())
     }

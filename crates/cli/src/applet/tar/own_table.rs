@@ -3,7 +3,7 @@
 use super::options::{Id, OwnId};
 use crate::getopt::Takes::{Nothing, Optional, Required};
 use crate::getopt::{Opt, own};
-use crate::option::data::{CACHE_VALUES, REFLINK_VALUES};
+use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, REFLINK_VALUES};
 use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::PROGRESS_VALUES;
 
@@ -53,6 +53,13 @@ pub(super) const OWN: &[Opt<Id>] = &[
         Required("SIZE"),
         "with --zstd -c: bytes of the frames that can be\ndecompressed at the same time (default: 16M);\n0 for one frame",
     ),
+    own(
+        Id::Own(OwnId::Hash),
+        "hash",
+        Required("ALGO"),
+        "use ALGO for --sum-file: blake3 (default), xxh3-64,\nxxh3-128, blake2b, sha512, sha384, sha256, sha224,\nsha1 or md5",
+    )
+    .with(DIGEST_VALUES),
     own(Id::Own(OwnId::Job), "job", Required("NAME"), JOB),
     own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
     own(
@@ -99,6 +106,12 @@ pub(super) const OWN: &[Opt<Id>] = &[
         "stats",
         Nothing,
         "print a summary on standard error: members, bytes,\ntime, rate, and how long each side was waited for",
+    ),
+    own(
+        Id::Own(OwnId::SumFile),
+        "sum-file",
+        Required("FILE"),
+        "with -c, -r and -x: write the digest of each regular\nfile to FILE, as b3sum -c, sha256sum -c and so on\nread it",
     ),
     own(
         Id::Own(OwnId::Watermarks),

@@ -20,6 +20,7 @@ use super::warning::{Warning, Warnings};
 use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::output::Output;
+use crate::sum_file::SumFile;
 
 /// The exit status of everything that fails, usage errors included.
 pub(super) const FAILURE: u8 = 2;
@@ -58,6 +59,8 @@ pub(super) struct Session {
     warnings: OnceLock<Warnings>,
     /// Where what is shown goes, if not to standard output or error.
     index: OnceLock<Mutex<BufWriter<File>>>,
+    /// Where digests of files go, if they are wanted.
+    sums: OnceLock<SumFile>,
     /// Beginnings of names that were removed, and whether of links.
     removed: Mutex<HashSet<(Vec<u8>, bool)>>,
     reporting: OnceLock<Reporting>,
@@ -74,6 +77,7 @@ impl Session {
             differs: AtomicBool::new(false),
             warnings: OnceLock::new(),
             index: OnceLock::new(),
+            sums: OnceLock::new(),
             removed: Mutex::default(),
             reporting: OnceLock::new(),
             output_is_taken: AtomicBool::new(false),
@@ -92,6 +96,26 @@ impl Session {
     /// Returns what counts and tells the run, once the command line is known.
     pub(super) fn reporting(&self) -> Option<&Reporting> {
         self.reporting.get()
+    }
+
+    /// Writes the digest of a file.
+    pub(super) fn hashed(&self, name: &[u8], digest: &[u8]) {
+        if let Some(sums) = self.sums.get() {
+            sums.add(name, digest);
+        }
+    }
+
+    /// Returns the device and the inode of the list of digests, if there is one.
+    pub(super) fn sum_file(&self) -> Option<(u64, u64)> {
+        // One that cannot be described fails when it is written.
+        self.sums.get().and_then(|sums| sums.identity().ok())
+    }
+
+    /// Writes what is left of the list of digests. Returns `false` if it is not complete, which is told once.
+    pub(super) fn end_sums(&self) -> bool {
+        let Some(Err(text)) = self.sums.get().map(SumFile::end) else { return true };
+        self.fail(&text);
+        false
     }
 
     /// Counts a member, and tells programs of it.
@@ -164,6 +188,11 @@ impl Session {
         self.output.measure_in(&own.metrics)?;
         if let Some(file) = &own.errors {
             self.output.list_in(file, (arguments, &[]))?;
+        }
+        if let (Some(name), Some(algorithm)) = (&own.sum_file, own.hashes()) {
+            let mut operands = settings.names.paths();
+            operands.push(settings.file.clone());
+            let _only_once = self.sums.set(SumFile::create(name, algorithm, &operands)?);
         }
         if let Some(name) = &settings.index_file {
             let file = File::create(name).map_err(|error| {
@@ -348,6 +377,7 @@ impl Session {
         {
             self.fail(&format!("index file: Cannot write: {}", describe(&error)));
         }
+        self.end_sums();
         if !self.sum_up() {
             return ExitCode::from(FAILURE);
         }
