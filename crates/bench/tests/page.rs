@@ -70,7 +70,7 @@ fn the_page_is_well_formed_and_brings_everything_along() {
     for part in [
         "<evil> \"&\" tool",
         "a <warning> & more",
-        "failed: wrong result",
+        "FAILED: wrong result",
         "Some Processor",
         "back to its host",
     ] {

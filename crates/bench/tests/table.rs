@@ -166,6 +166,12 @@ fn no_tool_wins_if_all_fail() {
     let text = render::text(&results);
     assert!(text.contains("nothing to rank"), "{text}");
     assert!(text.ends_with("the measurements up to that point.\n"));
+    // Tools that had no turn have not failed.
+    results.cases[0].faults.clear();
+    let text = render::text(&results);
+    assert!(text.contains("haul  not measured\n") && !text.contains("FAILED"), "{text}");
+    assert!(text.contains("\nNothing was measured.\n"), "{text}");
+    assert!(!text.lines().any(|line| line == "tool"), "{text}");
 }
 
 #[test]

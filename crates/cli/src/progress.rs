@@ -4,7 +4,9 @@
 //! It appears only when the run is long, makes room for every other line, and learns the total
 //! during the copy, from a count of its own that begins when the bar does.
 
+mod line;
 mod moment;
+mod other_end;
 mod tally;
 
 use std::io::{IsTerminal, Write as _};
@@ -16,10 +18,10 @@ use std::time::{Duration, Instant};
 use haul_engine::census::{Census, count};
 use haul_engine::monitor::Control;
 use haul_engine::request::{Appearance, Request, Sync};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
+pub(crate) use line::Line;
 pub(crate) use moment::WaitsFor;
 use moment::{Moment, stored};
+pub(crate) use other_end::{End, OtherEnd};
 pub(crate) use tally::Tally;
 
 use crate::option::value::ProgressWhen;
@@ -49,11 +51,18 @@ fn write_line(line: &str) {
     let _written = writeln!(std::io::stderr(), "{line}");
 }
 
+/// How progress is shown.
+enum Shown {
+    Never,
+    /// Drawn in one place, which a terminal can.
+    InPlace(Line),
+    /// As lines, one below the other.
+    Lines,
+}
+
 /// A bar that may never be drawn.
 pub(crate) struct Progress<'a> {
-    bar: Option<ProgressBar>,
-    /// Whether it can be drawn in one place, which a terminal can.
-    in_place: bool,
+    shown: Shown,
     /// Where JSON lines go, if they are wanted.
     lines: Option<&'a Output>,
     /// Set, and notified, when the run is over.
@@ -72,14 +81,13 @@ impl<'a> Progress<'a> {
             ProgressWhen::Auto => !verbose && in_place,
             ProgressWhen::Never => false,
         };
-        let bar = wanted.then(|| {
-            let target =
-                if in_place { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-            ProgressBar::with_draw_target(None, target)
-        });
+        let shown = match (wanted, in_place) {
+            (false, _) => Shown::Never,
+            (true, true) => Shown::InPlace(Line::new()),
+            (true, false) => Shown::Lines,
+        };
         Progress {
-            bar,
-            in_place,
+            shown,
             lines: None,
             over: Mutex::new(false),
             ended: Condvar::new(),
@@ -104,20 +112,23 @@ impl<'a> Progress<'a> {
         waits_for: WaitsFor,
         renamed: impl Fn() -> u64 + Send + 'env,
     ) {
-        let Some(bar) = &self.bar else { return };
-        let in_lines = !self.in_place && self.lines.is_none();
+        let in_lines = match self.shown {
+            Shown::Never => return,
+            Shown::InPlace(_) => false,
+            Shown::Lines => self.lines.is_none(),
+        };
         scope.spawn(move || {
             let census = Arc::new(Census::default());
             if !self.wait(PATIENCE) {
-                // A terminal that is narrower than the line gets its beginning.
-                bar.set_style(style("{wide_msg}"));
                 let counted = Arc::clone(&census);
                 scope.spawn(move || count(request, &counted, &self.stop_census));
                 let (mut on_storage, mut ticks) = (0, 0_u32);
                 while !self.wait(TICK) {
                     let now = moment(control, &census, waits_for, (on_storage, renamed()));
                     on_storage = now.stored;
-                    draw(bar, &now, self.begun.elapsed());
+                    if let Shown::InPlace(line) = &self.shown {
+                        line.draw(|columns| now.bar(self.begun.elapsed(), columns));
+                    }
                     let is_time = ticks.is_multiple_of(TICKS_OF_LINE);
                     match self.lines {
                         Some(output) if is_time => {
@@ -143,24 +154,26 @@ impl<'a> Progress<'a> {
         scope: &'scope Scope<'scope, 'env>,
         line: impl Fn() -> String + Send + 'env,
     ) {
-        let Some(bar) = &self.bar else { return };
-        scope.spawn(move || {
-            if !self.in_place {
-                loop {
-                    let is_over = self.wait(LINE);
-                    write_line(&line());
-                    if is_over {
-                        return;
-                    }
+        // A run that shows nothing needs no thread.
+        if matches!(self.shown, Shown::Never) {
+            return;
+        }
+        scope.spawn(move || match &self.shown {
+            Shown::Never => {}
+            Shown::Lines => loop {
+                let is_over = self.wait(LINE);
+                write_line(&line());
+                if is_over {
+                    return;
                 }
-            }
-            if self.wait(PATIENCE) {
-                return;
-            }
-            bar.set_style(style("{spinner} {wide_msg}"));
-            while !self.wait(TICK) {
-                bar.set_message(line());
-                bar.tick();
+            },
+            Shown::InPlace(drawn) => {
+                if self.wait(PATIENCE) {
+                    return;
+                }
+                while !self.wait(TICK) {
+                    drawn.draw(|_| line());
+                }
             }
         });
     }
@@ -180,16 +193,16 @@ impl<'a> Progress<'a> {
         self.stop_census.store(true, Ordering::Relaxed);
         *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.ended.notify_all();
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Shown::InPlace(line) = &self.shown {
+            line.clear();
         }
     }
 
     /// Writes something else to the terminal, with the bar out of the way.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
+        match &self.shown {
+            Shown::InPlace(line) => line.aside(write),
+            Shown::Never | Shown::Lines => write(),
         }
     }
 }
@@ -214,18 +227,10 @@ fn moment(
         accepted: counts.bytes,
         stored: stored(counts.bytes, haul_sys::memory::unwritten_bytes(), before),
         done: counts.entries() + counts.skipped + renamed,
+        files: counts.entries() - counts.directories + counts.skipped + renamed,
         counted: (bytes, entries),
+        counted_files: census.files(),
         is_all,
         waits_for,
     }
-}
-
-fn draw(bar: &ProgressBar, now: &Moment, time: Duration) {
-    bar.set_message(now.bar(time));
-    bar.tick();
-}
-
-/// The templates are literals of this file; one that did not parse would cost the bar its looks.
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

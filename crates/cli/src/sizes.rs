@@ -51,14 +51,39 @@ pub(crate) fn rate(amount: u64, time: Duration) -> String {
     format!("{}/s", bytes(per_second))
 }
 
-/// Formats a count with its noun.
+/// Formats the time that is left: `12 s`, and longer times as [`duration`] does.
+pub(crate) fn time_left(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 60 { format!("{seconds} s") } else { duration(time) }
+}
+
+/// Formats a number with commas between thousands: `1,024`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a count with its noun, as a command line takes it: `1024 bytes`.
 pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Returns a count per second.
-pub(crate) fn per_second(count: u64, time: Duration) -> u128 {
-    u128::from(count) * 1_000_000 / time.as_micros().max(1)
+/// Formats a count with its noun, for a summary: `1,024 files`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// Formats a count per second.
+pub(crate) fn per_second(count: u64, time: Duration) -> String {
+    let each_second = u128::from(count) * 1_000_000 / time.as_micros().max(1);
+    grouped(u64::try_from(each_second).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -73,8 +98,21 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
         assert_eq!(duration(Duration::from_millis(250)), "0.25 s");
         assert_eq!(duration(Duration::from_secs(7500)), "2 h 5 min");
+        assert_eq!(time_left(Duration::from_millis(59_900)), "59 s");
+        assert_eq!(time_left(Duration::from_secs(7500)), "2 h 5 min");
         assert_eq!(bytes_of(3 << 30, 8 << 30), "3.0 of 8.0 GiB");
         assert_eq!(bytes_of(1 << 20, 8 << 30), "1.0 MiB of 8.0 GiB");
         assert_eq!(rate(1 << 20, Duration::from_secs(2)), "512.0 KiB/s");
+    }
+
+    #[test]
+    fn counts_have_commas_between_thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "file", "files"), "1 file");
+        assert_eq!(counted(50_000, "file", "files"), "50,000 files");
+        assert_eq!(plural(50_000, "byte", "bytes"), "50000 bytes");
+        assert_eq!(per_second(5000, Duration::from_secs(2)), "2,500");
     }
 }

@@ -52,6 +52,7 @@ mod pipe_pages;
 mod preserve;
 #[cfg(feature = "bench")]
 mod profile;
+mod progress_line;
 mod races;
 mod rehearse;
 mod remote;
@@ -87,13 +88,13 @@ mod tar_list;
 mod tar_own;
 mod tar_packed;
 mod tar_races;
-mod tar_refusals;
 mod tar_random;
+mod tar_refusals;
 mod tar_run;
 mod tar_selection;
 mod tar_sparse;
-mod tar_transform;
 mod tar_sums;
+mod tar_transform;
 mod tee;
 #[cfg(feature = "trace")]
 mod trace;

@@ -309,7 +309,7 @@ fn progress_and_marks_and_rates_change_no_byte() -> Outcome {
     scratch.write("a", noise(6 << 20))?;
     for line in [
         "haul read --bandwidth 40M --progress a 2>log | haul write --bandwidth 40M b; cmp a b; \
-         tail -n1 log | grep -q '^6.0 MiB of 6.0 MiB (100 %)'",
+         tail -n1 log | grep -q '^read: 6.0 of 6.0 MiB, '",
         "haul read a | haul write --buffer 2M --watermarks 0,100 b; cmp a b",
         "haul read a | haul write --buffer 64K --watermarks 100,1 b; cmp a b",
         "haul read --io-size 4K --queue-depth 1 a | haul write --io-size 4K --queue-depth 1 b; cmp a b",
@@ -369,8 +369,8 @@ fn progress_says_which_side_is_waited_for() -> Outcome {
     scratch.write("a", noise(6 << 20))?;
     // Longer than the time until the first line is written.
     for line in [
-        "haul read --progress a 2>log | (sleep 2.5; cat >/dev/null); grep -q 'pipe is full' log",
-        "(sleep 2.5; cat a) | haul write --progress b 2>log; grep -q 'pipe is empty' log",
+        "haul read --progress a 2>log | (sleep 2.5; cat >/dev/null); grep -q 'waiting for sleep' log",
+        "(sleep 2.5; cat a) | haul write --progress b 2>log; grep -q 'waiting for sleep' log",
         "haul read --progress=auto a 2>log >/dev/null; [ ! -s log ]",
         "haul read --progress=never a 2>log >/dev/null; [ ! -s log ]",
     ] {

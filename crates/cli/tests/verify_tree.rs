@@ -220,6 +220,6 @@ fn a_tree_deeper_than_a_path_is_verified() -> Outcome {
     let done = verify(&scratch, &["t", "--jobs=2", "--against=wrong.sha256"])?;
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.text().starts_with("differs: 'ddd"), "{done:?}");
-    assert!(done.text().contains("1 files, "), "{done:?}");
+    assert!(done.text().contains("1 file, "), "{done:?}");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::row::{Row, with_interval};
 use super::summary::{CaseSummary, summarise};
-use crate::session::{Fault, Results};
+use crate::session::Results;
 use crate::units;
 
 /// The head of the CSV; its figures have no units, for these are in the names.
@@ -72,10 +72,7 @@ fn case_table(summary: &CaseSummary) -> String {
 fn line(row: &Row) -> String {
     let tool = cell(&row.tool);
     if !row.is_ranked() {
-        let is_refusal = row.fault.as_ref().is_some_and(Fault::is_refusal);
-        let verb = if is_refusal { "not possible here" } else { "failed" };
-        let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
-        return format!("| {tool} | {verb}: {} | | | | |\n", cell(&why));
+        return format!("| {tool} | {} | | | | |\n", cell(&row.why_unranked()));
     }
     format!(
         "| {tool} | {} | {} | {} | {} | {} |\n",

@@ -210,9 +210,9 @@ fn table(summary: &CaseSummary, ranking: Ranking) -> String {
                 text += &format!("<td>{}</td>", escape(&show(row)));
             }
         } else {
-            let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
             let span = shown.len().max(1);
-            text += &format!("<td class=\"bad\" colspan=\"{span}\">failed: {}</td>", escape(&why));
+            let why = escape(&row.why_unranked());
+            text += &format!("<td class=\"bad\" colspan=\"{span}\">{why}</td>");
         }
         text += "</tr>\n";
     }

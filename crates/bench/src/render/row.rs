@@ -58,6 +58,16 @@ impl Row {
     pub fn is_ranked(&self) -> bool {
         self.fault.is_none() && !self.times_s.is_empty()
     }
+
+    /// Returns why it is not ranked.
+    pub(super) fn why_unranked(&self) -> String {
+        match &self.fault {
+            Some(fault) if fault.is_refusal() => format!("not possible here: {fault}"),
+            Some(fault) => format!("FAILED: {fault}"),
+            // The session ended before its turn.
+            None => "not measured".to_owned(),
+        }
+    }
 }
 
 /// Relates a figure of one tool to another's, within each round.

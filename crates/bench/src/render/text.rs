@@ -2,7 +2,7 @@
 
 use super::row::Row;
 use super::summary::{CaseSummary, summarise};
-use crate::session::{Fault, Results};
+use crate::session::Results;
 use crate::stats::{Interval, Ratio};
 use crate::units;
 
@@ -86,7 +86,9 @@ fn case_text(summary: &CaseSummary) -> String {
         }
         table = self::table(&columns, &ranked);
     }
-    lines.extend(table);
+    if !ranked.is_empty() {
+        lines.extend(table);
+    }
     if !omitted.is_empty() {
         lines.push(format!(
             "  Too wide for this table: {}; --out has all figures.",
@@ -94,10 +96,7 @@ fn case_text(summary: &CaseSummary) -> String {
         ));
     }
     for row in summary.rows.iter().filter(|row| !row.is_ranked()) {
-        let why = row.fault.as_ref().map_or("was not run".to_owned(), ToString::to_string);
-        let is_refusal = row.fault.as_ref().is_some_and(Fault::is_refusal);
-        let verb = if is_refusal { "not possible here" } else { "FAILED" };
-        lines.push(format!("  {}  {verb}: {}", row.tool, cut(&why)));
+        lines.push(format!("  {}  {}", row.tool, cut(&row.why_unranked())));
     }
     lines.push(summary.verdict.clone());
     lines.extend(summary.notes.iter().map(|note| format!("  note: {note}")));

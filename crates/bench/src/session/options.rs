@@ -93,3 +93,25 @@ pub struct BenchOptions {
     /// A directory on a real disk for the hot file.
     pub work: PathBuf,
 }
+
+impl BenchOptions {
+    /// Returns roughly how long the session takes, before anything is known of the machine: a run makes
+    /// a place and the files in it, copies them, and compares the copies. After the first run the
+    /// measured times replace this.
+    #[must_use]
+    pub fn rough_time(&self) -> Duration {
+        const PLACE: Duration = Duration::from_millis(700);
+        const ENTRY: Duration = Duration::from_micros(120);
+        const BYTES_PER_SECOND: u64 = 300 << 20;
+        let rounds = self.rounds.warm_up.saturating_add(self.rounds.counted);
+        let cases = self.cases.iter().map(|case| {
+            let volume = case.scenario.volume();
+            let entries = u32::try_from(volume.entries).unwrap_or(u32::MAX);
+            let bytes = Duration::from_millis(volume.data_bytes * 1000 / BYTES_PER_SECOND);
+            let run = PLACE.saturating_add(ENTRY.saturating_mul(entries)).saturating_add(bytes);
+            run.saturating_mul(rounds)
+                .saturating_mul(u32::try_from(case.tools.len()).unwrap_or(u32::MAX))
+        });
+        cases.fold(Duration::ZERO, Duration::saturating_add)
+    }
+}

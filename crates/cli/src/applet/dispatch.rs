@@ -147,11 +147,11 @@ fn overview() -> String {
          Usage: haul COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n",
     );
     for applet in APPLETS {
-        text.push_str(&format!("  {:10} {}\n", applet.name, applet.summary));
+        text.push_str(&format!("  {:13} {}\n", applet.name, applet.summary));
     }
     text.push_str(
-        "\n'haul help COMMAND' or 'haul COMMAND --help' says more. A link to haul that has a command's name is that \
-         command.\n\n",
+        "\n'haul help COMMAND' or 'haul COMMAND --help' says more. A link to haul that has\n\
+         a command's name is that command.\n\n",
     );
     text.push_str(DEFAULTS);
     text

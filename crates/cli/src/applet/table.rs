@@ -94,6 +94,18 @@ mod tests {
         assert_eq!(missing_feature("fly"), None);
     }
 
+    #[test]
+    fn help_fits_a_terminal_of_80_columns_and_tells_the_exit_status() {
+        for topic in topics(APPLETS) {
+            let (name, help) = (topic.name, topic.page.to_string());
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
+            assert!(help.contains("exit status"), "{name}");
+            assert!(topic.summary.chars().count() <= 80 - 16, "{name}: {}", topic.summary);
+        }
+    }
+
     /// Every option that a parser was offered is on the page, in all completions and in the manual,
     /// unless its row has no text: another name of the option before it, or GNU's for tests.
     #[test]

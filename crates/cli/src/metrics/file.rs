@@ -67,11 +67,11 @@ impl Metrics {
     pub(crate) fn begin(command: &str, file: &OsStr, job: Option<&str>) -> Result<Metrics, String> {
         let shown = quote(file.as_bytes());
         let failed = |why: &str| format!("cannot write the metrics {shown}: {why}");
+        // What is not there, or cannot be reached, is reported below, by the first attempt to write it.
         let found = std::fs::metadata(file).ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
             return Err(failed("it is no regular file"));
         }
-        // What is not there, or cannot be reached, is told below by what tries to write it.
         if found.is_some_and(|found| found.len() > 0) {
             let mut there = File::open(file).map_err(|error| failed(&describe(&error)))?;
             let mut beginning = [0; BEGINNING.len()];

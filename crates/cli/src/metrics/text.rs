@@ -33,6 +33,7 @@ impl Text<'_> {
             .chain(labels)
             .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
             .collect();
+        // As above.
         let _ = writeln!(self.text, "{name}{{{}}} {value}", shown.join(","));
     }
 

@@ -50,7 +50,9 @@ pub(crate) fn fish(topics: &[Topic]) -> String {
 }
 
 fn names_of(option: &Shown) -> String {
-    let mut text: String = option.letters().map(|letter| format!(" -s {letter}")).collect();
+    // A letter may be one that fish expands: `-?` of tar.
+    let letters = option.letters().map(|letter| format!(" -s {}", quoted(&letter.to_string())));
+    let mut text: String = letters.collect();
     if !option.long.is_empty() {
         text.push_str(&format!(" -l {}", option.long));
     }

@@ -3,6 +3,7 @@
 
 mod bash;
 mod fish;
+mod fold;
 mod manual;
 mod text;
 mod zsh;

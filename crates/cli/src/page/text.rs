@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use super::fold::{COLUMNS, fold, paragraphs};
 use super::{Block, Page, Shown};
 use crate::getopt::Takes;
 
@@ -9,12 +10,12 @@ impl Display for Page {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         for block in &self.blocks {
             match block {
-                Block::Text(text) => out.write_str(text)?,
+                Block::Text(text) => out.write_str(&paragraphs(text))?,
                 Block::Heading(text) => write!(out, "\n{text}:\n")?,
                 Block::Options(options) => {
                     options.iter().try_for_each(|option| row(out, option))?;
                 }
-                Block::Exit(text) => write!(out, "\n{text}\n")?,
+                Block::Exit(text) => write!(out, "\n{}\n", paragraphs(text))?,
             }
         }
         Ok(())
@@ -48,7 +49,8 @@ fn row(out: &mut Formatter<'_>, option: &Shown) -> Result {
     const COLUMN: usize = 31;
     let indent = if option.short.is_empty() { "      " } else { "  " };
     let left = format!("{indent}{}", option.names());
-    let mut lines = option.help.lines();
+    let help = fold(option.help, COLUMNS - COLUMN);
+    let mut lines = help.lines();
     if left.len() + 2 > COLUMN {
         writeln!(out, "{left}")?;
     } else {

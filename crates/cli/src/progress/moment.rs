@@ -14,8 +14,8 @@ use crate::sizes;
 /// A smaller lag is not shown: a disk writes it while the line is read.
 const WORD_BYTES: u64 = 64 << 20;
 
-/// The most columns of a bar: every terminal has them, and the last one may wrap.
-pub(crate) const COLUMNS: usize = 79;
+/// How many cells a bar has.
+const CELLS: usize = 12;
 
 /// What a run waits for before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,12 @@ pub(crate) struct Moment {
     pub(crate) stored: u64,
     /// Entries that are done.
     pub(crate) done: u64,
+    /// Entries that are done and are no directories.
+    pub(crate) files: u64,
     /// Bytes and entries of the sources that were counted so far.
     pub(crate) counted: (u64, u64),
+    /// Entries of the sources that were counted so far and are no directories.
+    pub(crate) counted_files: u64,
     /// Whether that is all of them.
     pub(crate) is_all: bool,
     pub(crate) waits_for: WaitsFor,
@@ -58,98 +62,80 @@ impl Moment {
         self.counted.0.max(self.accepted)
     }
 
-    /// Returns what stands beside the bar.
-    pub(crate) fn message(&self) -> String {
-        let (_, entries) = self.counted;
-        let entries = if self.is_all {
-            format!("{} of {entries} entries", self.done)
-        } else {
-            format!("{} entries (counting: {entries} so far)", self.done)
-        };
-        let behind = self.accepted.saturating_sub(self.stored);
-        let total = self.is_all.then(|| self.length());
-        match self.waits_for {
-            WaitsFor::Storage if Some(self.accepted) == total => {
-                format!("{entries}, waiting for storage")
-            }
-            WaitsFor::Storage if behind >= WORD_BYTES => {
-                format!("{entries}, {} accepted", sizes::bytes(self.accepted))
-            }
-            WaitsFor::Acceptance if behind >= WORD_BYTES => {
-                format!("{entries}, {} not yet on storage", sizes::bytes(behind))
-            }
-            WaitsFor::Storage | WaitsFor::Acceptance => entries,
-        }
-    }
-
-    /// Returns what a terminal shows, in at most [`COLUMNS`] columns: what does not fit is left out,
-    /// the least important part first.
-    pub(crate) fn bar(&self, time: Duration) -> String {
-        const CELLS: u64 = 12;
-        let (position, length) = (self.position(), self.length());
-        let mut parts = Vec::new();
-        if self.is_all {
-            parts.push(format!("{} of {} files", grouped(self.done), grouped(self.counted.1)));
-            parts.push(sizes::bytes_of(position, length));
-        } else {
-            parts.push(format!("{} of {}+ files", grouped(self.done), grouped(self.counted.1)));
-            parts.push(sizes::bytes(position));
-        }
-        parts.push(sizes::rate(position, time));
-        if let Some(left) = self.left(time) {
-            parts.push(format!("{left} left"));
-        }
-        let behind = self.accepted.saturating_sub(self.stored);
-        if self.waits_for == WaitsFor::Acceptance && behind >= WORD_BYTES {
-            parts.push(format!("{} on disk", sizes::bytes(self.stored)));
-        }
-        if self.waits_for == WaitsFor::Storage && self.is_all && self.accepted == length {
-            parts.push("waiting for storage".to_owned());
-        }
+    /// Returns what a terminal shows, in at most so many columns: what does not fit is left out, the
+    /// least important part first.
+    pub(crate) fn bar(&self, time: Duration, columns: usize) -> String {
         let mut text = String::new();
-        for part in parts {
-            let with = if text.is_empty() { part } else { format!("{text}, {part}") };
-            if with.chars().count() > COLUMNS {
+        for part in self.parts(time) {
+            if text.chars().count() + part.chars().count() > columns {
                 break;
             }
-            text = with;
+            text.push_str(&part);
         }
-        let cells = usize::try_from(CELLS).unwrap_or(0);
-        if self.is_all && text.chars().count() + cells + 3 <= COLUMNS {
-            let full = (position.saturating_mul(CELLS)).checked_div(length).unwrap_or(0);
-            let full = usize::try_from(full).unwrap_or(0).min(cells);
-            text = format!("[{}{}] {text}", "#".repeat(full), "-".repeat(cells - full));
+        if self.is_all && text.chars().count() + CELLS + 3 <= columns {
+            let full = u64::try_from(CELLS).unwrap_or(0).saturating_mul(self.position());
+            let full = full.checked_div(self.length()).unwrap_or(0);
+            let full = usize::try_from(full).unwrap_or(0).min(CELLS);
+            text = format!("[{}{}] {text}", "#".repeat(full), "-".repeat(CELLS - full));
         }
         text
     }
 
+    /// Returns what is said of the run, the most important part first, each with what separates it
+    /// from the one before.
+    fn parts(&self, time: Duration) -> Vec<String> {
+        let (position, length) = (self.position(), self.length());
+        let done = sizes::grouped(self.files);
+        let mut parts = if self.is_all {
+            vec![
+                format!("{done} of {} files", sizes::grouped(self.counted_files.max(self.files))),
+                format!(", {}", sizes::bytes_of(position, length)),
+            ]
+        } else {
+            vec![
+                format!("{done} of {}+ files", sizes::grouped(self.counted_files)),
+                format!(", {}", sizes::bytes(position)),
+            ]
+        };
+        parts.push(format!(", {}", sizes::rate(position, time)));
+        if let Some(left) = self.left(time) {
+            parts.push(format!(", {} left", sizes::time_left(left)));
+        }
+        let behind = self.accepted.saturating_sub(self.stored);
+        match self.waits_for {
+            WaitsFor::Storage if self.is_all && self.accepted == length => {
+                parts.push("; waiting for storage".to_owned());
+            }
+            // What is stored is known as a lower bound; 0 says nothing.
+            WaitsFor::Acceptance if behind >= WORD_BYTES && self.stored > 0 => {
+                parts.push(format!("; {} on disk", sizes::bytes(self.stored)));
+            }
+            WaitsFor::Storage | WaitsFor::Acceptance => {}
+        }
+        parts
+    }
+
     /// Returns the time that is left, if the run continues at the rate that it had so far.
-    fn left(&self, time: Duration) -> Option<String> {
+    fn left(&self, time: Duration) -> Option<Duration> {
         let position = self.position();
         if !self.is_all || position == 0 {
             return None;
         }
         let left = self.length().saturating_sub(position) as f64;
-        let left = Duration::try_from_secs_f64(time.as_secs_f64() * left / position as f64).ok()?;
-        let seconds = left.as_secs();
-        Some(if seconds < 60 { format!("{seconds} s") } else { sizes::duration(left) })
+        // A time that no duration can hold is not shown.
+        Duration::try_from_secs_f64(time.as_secs_f64() * left / position as f64).ok()
     }
 
     /// Returns the line that replaces the bar where none can be drawn.
     pub(crate) fn line(&self, time: Duration) -> String {
-        let mut text = sizes::bytes(self.position());
-        if self.is_all {
-            let percent = (self.position() * 100).checked_div(self.length()).unwrap_or(0);
-            text.push_str(&format!(" of {} ({percent} %)", sizes::bytes(self.length())));
-        }
-        format!("{text}  {}  {}", self.message(), sizes::rate(self.position(), time))
+        self.parts(time).concat()
     }
 
     /// Returns the line that ends them, when the run is over.
     pub(crate) fn last_line(&self, time: Duration) -> String {
-        let bytes = sizes::bytes(self.accepted);
-        let entries = if self.done == 1 { "entry" } else { "entries" };
-        format!("{bytes}  {} {entries}  {}", self.done, sizes::rate(self.accepted, time))
+        let files = sizes::counted(self.files, "file", "files");
+        let (bytes, rate) = (sizes::bytes(self.accepted), sizes::rate(self.accepted, time));
+        format!("{files}, {bytes} in {}, {rate}", sizes::duration(time))
     }
 
     /// Returns the line for programs.
@@ -164,19 +150,6 @@ impl Moment {
             "total_entries": self.is_all.then_some(self.counted.1),
         }))
     }
-}
-
-/// Returns a number with commas between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns what of the accepted bytes is on storage at least, when so many of the whole machine's
@@ -194,19 +167,22 @@ mod tests {
     const HALF: Moment = Moment {
         accepted: 1000 << 20,
         stored: 400 << 20,
-        done: 3,
-        counted: (2000 << 20, 7),
+        done: 4,
+        files: 3,
+        counted: (2000 << 20, 8),
+        counted_files: 7,
         is_all: true,
         waits_for: WaitsFor::Acceptance,
     };
 
+    const TIME: Duration = Duration::from_secs(10);
+
     #[test]
     fn a_run_is_measured_by_what_it_waits_for() {
         assert_eq!(HALF.position(), 1000 << 20);
-        assert_eq!(HALF.message(), "3 of 7 entries, 600.0 MiB not yet on storage");
         let durable = Moment { waits_for: WaitsFor::Storage, ..HALF };
         assert_eq!(durable.position(), 400 << 20);
-        assert_eq!(durable.message(), "3 of 7 entries, 1000.0 MiB accepted");
+        assert_eq!(durable.line(TIME), "3 of 7 files, 400.0 MiB of 2.0 GiB, 40.0 MiB/s, 40 s left");
     }
 
     #[test]
@@ -215,60 +191,57 @@ mod tests {
         assert_eq!(all.position(), (2000 << 20) - 1);
         let durable = Moment { waits_for: WaitsFor::Storage, ..all };
         assert_eq!(durable.position(), (2000 << 20) - 1);
-        assert_eq!(durable.message(), "3 of 7 entries, waiting for storage");
+        assert!(durable.line(TIME).ends_with("; waiting for storage"));
         // Sources that grew are more than what was counted.
-        let more = Moment { accepted: 3000 << 20, ..all };
+        let more = Moment { accepted: 3000 << 20, files: 9, ..all };
         assert_eq!((more.length(), more.position()), (3000 << 20, (3000 << 20) - 1));
+        assert!(more.line(TIME).starts_with("9 of 9 files"));
         let empty = Moment { accepted: 0, stored: 0, counted: (0, 1), ..HALF };
         assert_eq!((empty.length(), empty.position()), (0, 0));
     }
 
     #[test]
-    fn lines_tell_what_the_bar_would() {
-        let time = Duration::from_secs(10);
+    fn bars_and_lines_say_the_same_plain_things() {
+        let text = "3 of 7 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left; 400.0 MiB on disk";
+        assert_eq!(HALF.line(TIME), text);
+        assert_eq!(HALF.bar(TIME, 78), text);
+        assert_eq!(HALF.bar(TIME, 117), format!("[######------] {text}"));
+        assert_eq!(HALF.bar(TIME, 37), "3 of 7 files, 1000.0 MiB of 2.0 GiB");
+        let close = Moment { stored: 1000 << 20, files: 12, counted_files: 1024, ..HALF };
         assert_eq!(
-            HALF.line(time),
-            "1000.0 MiB of 2.0 GiB (50 %)  3 of 7 entries, 600.0 MiB not yet on storage  100.0 MiB/s"
-        );
-        let counting = Moment { is_all: false, stored: 1000 << 20, ..HALF };
-        assert_eq!(counting.line(time), "1000.0 MiB  3 entries (counting: 7 so far)  100.0 MiB/s");
-        assert_eq!(HALF.last_line(time), "1000.0 MiB  3 entries  100.0 MiB/s");
-    }
-
-    #[test]
-    fn a_bar_says_plain_things() {
-        let time = Duration::from_secs(10);
-        assert_eq!(
-            HALF.bar(time),
-            "3 of 7 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left, 400.0 MiB on disk"
-        );
-        let close = Moment { stored: 1000 << 20, done: 12, counted: (2000 << 20, 1024), ..HALF };
-        assert_eq!(
-            close.bar(time),
+            close.bar(TIME, 79),
             "[######------] 12 of 1,024 files, 1000.0 MiB of 2.0 GiB, 100.0 MiB/s, 10 s left"
         );
         let counting = Moment { is_all: false, ..close };
-        assert_eq!(counting.bar(time), "12 of 1,024+ files, 1000.0 MiB, 100.0 MiB/s");
-        let durable = Moment { waits_for: WaitsFor::Storage, accepted: 2000 << 20, ..HALF };
-        assert!(durable.bar(time).ends_with(", waiting for storage"), "{}", durable.bar(time));
+        assert_eq!(counting.bar(TIME, 77), "12 of 1,024+ files, 1000.0 MiB, 100.0 MiB/s");
+        assert_eq!(HALF.last_line(TIME), "3 files, 1000.0 MiB in 10.00 s, 100.0 MiB/s");
     }
 
     #[test]
     fn a_bar_never_wraps() {
         for bytes in [0, 1, 1 << 30, 900 << 40, u64::MAX] {
-            for entries in [0, 7, 123_456, u64::MAX] {
+            for files in [0, 7, 123_456, u64::MAX] {
                 for (is_all, waits_for) in [
                     (true, WaitsFor::Storage),
                     (true, WaitsFor::Acceptance),
                     (false, WaitsFor::Storage),
                 ] {
-                    let counted = (bytes, entries);
-                    let (accepted, stored) = (bytes / 2, bytes / 8);
-                    let now =
-                        Moment { accepted, stored, done: entries / 2, counted, is_all, waits_for };
-                    for seconds in [0, 1, 86_400 * 365] {
-                        let line = now.bar(Duration::from_secs(seconds));
-                        assert!(line.chars().count() <= COLUMNS && !line.is_empty(), "{line}");
+                    let now = Moment {
+                        accepted: bytes / 2,
+                        stored: bytes / 8,
+                        done: files,
+                        files: files / 2,
+                        counted: (bytes, files),
+                        counted_files: files,
+                        is_all,
+                        waits_for,
+                    };
+                    for (seconds, columns) in
+                        [(0, 1), (0, 77), (1, 77), (86_400 * 365, 77), (86_400 * 365, 117)]
+                    {
+                        let line = now.bar(Duration::from_secs(seconds), columns);
+                        assert!(line.chars().count() <= columns, "{line}");
+                        assert!(columns == 1 || !line.is_empty(), "{now:?}");
                     }
                 }
             }
@@ -278,9 +251,7 @@ mod tests {
     #[test]
     fn a_little_behind_is_not_worth_a_word() {
         let close = Moment { stored: 990 << 20, ..HALF };
-        assert_eq!(close.message(), "3 of 7 entries");
-        let counting = Moment { is_all: false, ..close };
-        assert_eq!(counting.message(), "3 entries (counting: 7 so far)");
+        assert!(!close.line(TIME).contains("on disk"));
     }
 
     #[test]

@@ -119,15 +119,15 @@ impl Tally {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let total = self.total.load(Ordering::Relaxed);
         let time = self.begun.elapsed();
-        let mut text = sizes::bytes(bytes);
-        if let Some(percent) = (bytes.min(total) * 100).checked_div(total) {
-            text.push_str(&format!(" of {} ({percent} %)", sizes::bytes(total)));
-        }
-        text.push_str(&format!("  {}", sizes::rate(bytes, time)));
+        let mut text = match total {
+            0 => sizes::bytes(bytes),
+            total => sizes::bytes_of(bytes, total),
+        };
+        text.push_str(&format!(", {}", sizes::rate(bytes, time)));
         if total > bytes && bytes > 0 {
             let left = time.as_secs_f64() * (total - bytes) as f64 / bytes as f64;
             let left = Duration::try_from_secs_f64(left.ceil()).unwrap_or_default();
-            text.push_str(&format!("  {} left", sizes::duration(left)));
+            text.push_str(&format!(", {} left", sizes::time_left(left)));
         }
         let waited = |waited: &AtomicU64, since: &AtomicU64, shown: &AtomicU64| {
             let going_on = match since.load(Ordering::Relaxed) {
@@ -141,8 +141,8 @@ impl Tally {
         let inward = waited(&self.waited_in, &self.since_in, &self.shown_in);
         let outward = waited(&self.waited_out, &self.since_out, &self.shown_out);
         match outward.cmp(&inward) {
-            std::cmp::Ordering::Greater => text.push_str(&format!("  {full}")),
-            std::cmp::Ordering::Less => text.push_str(&format!("  {empty}")),
+            std::cmp::Ordering::Greater => text.push_str(&format!(", {full}")),
+            std::cmp::Ordering::Less => text.push_str(&format!(", {empty}")),
             std::cmp::Ordering::Equal => {}
         }
         text
@@ -159,10 +159,10 @@ mod tests {
         tally.moved(1024);
         tally.waiting(Side::Target, || std::thread::sleep(Duration::from_millis(2)));
         let line = tally.line(("full", "empty"));
-        assert!(line.starts_with("1.0 KiB of 4.0 KiB (25 %)"), "{line}");
-        assert!(line.ends_with("  full"), "{line}");
+        assert!(line.starts_with("1.0 of 4.0 KiB, "), "{line}");
+        assert!(line.ends_with(", full"), "{line}");
         tally.waiting(Side::Source, || std::thread::sleep(Duration::from_millis(2)));
-        assert!(tally.line(("full", "empty")).ends_with("  empty"));
+        assert!(tally.line(("full", "empty")).ends_with(", empty"));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         let tally = Tally::new(None);
         tally.waiting(Side::Source, || {
             let line = tally.line(("full", "empty"));
-            assert!(line.ends_with("  empty"), "{line}");
+            assert!(line.ends_with(", empty"), "{line}");
         });
     }
 }

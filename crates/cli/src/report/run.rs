@@ -19,7 +19,7 @@ use crate::metrics::Figures;
 use crate::option::value::ProgressWhen;
 use crate::output::Output;
 use crate::progress::{Progress, WaitsFor, of_copy};
-use crate::sizes::per_second;
+use crate::sizes::{grouped, per_second};
 
 /// Runs a copy, prints what happens, and returns the exit code; or ends the process by the signal
 /// that stopped the copy.
@@ -200,8 +200,8 @@ fn counted(request: &relocate::Request) -> Request {
 fn removed_line(counts: &Counts, time: Duration) -> String {
     format!(
         "{} removed, {} of them directories, {} a second",
-        counts.entries(),
-        counts.directories,
+        grouped(counts.entries()),
+        grouped(counts.directories),
         per_second(counts.entries(), time)
     )
 }

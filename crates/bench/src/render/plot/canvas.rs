@@ -103,6 +103,12 @@ impl Canvas {
         self.add(&format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{text}</text>"#));
     }
 
+    /// Writes what a place on the horizontal axis stands for, below it, and within the plot.
+    pub(super) fn tick(&mut self, (x, y): (f64, f64), text: &str) {
+        let half = text.chars().count() as f64 * LETTER_WIDTH / 2.0;
+        self.text((x.min(WIDTH - 2.0 - half), y), "soft mid", text);
+    }
+
     pub(super) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         self.add(&format!(
             r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#
@@ -215,4 +221,18 @@ pub(in crate::render) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_tick_stays_within_the_plot() {
+        let mut canvas = Canvas::new(100.0, "title");
+        canvas.tick((100.0, 10.0), "1.00 s");
+        canvas.tick((WIDTH - 5.0, 10.0), "2.00 s");
+        assert!(canvas.body.contains(r#"x="100.0" y="10.0">1.00 s"#), "{}", canvas.body);
+        assert!(canvas.body.contains(r#"x="396.1" y="10.0">2.00 s"#), "{}", canvas.body);
+    }
 }

@@ -27,7 +27,7 @@ pub fn distribution(summary: &CaseSummary, place: Place) -> Option<String> {
     for tick in axis.ticks(4) {
         let x = axis.place(tick);
         canvas.line("grid", (x, HEAD), (x, bottom));
-        canvas.text((x, bottom + LETTER + 3.0), "soft mid", &units::seconds(tick));
+        canvas.tick((x, bottom + LETTER + 3.0), &units::seconds(tick));
     }
     canvas.text(
         (WIDTH - 14.0, bottom + 2.0 * LETTER + 8.0),

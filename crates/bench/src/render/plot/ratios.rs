@@ -41,7 +41,7 @@ pub fn ratios(summary: &CaseSummary, place: Place) -> Option<String> {
     for tick in axis.ticks(6) {
         let x = axis.place(tick);
         canvas.line("grid", (x, HEAD), (x, bottom));
-        canvas.text((x, bottom + LETTER + 3.0), "soft mid", &format!("{tick}"));
+        canvas.tick((x, bottom + LETTER + 3.0), &format!("{tick}"));
     }
     let one = axis.place(1.0);
     canvas.line("one", (one, HEAD - 4.0), (one, bottom));

@@ -99,7 +99,7 @@ pub fn scaling(series: &Series, case: &str, place: Place) -> String {
         }
         let hint = format!("{value}: {}", units::seconds(point.time_s));
         canvas.dot("dot", (x(index), y.place(point.time_s)), 4.0, &hint);
-        canvas.text((x(index), BOTTOM + LETTER + 4.0), "soft mid", &value);
+        canvas.tick((x(index), BOTTOM + LETTER + 4.0), &value);
     }
     canvas.text((WIDTH - 14.0, HEIGHT - 5.0), "soft end", &series.axis);
     canvas.finish(place)

@@ -72,7 +72,7 @@ pub fn throughput(case: &Case, tools: (&str, &str), place: Place) -> Option<Stri
     }
     let bottom = 2.0 * (HEAD + PANEL);
     for tick in x.ticks(5) {
-        canvas.text((x.place(tick), bottom + LETTER + 7.0), "soft mid", &units::seconds(tick));
+        canvas.tick((x.place(tick), bottom + LETTER + 7.0), &units::seconds(tick));
     }
     let y = bottom + 2.0 * LETTER + 14.0;
     canvas.text((WIDTH - 12.0, y), "soft end", "time");

@@ -37,8 +37,8 @@ Ctrl-C, which still shows the results so far; the next run removes what a killed
 Examples:
   haul bench --out=report
   haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9
-  haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul,haul-ring
-  haul bench large --only=cp --tool new='./target/release/haul cp {source} {target}'
+  haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul
+  haul bench large --only=cp --tool new='./haul cp {source} {target}'
 ";
 
 const EXIT: &str = "\

@@ -12,14 +12,14 @@ use haul_sys::process::{die_by, hear_stop, stop_signal};
 use super::help::help;
 use super::options::{Settings, Wanted, read};
 use super::plan::{Refusal, largest, list, plan, search_path};
-use super::watch::Progress;
+use super::watch::{Progress, rough};
 use crate::ending;
 use crate::escape::quote;
 use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::option::help::version;
 use crate::output::Output;
-use crate::sizes::plural;
+use crate::sizes::counted;
 
 const PROGRAM: &str = "haul bench";
 
@@ -54,6 +54,7 @@ fn tools(settings: &Settings) -> Vec<Found> {
 
 /// Looks for tools, with the running haul; where /proc does not name it, with the one of PATH.
 pub(crate) fn tools_with_this_haul() -> Vec<Found> {
+    // Without /proc the running file has no name.
     let own = std::env::current_exe().ok();
     discover(&search_path(), own.as_deref())
 }
@@ -130,7 +131,7 @@ fn tell(output: &Output, error: &Error) {
     }
 }
 
-/// Prints how many runs follow and how much space they need, and fails if there is not enough.
+/// Prints how many runs follow, how long they take, and how much space they need, and fails if there is not enough.
 pub(crate) fn announce(
     output: &Output,
     options: &BenchOptions,
@@ -143,9 +144,13 @@ pub(crate) fn announce(
     let rounds = options.rounds.warm_up + options.rounds.counted;
     let runs: usize = options.cases.iter().map(|case| case.tools.len() * rounds as usize).sum();
     output.error(&format!(
-        "{}, {}; up to {} of {} are used meanwhile ({} are free)",
-        plural(options.cases.len() as u64, "case", "cases"),
-        plural(runs as u64, "run", "runs"),
+        "{}, {}, very roughly {}",
+        counted(options.cases.len() as u64, "case", "cases"),
+        counted(runs as u64, "run", "runs"),
+        rough(options.rough_time()),
+    ));
+    output.error(&format!(
+        "up to {} of {} are used meanwhile ({} are free)",
         crate::sizes::bytes(space.needed_bytes),
         quote(space.path.as_os_str().as_encoded_bytes()),
         crate::sizes::bytes(space.available_bytes),

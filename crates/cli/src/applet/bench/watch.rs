@@ -8,39 +8,39 @@ use std::time::{Duration, Instant};
 
 use haul_bench::{Event, Monitor};
 
+use crate::progress::Line;
+
 /// How often the line is written over: faster is not read.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Shows the progress of a session on standard error.
 pub(super) struct Progress {
     program: &'static str,
-    live: bool,
+    /// Where it is drawn, if standard error is a terminal.
+    line: Option<Line>,
     started: Instant,
     drawn: Option<Instant>,
     case: String,
     /// Which case it is, from 1, and how many there are.
     place: (usize, usize),
-    line_is_up: bool,
 }
 
 impl Progress {
     pub(super) fn new(program: &'static str) -> Progress {
         Progress {
             program,
-            live: std::io::stderr().is_terminal(),
+            line: std::io::stderr().is_terminal().then(Line::new),
             started: Instant::now(),
             drawn: None,
             case: String::new(),
             place: (0, 0),
-            line_is_up: false,
         }
     }
 
     /// Takes the line off the terminal, before something else is written.
     pub(super) fn clear(&mut self) {
-        if self.line_is_up {
-            self.write("\r\x1b[K");
-            self.line_is_up = false;
+        if let Some(line) = &self.line {
+            line.clear();
         }
     }
 
@@ -57,13 +57,10 @@ impl Progress {
 
     fn draw(&mut self, text: &str) {
         let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW);
-        if !self.live || !due {
-            return;
-        }
+        let Some(line) = self.line.as_ref().filter(|_| due) else { return };
         let (number, count) = self.place;
-        self.write(&format!("\r\x1b[K[{number}/{count}] {}: {text}", self.case));
+        line.draw(|_| format!("[{number}/{count}] {}: {text}", self.case));
         self.drawn = Some(Instant::now());
-        self.line_is_up = true;
     }
 
     /// Returns how long everything will take from here: this case's rest, and for each that follows
@@ -84,7 +81,7 @@ impl Monitor for Progress {
                 self.case = format!("{scenario}, {cache}, {}", plain(ground));
                 self.place = (number, count);
                 self.drawn = None;
-                if !self.live {
+                if self.line.is_none() {
                     let case = self.case.clone();
                     self.say(&format!("{number} of {count}: {case}"));
                 }
@@ -115,8 +112,8 @@ fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Formats a duration.
-fn rough(time: Duration) -> String {
+/// Formats a duration that is not known well.
+pub(super) fn rough(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{seconds} s"),
         seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),

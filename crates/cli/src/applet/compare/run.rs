@@ -144,7 +144,8 @@ pub(super) fn print_summary(output: &Output, settings: &Settings, summary: &Summ
     } else if !settings.quiet {
         let bytes = crate::sizes::bytes(summary.bytes);
         let verdict = summary.conclusion();
-        output.line(&format!("{} entries, {bytes} compared: {verdict}", summary.entries));
+        let entries = crate::sizes::counted(summary.entries, "entry", "entries");
+        output.line(&format!("{entries}, {bytes} compared: {verdict}"));
     }
     let written = output.finish();
     match summary.verdict() {

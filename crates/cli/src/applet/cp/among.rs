@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use haul_engine::error::Operation;
 use haul_engine::remove::Mode;
-use haul_engine::request::{Appearance, Consent, Request};
+use haul_engine::request::{Consent, Order, Request};
 
 use super::options::{Id, OPTIONS};
 use super::retry;
@@ -44,17 +44,25 @@ fn begin(
         output.measure_in(&settings.metrics).map_err(CommandError::Plain)?;
     }
     let mut request = request(settings, operands)?;
+    // Lines about entries (-v) come from several processes, so they have no order.
+    request.policy.order = Order::Any;
     let rate = request.policy.bytes_per_second;
     request.policy.bytes_per_second = rate.map(|bytes| among.share(bytes));
     let how = how(&among.output_of_leader(), settings, &request);
     let copied = if among.leads() {
         haul_sys::process::hear_stop_of_job();
-        for (option, name) in
-            [("--errors", &settings.errors), ("--metrics", &settings.metrics.file)]
-        {
+        for (option, name) in [
+            ("--errors", &settings.errors),
+            ("--journal", &settings.trust.journal),
+            ("--metrics", &settings.metrics.file),
+        ] {
             if let Some(name) = name {
                 list_place::refuse_made((option, name), &request).map_err(CommandError::Plain)?;
             }
+        }
+        if let Some(name) = &settings.trust.journal {
+            list_place::refuse_with_volumes(("--journal", name), &request)
+                .map_err(CommandError::Plain)?;
         }
         let words = (&retry::options(arguments)[..], sources(settings, operands));
         list_errors(output, settings, words)?;
@@ -65,17 +73,13 @@ fn begin(
     copied.map_err(|what| among::unsupported("cp", what))
 }
 
-/// Options that haul-mpi does not have; `--journal` implies `--resume`, and `--repair` `--verify`.
-const REFUSED: [&str; 11] = [
+/// Options that haul-mpi does not have.
+const REFUSED: [&str; 7] = [
     "--config",
     "--dry-run",
     "--preflight",
     "--retry-failed",
-    "--resume",
     "--sum-file",
-    "--verify",
-    "--durable",
-    "--verbose",
     "--interactive",
     "--backup",
 ];
@@ -83,18 +87,13 @@ const REFUSED: [&str; 11] = [
 /// Returns which of the refused options are given.
 fn given(settings: &Settings, arguments: &[OsString]) -> [bool; REFUSED.len()] {
     let policy = &settings.policy;
-    let trust = &settings.trust;
     [
         // No defaults are read, so that all processes have the same options.
         among::has(arguments, OPTIONS, Id::HaulConfig),
         settings.dry_run,
         settings.preflight,
         settings.retry_failed.is_some(),
-        trust.resume,
-        trust.sum_file.is_some(),
-        policy.hashing.is_some(),
-        policy.appearance == Appearance::Durable,
-        settings.verbose,
+        settings.trust.sum_file.is_some(),
         policy.consent == Consent::Ask,
         settings.wants_backup,
     ]
@@ -121,11 +120,7 @@ mod tests {
             "--dry-run",
             "--preflight",
             "--retry-failed=list",
-            "--resume",
             "--sum-file=sums",
-            "--verify",
-            "--durable",
-            "--verbose",
             "--interactive",
             "--backup",
         ] {
@@ -137,7 +132,11 @@ mod tests {
     #[test]
     fn the_usual_options_are_accepted() {
         assert_eq!(refused(&["-a", "--atomic", "--bandwidth=1M", "-u", "a", "b"]), None);
+        assert_eq!(refused(&["-r", "--durable", "--repair", "--journal=j", "a", "b"]), None);
         assert_eq!(refused(&["-r", "--errors=list", "--json", "--stats", "a", "b"]), None);
-        assert_eq!(refused(&["-r", "--progress", "--explain", "--metrics=m", "a", "b"]), None);
+        assert_eq!(
+            refused(&["-rv", "--debug", "--progress", "--explain", "--metrics=m", "a", "b"]),
+            None
+        );
     }
 }

@@ -14,7 +14,7 @@ use super::entry::{Applet, Run};
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {
     name: "doctor",
-    summary: "show what this machine and a file system offer, and what haul uses",
+    summary: "show what machine and file system offer, and what haul uses",
     drop_in: false,
     unwritten: 1,
     page: options::help,

@@ -24,7 +24,7 @@ use crate::metrics::Figures;
 use crate::option::data::size_or_zero;
 use crate::option::stream::{self, Settings, StreamId, files, must_be_direct};
 use crate::output::Output;
-use crate::progress::{Progress, Tally};
+use crate::progress::{End, OtherEnd, Progress, Tally};
 use crate::standard::{demand, refuse_own_output};
 
 const PROGRAM: &str = "haul read";
@@ -95,12 +95,14 @@ fn read_all(output: &Output, wanted: &Wanted, files: &[OsString]) -> ExitCode {
     let progress = Progress::new(wanted.settings.progress, false);
     let pace = wanted.settings.bytes_per_second.map(Pace::new);
     let failures = std::thread::scope(|scope| {
-        progress.start_line(scope, || {
-            tally.line(("waiting for the reader: the pipe is full", "waiting for the files"))
+        let reader = OtherEnd::of(std::io::stdout(), End::Reader);
+        let tally = &tally;
+        progress.start_line(scope, move || {
+            format!("read: {}", tally.line((&reader.awaited(), "waiting for the files")))
         });
         let mut failures = 0;
         for file in files {
-            let stream = Stream { output, wanted, tally: &tally, pace: pace.as_ref() };
+            let stream = Stream { output, wanted, tally, pace: pace.as_ref() };
             match stream.one(file) {
                 Ok(()) => {}
                 Err(Failed::Input(text)) => {

@@ -173,7 +173,7 @@ pub(super) fn help() -> Page {
          {STANDARD_INPUT}\n"
     ))
     .options(OPTIONS, Origin::Gnu)
-    .heading("Options that xxHash's own program does not have (which has -b and -i, a benchmark)")
+    .heading("Options that xxHash's own program lacks (it has -b and -i, a benchmark)")
     .options(OPTIONS, Origin::Haul)
     .exit(EXIT)
 }

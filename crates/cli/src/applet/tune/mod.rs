@@ -8,7 +8,7 @@ use super::entry::{Applet, Run};
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {
     name: "tune",
-    summary: "measure what is fastest here, so that haul cp does it from then on",
+    summary: "measure what is fastest here, for haul cp to do from then on",
     drop_in: false,
     unwritten: 1,
     page: options::help,

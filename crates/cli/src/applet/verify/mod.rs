@@ -11,7 +11,7 @@ use super::entry::{Applet, Run};
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {
     name: "verify",
-    summary: "say which files of a tree are not what checksums, or another tree, say",
+    summary: "compare the files of a tree with checksums, or another tree",
     drop_in: false,
     unwritten: 2,
     page: options::help,

@@ -29,6 +29,7 @@ use crate::lossless::name as lossless;
 use crate::option::help::version;
 use crate::option::value;
 use crate::output::Output;
+use crate::sizes::counted;
 use crate::sum_file::{self, Line};
 
 const PROGRAM: &str = "haul verify";
@@ -235,7 +236,8 @@ fn check(
         }
     }
     read_all(&check, &operand, &wanted);
-    // Sums that come through a pipe are no file of the tree.
+    // Sums that come through a pipe are no file of the tree, and a name that cannot be resolved is not
+    // that of one: then the file counts as extra, which is reported.
     let sums_file = std::fs::canonicalize(against).ok();
     let is_sums_file = |name: &[u8]| {
         let path = files_path(tree, name);
@@ -266,10 +268,10 @@ fn summarise(check: &Check<'_>) {
         check.output.line(&crate::json_line::line(line));
     } else if !check.settings.quiet {
         check.output.line(&format!(
-            "{} files, {} read: {} findings",
-            count(&verdict.checked),
+            "{}, {} read: {}",
+            counted(count(&verdict.checked) as u64, "file", "files"),
             crate::sizes::bytes(bytes),
-            count(&verdict.found)
+            counted(count(&verdict.found) as u64, "finding", "findings")
         ));
     }
 }

@@ -24,7 +24,7 @@ use crate::metrics::Figures;
 use crate::option::data::{marks, size, size_or_zero};
 use crate::option::stream::{self, Settings, StreamId, files};
 use crate::output::Output;
-use crate::progress::{Progress, Tally};
+use crate::progress::{End, OtherEnd, Progress, Tally};
 use crate::standard::demand;
 use crate::sum_file::line;
 use crate::target_file::{TargetFile as File, open};
@@ -121,10 +121,12 @@ fn write_all(output: &Output, wanted: &Wanted, names: &[OsString]) -> ExitCode {
     let tally = Tally::new(size);
     let progress = Progress::new(wanted.settings.progress, false);
     let (ended, outcomes) = std::thread::scope(|scope| {
-        progress.start_line(scope, || {
-            tally.line(("waiting for the files", "waiting for the writer: the pipe is empty"))
+        let sender = OtherEnd::of(std::io::stdin(), End::Writer);
+        let tally = &tally;
+        progress.start_line(scope, move || {
+            format!("write: {}", tally.line(("waiting for the files", &sender.awaited())))
         });
-        let pump = Pump { wanted, tally: &tally, stop, digest: Mutex::new(None) };
+        let pump = Pump { wanted, tally, stop, digest: Mutex::new(None) };
         let answer = pump.run(writer);
         progress.end();
         answer

@@ -66,22 +66,20 @@ pub(super) fn cached(counts: &Counts) -> String {
         sizes::bytes(cached.target_before),
         sizes::bytes(cached.target_after),
     );
+    text.push('\n');
+    let mut note = |said: &str| text.push_str(&format!("         {said}\n"));
     // Otherwise nothing tells why a file of one byte leaves 4 KiB in the cache.
     let page = haul_sys::memory::page_bytes();
     let excess = cached.source_after.max(cached.target_after).saturating_sub(counts.bytes);
     if excess > 0 && excess <= counts.files.saturating_mul(page) {
-        let page = sizes::bytes(page);
-        text.push_str(&format!(" (the end of a file counts as a whole page of {page})"));
+        note(&format!("the end of a file counts as a whole page of {}", sizes::bytes(page)));
     }
     if cached.sampled > 0 {
-        let (sampled, files) = (cached.sampled, cached.measured);
-        text.push_str(&format!(
-            " (for {sampled} of the {files} files, small ones, a sample was measured)"
-        ));
+        note("of many small files a sample was measured");
     }
     if cached.untold > 0 {
-        text.push_str(&format!(" (without {} that the kernel does not report)", cached.untold));
+        let untold = sizes::grouped(cached.untold);
+        note(&format!("without {untold} that the kernel does not report"));
     }
-    text.push('\n');
     text
 }

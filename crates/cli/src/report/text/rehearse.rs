@@ -5,7 +5,7 @@ use haul_engine::rehearse::Step;
 
 use super::super::words;
 use crate::escape::quote;
-use crate::sizes::{bytes, plural};
+use crate::sizes::{bytes, counted};
 
 /// Returns the line for a step.
 pub(super) fn step(step: &Step) -> String {
@@ -17,7 +17,7 @@ pub(super) fn step(step: &Step) -> String {
 pub(super) fn needs(needs: &Needs) -> String {
     let mut text = format!(
         "would make {}, {} of contents, {} to be allocated",
-        plural(needs.inodes, "entry", "entries"),
+        counted(needs.inodes, "entry", "entries"),
         bytes(needs.bytes),
         bytes(needs.allocated)
     );

@@ -8,7 +8,7 @@ use haul_engine::remove::Mode;
 
 use super::super::fact::Summary;
 use super::explain;
-use crate::sizes::{self, plural};
+use crate::sizes::{self, counted};
 
 /// Returns the text of `--stats`.
 pub(in crate::report) fn stats(summary: &Summary<'_>, time: Duration) -> String {
@@ -22,11 +22,11 @@ pub(in crate::report) fn stats(summary: &Summary<'_>, time: Duration) -> String 
 /// Adds each count that is not zero, with its noun.
 fn add(parts: &mut Vec<String>, counts: &[(u64, &str, &str)]) {
     let counts = counts.iter().filter(|(count, ..)| *count > 0);
-    parts.extend(counts.map(|(count, one, many)| plural(*count, one, many)));
+    parts.extend(counts.map(|(count, one, many)| counted(*count, one, many)));
 }
 
 fn of_copy(counts: &Counts, time: Duration) -> String {
-    let mut parts = vec![plural(counts.files, "file", "files")];
+    let mut parts = vec![counted(counts.files, "file", "files")];
     add(
         &mut parts,
         &[
@@ -44,7 +44,7 @@ fn of_copy(counts: &Counts, time: Duration) -> String {
         .iter()
         .zip(haul_io::MethodId::ALL)
         .filter(|(count, _)| **count > 0)
-        .map(|(count, method)| format!("{} for {count}", method.name()))
+        .map(|(count, method)| format!("{} for {}", method.name(), sizes::grouped(*count)))
         .collect();
     let mut text = format!("copied:  {}\n", parts.join(", "));
     text.push_str(&format!(
@@ -85,7 +85,7 @@ fn of_move(counts: &relocate::Counts, time: Duration) -> String {
             "bytes:   {}, {}; the target's file system was waited for {}\n",
             sizes::bytes(copied.bytes),
             sizes::rate(copied.bytes, time),
-            plural(counts.batches, "time", "times")
+            counted(counts.batches, "time", "times")
         ));
         text.push_str(&format!("workers: {}\n", copied.workers));
     }
@@ -93,7 +93,7 @@ fn of_move(counts: &relocate::Counts, time: Duration) -> String {
 }
 
 fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
-    let mut parts = vec![plural(counts.files, "file", "files")];
+    let mut parts = vec![counted(counts.files, "file", "files")];
     add(
         &mut parts,
         &[
@@ -116,15 +116,15 @@ fn of_removal(counts: &Counts, time: Duration, mode: Mode) -> String {
 
 /// Returns the message about a resumed copy that found every entry as an earlier run left it.
 pub(in crate::report) fn all_there(count: u64) -> String {
-    let entries = plural(count, "entry is", "entries are");
+    let entries = counted(count, "entry is", "entries are");
     format!("nothing to copy: {entries} there and unchanged since an earlier run copied them")
 }
 
 /// Returns the message after a signal ended the run.
 pub(in crate::report) fn stopped(counts: &Counts) -> String {
     format!(
-        "interrupted: {} entries and {} were copied before; unfinished files were removed",
-        counts.entries(),
+        "interrupted: {} and {} were copied before; unfinished files were removed",
+        counted(counts.entries(), "entry", "entries"),
         sizes::bytes(counts.bytes)
     )
 }
