@@ -17,6 +17,7 @@ mod fs;
 mod gnu;
 mod interrupt;
 mod lint;
+mod pictures;
 mod release;
 mod sweep;
 mod test;
@@ -46,6 +47,8 @@ cargo xtask COMMAND
                             build a static binary and pack it: tarball, .deb, .rpm, sums;
                             --install tries each package in a fresh root (as root),
                             --reproduce builds them a second time and compares
+  pictures [--only-bar|--only-plot] [HAUL]
+                            make the pictures of the README from runs of haul (as root)
   release --dry-run         list what is left to do before a release
   help                      print this";
 
@@ -72,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "tar-corpora" => corpora::main(rest),
         "sweep" => sweep::main(rest),
         "dist" => dist::main(rest),
+        "pictures" => pictures::main(rest),
         "release" => release::main(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

@@ -31,7 +31,8 @@ const BY_HAND: &[&str] = &[
     "cargo xtask dist --install --reproduce",
     "rename [Unreleased] in CHANGELOG.md to the version and the date, and commit",
     "git tag the commit, push the tag, and upload target/dist/packages with SHA256SUMS",
-    "cargo publish for each crate, those without dependencies of ours first",
+    "see that the crates' names in the registry are free or ours",
+    "cargo publish --dry-run --workspace, then without --dry-run: cargo finds the order",
 ];
 
 /// What the items look at.

@@ -1,6 +1,7 @@
 //! Builds the static binary of a target.
 
-use super::target::Target;
+use super::linker;
+use super::target::{Pie, Target};
 use super::version::Version;
 use crate::command::{cargo, command, output, run, which};
 use crate::error::{Error, Result};
@@ -25,12 +26,17 @@ pub(super) fn build(
     let c_maps: Vec<_> = maps.iter().map(|map| format!("-ffile-prefix-map={map}")).collect();
     let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
     flags.extend(maps.iter().map(|map| format!("--remap-path-prefix={map}")));
+    let mut linker = PathBuf::from("rust-lld");
+    if target.pie == Pie::Script {
+        linker = linker::script(&folder.join("dist").join(target.machine))?;
+        flags.push("-Crelocation-model=pic".to_owned());
+    }
     run(cargo(&["build", "--profile=dist", "--locked", "--package=haul", "--target"])
         .arg(target.triple)
         .current_dir(root)
         .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-        .env(format!("CARGO_TARGET_{upper}_LINKER"), "rust-lld")
+        .env(format!("CARGO_TARGET_{upper}_LINKER"), linker)
         .env(format!("CC_{lower}"), target.compiler)
         // musl has none of the checked functions that glibc's headers would call.
         .env(format!("CFLAGS_{lower}"), format!("-U_FORTIFY_SOURCE {}", c_maps.join(" ")))

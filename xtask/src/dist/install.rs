@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 /// Release of Debian that the roots hold.
 const RELEASE: &str = "bookworm";
 
-/// What a new user does first: copies a tree, reads the manual, completes an option, uses the links,
-/// unpacks a tarball. Each line has to succeed.
+/// What a new user does first: copies a tree, reads the manual, completes an option, looks at the
+/// metrics, uses the links, makes a tarball. Each line has to succeed.
 const TRIAL: &str = r#"set -eu
 haul --version
 mkdir -p /tmp/from/deep && echo content > /tmp/from/deep/file && ln -s deep /tmp/from/link
-haul cp -a /tmp/from /tmp/to
+haul cp -a --metrics=/tmp/cp.prom --job=trial /tmp/from /tmp/to
+grep -q '^haul_run_success{command="cp",job="trial"} 1$' /tmp/cp.prom
 test "$(cat /tmp/to/deep/file)" = content && test -L /tmp/to/link
 haul compare /tmp/from /tmp/to
 PATH=/usr/lib/haul/bin:$PATH

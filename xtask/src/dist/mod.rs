@@ -12,6 +12,7 @@ mod dependencies;
 mod image;
 mod install;
 mod licences;
+mod linker;
 mod options;
 mod pack;
 mod reproduce;

@@ -4,7 +4,8 @@ use super::stage::{Packing, Parts, fill, put};
 use super::target::Target;
 use super::version::Version;
 use super::{deb, dependencies, rpm, tarball};
-use crate::error::Result;
+use crate::command::which;
+use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,10 @@ pub(super) fn pack(
 
 /// Writes a script that runs the binary of another kind of machine.
 fn emulate(binary: &Path, target: &Target, script: &Path) -> Result<()> {
+    if which(target.emulator).is_none() {
+        return Err(Error::new(format!("there is no {}", target.emulator))
+            .hint("apt-get install qemu-user-static: haul itself prints its manuals"));
+    }
     let text = format!("#!/bin/sh\nexec {} '{}' \"$@\"\n", target.emulator, binary.display());
     put(script, text.as_bytes(), 0o755)
 }

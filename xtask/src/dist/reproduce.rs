@@ -11,6 +11,17 @@ use crate::workspace::Workspace;
 use std::fs;
 use std::path::Path;
 
+/// Fails if there are changes that the second build, from a clone, would not have.
+pub(super) fn demand_committed(workspace: &Workspace) -> Result<()> {
+    let status = ["status", "--porcelain"];
+    let changed = output(command("git").args(status).current_dir(&workspace.root))?;
+    match changed.lines().next() {
+        None => Ok(()),
+        Some(first) => Err(Error::new(format!("there are changes: {}", first.trim()))
+            .hint("commit all before --reproduce, which builds a clone")),
+    }
+}
+
 /// Fails if the packages of a target differ when they are built from a clone in another folder.
 pub(super) fn check(
     workspace: &Workspace,
@@ -34,7 +45,7 @@ pub(super) fn check(
         let read = |path: &Path| fs::read(path).context("read", path.display());
         if read(&package)? != read(&first.join(name))? {
             return Err(Error::new(format!("two builds of {} differ", name.display()))
-                .hint("diffoscope shows where; commit all changes first"));
+                .hint("diffoscope shows where; were the sources changed meanwhile?"));
         }
         println!("{}: the same bytes from another folder", name.display());
     }

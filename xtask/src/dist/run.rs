@@ -17,6 +17,9 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::find()?;
     let version = Version::find(&workspace)?;
+    if options.reproduces {
+        reproduce::demand_committed(&workspace)?;
+    }
     let out = workspace.target.join("dist/packages");
     fs::create_dir_all(&out).context("create", out.display())?;
     let mut packages = Vec::new();

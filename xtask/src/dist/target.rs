@@ -15,6 +15,17 @@ pub(super) struct Target {
     pub(super) package: &'static str,
     /// Program that runs the binary on a machine of another kind.
     pub(super) emulator: &'static str,
+    /// Who makes the static program one that the kernel can load at any address.
+    pub(super) pie: Pie,
+}
+
+/// What links a static program that is independent of its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pie {
+    /// rustc, for targets that it knows this of.
+    Compiler,
+    /// A script in place of the linker: see `linker.rs`.
+    Script,
 }
 
 pub(super) const TARGETS: [Target; 2] = [
@@ -25,6 +36,7 @@ pub(super) const TARGETS: [Target; 2] = [
         compiler: "musl-gcc",
         package: "musl-tools",
         emulator: "qemu-x86_64-static",
+        pie: Pie::Compiler,
     },
     Target {
         triple: "aarch64-unknown-linux-musl",
@@ -33,6 +45,7 @@ pub(super) const TARGETS: [Target; 2] = [
         compiler: "aarch64-linux-gnu-gcc",
         package: "gcc-aarch64-linux-gnu",
         emulator: "qemu-aarch64-static",
+        pie: Pie::Script,
     },
 ];
 

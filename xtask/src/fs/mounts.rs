@@ -145,7 +145,7 @@ pub(crate) fn down(place: &Place, kept: &[&FileSystem]) -> Result<()> {
     {
         failures.extend(remove(place, one).err());
     }
-    // It may hold other files, such as the place of a test run.
+    // Fails if it holds other files, such as the place of a test run, and then stays.
     fs::remove_dir(&place.dir).ok();
     drop(lock);
     let Some(first) = failures.first() else {

@@ -76,7 +76,6 @@ const RULES: &[Rule] = &[
 /// talks to the user, and only a crate that runs a process of its own handles signals.
 const RESERVED: &[(&str, &[&str])] = &[
     ("clap", &["haul", "xtask"]),
-    ("indicatif", &["haul", "xtask"]),
     ("signal-hook", &["haul", "haul-bench", "haul-trace", "xtask"]),
 ];
 
@@ -152,7 +151,7 @@ mod tests {
             ("haul", "xtask"),
             ("haul-engine", "clap"),
             ("haul-io", "clap_complete"),
-            ("haul-manifest", "indicatif"),
+            ("haul-manifest", "clap"),
             ("haul-engine", "signal-hook"),
         ] {
             assert_eq!(about(name, used, ""), 1, "{name} may use {used}");
