@@ -25,6 +25,7 @@ pub mod filter;
 pub mod format;
 pub mod index;
 pub mod pattern;
+mod room;
 pub mod safe_name;
 mod sharing;
 pub mod source;

@@ -12,11 +12,11 @@ use haul_sys::process::{group_name, user_name};
 
 use super::archive_file::Output;
 use super::entry::{Data, Described, Entry, Failure};
+use super::found::Found;
 use super::placing::{Large, Placed, Placing};
 use super::plan::{Event, Monitor, Owner, Plan};
 use super::removal::Archived;
 use super::sink::Sink;
-use super::walk::Found;
 use super::work::Item;
 use crate::format::{
     Layout, Member, MemberKind, Moment, OwnerNames, Style, Unwritable, WriteFormat, global_header,
@@ -141,7 +141,7 @@ impl<'p, W: Output> Creator<'p, W> {
         self.is_intact = event.is_none();
         self.digest = digest;
         if let Some(event) = event {
-            self.monitor.event(&found.name, &event);
+            self.monitor.event(found.name(), &event);
             self.monitor.damaged((stat.dev, stat.ino));
         }
         self.archived(&found, &stat, true);
@@ -165,14 +165,14 @@ impl<'p, W: Output> Creator<'p, W> {
 
     fn item(&mut self, item: Item) -> std::io::Result<()> {
         let name = match &item {
-            Item::Entry(described) => &described.found.name,
+            Item::Entry(described) => described.found.name(),
             Item::Unreadable(name, ..) | Item::Changed(name) | Item::Tagged(name, ..) => name,
         };
         if self.unwritten.as_ref().is_some_and(|above| name.starts_with(above)) {
             return Ok(());
         }
         match item {
-            Item::Entry(described) => return self.described(*described),
+            Item::Entry(described) => return self.described(described),
             Item::Changed(name) => self.monitor.event(&name, &Event::Changed),
             Item::Tagged(name, tag, scope) => {
                 self.monitor.event(&shown_name(&name, true), &Event::Tagged(tag, scope));
@@ -203,8 +203,8 @@ impl<'p, W: Output> Creator<'p, W> {
                     Failure::Readlink(error) => Event::Readlink(error),
                     Failure::Read(bytes, error) => Event::Read(0, bytes, error),
                 };
-                self.monitor.event(&found.name, &event);
-                self.failed = found.name;
+                self.monitor.event(found.name(), &event);
+                self.failed = found.name().to_vec();
                 Ok(())
             }
         }
@@ -239,15 +239,15 @@ impl<'p, W: Output> Creator<'p, W> {
     fn entry(&mut self, found: &Found, entry: Entry) -> std::io::Result<()> {
         let Entry { stat, data, digest, attributes } = entry;
         if self.is_old(&stat) {
-            self.monitor.event(&found.name, &Event::Unchanged);
+            self.monitor.event(found.name(), &Event::Unchanged);
             return Ok(());
         }
         if self.plan.archive.contains(&(stat.dev, stat.ino)) {
-            self.monitor.event(&found.name, &Event::IsArchive);
+            self.monitor.event(found.name(), &Event::IsArchive);
             return Ok(());
         }
         if self.plan.outputs.contains(&(stat.dev, stat.ino)) {
-            self.monitor.event(&found.name, &Event::IsOutput);
+            self.monitor.event(found.name(), &Event::IsOutput);
             return Ok(());
         }
         let kind = match stat.kind() {
@@ -258,17 +258,17 @@ impl<'p, W: Output> Creator<'p, W> {
             Kind::CharDevice => MemberKind::CharDevice,
             Kind::BlockDevice => MemberKind::BlockDevice,
             Kind::Socket => {
-                self.monitor.event(&found.name, &Event::Socket);
+                self.monitor.event(found.name(), &Event::Socket);
                 return Ok(());
             }
             Kind::Unknown => {
-                self.monitor.event(&found.name, &Event::UnknownKind);
+                self.monitor.event(found.name(), &Event::UnknownKind);
                 return Ok(());
             }
         };
         if found.is_leaf && kind == MemberKind::Directory {
             // It took the place of something else, and what is in it is not archived.
-            self.monitor.event(&found.name, &Event::Changed);
+            self.monitor.event(found.name(), &Event::Changed);
             self.monitor.damaged((stat.dev, stat.ino));
         }
         let mut member = self.member(found, &stat, kind);
@@ -278,7 +278,7 @@ impl<'p, W: Output> Creator<'p, W> {
                 member.acls = attributes.acls;
                 member.context = attributes.context;
             }
-            Err(error) => self.monitor.event(&found.name, &Event::Attributes(error)),
+            Err(error) => self.monitor.event(found.name(), &Event::Attributes(error)),
         }
         if let Data::Sparse(_, regions) = &data {
             member.stored_bytes = regions.iter().map(|region| region.bytes).sum();
@@ -301,10 +301,10 @@ impl<'p, W: Output> Creator<'p, W> {
             self.monitor.damaged(key);
         }
         if is_counted && written != Written::No {
-            let safe = self.safe(&found.name, true);
+            let safe = self.safe(found.name(), true);
             let links = Links {
                 target: self.monitor.renamed(&safe, NameOf::HardLink),
-                name: found.name.clone(),
+                name: found.name().to_vec(),
                 missing: stat.nlink.saturating_sub(1),
                 size: stat.size,
                 mtime: stat.mtime,
@@ -338,7 +338,7 @@ impl<'p, W: Output> Creator<'p, W> {
         if is_same {
             self.archived(found, stat, true);
         } else {
-            self.monitor.event(&found.name, &Event::Changed);
+            self.monitor.event(found.name(), &Event::Changed);
             self.monitor.damaged(file);
         }
         Ok(())
@@ -347,9 +347,9 @@ impl<'p, W: Output> Creator<'p, W> {
     fn archived(&self, found: &Found, stat: &Stat, is_written: bool) {
         if is_written && self.is_intact {
             if let Some(digest) = &self.digest {
-                self.monitor.hashed(&found.name, digest);
+                self.monitor.hashed(found.name(), digest);
             }
-            let (root, name) = (Arc::clone(&found.root), found.name.clone());
+            let (root, name) = (Arc::clone(&found.root), found.name().to_vec());
             self.monitor.archived(Archived { root, name, stat: *stat });
         }
     }
@@ -376,7 +376,7 @@ impl<'p, W: Output> Creator<'p, W> {
         let mode = stat.permissions();
         let size = if kind == MemberKind::Regular { stat.size } else { 0 };
         let mtime = moment(stat.mtime);
-        let name = self.safe(&shown_name(&found.name, is_directory), false);
+        let name = self.safe(&shown_name(found.name(), is_directory), false);
         let name = self.monitor.renamed(without_slashes(&name), NameOf::Member);
         Member {
             layout: Layout::Ustar,
@@ -426,8 +426,11 @@ impl<'p, W: Output> Creator<'p, W> {
             boundary: self.plan.boundary(member.stored_bytes, self.sink.written()),
         };
         let is_directory = member.kind == MemberKind::Directory;
-        let original =
-            if self.plan.absolute_names { found.name.clone() } else { safe_name(&found.name).rest };
+        let original = if self.plan.absolute_names {
+            found.name().to_vec()
+        } else {
+            safe_name(found.name()).rest
+        };
         let header = match headers(member, &original, style) {
             Ok(header) => header,
             Err(unwritable @ Unwritable::LinkTooLong) => {
@@ -435,14 +438,14 @@ impl<'p, W: Output> Creator<'p, W> {
                 return Ok(Written::No);
             }
             Err(unwritable) => {
-                let shown = shown_name(&found.name, is_directory);
+                let shown = shown_name(found.name(), is_directory);
                 self.monitor.event(&shown, &Event::Unwritable(unwritable));
                 // What is below would be extracted into a directory that is not in the archive.
                 self.unwritten = is_directory.then_some(shown).or(self.unwritten.take());
                 return Ok(Written::No);
             }
         };
-        self.monitor.member(member, &shown_name(&found.name, is_directory), found.operand);
+        self.monitor.member(member, &shown_name(found.name(), is_directory), found.operand);
         self.is_intact = true;
         let (header, data) = match self.give(found, header, data, stat)? {
             Some(kept) => kept,

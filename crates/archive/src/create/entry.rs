@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use bytes::Bytes;
 use haul_io::cache::forget;
 use haul_io::fully::read_fully;
 use haul_io::trail;
@@ -11,11 +12,12 @@ use haul_sys::fs::{
 };
 use haul_sys::{CallError, Result};
 
+use super::found::Found;
 use super::holes;
 use super::plan::{Atime, Plan};
-use super::walk::Found;
 use crate::attributes::{Found as Attributes, From};
 use crate::format::Region;
+use crate::room::Room;
 
 /// Files up to this size are read by workers into memory.
 const SMALL_BYTES: u64 = 256 << 10;
@@ -52,7 +54,7 @@ pub(super) enum Data {
     /// The target of a symbolic link.
     Link(Vec<u8>),
     /// The whole file, and what the file was after it was read.
-    Bytes(Vec<u8>, Stat),
+    Bytes(Bytes, Stat),
     /// A file that is not read.
     Unread,
     /// A file that the writer reads.
@@ -62,50 +64,50 @@ pub(super) enum Data {
 }
 
 /// Describes a name and reads a small file. Blocks.
-pub(super) fn describe(found: Found, plan: &Plan) -> Described {
-    let answer = entry(&found, plan);
+pub(super) fn describe(found: Found, plan: &Plan, room: &mut Room) -> Described {
+    let answer = entry(&found, plan, room);
     Described { found, answer }
 }
 
-fn entry(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
+fn entry(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<Entry, Failure> {
     let follow = plan.follow;
     if found.kind == Some(Kind::Regular) {
         // What another process put in its place meanwhile is described as any other name.
-        match regular(found, plan) {
+        match regular(found, plan, room) {
             Ok(entry) if entry.stat.kind() == Kind::Regular => return Ok(entry),
             Err(failure @ (Failure::Read(..) | Failure::Stat(_))) => return Err(failure),
             Ok(_) | Err(_) => {}
         }
     }
     let stat = match follow {
-        Follow::No => statat(&*found.parent, &found.leaf),
-        Follow::Yes => statat_follow(&*found.parent, &found.leaf),
+        Follow::No => statat(&*found.parent, found.leaf()),
+        Follow::Yes => statat_follow(&*found.parent, found.leaf()),
     };
     let stat = stat.map_err(Failure::Stat)?;
     match stat.kind() {
-        Kind::Regular => regular(found, plan),
+        Kind::Regular => regular(found, plan, room),
         Kind::Symlink => {
-            let text = readlinkat(&*found.parent, &found.leaf).map_err(Failure::Readlink)?;
-            let attributes = plan.attributes.read(From::Link(&found.parent, &found.leaf));
+            let text = readlinkat(&*found.parent, found.leaf()).map_err(Failure::Readlink)?;
+            let attributes = plan.attributes.read(From::Link(&found.parent, found.leaf()));
             Ok(Entry { stat, data: Data::Link(text.into_bytes()), digest: None, attributes })
         }
         Kind::Directory => {
             // One that cannot be opened is left out.
-            let opened = open_directory(&*found.parent, &found.leaf, follow);
+            let opened = open_directory(&*found.parent, found.leaf(), follow);
             let directory = opened.map_err(Failure::Open)?;
             let stat = fstat(&directory).map_err(Failure::Stat)?;
             let attributes = plan.attributes.read(From::File(&directory, stat.permissions()));
             Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
         _ => {
-            let from = From::Name(&found.parent, &found.leaf, stat.permissions());
+            let from = From::Name(&found.parent, found.leaf(), stat.permissions());
             let attributes = plan.attributes.read(from);
             Ok(Entry { stat, data: Data::None, digest: None, attributes })
         }
     }
 }
 
-fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
+fn regular(found: &Found, plan: &Plan, room: &mut Room) -> std::result::Result<Entry, Failure> {
     let extra = if plan.atime == Atime::Keep { OFlags::NOATIME } else { OFlags::empty() };
     let how = OpenHow {
         access: Access::Read,
@@ -114,7 +116,7 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         wait: Wait::No,
         extra,
     };
-    let file = openat(&*found.parent, &found.leaf, how).map_err(Failure::Open)?;
+    let file = openat(&*found.parent, found.leaf(), how).map_err(Failure::Open)?;
     // The file that was opened counts, whatever the name was a moment ago.
     let stat = fstat(&file).map_err(Failure::Stat)?;
     let attributes = plan.attributes.read(From::File(&file, stat.permissions()));
@@ -138,7 +140,7 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
         return Ok(entry(Data::File(file), attributes));
     }
     let goes = trail::goes(file.as_fd(), &stat, plan.data.cache);
-    let data = read(&file, &stat).map_err(|error| Failure::Read(stat.size, error))?;
+    let data = read(&file, &stat, room).map_err(|error| Failure::Read(stat.size, error))?;
     if goes {
         forget(file.as_fd(), &(0..stat.size));
     }
@@ -153,9 +155,9 @@ fn regular(found: &Found, plan: &Plan) -> std::result::Result<Entry, Failure> {
     Ok(Entry { digest, ..entry(data, attributes) })
 }
 
-fn read(file: &OwnedFd, stat: &Stat) -> Result<Data> {
-    let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0)];
+fn read(file: &OwnedFd, stat: &Stat, room: &mut Room) -> Result<Data> {
+    let mut bytes = room.take(usize::try_from(stat.size).unwrap_or(0));
     let count = read_fully(file, &mut bytes, 0)?;
     bytes.truncate(count);
-    Ok(Data::Bytes(bytes, fstat(file)?))
+    Ok(Data::Bytes(bytes.freeze(), fstat(file)?))
 }

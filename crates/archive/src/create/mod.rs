@@ -8,6 +8,7 @@
 mod archive_file;
 mod creator;
 mod entry;
+mod found;
 mod holes;
 mod line;
 mod mode;

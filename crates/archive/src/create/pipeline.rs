@@ -10,13 +10,15 @@ use haul_io::Reflink;
 use super::archive_file::Output;
 use super::creator::Creator;
 use super::entry::{Data, Described, Failure, describe};
+use super::found::Found;
 use super::placing::Placing;
 use super::plan::{Monitor, Operand, Plan};
 use super::sink::Sink;
 use super::turns::{Bounds, Turn, Turns};
-use super::walk::{Filter, Found, Rules, Step, Walk};
+use super::walk::{Filter, Rules, Step, Walk};
 use super::work::{Batches, Item, Work};
 use crate::descriptors::{are_few, share};
+use crate::room::Room;
 
 /// Names that are described at a time.
 const BATCH_NAMES: usize = 64;
@@ -168,13 +170,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<W: Output> Job<'_, '_, W> {
     /// Takes turns until there are no more.
     fn work(&self) {
+        let mut room = Room::default();
         while let Some(turn) = self.turns.next() {
             match turn {
                 Turn::Walk => {
                     let is_last = lock(&self.source).fill(&self.turns);
                     self.turns.walked(is_last);
                 }
-                Turn::Describe(number, batch) => self.describe(number, batch),
+                Turn::Describe(number, batch) => self.describe(number, batch, &mut room),
                 Turn::Write(batch) => {
                     let mut target = lock(&self.target);
                     if let Err(error) = target.creator.batch(batch) {
@@ -188,11 +191,11 @@ impl<W: Output> Job<'_, '_, W> {
         }
     }
 
-    fn describe(&self, number: u64, batch: Vec<Work>) {
+    fn describe(&self, number: u64, batch: Vec<Work>, room: &mut Room) {
         let (mut held, mut told) = (0, 0);
         let described = batch.into_iter().map(|work| match work {
             Work::Describe(found) => {
-                let described = describe(found, self.plan);
+                let described = describe(found, self.plan, room);
                 held += match described.answer.as_ref().map(|entry| &entry.data) {
                     Ok(Data::Bytes(bytes, _)) => bytes.len() as u64,
                     Ok(Data::File(_) | Data::Sparse(..)) => self.open_file_bytes,
@@ -202,9 +205,9 @@ impl<W: Output> Job<'_, '_, W> {
                     self.turns.hold(number, held - told);
                     told = held;
                 }
-                Item::Entry(Box::new(described))
+                Item::Entry(described)
             }
-            Work::Pass(item) => item,
+            Work::Pass(item) => *item,
         });
         let described = described.collect();
         self.turns.finish(number, described, told);
@@ -285,20 +288,18 @@ impl<'p> Source<'p> {
     fn next(&mut self) -> Option<Work> {
         loop {
             if let Some(step) = self.walk.as_mut().and_then(Walk::advance) {
-                return Some(match step {
-                    Step::Entry(found) => Work::Describe(found),
+                let item = match step {
+                    Step::Entry(found) => return Some(Work::Describe(found)),
                     Step::Unknown(found, error) => {
-                        let answer = Err(Failure::Stat(error));
-                        Work::Pass(Item::Entry(Box::new(Described { found, answer })))
+                        Item::Entry(Described { found, answer: Err(Failure::Stat(error)) })
                     }
                     Step::Unreadable(name, error, is_operand) => {
-                        Work::Pass(Item::Unreadable(name, error, is_operand))
+                        Item::Unreadable(name, error, is_operand)
                     }
-                    Step::Changed(name) => Work::Pass(Item::Changed(name)),
-                    Step::Tagged(name, tag, scope) => {
-                        Work::Pass(Item::Tagged(name, tag.into_bytes(), scope))
-                    }
-                });
+                    Step::Changed(name) => Item::Changed(name),
+                    Step::Tagged(name, tag, scope) => Item::Tagged(name, tag.into_bytes(), scope),
+                };
+                return Some(Work::Pass(Box::new(item)));
             }
             let operand = self.operands.next()?;
             self.walk = self.begin(operand);
@@ -308,17 +309,8 @@ impl<'p> Source<'p> {
     fn begin(&self, operand: Operand) -> Option<Walk<'p, Excluding<'p>>> {
         let filter = Excluding(self.monitor, operand.scope);
         // A name with a NUL names no file; the command line cannot have one.
-        let leaf = CString::new(operand.name.clone()).ok()?;
-        let found = Found {
-            root: Arc::clone(&operand.directory),
-            parent: operand.directory,
-            leaf,
-            name: operand.name,
-            kind: None,
-            is_operand: true,
-            is_leaf: false,
-            operand: operand.number,
-        };
+        let name = CString::new(operand.name).ok()?;
+        let found = Found::operand(operand.directory, name, operand.number);
         let rules = Rules {
             sort: self.plan.sort,
             follow: self.plan.follow,

@@ -15,9 +15,9 @@ use haul_io::{Behind, DataError, DataPolicy, Device, Extent, FileJob, Kit, Pair,
 use haul_sys::fs::{Stat, fstat};
 use haul_sys::{Call, CallError, Errno};
 
+use super::found::Found;
 use super::line::Line;
 use super::plan::Event;
-use super::walk::Found;
 use crate::descriptors::share;
 use crate::format::Region;
 use crate::sharing::{SHARED_BYTES, parts, policy_of};

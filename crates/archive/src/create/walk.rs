@@ -12,6 +12,7 @@ use haul_sys::fs::{
 };
 use haul_sys::{Call, CallError, Errno};
 
+use super::found::{Entries, Found};
 use super::tag::{Tag, TagScope, mark};
 
 /// Bytes of a buffer of directory entries: the C library's size.
@@ -27,25 +28,6 @@ pub enum Sort {
     None,
     /// By the bytes of their names.
     Name,
-}
-
-/// One name to be archived.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    /// The directory that `name` is relative to.
-    pub(super) root: Arc<OwnedFd>,
-    pub(super) parent: Arc<OwnedFd>,
-    pub(super) leaf: CString,
-    /// The name in messages and, less a dangerous beginning, in the archive; without a slash at its end.
-    pub(super) name: Vec<u8>,
-    /// The kind that its directory tells, if it does.
-    pub(super) kind: Option<Kind>,
-    /// Whether the user named it.
-    pub(super) is_operand: bool,
-    /// Whether the walk would have entered it, and found that it was no directory.
-    pub(super) is_leaf: bool,
-    /// The number of the operand that it is, or is below.
-    pub(super) operand: usize,
 }
 
 /// What the walk found.
@@ -70,7 +52,7 @@ struct Level {
     root: Arc<OwnedFd>,
     operand: usize,
     name: Vec<u8>,
-    leaves: VecDeque<(CString, Option<Kind>)>,
+    entries: Entries,
 }
 
 /// Which names the walk leaves out and where it does not go.
@@ -113,9 +95,9 @@ impl<'f, F: Filter> Walk<'f, F> {
             pending: VecDeque::new(),
             buffer: DirectoryBuffer::new(ENTRIES_BYTES),
         };
-        if !walk.filter.is_excluded(&operand.name) {
+        if !walk.filter.is_excluded(operand.name()) {
             if rules.stays_on_device {
-                match walk.stat(&operand.parent, &operand.leaf) {
+                match walk.stat(&operand.parent, operand.leaf()) {
                     Ok(stat) => walk.device = Some(stat.dev),
                     Err(error) => {
                         walk.pending.push_back(Step::Unknown(operand, error));
@@ -142,13 +124,15 @@ impl<'f, F: Filter> Walk<'f, F> {
                 return Some(step);
             }
             let level = self.levels.last_mut()?;
-            let next = level.leaves.pop_front();
-            let (Some((leaf, kind)), Some(directory)) = (next, &level.directory) else {
+            let (Some((leaf, kind)), Some(directory)) = (level.entries.next(), &level.directory)
+            else {
                 self.leave();
                 continue;
             };
-            let found = level.child(directory, leaf, kind);
-            if self.filter.is_excluded(&found.name) {
+            let parents = (Arc::clone(directory), Arc::clone(&level.root));
+            let mut found = Found::below(parents, level.operand, &level.name, leaf);
+            found.kind = kind;
+            if self.filter.is_excluded(found.name()) {
                 continue;
             }
             self.visit(found, kind, true);
@@ -183,7 +167,7 @@ impl<'f, F: Filter> Walk<'f, F> {
     }
 
     /// Adds a name, and reads the entries of a directory.
-    fn visit(&mut self, found: Found, kind: Option<Kind>, recurses: bool) {
+    fn visit(&mut self, mut found: Found, kind: Option<Kind>, recurses: bool) {
         let may_be_tagged = !self.rules.tags.is_empty();
         let is_directory = match recurses || may_be_tagged {
             true => match self.is_directory(&found, kind) {
@@ -198,7 +182,8 @@ impl<'f, F: Filter> Walk<'f, F> {
                 self.pending.push_back(Step::Entry(found.clone()));
                 self.enter(&found);
             } else {
-                self.pending.push_back(Step::Entry(Found { is_leaf: recurses, ..found }));
+                found.is_leaf = recurses;
+                self.pending.push_back(Step::Entry(found));
             }
             return;
         };
@@ -208,13 +193,13 @@ impl<'f, F: Filter> Walk<'f, F> {
                 return;
             }
         }
-        self.pending.push_back(Step::Tagged(found.name.clone(), name.to_owned(), scope));
+        self.pending.push_back(Step::Tagged(found.name().to_vec(), name.to_owned(), scope));
         if scope == TagScope::Contents
-            && let Ok(directory) = open_directory(&*found.parent, &found.leaf, self.rules.follow)
+            && let Ok(directory) = open_directory(&*found.parent, found.leaf(), self.rules.follow)
         {
             let root = Arc::clone(&found.root);
             let parents = (Arc::new(directory), root);
-            let inside = child(parents, found.operand, &found.name, name.to_owned());
+            let inside = Found::below(parents, found.operand, found.name(), name);
             self.visit(inside, None, recurses);
         }
     }
@@ -222,7 +207,7 @@ impl<'f, F: Filter> Walk<'f, F> {
     /// Returns which file marks a directory to be left out.
     fn marked(&self, found: &Found) -> Option<(&'f CStr, TagScope)> {
         // One that cannot be opened is told when it is described or entered.
-        let directory = open_directory(&*found.parent, &found.leaf, self.rules.follow).ok()?;
+        let directory = open_directory(&*found.parent, found.leaf(), self.rules.follow).ok()?;
         mark(self.rules.tags, &directory)
     }
 
@@ -230,7 +215,7 @@ impl<'f, F: Filter> Walk<'f, F> {
         match (kind, self.rules.follow) {
             (Some(Kind::Directory), _) => Ok(true),
             (Some(Kind::Symlink), Follow::Yes) | (None, _) => {
-                let stat = self.stat(&found.parent, &found.leaf)?;
+                let stat = self.stat(&found.parent, found.leaf())?;
                 Ok(stat.kind() == Kind::Directory)
             }
             _ => Ok(false),
@@ -240,13 +225,13 @@ impl<'f, F: Filter> Walk<'f, F> {
     /// Reads the entries of a directory.
     fn enter(&mut self, found: &Found) {
         if let Err(error) = self.read(found) {
-            let step = Step::Unreadable(found.name.clone(), error, found.is_operand);
+            let step = Step::Unreadable(found.name().to_vec(), error, found.is_operand);
             self.pending.push_back(step);
         }
     }
 
     fn read(&mut self, found: &Found) -> haul_sys::Result<()> {
-        let directory = open_directory(&*found.parent, &found.leaf, self.rules.follow)?;
+        let directory = open_directory(&*found.parent, found.leaf(), self.rules.follow)?;
         let stat = fstat(&directory)?;
         if self.device.is_some_and(|device| device != stat.dev) {
             return Ok(());
@@ -256,21 +241,21 @@ impl<'f, F: Filter> Walk<'f, F> {
         if loops {
             return Err(CallError::new(Call::Openat, Errno::LOOP));
         }
-        let mut leaves = Vec::new();
+        let mut entries = Entries::default();
         while for_each_entry(directory.as_fd(), &mut self.buffer, |entry| {
-            leaves.push((entry.name.to_owned(), entry.kind));
+            entries.add(entry.name, entry.kind);
             ControlFlow::Continue(())
         })? {}
         if self.rules.sort == Sort::Name {
-            leaves.sort_by(|one, other| one.0.cmp(&other.0));
+            entries.sort();
         }
         self.levels.push(Level {
             directory: Some(Arc::new(directory)),
             stat,
             root: Arc::clone(&found.root),
             operand: found.operand,
-            name: found.name.clone(),
-            leaves: leaves.into(),
+            name: found.name().to_vec(),
+            entries,
         });
         let closed = self.levels.len().checked_sub(1 + self.rules.open_levels.max(1));
         if let Some(above) = closed.and_then(|index| self.levels.get_mut(index)) {
@@ -281,11 +266,6 @@ impl<'f, F: Filter> Walk<'f, F> {
 }
 
 impl Level {
-    fn child(&self, directory: &Arc<OwnedFd>, leaf: CString, kind: Option<Kind>) -> Found {
-        let parents = (Arc::clone(directory), Arc::clone(&self.root));
-        Found { kind, ..child(parents, self.operand, &self.name, leaf) }
-    }
-
     /// Opens the directory again: from one that was below it, or by its name. Fails with `ENOENT` if both
     /// lead to another directory by now.
     fn open_again(&self, below: &OwnedFd, follow: Follow) -> haul_sys::Result<OwnedFd> {
@@ -300,20 +280,4 @@ impl Level {
         let directory = open_directory(&*self.root, &name, follow)?;
         if is_it(&directory)? { Ok(directory) } else { Err(GONE) }
     }
-}
-
-/// Returns an entry of a directory of this name.
-fn child(
-    (parent, root): (Arc<OwnedFd>, Arc<OwnedFd>),
-    operand: usize,
-    above: &[u8],
-    leaf: CString,
-) -> Found {
-    let mut name = Vec::with_capacity(above.len() + 1 + leaf.to_bytes().len());
-    name.extend_from_slice(above);
-    if !name.ends_with(b"/") {
-        name.push(b'/');
-    }
-    name.extend_from_slice(leaf.to_bytes());
-    Found { root, parent, leaf, name, kind: None, is_operand: false, is_leaf: false, operand }
 }

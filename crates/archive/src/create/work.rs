@@ -3,13 +3,17 @@
 use haul_sys::CallError;
 
 use super::entry::Described;
+use super::found::Found;
 use super::tag::TagScope;
 use super::turns::Turns;
-use super::walk::Found;
 
 /// What is written in order.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "almost all are entries, and a batch has one allocation"
+)]
 pub(super) enum Item {
-    Entry(Box<Described>),
+    Entry(Described),
     Unreadable(Vec<u8>, CallError, bool),
     Changed(Vec<u8>),
     Tagged(Vec<u8>, Vec<u8>, TagScope),
@@ -18,7 +22,7 @@ pub(super) enum Item {
 /// What a thread describes.
 pub(super) enum Work {
     Describe(Found),
-    Pass(Item),
+    Pass(Box<Item>),
 }
 
 /// The turns of the threads that make members.

@@ -25,6 +25,7 @@ use super::shared::{self, Archive, Job, Shared, without_names};
 use crate::accounts::Accounts;
 use crate::attributes::Attributes;
 use crate::format::{Member, MemberKind, ReadError, Reader};
+use crate::room::Room;
 use crate::safe_name::has_parent;
 use crate::source::Source;
 
@@ -73,6 +74,8 @@ pub struct Extractor {
     pub(super) archive_offset: u64,
     pub(super) number: u64,
     pub(super) kit: Kit,
+    /// Memory for the bytes of small files of a stream.
+    pub(super) room: Room,
     /// Directories whose names have to be on stable storage at the end.
     pub(super) unsynced: BTreeSet<Vec<u8>>,
     /// One directory of each file system that has to be on stable storage at the end, by device.
@@ -117,6 +120,7 @@ impl Extractor {
             archive_offset,
             number: 0,
             kit: Kit::new(),
+            room: Room::default(),
             unsynced: BTreeSet::new(),
             elsewhere: HashMap::new(),
             shared,

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
 use haul_io::trail::Trail;
@@ -75,7 +76,7 @@ impl Extractor {
         let content = if is_in_archive {
             Content::InArchive(self.archive_offset + member.data_offset)
         } else {
-            Content::Bytes(Vec::new())
+            Content::Bytes(Bytes::new())
         };
         let number = self.number;
         let mut job = Job { number, name: name.to_vec(), place, member, owner, content, pair };
@@ -86,9 +87,9 @@ impl Extractor {
             // An archive that ends within the file gives no file that looks complete.
             reader.finish_member()?;
         } else {
-            let mut data = vec![0; usize::try_from(stored).unwrap_or(0)];
+            let mut data = self.room.take(usize::try_from(stored).unwrap_or(0));
             reader.read(&mut data)?;
-            job.content = Content::Bytes(data);
+            job.content = Content::Bytes(data.freeze());
         }
         if through_link {
             // The place has another name, which is not in the table of names.

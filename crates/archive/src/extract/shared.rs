@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use bytes::Bytes;
 use haul_io::digest::Algorithm;
 use haul_io::{DataPolicy, Pair};
 use haul_sys::fs::{Stat, TimePair};
@@ -19,7 +20,7 @@ pub(super) enum Content {
     /// In the archive, from this offset.
     InArchive(u64),
     /// In memory.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
 }
 
 /// A file to be made.

@@ -10,9 +10,9 @@ use haul_sys::fs::{Stat, Time, TimePair, fstat, futimens};
 use super::Creator;
 use crate::create::archive_file::Output;
 use crate::create::entry::Data;
+use crate::create::found::Found;
 use crate::create::placing::{Large, has_changed};
 use crate::create::plan::{Atime, Event};
-use crate::create::walk::Found;
 use crate::format::Region;
 
 /// Bytes of a large file that are in memory at a time.
@@ -50,7 +50,7 @@ impl<W: Output> Creator<'_, W> {
     pub(super) fn shrank(&mut self, found: &Found, missing: u64) -> std::io::Result<()> {
         if missing > 0 {
             self.is_intact = false;
-            self.monitor.event(&found.name, &Event::Shrank(missing));
+            self.monitor.event(found.name(), &Event::Shrank(missing));
         }
         self.sink.zeros(missing)
     }
@@ -58,7 +58,7 @@ impl<W: Output> Creator<'_, W> {
     pub(super) fn compare(&mut self, found: &Found, before: &Stat, after: &Stat, missing: u64) {
         if missing == 0 && has_changed(before, after) {
             self.is_intact = false;
-            self.monitor.event(&found.name, &Event::Changed);
+            self.monitor.event(found.name(), &Event::Changed);
         }
     }
 
@@ -89,7 +89,7 @@ impl<W: Output> Creator<'_, W> {
                         // A sparse file may have ended in a hole before.
                         let end = fstat(file).map_or(at, |now| now.size.min(at));
                         let event = Event::Shrank(stat.size - end);
-                        self.monitor.event(&found.name, &event);
+                        self.monitor.event(found.name(), &event);
                         return self.sink.zeros(left);
                     }
                     Ok(count) => {
@@ -104,7 +104,7 @@ impl<W: Output> Creator<'_, W> {
                     }
                     Err(error) => {
                         self.is_intact = false;
-                        self.monitor.event(&found.name, &Event::Read(at, want as u64, error));
+                        self.monitor.event(found.name(), &Event::Read(at, want as u64, error));
                         return self.sink.zeros(left);
                     }
                 }
@@ -124,7 +124,7 @@ impl<W: Output> Creator<'_, W> {
             Ok(after) => self.compare(found, stat, &after, 0),
             Err(error) => {
                 self.is_intact = false;
-                self.monitor.event(&found.name, &Event::Stat(error));
+                self.monitor.event(found.name(), &Event::Stat(error));
             }
         }
         Ok(())
