@@ -51,6 +51,11 @@ pub trait Source {
     /// Skips bytes and returns their number, which is smaller only at the end.
     fn skip(&mut self, bytes: u64) -> Result<u64, SourceError>;
 
+    /// Returns the number of bytes that come without a read.
+    fn at_hand(&self) -> usize {
+        0
+    }
+
     /// Returns the file whose bytes these are, and the offset of the first one in it, if members can
     /// be moved from it.
     fn file(&self) -> Option<(Arc<OwnedFd>, u64)> {
@@ -135,6 +140,10 @@ impl Source for FileSource {
         let bytes = bytes.min(self.size.saturating_sub(self.offset));
         self.offset += bytes;
         Ok(bytes)
+    }
+
+    fn at_hand(&self) -> usize {
+        self.in_window().len()
     }
 
     fn file(&self) -> Option<(Arc<OwnedFd>, u64)> {
@@ -255,6 +264,10 @@ impl Source for Box<dyn Source + Send> {
 
     fn skip(&mut self, bytes: u64) -> Result<u64, SourceError> {
         (**self).skip(bytes)
+    }
+
+    fn at_hand(&self) -> usize {
+        (**self).at_hand()
     }
 
     fn file(&self) -> Option<(Arc<OwnedFd>, u64)> {

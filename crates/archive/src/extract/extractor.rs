@@ -1,6 +1,6 @@
 //! The thread that reads headers: directories, links, and who makes which file.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -16,8 +16,9 @@ use haul_sys::{CallError, Errno};
 
 use super::attributes::On;
 use super::event::{Action, Event};
+use super::in_flight::InFlight;
 use super::lacks_descriptors;
-use super::place::{Place, Places, handle, key};
+use super::place::{Place, Places, depth, handle};
 use super::policy::{Existing, Monitor, Names, Owners, Policy};
 use super::queue::Queue;
 use super::remove_tree::remove_tree;
@@ -29,14 +30,11 @@ use crate::room::Room;
 use crate::safe_name::has_parent;
 use crate::source::Source;
 
-/// Names that are remembered as being made; then all workers are waited for.
-const IN_FLIGHT_MAX: usize = 8192;
-
 /// A directory whose attributes are set when everything in it is done.
 pub(super) struct Delayed {
     pub(super) name: Vec<u8>,
     pub(super) dev_ino: (u64, u64),
-    pub(super) member: Member,
+    pub(super) member: Box<Member>,
     pub(super) attributes: shared::Attributes,
 }
 
@@ -44,7 +42,7 @@ pub(super) struct Delayed {
 pub(super) struct Placeholder {
     pub(super) name: Vec<u8>,
     pub(super) dev_ino: (u64, u64),
-    pub(super) member: Member,
+    pub(super) member: Box<Member>,
     pub(super) owner: Option<(u32, u32)>,
     /// Further names that hard links gave it.
     pub(super) links: Vec<Vec<u8>>,
@@ -68,7 +66,7 @@ pub struct Extractor {
     pub(super) placeholders: Vec<Placeholder>,
     /// Placeholders by device and inode number.
     pub(super) by_id: HashMap<(u64, u64), usize>,
-    pub(super) in_flight: HashSet<Vec<u8>>,
+    pub(super) in_flight: InFlight,
     pub(super) pairs: Vec<Arc<Pair>>,
     pub(super) last_pair: Option<(Arc<OwnedFd>, Arc<Pair>)>,
     pub(super) archive_offset: u64,
@@ -114,7 +112,7 @@ impl Extractor {
             delayed: Vec::new(),
             placeholders: Vec::new(),
             by_id: HashMap::new(),
-            in_flight: HashSet::new(),
+            in_flight: InFlight::default(),
             pairs: Vec::new(),
             last_pair: None,
             archive_offset,
@@ -158,7 +156,7 @@ impl Extractor {
     pub fn member<S: Source>(
         &mut self,
         reader: &mut Reader<S>,
-        mut member: Member,
+        mut member: Box<Member>,
         name: &[u8],
         link: &[u8],
     ) -> Result<(), ReadError> {
@@ -201,12 +199,7 @@ impl Extractor {
 
     /// Waits for the workers if one makes a file of this name, or of a name above it.
     pub(super) fn wait_for_name(&mut self, name: &[u8]) {
-        let key = key(name);
-        let slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let mut above = slashes.map(|(at, _)| key.get(..at).unwrap_or_default());
-        let is_in_flight =
-            self.in_flight.contains(&key) || above.any(|above| self.in_flight.contains(above));
-        if is_in_flight || self.in_flight.len() >= IN_FLIGHT_MAX {
+        if self.in_flight.must_wait(name) {
             self.drain();
         }
     }
@@ -354,7 +347,7 @@ impl Extractor {
         }
     }
 
-    pub(super) fn directory(&mut self, member: Member, name: &[u8]) {
+    pub(super) fn directory(&mut self, member: Box<Member>, name: &[u8]) {
         let Some(place) = self.place(name, Action::MakeDirectory) else { return };
         let owner = self.owner(&member);
         let attributes = self.shared.attributes(&member, owner);
@@ -417,7 +410,7 @@ impl Extractor {
     }
 
     /// Gives a directory the permissions at the end that it has now, and the time of the archive.
-    pub(super) fn keep_attributes(&mut self, member: Member, name: &[u8], stat: &Stat) {
+    pub(super) fn keep_attributes(&mut self, member: Box<Member>, name: &[u8], stat: &Stat) {
         let attributes = shared::Attributes {
             mode: stat.permissions(),
             ..self.shared.attributes(&member, None)
@@ -517,8 +510,7 @@ impl Extractor {
             self.replace_placeholder(&placeholder);
         }
         let mut delayed = std::mem::take(&mut self.delayed);
-        let depth = |name: &[u8]| name.iter().filter(|byte| **byte == b'/').count();
-        delayed.sort_by_key(|directory| std::cmp::Reverse(depth(&key(&directory.name))));
+        delayed.sort_by_key(|directory| std::cmp::Reverse(depth(&directory.name)));
         for directory in &delayed {
             self.settle_directory(directory);
         }

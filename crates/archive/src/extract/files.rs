@@ -15,7 +15,6 @@ use super::extractor::{Extractor, Then};
 use super::file::Prepared;
 use super::lacks_descriptors;
 use super::new_file::{NewFile, Published};
-use super::place::key;
 use super::queue::Waiting as _;
 use super::shared::{Content, Job, without_names};
 use crate::descriptors::{are_few, share};
@@ -62,7 +61,7 @@ impl Extractor {
     pub(super) fn file<S: Source>(
         &mut self,
         reader: &mut Reader<S>,
-        member: Member,
+        member: Box<Member>,
         name: &[u8],
     ) -> Result<(), ReadError> {
         let Some(place) = self.place(name, Action::Open) else { return Ok(()) };
@@ -101,7 +100,7 @@ impl Extractor {
             self.make_here(&job);
             return Ok(());
         }
-        self.in_flight.insert(key(name));
+        self.in_flight.add();
         if self.queue.push(job) {
             self.drain();
         }

@@ -21,7 +21,7 @@ const LINK_MAX_BYTES: usize = 4096;
 const NO_FILE: (u64, u64) = (0, 0);
 
 impl Extractor {
-    pub(super) fn symlink(&mut self, member: Member, name: &[u8]) {
+    pub(super) fn symlink(&mut self, member: Box<Member>, name: &[u8]) {
         let target = member.link.clone();
         let action = || Action::MakeSymlink(target.clone());
         // A placeholder would keep it to the end.
@@ -57,7 +57,7 @@ impl Extractor {
     /// no later member can go through it.
     pub(super) fn placeholder(
         &mut self,
-        member: Member,
+        member: Box<Member>,
         name: &[u8],
         place: &Place,
         owner: Option<(u32, u32)>,

@@ -10,6 +10,7 @@ mod event;
 mod extractor;
 mod file;
 mod files;
+mod in_flight;
 mod kept;
 mod links;
 mod names;

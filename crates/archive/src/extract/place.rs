@@ -226,14 +226,29 @@ fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/').filter(|component| !matches!(component, [] | [b'.']))
 }
 
-/// Returns a key that is equal for names that may be one file: without needless slashes and dots, and
-/// in lower case, for file systems that ignore case.
-pub(super) fn key(path: &[u8]) -> Vec<u8> {
-    let joined = components(path).collect::<Vec<_>>().join(&b'/');
-    match std::str::from_utf8(&joined) {
-        Ok(text) if !text.is_ascii() => text.to_lowercase().into_bytes(),
-        _ => joined.to_ascii_lowercase(),
+/// Writes a name in a form that is equal for names that may be one file: without needless slashes and dots,
+/// and in lower case, for file systems that ignore case.
+pub(super) fn fold(path: &[u8], folded: &mut Vec<u8>) {
+    let start = folded.len();
+    for component in components(path) {
+        if folded.len() > start {
+            folded.push(b'/');
+        }
+        folded.extend_from_slice(component);
     }
+    match folded.get(start..).map(std::str::from_utf8) {
+        Some(Ok(text)) if !text.is_ascii() => {
+            let text = text.to_lowercase();
+            folded.truncate(start);
+            folded.extend_from_slice(text.as_bytes());
+        }
+        _ => folded.iter_mut().skip(start).for_each(u8::make_ascii_lowercase),
+    }
+}
+
+/// Returns the number of directories on the way to a name.
+pub(super) fn depth(path: &[u8]) -> usize {
+    components(path).count()
 }
 
 /// Opens a name as a handle for its attributes, whatever kind it is, without following a link.
@@ -251,8 +266,15 @@ mod tests {
         assert_eq!(split(b"a"), (&b""[..], &b"a"[..]));
         assert_eq!(split(b"/a"), (&b"/"[..], &b"a"[..]));
         assert_eq!(split(b"./"), (&b""[..], &b"."[..]));
-        assert_eq!(key(b"./A//b/./c/"), b"a/b/c");
-        assert_eq!(key("Ä/B".as_bytes()), "ä/b".as_bytes());
+        let folded = |path: &[u8]| {
+            let mut folded = b"x".to_vec();
+            fold(path, &mut folded);
+            folded.split_off(1)
+        };
+        assert_eq!(folded(b"./A//b/./c/"), b"a/b/c");
+        assert_eq!(folded("Ä/B".as_bytes()), "ä/b".as_bytes());
+        assert_eq!(folded(b"\xffA"), b"\xffa");
+        assert_eq!(depth(b"./A//b/./c/"), 3);
     }
 
     #[test]

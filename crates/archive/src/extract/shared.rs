@@ -29,7 +29,7 @@ pub(super) struct Job {
     pub(super) number: u64,
     pub(super) name: Vec<u8>,
     pub(super) place: Place,
-    pub(super) member: Member,
+    pub(super) member: Box<Member>,
     pub(super) owner: Option<(u32, u32)>,
     pub(super) content: Content,
     pub(super) pair: Option<Arc<Pair>>,
@@ -37,7 +37,7 @@ pub(super) struct Job {
 
 /// Removes the names of owners, which are known by number now: members wait in memory, in queues, and
 /// directories to the end.
-pub(super) fn without_names(mut member: Member) -> Member {
+pub(super) fn without_names(mut member: Box<Member>) -> Box<Member> {
     (member.user, member.group) = (Vec::new(), Vec::new());
     member
 }

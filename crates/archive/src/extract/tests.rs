@@ -173,7 +173,7 @@ fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existin
                     0 => (member.name.clone(), member.link.clone()),
                     _ => (safe_name(&member.name).rest, safe_name(&member.link).rest),
                 };
-                if extractor.member(&mut reader, *member, &name, &link).is_err() {
+                if extractor.member(&mut reader, member, &name, &link).is_err() {
                     break;
                 }
             }

@@ -168,7 +168,7 @@ impl Run<'_> {
     fn member(
         &mut self,
         settings: &Settings,
-        mut member: Member,
+        mut member: Box<Member>,
         changed: &Changed,
         directory: Option<usize>,
     ) -> Result<(), Stopped> {

@@ -130,10 +130,10 @@ pub(super) fn omit(session: &Session, member: &Member, settings: &Settings) {
 pub(super) fn next<S: Source>(
     session: &Session,
     reader: &mut Reader<S>,
-) -> Result<Option<Member>, ReadError> {
+) -> Result<Option<Box<Member>>, ReadError> {
     loop {
         match reader.advance()? {
-            Next::Member(member) => return Ok(Some(*member)),
+            Next::Member(member) => return Ok(Some(member)),
             Next::End => return Ok(None),
             Next::Refused(name, refusal) => {
                 session.fail_at(&name, &format!("refused: {refusal}"));
