@@ -54,25 +54,32 @@ pub fn select(
     drop(frame);
     let all = table.frames().iter().map(|frame| u64::from(frame.content_bytes)).sum();
     let wanted = ranges(index, all, wants)?;
-    let (pieces, places, bytes) = plan(table.frames(), archive.start, &wanted);
+    let Selection { pieces, places, frames, bytes } = plan(table.frames(), archive.start, &wanted);
+    // A single frame is decompressed piece by piece, which takes less memory, and therefore time.
+    let jobs = jobs.min(frames).max(1);
     let frames = Frames { file: Arc::clone(file), pieces: pieces.into() };
-    let selected = Selected {
-        decoded: decoder(Filter::Zstd, frames, jobs),
-        places: places.into(),
-        at: 0,
-        bytes,
-    };
+    let decoded = decoder(Filter::Zstd, frames, jobs);
+    let selected = Selected { decoded, places: places.into(), at: 0, bytes };
     Some(Box::new(StreamSource::new(selected)))
 }
 
-/// Returns the ranges of the file that hold the frames for these ranges of the archive, where the
-/// ranges are in what those frames contain, and how much that is.
-fn plan(
-    frames: &[SeekableFrame],
-    start: u64,
-    wanted: &[Range<u64>],
-) -> (Vec<Range<u64>>, Vec<Range<u64>>, u64) {
-    let (mut pieces, mut places) = (Vec::<Range<u64>>::new(), Vec::<Range<u64>>::new());
+/// The frames that hold what is wanted.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Selection {
+    /// Where they are in the file.
+    pieces: Vec<Range<u64>>,
+    /// Where what is wanted is in their contents.
+    places: Vec<Range<u64>>,
+    /// Number of them.
+    frames: usize,
+    /// Bytes of their contents.
+    bytes: u64,
+}
+
+/// Returns the frames for these ranges of the archive.
+fn plan(frames: &[SeekableFrame], start: u64, wanted: &[Range<u64>]) -> Selection {
+    let mut selection = Selection::default();
+    let Selection { pieces, places, frames: count, .. } = &mut selection;
     let (mut at, mut content, mut decoded) = (start, 0, 0);
     let mut wanted = wanted.iter().peekable();
     for frame in frames {
@@ -94,6 +101,7 @@ fn plan(
         let next = at + u64::from(frame.bytes);
         if is_needed {
             decoded += u64::from(frame.content_bytes);
+            *count += 1;
             match pieces.last_mut() {
                 Some(last) if last.end == at => last.end = next,
                 _ => pieces.push(at..next),
@@ -101,7 +109,8 @@ fn plan(
         }
         (at, content) = (next, end);
     }
-    (pieces, places, decoded)
+    selection.bytes = decoded;
+    selection
 }
 
 /// Ranges of a file one behind the other.
@@ -182,11 +191,14 @@ mod tests {
     fn only_frames_that_hold_something_wanted_are_read() {
         let frame = |bytes, content_bytes| SeekableFrame { bytes, content_bytes };
         let frames = [frame(10, 100), frame(20, 100), frame(30, 100), frame(5, 0)];
-        let found = |wanted: &[Range<u64>]| plan(&frames, 7, wanted);
-        assert_eq!(found(&[0..10]), (vec![7..17], vec![0..10], 100));
-        assert_eq!(found(&[150..160, 170..180]), (vec![17..37], vec![50..60, 70..80], 100));
-        assert_eq!(found(&[50..210]), (vec![7..67], vec![50..210], 300));
-        assert_eq!(found(&[0..100, 200..300]), (vec![7..17, 37..67], vec![0..200], 200));
-        assert_eq!(found(&[]), (vec![], vec![], 0));
+        let found = |wanted: &[Range<u64>]| {
+            let found = plan(&frames, 7, wanted);
+            (found.pieces, found.places, found.frames, found.bytes)
+        };
+        assert_eq!(found(&[0..10]), (vec![7..17], vec![0..10], 1, 100));
+        assert_eq!(found(&[150..160, 170..180]), (vec![17..37], vec![50..60, 70..80], 1, 100));
+        assert_eq!(found(&[50..210]), (vec![7..67], vec![50..210], 3, 300));
+        assert_eq!(found(&[0..100, 200..300]), (vec![7..17, 37..67], vec![0..200], 2, 200));
+        assert_eq!(found(&[]), (vec![], vec![], 0, 0));
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use zstd::bulk::Decompressor;
 use zstd::stream::raw::{DParameter, Decoder, Operation as _};
 
 use super::frame::{Ahead, CONTENT_BYTES_MAX, look};
@@ -136,12 +135,7 @@ impl Decode {
     fn step(&mut self, input: &mut Input) -> Result<(), DecodeError> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
-            None => {
-                let mut stream = Decoder::new().map_err(DecodeError::Input)?;
-                let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
-                stream.set_parameter(window).map_err(DecodeError::Input)?;
-                self.stream.insert(stream)
-            }
+            None => self.stream.insert(decoder().map_err(DecodeError::Input)?),
         };
         let mut piece = vec![0; PIECE_BYTES];
         let mut filled = 0;
@@ -193,21 +187,44 @@ impl Decoding for Decode {
     }
 }
 
-/// Returns the function that decompresses frames.
+/// Returns the function that decompresses frames. It fills pieces as they are returned: a buffer for the
+/// whole content would be memory that is touched once, and be copied.
 fn worker() -> impl FnMut(Job) -> Result<Vec<Vec<u8>>, Damage> {
-    let mut state = None;
+    let mut kept = None;
     move |(frame, content)| {
-        let state = match &mut state {
+        let mut state = match kept.take() {
             Some(state) => state,
-            None => state.insert(Decompressor::new().map_err(|_| Damage::Memory)?),
+            None => decoder().map_err(|_| Damage::Memory)?,
         };
-        let mut whole = Vec::with_capacity(content);
-        state.decompress_to_buffer(&frame, &mut whole).map_err(|error| damage(&error))?;
-        if whole.len() != content {
-            return Err(Damage::Length);
+        let (mut rest, mut left) = (&frame[..], content);
+        let mut pieces = Vec::with_capacity(content.div_ceil(PIECE_BYTES) + 1);
+        loop {
+            // The last one has room for a byte too many.
+            let mut piece = vec![0; (left + 1).min(PIECE_BYTES)];
+            let done = state.run_on_buffers(rest, &mut piece).map_err(|error| damage(&error))?;
+            rest = rest.get(done.bytes_read..).unwrap_or_default();
+            left = left.checked_sub(done.bytes_written).ok_or(Damage::Length)?;
+            piece.truncate(done.bytes_written);
+            if !piece.is_empty() {
+                pieces.push(piece);
+            } else if done.remaining != 0 && rest.is_empty() {
+                return Err(Damage::UnexpectedEnd);
+            }
+            if done.remaining == 0 {
+                break;
+            }
         }
-        Ok(whole.chunks(PIECE_BYTES).map(<[u8]>::to_vec).collect())
+        // One that failed is not used again.
+        kept = Some(state);
+        if left == 0 { Ok(pieces) } else { Err(Damage::Length) }
     }
+}
+
+/// Returns the state of a stream.
+fn decoder() -> std::io::Result<Decoder<'static>> {
+    let mut decoder = Decoder::new()?;
+    decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
+    Ok(decoder)
 }
 
 /// Tells errors of libzstd apart; the crate gives their texts.
