@@ -323,3 +323,71 @@ fn a_limit_on_the_size_of_files_is_met_only_by_bytes() -> Outcome {
     assert_eq!(fs::metadata(far.scratch.at("below").join("t"))?.len(), 8 << 20);
     Ok(())
 }
+
+/// Asserts that this many requests are in flight at once in one of a few runs; see [`removes_by_many`].
+fn has_many_in_flight(once: impl Fn() -> Outcome<Option<u64>>) -> Outcome {
+    let mut seen = Vec::new();
+    for _ in 0..TRIES {
+        let Some(most) = once()? else { return Ok(()) };
+        if most >= 5 {
+            return Ok(());
+        }
+        seen.push(most);
+    }
+    panic!("never more than {seen:?}");
+}
+
+#[test]
+fn an_archive_is_extracted_there_by_many_at_once() -> Outcome {
+    let extracted = |words: &'static [&'static str]| {
+        let config = Config { metadata_delay: TRIP, ..Config::default() };
+        let Some(far) = Far::new(&config, |_| Ok(()))? else { return Ok(None) };
+        tree(&far.scratch.at("near"))?;
+        let dir = far.scratch.path();
+        Call::of("tar").words(["-cf", "a.tar", "near"]).in_dir(dir).succeed()?;
+        let call = Call::of(haul()).words(["tar", "-xf", "a.tar", "-C", "far"]).words(words);
+        call.in_dir(dir).succeed()?;
+        let (near, came) = (far.scratch.at("near"), far.scratch.at("below/near"));
+        let contents = haul_manifest::Aspects::contents_only();
+        super::support::judge::demand_equal(&near, &came, contents, "an extraction");
+        let most = [Operation::Create, Operation::Flush].map(|operation| far.in_flight(operation));
+        Ok(Some(most.into_iter().max().unwrap_or(0)))
+    };
+    has_many_in_flight(|| extracted(&[]))?;
+    if let Some(most) = extracted(&["--jobs=2"])? {
+        assert!(most <= 2, "{most}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_tree_is_archived_from_there_by_many_at_once() -> Outcome {
+    let archived = |jobs: &str, is_absolute: bool| {
+        let config = Config { metadata_delay: TRIP, ..Config::default() };
+        let Some(far) = Far::new(&config, tree)? else { return Ok(None) };
+        let dir = far.scratch.path();
+        let path = far.mounted.path().join("s").display().to_string();
+        let operand = if is_absolute {
+            vec!["-P", "--transform=s,.*far/,,", &path]
+        } else {
+            vec!["-C", "far", "s"]
+        };
+        let call = Call::of(haul())
+            .words(["tar", "-cf", "a.tar"])
+            .words(operand)
+            .words(jobs.split_whitespace());
+        call.in_dir(dir).succeed()?;
+        let most = far.in_flight(Operation::Open);
+        Call::of("tar").words(["-xf", "a.tar"]).in_dir(dir).succeed()?;
+        let contents = haul_manifest::Aspects::contents_only();
+        let (below, came) = (far.scratch.at("below/s"), far.scratch.at("s"));
+        super::support::judge::demand_equal(&below, &came, contents, "an archive");
+        Ok(Some(most))
+    };
+    has_many_in_flight(|| archived("", false))?;
+    has_many_in_flight(|| archived("", true))?;
+    if let Some(most) = archived("--jobs=2", false)? {
+        assert!(most <= 2, "{most}");
+    }
+    Ok(())
+}

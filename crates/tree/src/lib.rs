@@ -130,6 +130,7 @@ mod task;
 pub use entries::{Entries, Operand, Slot};
 pub use handle::Handle;
 pub use identity::{Identity, identity, verified};
+pub use meter::Meter;
 pub use names::{for_each_name, is_empty};
 pub use node::{Directory, Node};
 pub use open::Open;

@@ -21,7 +21,7 @@ const WAITING_PARTS: u32 = 4;
 
 /// Measurement of one worker.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     since: Instant,
     before: ThreadUsage,
     steps: u64,
@@ -29,13 +29,14 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Starts to measure the calling thread.
-    pub(crate) fn begin() -> Meter {
+    #[must_use]
+    pub fn begin() -> Meter {
         Meter { since: Instant::now(), before: thread_usage(), steps: 0 }
     }
 
-    /// Returns whether the thread has mostly waited during the last steps. Returns false until the
-    /// window has passed, and makes a system call only once per window.
-    pub(crate) fn is_waiting(&mut self, steps: u64) -> bool {
+    /// Returns whether the thread has mostly waited during the last steps. Returns false until a
+    /// window of 4 ms has passed, and makes a system call only once per window.
+    pub fn is_waiting(&mut self, steps: u64) -> bool {
         self.steps += steps;
         let time = self.since.elapsed();
         if time < WINDOW {

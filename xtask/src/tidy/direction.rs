@@ -41,7 +41,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "haul-archive",
-        uses: &["haul-sys", "haul-io", "haul-codec"],
+        uses: &["haul-sys", "haul-io", "haul-codec", "haul-tree"],
         tests_use: &["haul-manifest"],
     },
     Rule { name: "haul-bench", uses: &["haul-sys", "haul-manifest", "haul-trace"], tests_use: &[] },

@@ -1,11 +1,16 @@
 //! The threads of creation: each walks the trees, describes entries and reads small files, or writes
 //! members, as [`Turns`] says, and other threads move large files.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use haul_io::Reflink;
+use haul_io::quirk::Latency;
+use haul_io::{Device, Reflink};
+use haul_sys::fs::{Access, Follow, OpenHow, openat};
+use haul_tree::Meter;
 
 use super::archive_file::Output;
 use super::creator::Creator;
@@ -23,7 +28,7 @@ use crate::room::Room;
 /// Names that are described at a time.
 const BATCH_NAMES: usize = 64;
 
-/// Names of a batch while a thread has nothing to do.
+/// Names of a batch while a thread has nothing to do, and of one on a server.
 const BATCH_NAMES_MIN: usize = 4;
 
 /// Batches in memory, for each thread: enough to be ahead of a target that waits for storage.
@@ -45,7 +50,6 @@ const BYTES_FREE: u64 = 256 << 10;
 
 /// What a run may have open, in a process that may have few descriptors.
 struct Budget {
-    threads: usize,
     batches: u64,
     names: usize,
     directories: u64,
@@ -53,11 +57,11 @@ struct Budget {
 }
 
 impl Budget {
-    fn for_threads(threads: usize) -> Budget {
-        let threads = share(threads);
+    fn new(plan: &Plan) -> Budget {
+        // One at least for each thread that waits for a server.
+        let batches = share(plan.workers).saturating_mul(BATCHES_PER_THREAD);
         Budget {
-            threads,
-            batches: share(threads.saturating_mul(BATCHES_PER_THREAD)) as u64,
+            batches: share(batches.max(plan.waiting_workers)) as u64,
             names: share(BATCH_NAMES),
             directories: share(DIRECTORIES_MAX) as u64,
             levels: share(LEVELS_MAX),
@@ -82,8 +86,8 @@ pub fn create<W: Output + Send>(
     monitor: &(dyn Monitor + Sync),
     sink: &mut Sink<W>,
 ) -> std::io::Result<()> {
-    let budget = Budget::for_threads(plan.workers);
-    let workers = budget.threads;
+    let budget = Budget::new(plan);
+    let workers = share(plan.workers);
     let placing = Placing::new(workers, plan.data.clone(), plan.hashes);
     std::thread::scope(|scope| {
         let placing = &placing;
@@ -128,20 +132,23 @@ fn members<'p, W: Output + Send>(
     creator: &mut Creator<'p, W>,
 ) -> std::io::Result<()> {
     let plan = source.plan;
-    let threads = if plan.reads_ahead { budget.threads } else { 1 };
+    let threads = if plan.reads_ahead { share(plan.workers) } else { 1 };
     let bounds =
         Bounds { batches: budget.batches, directories: budget.directories, bytes: BYTES_MAX };
     let turns = Turns::new(threads, bounds);
     let job = Job {
         plan,
+        started: AtomicUsize::new(threads),
+        is_remote: AtomicBool::new(false),
+        most: if plan.reads_ahead { share(plan.waiting_workers) } else { 1 },
         open_file_bytes: (BYTES_MAX / share(OPEN_FILES_MAX) as u64).max(BYTES_FREE + 1),
         turns,
         source: Mutex::new(source),
         target: Mutex::new(Target { creator, failed: None }),
     };
     std::thread::scope(|scope| {
-        spawn(scope, threads - 1, || job.work());
-        job.work();
+        spawn(scope, threads - 1, || job.work(scope));
+        job.work(scope);
     });
     let target = job.target.into_inner().unwrap_or_else(PoisonError::into_inner);
     target.failed.map_or(Ok(()), Err)
@@ -156,6 +163,11 @@ struct Target<'c, 'p, W> {
 /// What all threads share. Only the thread whose turn it is locks the source or the target.
 struct Job<'c, 'p, W> {
     plan: &'p Plan,
+    /// Threads that were started, and the most of them if they wait for a server.
+    started: AtomicUsize,
+    /// Whether an operand so far is on a server.
+    is_remote: AtomicBool,
+    most: usize,
     /// What an open file counts for.
     open_file_bytes: u64,
     turns: Batches,
@@ -167,17 +179,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<W: Output> Job<'_, '_, W> {
+impl<W: Output + Send> Job<'_, '_, W> {
     /// Takes turns until there are no more.
-    fn work(&self) {
+    fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         let mut room = Room::default();
         while let Some(turn) = self.turns.next() {
             match turn {
                 Turn::Walk => {
-                    let is_last = lock(&self.source).fill(&self.turns);
+                    let mut source = lock(&self.source);
+                    let is_last = source.fill(&self.turns);
+                    self.is_remote.fetch_or(source.is_remote, Ordering::Relaxed);
+                    drop(source);
                     self.turns.walked(is_last);
                 }
-                Turn::Describe(number, batch) => self.describe(number, batch, &mut room),
+                Turn::Describe(number, batch) => {
+                    let (meter, names) = (self.meter(), batch.len());
+                    self.describe(number, batch, &mut room);
+                    if meter.is_some_and(|mut meter| meter.is_waiting(names as u64)) {
+                        self.grow(scope);
+                    }
+                }
                 Turn::Write(batch) => {
                     let mut target = lock(&self.target);
                     if let Err(error) = target.creator.batch(batch) {
@@ -188,6 +209,19 @@ impl<W: Output> Job<'_, '_, W> {
                     self.turns.written();
                 }
             }
+        }
+    }
+
+    /// Starts to measure whether this thread waits for a server, if more threads could make a difference.
+    fn meter(&self) -> Option<Meter> {
+        let may_grow = self.started.load(Ordering::Relaxed) < self.most;
+        (may_grow && self.is_remote.load(Ordering::Relaxed)).then(Meter::begin)
+    }
+
+    /// Starts another thread, unless there are enough.
+    fn grow<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        if self.started.fetch_add(1, Ordering::Relaxed) < self.most {
+            spawn(scope, 1, || self.work(scope));
         }
     }
 
@@ -214,6 +248,18 @@ impl<W: Output> Job<'_, '_, W> {
     }
 }
 
+/// Returns whether an operand is on a server; that of a relative name is on the file system of its directory,
+/// unless it is a mount point. Blocks.
+fn is_remote(directory: &OwnedFd, name: &CStr) -> bool {
+    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
+    let device = match name.to_bytes() {
+        [b'/', ..] => openat(directory, name, how).and_then(|file| Device::of(&file)),
+        _ => Device::of(directory),
+    };
+    // One that cannot be opened is told when it is described.
+    device.is_ok_and(|device| device.quirk.latency == Latency::Remote)
+}
+
 /// The names below all operands, in order.
 struct Source<'p> {
     operands: std::vec::IntoIter<Operand>,
@@ -224,6 +270,8 @@ struct Source<'p> {
     names: usize,
     directories: u64,
     levels: usize,
+    /// Whether the current operand is on a server, so that names wait there, and few make a batch.
+    is_remote: bool,
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
 }
@@ -242,6 +290,7 @@ impl<'p> Source<'p> {
             names: budget.names,
             directories: budget.directories,
             levels: budget.levels,
+            is_remote: false,
             plan,
             monitor,
         }
@@ -278,7 +327,8 @@ impl<'p> Source<'p> {
             }
             batch.push(work);
             let is_enough = batch.len() >= BATCH_NAMES_MIN && turns.is_starved();
-            if batch.len() >= self.names || is_enough {
+            let most = if self.is_remote { BATCH_NAMES_MIN } else { self.names };
+            if batch.len() >= most.min(self.names) || is_enough {
                 break;
             }
         }
@@ -306,10 +356,11 @@ impl<'p> Source<'p> {
         }
     }
 
-    fn begin(&self, operand: Operand) -> Option<Walk<'p, Excluding<'p>>> {
+    fn begin(&mut self, operand: Operand) -> Option<Walk<'p, Excluding<'p>>> {
         let filter = Excluding(self.monitor, operand.scope);
         // A name with a NUL names no file; the command line cannot have one.
         let name = CString::new(operand.name).ok()?;
+        self.is_remote = is_remote(&operand.directory, &name);
         let found = Found::operand(operand.directory, name, operand.number);
         let rules = Rules {
             sort: self.plan.sort,

@@ -128,6 +128,8 @@ pub struct Plan {
     pub hashes: Option<&'static Algorithm>,
     /// Number of workers, at least 1.
     pub workers: usize,
+    /// The most of them on a remote file system, if they mostly wait for it; at least [`Plan::workers`].
+    pub waiting_workers: usize,
 }
 
 impl Plan {

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::thread::JoinHandle;
 
 use haul_io::digest::Algorithm;
-use haul_io::{DataPolicy, Kit, Pair};
+use haul_io::quirk::Latency;
+use haul_io::{DataPolicy, Device, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
     rmdirat, statat, unlinkat, utimens_handle,
@@ -15,6 +15,7 @@ use haul_sys::fs::{
 use haul_sys::{CallError, Errno};
 
 use super::attributes::On;
+use super::crew::Crew;
 use super::event::{Action, Event};
 use super::in_flight::InFlight;
 use super::lacks_descriptors;
@@ -59,7 +60,7 @@ pub(super) enum Then {
 pub struct Extractor {
     pub(super) shared: Arc<Shared>,
     pub(super) queue: Arc<Queue<Job>>,
-    pub(super) workers: Vec<JoinHandle<()>>,
+    pub(super) crew: Option<Arc<Crew>>,
     pub(super) places: Places,
     pub(super) accounts: Accounts,
     pub(super) delayed: Vec<Delayed>,
@@ -94,6 +95,7 @@ impl Extractor {
             Some((file, _)) => Some(Archive { stat: fstat(&file)?, file }),
             None => None,
         };
+        let is_remote = Device::of(&target)?.quirk.latency == Latency::Remote;
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),
@@ -101,12 +103,13 @@ impl Extractor {
             data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
             monitor,
             archive,
+            is_remote,
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
         });
         Ok(Extractor {
-            queue: Arc::new(Queue::new()),
-            workers: Vec::new(),
+            queue: Arc::new(Queue::new(is_remote)),
+            crew: None,
             places: Places::new(target, policy.names, policy.umask),
             accounts: Accounts::default(),
             delayed: Vec::new(),
@@ -555,9 +558,8 @@ impl Extractor {
 impl Drop for Extractor {
     fn drop(&mut self) {
         self.queue.close();
-        for worker in self.workers.drain(..) {
-            // A worker that panicked has said so.
-            let _panicked = worker.join();
+        if let Some(crew) = self.crew.take() {
+            crew.join();
         }
     }
 }

@@ -7,17 +7,17 @@ use bytes::Bytes;
 use haul_io::digest::Algorithm;
 use haul_io::fully::write_fully;
 use haul_io::trail::Trail;
-use haul_io::{DataError, Device, Kit, Pair, Reflink};
+use haul_io::{DataError, Device, Pair, Reflink};
 use haul_sys::{Call, CallError, Errno};
 
+use super::crew::Crew;
 use super::event::Action;
 use super::extractor::{Extractor, Then};
 use super::file::Prepared;
 use super::lacks_descriptors;
 use super::new_file::{NewFile, Published};
-use super::queue::Waiting as _;
 use super::shared::{Content, Job, without_names};
-use crate::descriptors::{are_few, share};
+use crate::descriptors::are_few;
 use crate::format::{Member, ReadError, Reader};
 use crate::source::Source;
 
@@ -110,22 +110,8 @@ impl Extractor {
     /// Starts a worker, unless all have started. Returns `false` if there is none, because no thread
     /// can be started.
     pub(super) fn has_worker(&mut self) -> bool {
-        if self.workers.len() >= share(self.shared.policy.workers) {
-            return true;
-        }
-        let (shared, queue) = (Arc::clone(&self.shared), Arc::clone(&self.queue));
-        let worker = move || {
-            let mut kit = Kit::new();
-            while let Some(jobs) = queue.take() {
-                let directory = jobs.first().map_or(0, Job::directory);
-                let (files, bytes) = (jobs.len(), jobs.iter().map(Job::memory_bytes).sum());
-                let returned = shared.make_all(jobs, &mut kit);
-                queue.finished(directory, files, bytes, returned);
-            }
-        };
-        let started = std::thread::Builder::new().name("extract".to_owned()).spawn(worker);
-        self.workers.extend(started);
-        !self.workers.is_empty()
+        let (shared, queue) = (&self.shared, &self.queue);
+        self.crew.get_or_insert_with(|| Crew::new(shared, queue)).has_worker()
     }
 
     /// Makes a large file of a stream, piece by piece.

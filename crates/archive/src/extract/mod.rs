@@ -6,6 +6,7 @@
 //! for all workers before it removes anything, so the result does not depend on timing.
 
 mod attributes;
+mod crew;
 mod event;
 mod extractor;
 mod file;

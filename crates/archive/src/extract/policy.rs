@@ -120,6 +120,8 @@ pub struct Policy {
     pub umask: u32,
     /// Number of workers that make files, at least 1.
     pub workers: usize,
+    /// The most of them on a remote file system, if they mostly wait for it; at least [`Policy::workers`].
+    pub waiting_workers: usize,
 }
 
 impl Policy {

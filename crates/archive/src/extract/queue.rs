@@ -68,14 +68,18 @@ pub(super) trait Waiting {
 /// Files that wait for a worker.
 pub(super) struct Queue<J> {
     directories_max: usize,
+    batch_files: usize,
     state: Mutex<State<J>>,
     for_workers: Condvar,
     for_owner: Condvar,
 }
 
 impl<J: Waiting> Queue<J> {
-    pub(super) fn new() -> Queue<J> {
+    /// Makes one, for a file system on a server or not.
+    pub(super) fn new(is_remote: bool) -> Queue<J> {
         Queue {
+            // Several workers make the files of a directory there: they wait, and not for its lock.
+            batch_files: if is_remote { 1 } else { BATCH_FILES },
             directories_max: share(DIRECTORIES_MAX),
             state: Mutex::new(State {
                 jobs: VecDeque::new(),
@@ -145,7 +149,7 @@ impl<J: Waiting> Queue<J> {
     pub(super) fn take(&self) -> Option<Vec<J>> {
         let mut state = self.lock();
         loop {
-            if let Some(jobs) = state.next() {
+            if let Some(jobs) = state.next(self.batch_files) {
                 return Some(jobs);
             }
             if state.is_closed {
@@ -201,12 +205,12 @@ impl<J: Waiting> Queue<J> {
 
 impl<J: Waiting> State<J> {
     /// Takes files of the first directory that no worker is busy with, or of the first one.
-    fn next(&mut self) -> Option<Vec<J>> {
+    fn next(&mut self, most: usize) -> Option<Vec<J>> {
         let is_busy =
             |entry: &Entry<J>| self.busy.iter().any(|(busy, _)| *busy == entry.job.directory());
         let start = self.jobs.iter().position(|entry| !is_busy(entry)).unwrap_or(0);
         let directory = self.jobs.get(start)?.job.directory();
-        let same = self.jobs.iter().skip(start).take(BATCH_FILES).map(|entry| &entry.job);
+        let same = self.jobs.iter().skip(start).take(most).map(|entry| &entry.job);
         let count =
             same.take_while(|job| job.directory() == directory && !job.is_large()).count().max(1);
         let mut directories = 0;
@@ -242,7 +246,7 @@ mod tests {
 
     #[test]
     fn workers_have_different_directories() {
-        let queue = Queue::new();
+        let queue = Queue::new(false);
         for (directory, file) in [(1, 1), (1, 2), (2, 3), (1, 4)] {
             queue.push(File(directory, file));
         }
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_file_is_finished_before_the_queue_is_drained() {
-        let queue: Queue<File> = Queue::new();
+        let queue: Queue<File> = Queue::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {

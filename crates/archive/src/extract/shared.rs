@@ -90,6 +90,8 @@ pub(super) struct Shared {
     pub(super) data: DataPolicy,
     pub(super) monitor: Arc<dyn Monitor>,
     pub(super) archive: Option<Archive>,
+    /// Whether the target is on a server.
+    pub(super) is_remote: bool,
     pub(super) stop: AtomicBool,
     pub(super) bytes: AtomicU64,
 }

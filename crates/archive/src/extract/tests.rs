@@ -160,6 +160,7 @@ fn extract<S: Source>(source: S, target: &Path, (existing, appearance): (Existin
         user: 0,
         umask: 0o22,
         workers: 2,
+        waiting_workers: 2,
     };
     let target = OwnedFd::from(fs::File::open(target).unwrap());
     let file = source.file();

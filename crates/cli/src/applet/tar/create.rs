@@ -257,6 +257,7 @@ fn plan(
         numeric_owner: settings.numeric_owner,
         absolute_names: settings.extraction.absolute_names,
         workers: settings.extraction.workers(),
+        waiting_workers: settings.extraction.waiting_workers(),
         attributes: settings.attributes.clone(),
         reads_ahead: !settings.checkpoints.interfere(),
         // Only a digest needs the data of an archive that goes nowhere.

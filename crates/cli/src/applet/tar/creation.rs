@@ -291,6 +291,7 @@ impl Creation {
             reads_ahead: true,
             skips_data: false,
             workers: 1,
+            waiting_workers: 1,
         }
     }
 }

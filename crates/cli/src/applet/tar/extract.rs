@@ -84,7 +84,6 @@ fn policy(settings: &Settings) -> Policy {
         (true, true) => Owners::Numbered,
     };
     let is_exact = asked.same_permissions.unwrap_or(is_root);
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     Policy {
         existing: asked.existing,
         permissions: if is_exact { Permissions::Exact } else { Permissions::Masked },
@@ -104,7 +103,8 @@ fn policy(settings: &Settings) -> Policy {
         removes_trees: asked.removes_trees,
         user: identity().uid,
         umask: umask(),
-        workers: asked.jobs.unwrap_or(processors),
+        workers: asked.workers(),
+        waiting_workers: asked.waiting_workers(),
     }
 }
 

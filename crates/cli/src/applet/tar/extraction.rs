@@ -9,7 +9,7 @@ use haul_archive::transform::Transform;
 use super::options::Id;
 use super::refuse::bad;
 use crate::ending::CommandError;
-use crate::option::value::processors;
+use crate::option::value::{WAITING_JOBS, processors};
 
 /// What is asked for about extracted files.
 #[derive(Debug, Default)]
@@ -36,6 +36,11 @@ impl Extraction {
     /// Returns the number of workers.
     pub(super) fn workers(&self) -> usize {
         self.jobs.unwrap_or_else(processors)
+    }
+
+    /// Returns the most of them on a remote file system, if they mostly wait for it.
+    pub(super) fn waiting_workers(&self) -> usize {
+        self.jobs.unwrap_or_else(|| processors().max(WAITING_JOBS))
     }
 
     /// Sets an option.

@@ -61,7 +61,7 @@ pub(super) const OWN: &[Opt<Id>] = &[
     )
     .with(DIGEST_VALUES),
     own(Id::Own(OwnId::Job), "job", Required("NAME"), JOB),
-    own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor)"),
+    own(Id::Jobs, "jobs", Required("N"), "number of workers (default: one for each processor, more on a server)"),
     own(
         Id::Own(OwnId::Json),
         "json",
