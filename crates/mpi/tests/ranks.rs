@@ -154,7 +154,8 @@ pub(crate) fn carry_out<R: Sync>(
     stop: &AtomicBool,
     carry: Carry<R>,
 ) -> Vec<Result<Counts, Unsupported>> {
-    let others = AtomicBool::new(false);
+    // One each, as processes have: a rank that ends because another one was stopped sets its own.
+    let others: Vec<AtomicBool> = (0..ranks).map(|_| AtomicBool::new(false)).collect();
     std::thread::scope(|scope| {
         let threads: Vec<_> = links(ranks)
             .into_iter()
@@ -163,7 +164,7 @@ pub(crate) fn carry_out<R: Sync>(
                 scope.spawn(move || {
                     let relay = Relay::default();
                     let is_last = link.own() + 1 == ranks;
-                    let control = &Control::new(if is_last { stop } else { others });
+                    let control = &Control::new(if is_last { stop } else { &others[link.own()] });
                     let monitor = &Reporter { rank: link.own(), reports, relay: &relay, stop };
                     let print = &|stream, text: &[u8]| {
                         reports.printed.lock().unwrap().push((stream, text.to_vec()));
