@@ -324,6 +324,9 @@ fn a_limit_on_the_size_of_files_is_met_only_by_bytes() -> Outcome {
     Ok(())
 }
 
+/// Runs a command with two processors at most, so that more than two at once are those that were added.
+const TWO_PROCESSORS: [&str; 3] = ["taskset", "-c", "0,1"];
+
 /// Asserts that this many requests are in flight at once in one of a few runs; see [`removes_by_many`].
 fn has_many_in_flight(once: impl Fn() -> Outcome<Option<u64>>) -> Outcome {
     let mut seen = Vec::new();
@@ -346,7 +349,7 @@ fn an_archive_is_extracted_there_by_many_at_once() -> Outcome {
         let dir = far.scratch.path();
         Call::of("tar").words(["-cf", "a.tar", "near"]).in_dir(dir).succeed()?;
         let call = Call::of(haul()).words(["tar", "-xf", "a.tar", "-C", "far"]).words(words);
-        call.in_dir(dir).succeed()?;
+        call.under(TWO_PROCESSORS).in_dir(dir).succeed()?;
         let (near, came) = (far.scratch.at("near"), far.scratch.at("below/near"));
         let contents = haul_manifest::Aspects::contents_only();
         super::support::judge::demand_equal(&near, &came, contents, "an extraction");
@@ -376,7 +379,7 @@ fn a_tree_is_archived_from_there_by_many_at_once() -> Outcome {
             .words(["tar", "-cf", "a.tar"])
             .words(operand)
             .words(jobs.split_whitespace());
-        call.in_dir(dir).succeed()?;
+        call.under(TWO_PROCESSORS).in_dir(dir).succeed()?;
         let most = far.in_flight(Operation::Open);
         Call::of("tar").words(["-xf", "a.tar"]).in_dir(dir).succeed()?;
         let contents = haul_manifest::Aspects::contents_only();

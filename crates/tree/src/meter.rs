@@ -25,13 +25,29 @@ pub struct Meter {
     since: Instant,
     before: ThreadUsage,
     steps: u64,
+    paused: Option<(Instant, ThreadUsage)>,
 }
 
 impl Meter {
     /// Starts to measure the calling thread.
     #[must_use]
     pub fn begin() -> Meter {
-        Meter { since: Instant::now(), before: thread_usage(), steps: 0 }
+        Meter { since: Instant::now(), before: thread_usage(), steps: 0, paused: None }
+    }
+
+    /// Leaves out what comes until [`Meter::resume`]: the thread has no steps to do.
+    pub fn pause(&mut self) {
+        self.paused = Some((Instant::now(), thread_usage()));
+    }
+
+    /// Goes on after [`Meter::pause`].
+    pub fn resume(&mut self) {
+        if let Some((paused, usage)) = self.paused.take() {
+            let now = thread_usage();
+            self.since += paused.elapsed();
+            self.before.cpu += now.cpu.saturating_sub(usage.cpu);
+            self.before.waits += now.waits - usage.waits;
+        }
     }
 
     /// Returns whether the thread has mostly waited during the last steps. Returns false until a
@@ -44,7 +60,7 @@ impl Meter {
         }
         let now = thread_usage();
         let waits = judge(time, self.before, now, self.steps);
-        *self = Meter { since: Instant::now(), before: now, steps: 0 };
+        *self = Meter { since: Instant::now(), before: now, steps: 0, paused: None };
         waits
     }
 }

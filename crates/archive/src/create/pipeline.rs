@@ -1,15 +1,12 @@
 //! The threads of creation: each walks the trees, describes entries and reads small files, or writes
 //! members, as [`Turns`] says, and other threads move large files.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use haul_io::quirk::Latency;
-use haul_io::{Device, Reflink};
-use haul_sys::fs::{Access, Follow, OpenHow, openat};
+use haul_io::Reflink;
 use haul_tree::Meter;
 
 use super::archive_file::Output;
@@ -20,7 +17,7 @@ use super::placing::Placing;
 use super::plan::{Monitor, Operand, Plan};
 use super::sink::Sink;
 use super::turns::{Bounds, Turn, Turns};
-use super::walk::{Filter, Rules, Step, Walk};
+use super::walk::{Filter, LastDevice, Rules, Step, Walk};
 use super::work::{Batches, Item, Work};
 use crate::descriptors::{are_few, share};
 use crate::room::Room;
@@ -165,7 +162,7 @@ struct Job<'c, 'p, W> {
     plan: &'p Plan,
     /// Threads that were started, and the most of them if they wait for a server.
     started: AtomicUsize,
-    /// Whether an operand so far is on a server.
+    /// Whether the directory that was read last is on a server.
     is_remote: AtomicBool,
     most: usize,
     /// What an open file counts for.
@@ -183,20 +180,30 @@ impl<W: Output + Send> Job<'_, '_, W> {
     /// Takes turns until there are no more.
     fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         let mut room = Room::default();
+        let mut meter: Option<Meter> = None;
         while let Some(turn) = self.turns.next() {
             match turn {
                 Turn::Walk => {
                     let mut source = lock(&self.source);
                     let is_last = source.fill(&self.turns);
-                    self.is_remote.fetch_or(source.is_remote, Ordering::Relaxed);
+                    self.is_remote.store(source.is_remote(), Ordering::Relaxed);
                     drop(source);
                     self.turns.walked(is_last);
                 }
                 Turn::Describe(number, batch) => {
-                    let (meter, names) = (self.meter(), batch.len());
-                    self.describe(number, batch, &mut room);
-                    if meter.is_some_and(|mut meter| meter.is_waiting(names as u64)) {
-                        self.grow(scope);
+                    let names = batch.len() as u64;
+                    match &mut meter {
+                        Some(meter) => meter.resume(),
+                        None => meter = self.meter(),
+                    }
+                    let has_held = self.describe(number, batch, &mut room);
+                    // To wait for memory is to wait for the archive.
+                    meter = meter.filter(|_| !has_held && self.may_grow());
+                    if let Some(meter) = &mut meter {
+                        if meter.is_waiting(names) {
+                            self.grow(scope);
+                        }
+                        meter.pause();
                     }
                 }
                 Turn::Write(batch) => {
@@ -212,10 +219,14 @@ impl<W: Output + Send> Job<'_, '_, W> {
         }
     }
 
+    fn may_grow(&self) -> bool {
+        let is_remote = self.is_remote.load(Ordering::Relaxed);
+        is_remote && self.started.load(Ordering::Relaxed) < self.most
+    }
+
     /// Starts to measure whether this thread waits for a server, if more threads could make a difference.
     fn meter(&self) -> Option<Meter> {
-        let may_grow = self.started.load(Ordering::Relaxed) < self.most;
-        (may_grow && self.is_remote.load(Ordering::Relaxed)).then(Meter::begin)
+        self.may_grow().then(Meter::begin)
     }
 
     /// Starts another thread, unless there are enough.
@@ -225,7 +236,8 @@ impl<W: Output + Send> Job<'_, '_, W> {
         }
     }
 
-    fn describe(&self, number: u64, batch: Vec<Work>, room: &mut Room) {
+    /// Describes a batch. Returns whether that may have waited for memory. Blocks.
+    fn describe(&self, number: u64, batch: Vec<Work>, room: &mut Room) -> bool {
         let (mut held, mut told) = (0, 0);
         let described = batch.into_iter().map(|work| match work {
             Work::Describe(found) => {
@@ -245,19 +257,8 @@ impl<W: Output + Send> Job<'_, '_, W> {
         });
         let described = described.collect();
         self.turns.finish(number, described, told);
+        told > 0
     }
-}
-
-/// Returns whether an operand is on a server; that of a relative name is on the file system of its directory,
-/// unless it is a mount point. Blocks.
-fn is_remote(directory: &OwnedFd, name: &CStr) -> bool {
-    let how = OpenHow { access: Access::Path, follow: Follow::Yes, ..OpenHow::READ };
-    let device = match name.to_bytes() {
-        [b'/', ..] => openat(directory, name, how).and_then(|file| Device::of(&file)),
-        _ => Device::of(directory),
-    };
-    // One that cannot be opened is told when it is described.
-    device.is_ok_and(|device| device.quirk.latency == Latency::Remote)
 }
 
 /// The names below all operands, in order.
@@ -270,8 +271,10 @@ struct Source<'p> {
     names: usize,
     directories: u64,
     levels: usize,
-    /// Whether the current operand is on a server, so that names wait there, and few make a batch.
-    is_remote: bool,
+    /// The file system of the directory that was read last.
+    last_device: LastDevice,
+    /// Whether there may be more threads if they wait for a server.
+    may_grow: bool,
     plan: &'p Plan,
     monitor: &'p (dyn Monitor + Sync),
 }
@@ -290,7 +293,8 @@ impl<'p> Source<'p> {
             names: budget.names,
             directories: budget.directories,
             levels: budget.levels,
-            is_remote: false,
+            last_device: LastDevice::default(),
+            may_grow: plan.waiting_workers > plan.workers,
             plan,
             monitor,
         }
@@ -327,12 +331,17 @@ impl<'p> Source<'p> {
             }
             batch.push(work);
             let is_enough = batch.len() >= BATCH_NAMES_MIN && turns.is_starved();
-            let most = if self.is_remote { BATCH_NAMES_MIN } else { self.names };
+            let most = if self.is_remote() { BATCH_NAMES_MIN } else { self.names };
             if batch.len() >= most.min(self.names) || is_enough {
                 break;
             }
         }
         (batch, directories)
+    }
+
+    /// Returns whether names wait for a server, so that few make a batch, for more threads.
+    fn is_remote(&self) -> bool {
+        self.may_grow && self.walk.as_ref().map_or(self.last_device, Walk::last_device).is_remote()
     }
 
     fn next(&mut self) -> Option<Work> {
@@ -351,6 +360,9 @@ impl<'p> Source<'p> {
                 };
                 return Some(Work::Pass(Box::new(item)));
             }
+            if let Some(walk) = &self.walk {
+                self.last_device = walk.last_device();
+            }
             let operand = self.operands.next()?;
             self.walk = self.begin(operand);
         }
@@ -360,7 +372,6 @@ impl<'p> Source<'p> {
         let filter = Excluding(self.monitor, operand.scope);
         // A name with a NUL names no file; the command line cannot have one.
         let name = CString::new(operand.name).ok()?;
-        self.is_remote = is_remote(&operand.directory, &name);
         let found = Found::operand(operand.directory, name, operand.number);
         let rules = Rules {
             sort: self.plan.sort,
@@ -369,6 +380,6 @@ impl<'p> Source<'p> {
             stays_on_device: self.plan.stays_on_device,
             open_levels: self.levels,
         };
-        Some(Walk::new(filter, rules, found, operand.recurses))
+        Some(Walk::new(filter, rules, (found, operand.recurses), self.last_device))
     }
 }

@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use haul_io::Device;
+use haul_io::quirk::Latency;
 use haul_sys::fs::{
     DirectoryBuffer, Follow, Kind, Stat, for_each_entry, fstat, open_directory, statat,
     statat_follow,
@@ -82,12 +84,40 @@ pub(super) struct Walk<'f, F> {
     levels: Vec<Level>,
     pending: VecDeque<Step>,
     buffer: DirectoryBuffer,
+    last_device: LastDevice,
+}
+
+/// The file system of the directory that was read last: whether it is on a server is asked when another one
+/// comes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastDevice(Option<(u64, bool)>);
+
+impl LastDevice {
+    /// Takes note of an open directory. Blocks as `fstatfs`.
+    fn note(&mut self, directory: &OwnedFd, dev: u64) {
+        if self.0.is_none_or(|(last, _)| last != dev) {
+            let device = Device::of(directory);
+            let is_remote = device.is_ok_and(|device| device.quirk.latency == Latency::Remote);
+            self.0 = Some((dev, is_remote));
+        }
+    }
+
+    /// Returns whether it is on a server.
+    pub(super) fn is_remote(self) -> bool {
+        self.0.is_some_and(|(_, is_remote)| is_remote)
+    }
 }
 
 impl<'f, F: Filter> Walk<'f, F> {
     /// Begins a walk at an operand.
-    pub(super) fn new(filter: F, rules: Rules<'f>, operand: Found, recurses: bool) -> Walk<'f, F> {
+    pub(super) fn new(
+        filter: F,
+        rules: Rules<'f>,
+        (operand, recurses): (Found, bool),
+        last_device: LastDevice,
+    ) -> Walk<'f, F> {
         let mut walk = Walk {
+            last_device,
             filter,
             rules,
             device: None,
@@ -108,6 +138,11 @@ impl<'f, F: Filter> Walk<'f, F> {
             walk.visit(operand, None, recurses);
         }
         walk
+    }
+
+    /// Returns the file system of the directory that was read last.
+    pub(super) const fn last_device(&self) -> LastDevice {
+        self.last_device
     }
 
     fn stat(&self, parent: &OwnedFd, leaf: &CStr) -> haul_sys::Result<Stat> {
@@ -236,6 +271,7 @@ impl<'f, F: Filter> Walk<'f, F> {
         if self.device.is_some_and(|device| device != stat.dev) {
             return Ok(());
         }
+        self.last_device.note(&directory, stat.dev);
         // With -h a link may lead to a directory above it.
         let loops = self.levels.iter().any(|level| level.stat.same_file(&stat));
         if loops {

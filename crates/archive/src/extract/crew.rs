@@ -43,18 +43,25 @@ impl Crew {
 
     fn work(self: &Arc<Crew>) {
         let mut kit = Kit::new();
-        let most = self.shared.policy.waiting_workers;
-        let may_grow = self.shared.is_remote && most > self.shared.policy.workers;
-        while let Some(jobs) = self.queue.take() {
+        let mut meter = self.shared.may_grow.then(Meter::begin);
+        while let Some(jobs) = self.next(meter.as_mut()) {
             let directory = jobs.first().map_or(0, Job::directory);
             let (files, bytes) = (jobs.len(), jobs.iter().map(Job::memory_bytes).sum());
-            let meter = may_grow.then(Meter::begin);
             let returned = self.shared.make_all(jobs, &mut kit);
             self.queue.finished(directory, files, bytes, returned);
-            if meter.is_some_and(|mut meter| meter.is_waiting(files as u64)) {
-                self.start(most);
+            if meter.as_mut().is_some_and(|meter| meter.is_waiting(files as u64)) {
+                self.start(self.shared.policy.waiting_workers);
             }
         }
+    }
+
+    /// Takes files. That there were none does not count as waiting for the server. Blocks.
+    fn next(&self, meter: Option<&mut Meter>) -> Option<Vec<Job>> {
+        let Some(meter) = meter else { return self.queue.take() };
+        meter.pause();
+        let jobs = self.queue.take();
+        meter.resume();
+        jobs
     }
 
     /// Waits for all workers, once the queue is closed.

@@ -95,7 +95,10 @@ impl Extractor {
             Some((file, _)) => Some(Archive { stat: fstat(&file)?, file }),
             None => None,
         };
-        let is_remote = Device::of(&target)?.quirk.latency == Latency::Remote;
+        // Of a directory that cannot be described, the first member tells.
+        let is_remote = |device: Device| device.quirk.latency == Latency::Remote;
+        let may_grow =
+            policy.waiting_workers > policy.workers && Device::of(&target).is_ok_and(is_remote);
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),
@@ -103,12 +106,12 @@ impl Extractor {
             data: DataPolicy { reflink: policy.reflink, cache: policy.cache, ..DataPolicy::PLAIN },
             monitor,
             archive,
-            is_remote,
+            may_grow,
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
         });
         Ok(Extractor {
-            queue: Arc::new(Queue::new(is_remote)),
+            queue: Arc::new(Queue::new(may_grow)),
             crew: None,
             places: Places::new(target, policy.names, policy.umask),
             accounts: Accounts::default(),

@@ -75,11 +75,12 @@ pub(super) struct Queue<J> {
 }
 
 impl<J: Waiting> Queue<J> {
-    /// Makes one, for a file system on a server or not.
-    pub(super) fn new(is_remote: bool) -> Queue<J> {
+    /// Makes one, for workers whose number may grow or not.
+    pub(super) fn new(may_grow: bool) -> Queue<J> {
         Queue {
-            // Several workers make the files of a directory there: they wait, and not for its lock.
-            batch_files: if is_remote { 1 } else { BATCH_FILES },
+            // Workers that wait for a server share a directory: its lock is held while a file is created, but
+            // not while it is written.
+            batch_files: if may_grow { 1 } else { BATCH_FILES },
             directories_max: share(DIRECTORIES_MAX),
             state: Mutex::new(State {
                 jobs: VecDeque::new(),

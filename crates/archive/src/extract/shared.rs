@@ -90,8 +90,8 @@ pub(super) struct Shared {
     pub(super) data: DataPolicy,
     pub(super) monitor: Arc<dyn Monitor>,
     pub(super) archive: Option<Archive>,
-    /// Whether the target is on a server.
-    pub(super) is_remote: bool,
+    /// Whether the target is on a server, and there may be more workers if they wait for it.
+    pub(super) may_grow: bool,
     pub(super) stop: AtomicBool,
     pub(super) bytes: AtomicU64,
 }
