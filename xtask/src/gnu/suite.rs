@@ -16,6 +16,9 @@ const AREAS: [&str; 9] = ["cp", "rm", "mv", "dd", "cat", "tee", "split", "cksum"
 /// The program that runs the suite, a script in Python.
 const RUNNER: &str = "xtask/gnu/gnu-tests";
 
+/// The time that one test may take: several times what the slowest takes on two busy processors.
+const SECONDS_MAX: &str = "240";
+
 /// The runner's exit status when it could not run.
 const NOT_RUN: i32 = 2;
 
@@ -126,6 +129,7 @@ impl<'a> Suite<'a> {
         let mut runner = command("python3");
         runner.arg(self.workspace.root.join(RUNNER));
         runner.env("COREUTILS_BUILD", &self.tree).arg("--out").arg(out).args(options);
+        runner.args(["--timeout", SECONDS_MAX]);
         if self.run_as == As::User {
             runner.args(["--as", "user"]);
         }
