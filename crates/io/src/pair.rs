@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use haul_sys::fs::{fstat, fstatfs};
 
 use crate::method::id::MethodId;
-use crate::quirk::{Latency, Quirk, UNKNOWN, of_magic};
+use crate::quirk::{Quirk, UNKNOWN, of_magic};
 use crate::sides::Which;
 
 /// A device and what is known of its file system.
@@ -73,7 +73,7 @@ impl Pair {
     /// Tells whether bytes or names of either side are somewhere else, a trip away.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        self.source.latency == Latency::Remote || self.target.latency == Latency::Remote
+        self.source.is_remote() || self.target.is_remote()
     }
 
     /// Tells whether a range that was copied by `copy_file_range` has shown that the server does it.

@@ -26,7 +26,7 @@ use crate::method::{
     AtEnd, Attempt, FAR_REQUEST_BYTES, Fit, MethodId, Portion, RangeJob, Sharing, Want, Zeros,
 };
 use crate::moved::Moved;
-use crate::quirk::{CachedWrites, Latency, Preallocate, UNKNOWN};
+use crate::quirk::{CachedWrites, Preallocate, UNKNOWN};
 use crate::recheck::Remains;
 use crate::report::{Refusal, Why};
 use crate::residency::Cached;
@@ -149,7 +149,7 @@ impl Transfer {
     pub fn most_workers(&self, pair: &Pair) -> usize {
         let is_cached = self.keeper.sides.way(Which::Target) != Way::Direct;
         // Workers that wait for requests to a server hold no lock of the target meanwhile.
-        let waits = pair.source.latency == Latency::Remote;
+        let waits = pair.source.is_remote();
         match self.sharing {
             Sharing::Sole => 1,
             Sharing::Several
@@ -215,7 +215,7 @@ impl Transfer {
     /// is known of the file system they may: some file systems fill what lies before a length with zeros.
     fn must_not_extend(&self, job: &FileJob<'_>) -> bool {
         self.sharing == Sharing::Several
-            && job.pair.target.latency == Latency::Remote
+            && job.pair.target.is_remote()
             && job.pair.target != &UNKNOWN
             && self.shape == Shape::DENSE
             && job.bytes() > 0

@@ -136,8 +136,8 @@ fn members<'p, W: Output + Send>(
     let job = Job {
         plan,
         started: AtomicUsize::new(threads),
-        is_remote: AtomicBool::new(false),
         most: if plan.reads_ahead { share(plan.waiting_workers) } else { 1 },
+        is_remote: AtomicBool::new(false),
         open_file_bytes: (BYTES_MAX / share(OPEN_FILES_MAX) as u64).max(BYTES_FREE + 1),
         turns,
         source: Mutex::new(source),
@@ -162,9 +162,9 @@ struct Job<'c, 'p, W> {
     plan: &'p Plan,
     /// Threads that were started, and the most of them if they wait for a server.
     started: AtomicUsize,
+    most: usize,
     /// Whether the directory that was read last is on a server.
     is_remote: AtomicBool,
-    most: usize,
     /// What an open file counts for.
     open_file_bytes: u64,
     turns: Batches,

@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use haul_io::Device;
-use haul_io::quirk::Latency;
 use haul_sys::fs::{
     DirectoryBuffer, Follow, Kind, Stat, for_each_entry, fstat, open_directory, statat,
     statat_follow,
@@ -97,8 +96,7 @@ impl LastDevice {
     fn note(&mut self, directory: &OwnedFd, dev: u64) {
         if self.0.is_none_or(|(last, _)| last != dev) {
             let device = Device::of(directory);
-            let is_remote = device.is_ok_and(|device| device.quirk.latency == Latency::Remote);
-            self.0 = Some((dev, is_remote));
+            self.0 = Some((dev, device.is_ok_and(|device| device.quirk.is_remote())));
         }
     }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use haul_io::digest::Algorithm;
-use haul_io::quirk::Latency;
 use haul_io::{DataPolicy, Device, Kit, Pair};
 use haul_sys::fs::{
     Kind, OFlags, OpenHow, Stat, chmod_handle, chown_handle, fstat, mkdirat, mknodat, openat,
@@ -96,9 +95,8 @@ impl Extractor {
             None => None,
         };
         // Of a directory that cannot be described, the first member tells.
-        let is_remote = |device: Device| device.quirk.latency == Latency::Remote;
-        let may_grow =
-            policy.waiting_workers > policy.workers && Device::of(&target).is_ok_and(is_remote);
+        let may_grow = policy.waiting_workers > policy.workers
+            && Device::of(&target).is_ok_and(|device| device.quirk.is_remote());
         let shared = Arc::new(Shared {
             policy,
             wanted: Attributes::default(),

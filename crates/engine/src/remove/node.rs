@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use haul_io::quirk::Latency;
 use haul_sys::Result;
 use haul_sys::fs::{Follow, Stat, open_directory, statat};
 use haul_tree::{Directory, Handle, Identity, verified};
@@ -107,7 +106,7 @@ impl Directory for RemoveDirectory {
     }
 
     fn is_remote(&self) -> bool {
-        self.delete_profile.quirk.latency == Latency::Remote
+        self.delete_profile.quirk.is_remote()
     }
 }
 

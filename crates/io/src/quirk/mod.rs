@@ -189,6 +189,14 @@ pub struct Quirk {
     pub file_bytes_max: u64,
 }
 
+impl Quirk {
+    /// Returns whether each request may be a trip to a server.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.latency == Latency::Remote
+    }
+}
+
 /// Conservative defaults for a file system that is not in the table.
 pub static UNKNOWN: Quirk = Quirk {
     name: "unknown",

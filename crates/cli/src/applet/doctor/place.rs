@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use haul_io::Device;
-use haul_io::quirk::{DirectIo, Latency};
+use haul_io::quirk::DirectIo;
 use haul_sys::data::{
     Allocate, copy_file_range, fallocate, ficlone, pread_uncached, pwrite_uncached,
 };
@@ -41,7 +41,7 @@ impl Place {
 
     /// Returns whether requests go to a server.
     pub(super) fn is_remote(&self) -> bool {
-        self.device.quirk.latency == Latency::Remote
+        self.device.quirk.is_remote()
     }
 }
 
