@@ -223,7 +223,9 @@ pub(crate) fn copy_planned(
         None => walk(&run, run.workers(), task, end),
         Some(Others { peers, .. }) => {
             let outside = |outside: &mut Outside<'_, Run<'_>>| {
-                peers.exchange(&mut Units::new(outside));
+                let mut units = Units::new(outside);
+                peers.exchange(&mut units);
+                units.end();
             };
             walk_with(&run, run.workers(), task, outside, end);
         }

@@ -14,7 +14,7 @@ use crate::apply::shared_file::SharedFile;
 use crate::context::{Enter, Local, Task, Worker};
 use crate::error::What;
 use crate::finish;
-use crate::peers::state::{Foreign, Kept, ROOT};
+use crate::peers::state::{Foreign, ROOT};
 use crate::request::Order;
 use crate::run::Run;
 use crate::schedule::budget::WAITING_BATCH;
@@ -97,7 +97,7 @@ impl<'r> Operation for Run<'r> {
     fn finish(worker: &mut Worker<'_, 'r>, node: &Arc<Node>) -> Finish {
         let run = worker.operation;
         let complete =
-            |token| run.peers.iter().for_each(|peers| peers.complete(token, Kept::Nothing));
+            |token| run.peers.iter().for_each(|it| it.complete(token, it.take_answer(token)));
         match node.foreign {
             Foreign::Above => {}
             Foreign::Unit(token) => {

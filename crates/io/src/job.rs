@@ -54,6 +54,9 @@ pub enum Behind {
         /// Number of bytes of a unit, at least 1.
         unit_bytes: u64,
     },
+    /// Other parts of the same copy, which other processes write at the same time: nothing is cut, no
+    /// space is reserved, and the size is left to the process that completes the file.
+    OtherParts,
 }
 
 /// Who uses a job's open files. The position and the flags of an open file belong to all who use it

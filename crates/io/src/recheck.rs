@@ -136,6 +136,16 @@ impl Remains {
         self.left.pop_front()
     }
 
+    /// Lets a range that was drawn be drawn again.
+    pub(crate) fn put_back(&mut self, range: Range<u64>) {
+        self.left.push_back(range);
+    }
+
+    /// Returns where the first range begins that was drawn and is left.
+    pub(crate) fn first_start(&self) -> Option<u64> {
+        self.left.iter().map(|range| range.start).min()
+    }
+
     /// Takes a range that was drawn, and keeps what of it is not done.
     pub(crate) fn offer(&mut self, range: Range<u64>) {
         let mut at = range.start;

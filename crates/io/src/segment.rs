@@ -143,6 +143,12 @@ impl Segments {
         unexplained <= tolerated
     }
 
+    /// Returns the range from the next byte to the end of the file, holes included.
+    #[must_use]
+    pub(crate) const fn left(&self) -> Range<u64> {
+        self.at..self.end
+    }
+
     /// Tells whether the rest of the file is read because the file system's answer was not believed.
     #[must_use]
     pub(crate) const fn is_doubted(&self) -> bool {

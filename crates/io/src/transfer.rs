@@ -6,6 +6,7 @@
 //! arrived: until then the target is shorter than the source, and a run that is killed never
 //! leaves a file that looks complete and is not.
 
+mod parts;
 mod report;
 
 use std::ops::Range;
@@ -36,7 +37,11 @@ use crate::shape::{Shape, is_a_stream, may_be_a_guess, shape};
 use crate::sides::{Way, Which};
 use crate::{Choice, Kit, Pair, Reflink, Watch};
 
-pub use crate::worth::{WORTH_BYTES, is_worth_a_worker, is_worth_sharing};
+pub use parts::Arrived;
+
+pub use crate::worth::{
+    PARTED_BYTES, WORTH_BYTES, is_worth_a_worker, is_worth_parting, is_worth_sharing,
+};
 
 /// Bytes that a worker draws at a time: eight requests, so that drawing costs nothing, and short
 /// enough that the last one is done in about a millisecond.
@@ -162,13 +167,17 @@ impl Transfer {
     }
 
     /// Shares the source's blocks where that is possible, which ends the transfer, and reserves
-    /// space where that pays. One worker calls it, before any works.
+    /// space where that pays. One worker calls it, before any works. One part among others is prepared by
+    /// the process that completes the file.
     pub fn prepare(
         &self,
         job: &FileJob<'_>,
         kit: &mut Kit,
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
+        if job.extent.is_some_and(|part| part.behind == Behind::OtherParts) {
+            return Ok(());
+        }
         // A worker alone that draws the whole file meets this method on the ladder.
         let meets_it = self.sharing == Sharing::Sole && self.draw_bytes(job) == u64::MAX;
         if self.shape.map == Map::Ask || !meets_it {
@@ -443,7 +452,7 @@ impl Transfer {
     #[must_use]
     pub fn arrived(&self, job: &FileJob<'_>) -> u64 {
         let draws = self.lock();
-        match (draws.failure, draws.gap) {
+        match (draws.failure, draws.first_gap()) {
             (None, _) => self.moved.load(Ordering::Relaxed),
             (Some(_), Some(gap)) => gap - job.wanted().start,
             (Some(_), None) => 0,
@@ -466,7 +475,8 @@ impl Transfer {
     /// that was there before stays, and is to hold nothing but a beginning of the source. What a
     /// digests remembers may be gone on from, gaps and all.
     fn cut(&self, job: &FileJob<'_>, watch: &Watch<'_>) {
-        let gap = self.lock().gap.filter(|_| job.ends_target()).map(|gap| job.target_at(gap));
+        let gap =
+            self.lock().first_gap().filter(|_| job.ends_target()).map(|gap| job.target_at(gap));
         let is_whole = job.target_kind == Kind::Regular && job.digests.is_none();
         let cut = gap.filter(|_| is_whole);
         let is_longer = |gap: &u64| fstat(job.target).is_ok_and(|now| now.size >= *gap);
@@ -496,11 +506,14 @@ impl Transfer {
     /// Returns the next range, or `None` when there is none for this worker. The range that ends
     /// the file is kept for [`Transfer::finish`] where several work.
     fn draw(&self, job: &FileJob<'_>) -> Option<Range<u64>> {
+        self.draw_from(&mut self.lock(), job, self.draw_bytes(job))
+    }
+
+    fn draw_from(&self, draws: &mut Draws, job: &FileJob<'_>, most: u64) -> Option<Range<u64>> {
         if self.ended.load(Ordering::Relaxed) {
             return None;
         }
-        let (most, end) = (self.draw_bytes(job), job.wanted().end);
-        let mut draws = self.lock();
+        let end = job.wanted().end;
         loop {
             if let Some(range) = draws.remains.next() {
                 return Some(range);

@@ -32,6 +32,21 @@ pub fn is_worth_a_worker(job: &FileJob<'_>) -> bool {
         && caching(job.policy, job.stat.size).way == Way::Cached
 }
 
+/// From this size on parts of a file may be worth sending to other processes: it has four of the
+/// smallest. Less is moved before two processes have agreed about it.
+pub const PARTED_BYTES: u64 = 64 << 20;
+
+/// Tells whether parts of a file are worth sending to other processes.
+#[must_use]
+pub fn is_worth_parting(job: &FileJob<'_>) -> bool {
+    let needs_order = job.digests.is_some_and(BlockDigests::needs_order);
+    let can_share = match job.policy.choice {
+        Choice::Only(method) => method.info().several == Several::Can,
+        Choice::Auto => true,
+    };
+    job.stat.size >= PARTED_BYTES && can_share && !needs_order && !is_a_stream(job)
+}
+
 /// Tells whether a file is worth several workers: it takes longer than waking them, and no single
 /// one could do as well.
 #[must_use]

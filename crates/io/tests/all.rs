@@ -8,6 +8,7 @@ mod attempts;
 mod data;
 mod direct_splice;
 mod extents;
+mod parts;
 mod shared;
 mod support;
 mod verifying;

@@ -11,8 +11,9 @@
 //! attributes, and all directories above it) waits for the command [`Command::Release`], which the
 //! manager gives exactly once for each unit.
 //!
-//! **What stays.** A directory of a removal stays if an entry below it does, also one that another
-//! rank has. The report that a unit is done says so, and the command to its finder repeats it.
+//! **Answers.** A directory of a removal stays if an entry below it does, also one that another rank
+//! has; the digests of a part of a file are needed by the rank that completes the file. The report
+//! that a unit is done has such an answer, which the manager passes to the unit's finder.
 //!
 //! **Leases.** Each time a unit is given to a rank it gets a new lease. A report about a lease that
 //! is no longer valid has no effect. If a rank is lost, its units go to others under new leases, but
@@ -25,7 +26,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use haul_engine::peers::Kept;
+use haul_engine::peers::Answer;
 
 /// Number of a process among all that take part, from 0.
 pub type Rank = usize;
@@ -72,8 +73,8 @@ pub enum Event {
         rank: Rank,
         /// Lease under which it had it.
         lease: Lease,
-        /// Whether an entry of it stays that should have been removed.
-        kept: Kept,
+        /// What the rank tells the one that found the unit.
+        answer: Answer,
     },
     /// A rank does not work any more, and its messages cannot arrive any more.
     Lost {
@@ -111,8 +112,8 @@ pub enum Command {
         to: Rank,
         /// The rank's own number of the unit.
         ticket: u64,
-        /// Whether an entry of the unit stays.
-        kept: Kept,
+        /// What the rank that had the unit tells this one.
+        answer: Answer,
     },
 }
 
@@ -244,7 +245,7 @@ impl Manager {
             Event::Offer { rank, ticket, within, to, bytes } => {
                 self.offered((rank, ticket), within, to, bytes, &mut commands);
             }
-            Event::Done { rank, lease, kept } => self.done((rank, lease), kept, &mut commands),
+            Event::Done { rank, lease, answer } => self.done((rank, lease), answer, &mut commands),
             Event::Lost { rank } => self.lost(rank),
             Event::Stopped => self.progress = Progress::Stopped,
         }
@@ -290,7 +291,7 @@ impl Manager {
         }
     }
 
-    fn done(&mut self, (rank, lease): (Rank, Lease), kept: Kept, commands: &mut Vec<Command>) {
+    fn done(&mut self, (rank, lease): (Rank, Lease), answer: Answer, commands: &mut Vec<Command>) {
         let Some(&id) = self.leased.get(&lease) else { return };
         let is_valid = self
             .units
@@ -305,7 +306,7 @@ impl Manager {
             member.leases -= 1;
         }
         if let Some((to, ticket)) = unit.finder {
-            commands.push(Command::Release { to, ticket, kept });
+            commands.push(Command::Release { to, ticket, answer });
         }
         match unit.within {
             None => self.progress = Progress::Over,

@@ -317,7 +317,7 @@ impl<'a> Member<'a> {
                     (self.asked, self.limit) = (sequence, limit);
                 }
             }
-            Command::Release { ticket, kept, .. } => exchange.release(ticket, kept),
+            Command::Release { ticket, answer, .. } => exchange.release(ticket, &answer),
         }
     }
 
@@ -352,8 +352,8 @@ impl<'a> Member<'a> {
         any |= !completed.is_empty();
         // A unit that a stop ended is not done.
         if !exchange.is_stopped() {
-            for (lease, kept) in completed {
-                self.tell(Event::Done { rank, lease, kept });
+            for (lease, answer) in completed {
+                self.tell(Event::Done { rank, lease, answer });
             }
         }
         self.relay_lines();

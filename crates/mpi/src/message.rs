@@ -1,7 +1,7 @@
 //! Messages between ranks: events for the manager, its commands, and the end.
 
 use haul_engine::monitor::Counts;
-use haul_engine::peers::{Conclusion, Kept};
+use haul_engine::peers::Conclusion;
 
 use crate::manager::{Command, Event};
 use crate::wire::{put, take};
@@ -49,8 +49,9 @@ impl Message {
                 numbers(&[1, rank as u64, ticket, within, to]);
                 tail = bytes;
             }
-            Message::Event(Event::Done { rank, lease, kept }) => {
-                numbers(&[2, rank as u64, lease, number_of(kept)]);
+            Message::Event(Event::Done { rank, lease, answer }) => {
+                numbers(&[2, rank as u64, lease]);
+                tail = answer;
             }
             Message::Event(Event::Lost { rank }) => numbers(&[3, rank as u64]),
             Message::Event(Event::Stopped) => numbers(&[4]),
@@ -61,8 +62,9 @@ impl Message {
             Message::Command(Command::Ask { to, sequence, limit }) => {
                 numbers(&[6, to as u64, sequence, limit]);
             }
-            Message::Command(Command::Release { to, ticket, kept }) => {
-                numbers(&[7, to as u64, ticket, number_of(kept)]);
+            Message::Command(Command::Release { to, ticket, answer }) => {
+                numbers(&[7, to as u64, ticket]);
+                tail = answer;
             }
             Message::End { is_complete } => numbers(&[8, u64::from(is_complete)]),
             Message::Counts(counts) => {
@@ -108,11 +110,11 @@ impl Message {
                 let bytes = std::mem::take(&mut rest).to_vec();
                 Message::Event(Event::Offer { rank: from, ticket, within, to, bytes })
             }
-            2 => Message::Event(Event::Done {
-                rank: rank(number()?)?,
-                lease: number()?,
-                kept: kept_of(number()?)?,
-            }),
+            2 => {
+                let (rank, lease) = (rank(number()?)?, number()?);
+                let answer = std::mem::take(&mut rest).to_vec();
+                Message::Event(Event::Done { rank, lease, answer })
+            }
             3 => Message::Event(Event::Lost { rank: rank(number()?)? }),
             4 => Message::Event(Event::Stopped),
             5 => {
@@ -125,11 +127,11 @@ impl Message {
                 sequence: number()?,
                 limit: number()?,
             }),
-            7 => Message::Command(Command::Release {
-                to: rank(number()?)?,
-                ticket: number()?,
-                kept: kept_of(number()?)?,
-            }),
+            7 => {
+                let (to, ticket) = (rank(number()?)?, number()?);
+                let answer = std::mem::take(&mut rest).to_vec();
+                Message::Command(Command::Release { to, ticket, answer })
+            }
             8 => Message::End { is_complete: number()? == 1 },
             9 => Message::Counts(all_numbers(&mut rest)?),
             10 => {
@@ -154,21 +156,6 @@ fn all_numbers(rest: &mut &[u8]) -> Option<Vec<u64>> {
         numbers.push(take(rest)?);
     }
     Some(numbers)
-}
-
-const fn number_of(kept: Kept) -> u64 {
-    match kept {
-        Kept::Nothing => 0,
-        Kept::Entries => 1,
-    }
-}
-
-const fn kept_of(number: u64) -> Option<Kept> {
-    match number {
-        0 => Some(Kept::Nothing),
-        1 => Some(Kept::Entries),
-        _ => None,
-    }
 }
 
 fn rank(number: u64) -> Option<usize> {
@@ -225,12 +212,12 @@ mod tests {
             Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 }),
             Message::Event(offer(None)),
             Message::Event(offer(Some(0))),
-            Message::Event(Event::Done { rank: 1, lease: u64::MAX, kept: Kept::Entries }),
+            Message::Event(Event::Done { rank: 1, lease: u64::MAX, answer: vec![0, 255] }),
             Message::Event(Event::Lost { rank: 1 }),
             Message::Event(Event::Stopped),
             Message::Command(Command::Give { to: 1, lease: 2, bytes: Vec::new() }),
             Message::Command(Command::Ask { to: 1, sequence: 2, limit: 3 }),
-            Message::Command(Command::Release { to: 1, ticket: 2, kept: Kept::Nothing }),
+            Message::Command(Command::Release { to: 1, ticket: 2, answer: Vec::new() }),
             Message::End { is_complete: true },
             Message::End { is_complete: false },
             Message::Counts(vec![1, 2]),
@@ -248,7 +235,7 @@ mod tests {
     fn what_is_no_message_is_refused() {
         assert_eq!(Message::decode(b""), None);
         assert_eq!(Message::decode(&99_u64.to_le_bytes()), None);
-        let done = Message::Event(Event::Done { rank: 1, lease: 2, kept: Kept::Nothing });
+        let done = Message::Event(Event::Done { rank: 1, lease: 2, answer: Vec::new() });
         let done = done.encode();
         assert_eq!(Message::decode(&done[..done.len() - 1]), None);
         assert_eq!(Message::decode(&[done, vec![0]].concat()), None);

@@ -15,6 +15,7 @@ mod job_end;
 mod job_resume;
 mod manager;
 mod model;
+mod parts;
 mod ranks;
 mod remove;
 mod resume;

@@ -1,6 +1,5 @@
 //! The manager: random trees, ranks, delays, orders and losses; and single steps.
 
-use haul_engine::peers::Kept;
 use haul_mpi::{Command, Event, Manager, Progress, ROOT};
 
 use crate::model::{Model, Numbers, tree};
@@ -66,7 +65,7 @@ fn everything_is_done_although_ranks_are_lost() {
 }
 
 fn done(rank: usize, lease: u64) -> Event {
-    Event::Done { rank, lease, kept: Kept::Nothing }
+    Event::Done { rank, lease, answer: Vec::new() }
 }
 
 fn offer(rank: usize, ticket: u64, within: u64) -> Event {
@@ -105,7 +104,7 @@ fn a_unit_goes_to_an_idle_rank_and_is_released_once() {
     assert_eq!(manager.progress(), Progress::Running);
     let released = manager.handle(done(1, lease));
     assert!(
-        released.contains(&Command::Release { to: 0, ticket: 9, kept: Kept::Nothing }),
+        released.contains(&Command::Release { to: 0, ticket: 9, answer: Vec::new() }),
         "{released:?}"
     );
     assert_eq!(manager.handle(done(1, lease)), []);

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use haul_engine::peers::Kept;
 use haul_mpi::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
 
 /// Numbers from a seed (xorshift64*).
@@ -183,9 +182,9 @@ impl<'a> Model<'a> {
                     (walker.asked, walker.limit) = (sequence, limit);
                 }
             }
-            Command::Release { ticket, kept, .. } => {
+            Command::Release { ticket, answer, .. } => {
                 let node = walker.tickets.remove(&ticket).expect("a ticket is released once");
-                walker.open.get_mut(&node).unwrap().kept |= kept == Kept::Entries;
+                walker.open.get_mut(&node).unwrap().kept |= !answer.is_empty();
                 self.close_one(rank, node);
             }
         }
@@ -260,8 +259,8 @@ impl<'a> Model<'a> {
             *self.record.completed.entry(node).or_default() += 1;
             self.record.kept.push((node, kept));
             if let Some(lease) = lease {
-                let kept = if kept { Kept::Entries } else { Kept::Nothing };
-                self.mail.push(Mail::ToManager(rank, Event::Done { rank, lease, kept }));
+                let answer = if kept { vec![1] } else { Vec::new() };
+                self.mail.push(Mail::ToManager(rank, Event::Done { rank, lease, answer }));
                 return;
             }
             node = parent.expect("a node without a lease has a parent");

@@ -340,6 +340,7 @@ fn a_large_file_is_continued_where_it_ended() {
     let counts = copy(&request(&scratch), 2, &reports, &AtomicBool::new(false))[0].unwrap();
     assert_eq!(reports.errors(), []);
     assert_eq!(counts.files, 1);
+    assert!(counts.bytes <= 96 * MIB, "{} bytes were copied again", counts.bytes);
     // The rest of the bytes went to the same file.
     assert_eq!(scratch.b().join("large").metadata().unwrap().ino(), ino);
     scratch.assert_equal("continued");

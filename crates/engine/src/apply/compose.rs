@@ -7,8 +7,8 @@ use haul_tree::{Entries, Slot};
 use super::group::PendingCommit;
 use super::item::{Batch, Upcoming};
 use super::next::{Filling, Next};
-use super::shared_file::SharedFile;
-use super::{alone, commit_group, complete, fill, find, hardlink, make, shared};
+use super::shared_file::{Ending, SharedFile};
+use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared};
 use crate::context::{Task, Worker};
 use crate::entry::{Entry, OpenEntry};
 use crate::journal::Secure;
@@ -86,16 +86,21 @@ fn run_steps(worker: &mut Worker<'_, '_>, mut next: Next<'_>) {
     }
 }
 
-/// Draws ranges of a large file; the last worker completes it.
+/// Draws ranges of a large file; the last worker completes it, or the part of it.
 pub(crate) fn draw(worker: &mut Worker<'_, '_>, file: &Arc<SharedFile>) {
-    let Some((rest, moved)) = shared::draw(worker, file) else { return };
+    let Some((ending, moved)) = shared::draw(worker, file) else { return };
     let entry = Entry {
         node: &file.node,
         source: &file.source_name,
         target: &file.target_name,
         rest: None,
     };
-    run_steps(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
+    match ending {
+        Ending::File(rest) => {
+            run_steps(worker, Next::Complete(rest.finished(&entry, &file.stat), moved));
+        }
+        Ending::Part => part::end(worker.operation, file, &moved),
+    }
     worker.release(Arc::clone(&file.node));
 }
 

@@ -1,7 +1,7 @@
 //! Filling: decides how many workers move the bytes of a file whose target is open.
 
 use haul_io::method::Sharing;
-use haul_io::transfer::{is_worth_a_worker, is_worth_sharing};
+use haul_io::transfer::{is_worth_a_worker, is_worth_parting, is_worth_sharing};
 
 use super::finished::{job, pair_of};
 use super::item::Upcoming;
@@ -10,7 +10,7 @@ use crate::request::Make;
 use crate::run::Run;
 
 /// Decides how a file is filled. For a large file, other workers help; if more large files follow,
-/// one other worker fills it.
+/// one other worker fills it. Parts of a larger one can go to other processes.
 pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) -> Next<'a> {
     let Filling { entry, source, stat, target, .. } = &filling;
     if target.other_names {
@@ -19,6 +19,12 @@ pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) 
     if target.partial.is_some() {
         let pair = pair_of(run, entry.node, stat, source, target);
         return Next::Share(Large { filling, pair, sharing: Sharing::Several });
+    }
+    if run.peers.is_some() && run.policy.make == Make::Copy {
+        let pair = pair_of(run, entry.node, stat, source, target);
+        if is_worth_parting(&job(source, target, stat, &pair, run)) {
+            return Next::Share(Large { filling, pair, sharing: Sharing::Several });
+        }
     }
     if run.budget.waiting_workers > 1 && run.policy.make == Make::Copy {
         let pair = pair_of(run, entry.node, stat, source, target);

@@ -28,6 +28,7 @@ pub(crate) mod item;
 pub(crate) mod links;
 mod make;
 mod next;
+pub(crate) mod part;
 mod published;
 mod regular;
 pub(crate) mod resumable;

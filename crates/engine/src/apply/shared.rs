@@ -18,7 +18,8 @@ use haul_tree::Demand;
 
 use super::item::Target;
 use super::next::{Filling, Large, Next};
-use super::shared_file::{Rest, SharedFile};
+use super::part;
+use super::shared_file::{Ending, Rest, SharedFile};
 use crate::context::{Worker, watch};
 
 /// Starts a large file and offers it to idle workers; or assigns a file for a single worker to an
@@ -57,6 +58,7 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
     entry.node.owe();
     let (node, stat) = (Arc::clone(entry.node), **stat);
     let (source_name, target_name) = (entry.source.to_owned(), entry.target.to_owned());
+    let written_name = part::written_name(target, entry);
     let (digests, partial) = (looking_at(target), target.partial.clone());
     let (inherits, new_owner) = (entry.node.inherits_acl, entry.node.new_owner);
     let Filling { source, target, .. } = filling;
@@ -64,14 +66,21 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         node,
         source_name,
         target_name,
+        written_name,
         source: duplicate_source,
         target: duplicate_target,
         stat,
         pair,
         transfer,
+        extent: None,
         digests,
         partial,
-        rest: Mutex::new(Some(Rest { target, source, inherits, new_owner })),
+        ending: Mutex::new(Some(Ending::File(Box::new(Rest {
+            target,
+            source,
+            inherits,
+            new_owner,
+        })))),
         workers: AtomicUsize::new(0),
     });
     let is_wanted = !file.transfer.is_over();
@@ -93,12 +102,11 @@ fn looking_at(target: &Target) -> Option<Arc<BlockDigests>> {
     target.digests.clone().or(partial)
 }
 
-/// Draws ranges until none remain. Returns to the last worker the data with which it has to
-/// complete the file.
+/// Draws ranges until none remain. Returns to the last worker what it has to do then.
 pub(super) fn draw(
     worker: &mut Worker<'_, '_>,
     file: &Arc<SharedFile>,
-) -> Option<(Rest, Result<Moved, DataError>)> {
+) -> Option<(Ending, Result<Moved, DataError>)> {
     let run = worker.operation;
     let job = file.job(&run.policy.data);
     let watch = watch(worker);
@@ -107,6 +115,10 @@ pub(super) fn draw(
     file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
         if !file.is_full() {
             worker.start_for_ranges();
+        }
+        if run.peers.is_some() && worker.demand() == Demand::Idle {
+            // Workers withdraw what is full for them, and other processes may have use for it.
+            worker.offer(file);
         }
         let Some(partial) = &file.partial else { return Ok(()) };
         partial.advance(run, file.target.as_fd(), bytes)
@@ -117,6 +129,6 @@ pub(super) fn draw(
         return None;
     }
     let moved = file.transfer.finish(&job, &mut worker.local.kit, watch);
-    let rest = file.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
-    rest.map(|rest| (rest, moved))
+    let ending = file.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
+    ending.map(|ending| (ending, moved))
 }

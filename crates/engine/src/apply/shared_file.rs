@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use haul_io::block_digests::BlockDigests;
 use haul_io::transfer::Transfer;
-use haul_io::{DataPolicy, FileJob, OpenFiles, Pair};
+use haul_io::{DataPolicy, Extent, FileJob, OpenFiles, Pair};
 use haul_sys::fs::{Kind, Stat};
 
 use super::finished::Finished;
@@ -20,17 +20,29 @@ pub(crate) struct SharedFile {
     pub(super) node: Arc<Node>,
     pub(super) source_name: CString,
     pub(super) target_name: CString,
+    /// Path of the target from its directory while it is written, if it has one.
+    pub(super) written_name: Option<CString>,
     pub(super) source: OwnedFd,
     pub(super) target: OwnedFd,
     pub(super) stat: Stat,
     pub(super) pair: Arc<Pair>,
     pub(super) transfer: Transfer,
+    /// Part of another process's file; `None` if the whole file is this one's.
+    pub(super) extent: Option<Extent>,
     pub(super) digests: Option<Arc<BlockDigests>>,
     /// Record from which a later run can resume.
     pub(super) partial: Option<Arc<Resumable>>,
-    /// Data that completing needs; the worker that completes the file takes it.
-    pub(super) rest: Mutex<Option<Rest>>,
+    /// What the last worker does; it takes the value.
+    pub(super) ending: Mutex<Option<Ending>>,
     pub(super) workers: AtomicUsize,
+}
+
+/// What the last worker does when nothing is left to draw.
+pub(super) enum Ending {
+    /// It completes the file.
+    File(Box<Rest>),
+    /// It tells the process whose file this is that the part is done.
+    Part,
 }
 
 /// Data that only the worker that completes the file needs.
@@ -50,6 +62,11 @@ impl Rest {
 }
 
 impl SharedFile {
+    /// Returns the directory of the file.
+    pub(crate) const fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
     pub(crate) fn join(&self) {
         self.workers.fetch_add(1, Ordering::Relaxed);
     }
@@ -67,7 +84,7 @@ impl SharedFile {
             target_kind: Kind::Regular,
             pair: &self.pair,
             policy,
-            extent: None,
+            extent: self.extent,
             digests: self.digests.as_deref(),
             open_files: OpenFiles::Own,
         }

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 
 use haul_io::hidden::has_no_unnamed;
 use haul_io::publish::{self, Durable, Unpublished};
+use haul_io::transfer::PARTED_BYTES;
 use haul_sys::fs::{
     Access, Follow, Kind, OpenHow, Stat, fchmod, open_directory, open_unnamed, openat, readlinkat,
     statat, unlinkat,
@@ -74,12 +75,14 @@ impl Temporary {
         let access = if run.reads_targets() { Access::ReadWrite } else { Access::Write };
         // With a default ACL, the mode at creation determines which permissions the ACL grants.
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
+        // Other processes find it by its name.
+        let is_parted = run.peers.is_some() && item.stat.size >= PARTED_BYTES;
         let (fd, hidden, mode, partial) = if resumable::serves(run, entry, item) {
             let mode = sibling_mode();
             let Opened { fd, hidden, partial } =
                 resumable::open(run, entry, item, directory, mode)?;
             (fd, Some(hidden), mode, Some(partial))
-        } else if let Some(fd) = unnamed(run, directory, mode, access)? {
+        } else if !is_parted && let Some(fd) = unnamed(run, directory, mode, access)? {
             (fd, None, mode, None)
         } else {
             let mode = sibling_mode();
@@ -96,6 +99,15 @@ impl Temporary {
             Some(place) => (place.directory.as_fd(), place.name.as_c_str()),
             None => (own, name),
         }
+    }
+
+    /// Returns the hidden name as a path from the directory of the entry, of which `name` is the path
+    /// that the file is to get; `None` if it has none, or is behind a symbolic link.
+    pub(super) fn hidden_path(&self, name: &CStr) -> Option<CString> {
+        let hidden = self.hidden.as_ref().filter(|_| !matches!(self.onto, Onto::Referent(_)))?;
+        let (parent, _) = split(name.to_bytes());
+        let slash: &[u8] = if parent.is_empty() || parent.ends_with(b"/") { b"" } else { b"/" };
+        CString::new([parent, slash, hidden.to_bytes()].concat()).ok()
     }
 
     /// Returns the directory of the name, if it is not the entry's own.

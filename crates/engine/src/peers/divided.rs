@@ -1,11 +1,12 @@
 //! What an operation on a tree defines so that several processes can carry it out together.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use haul_tree::{Entries, Node, Operation, Worker};
 
-use super::state::{Foreign, Kept, PeerState, ROOT, Token};
+use super::state::{Foreign, PeerState, ROOT, Token};
 
 /// A unit that one certain process must have.
 pub(crate) struct Routed<O: Operation> {
@@ -16,7 +17,7 @@ pub(crate) struct Routed<O: Operation> {
 }
 
 /// An operation whose work moves between processes as units.
-pub(crate) trait Divided: Operation<Directory: 'static> {
+pub(crate) trait Divided: Operation<Directory: 'static, Shared: 'static> {
     /// Returns the state of this process among all; `None` if it works alone.
     fn peers(&self) -> Option<&PeerState>;
 
@@ -55,7 +56,28 @@ pub(crate) trait Divided: Operation<Directory: 'static> {
     fn commit(_worker: &mut Worker<'_, Self>) {}
 
     /// Called before a directory is released from a unit that another process has done.
-    fn returned(_node: &Node<Self::Directory>, _kept: Kept) {}
+    fn returned(_node: &Node<Self::Directory>, _answer: &[u8]) {}
+
+    /// Returns whether parts of a file may go to other processes.
+    fn may_split(&self, _file: &Self::Shared) -> bool {
+        false
+    }
+
+    /// Takes a part of a file, which the caller has joined. Returns it with the unit in which the file
+    /// was found, and the unit for another process; `None` if too little is left.
+    fn part_unit(&self, _file: &Self::Shared) -> Option<(Range<u64>, Token, Vec<u8>)> {
+        None
+    }
+
+    /// Called when a part comes back, with the answer of the process that had it; it is empty if that
+    /// one did not do the part. The worker leaves the file when nothing of it is left to draw.
+    fn part_returned(
+        _worker: &mut Worker<'_, Self>,
+        _file: &Arc<Self::Shared>,
+        _part: &Range<u64>,
+        _answer: &[u8],
+    ) {
+    }
 }
 
 /// Returns the unit that a directory belongs to.

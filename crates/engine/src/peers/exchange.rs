@@ -1,13 +1,14 @@
 //! The connection between the workers of a run and the process that sends and receives units.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haul_tree::{Node, Operation, Outgoing, Outside};
 
 use super::divided::{Divided, Routed, within};
-use super::state::{Kept, PeerState, ROOT, Token};
+use super::state::{Answer, PeerState, ROOT, Token};
 
 /// Maximum number of names in a unit. The process that receives it opens a chain of directories
 /// first, and shares the names among its workers.
@@ -84,8 +85,9 @@ pub trait Exchange {
     /// Takes a unit that any process may have, if workers can do without one.
     fn take(&mut self) -> Option<Sent>;
 
-    /// Releases what waits for a unit, because the process that has it reports that it is done.
-    fn release(&mut self, ticket: u64, kept: Kept);
+    /// Releases what waits for a unit, because the process that has it reports that it is done, with this
+    /// answer.
+    fn release(&mut self, ticket: u64, answer: &[u8]);
 
     /// Adds a unit of another process to the work of this one. [`Exchange::completed`] returns the
     /// token when the unit is done, whether or not it succeeded.
@@ -93,17 +95,22 @@ pub trait Exchange {
 
     /// Returns the tokens of the units that are done with everything below them, once each;
     /// [`ROOT`] on the first rank when its operands are.
-    fn completed(&self) -> Vec<(Token, Kept)>;
+    fn completed(&self) -> Vec<(Token, Answer)>;
 }
 
-/// A directory that waits for a unit.
-type Waiting<O> = Arc<Node<<O as Operation>::Directory>>;
+/// What waits for a unit.
+enum Waiting<O: Operation> {
+    /// A directory, once for each name.
+    Nodes(Vec<Arc<Node<O::Directory>>>),
+    /// A file, of which the unit is a part.
+    Part(Arc<O::Shared>, Range<u64>),
+}
 
 /// The units of one operation that this process has sent.
 pub(crate) struct Units<'e, 'w, O: Operation> {
     outside: &'e mut Outside<'w, O>,
-    /// Directories that wait for units that other processes have.
-    sent: HashMap<u64, Vec<Waiting<O>>>,
+    /// What waits for units that other processes have.
+    sent: HashMap<u64, Waiting<O>>,
     tickets: u64,
 }
 
@@ -112,13 +119,36 @@ impl<'e, 'w, O: Divided> Units<'e, 'w, O> {
         Units { outside, sent: HashMap::new(), tickets: 0 }
     }
 
-    /// Registers a unit that all these nodes wait for; they are one directory.
-    fn send(&mut self, nodes: Vec<Waiting<O>>, to: Option<usize>, bytes: Vec<u8>) -> Sent {
+    /// Registers a unit, and returns it on its way.
+    fn send(
+        &mut self,
+        waiting: Waiting<O>,
+        (within, to): (Token, Option<usize>),
+        bytes: Vec<u8>,
+    ) -> Sent {
         self.tickets += 1;
         let ticket = self.tickets;
-        let within = nodes.first().map_or(ROOT, within::<O>);
-        self.sent.insert(ticket, nodes);
+        self.sent.insert(ticket, waiting);
         Sent { ticket, within, to, bytes }
+    }
+
+    /// Takes a part of a file, which the caller has joined.
+    fn part(&mut self, file: Arc<O::Shared>) -> Option<Sent> {
+        if let Some((range, within, bytes)) = self.outside.operation().part_unit(&file) {
+            return Some(self.send(Waiting::Part(file, range), (within, None), bytes));
+        }
+        self.outside.call(move |worker| O::work(worker, &file));
+        None
+    }
+
+    /// Takes back the parts of files that other processes have when the run ends: it was stopped. The
+    /// workers then end those files as they end all that are not complete.
+    pub(crate) fn end(mut self) {
+        for waiting in std::mem::take(&mut self.sent).into_values() {
+            if let Waiting::Part(file, range) = waiting {
+                self.outside.call(move |worker| O::part_returned(worker, &file, &range, &[]));
+            }
+        }
     }
 }
 
@@ -147,7 +177,8 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
 
     fn take_routed(&mut self) -> Option<Sent> {
         let Routed { to, nodes, bytes } = self.outside.operation().routed_unit(UNIT_ENTRIES)?;
-        Some(self.send(nodes, Some(to), bytes))
+        let within = nodes.first().map_or(ROOT, within::<O>);
+        Some(self.send(Waiting::Nodes(nodes), (within, Some(to)), bytes))
     }
 
     fn take(&mut self) -> Option<Sent> {
@@ -159,7 +190,7 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
             UNIT_ENTRIES,
             |found| operation.may_send(found),
             |node| operation.may_share(node),
-            |_| false,
+            |file| operation.may_split(file),
         )?;
         let (node, bytes) = match outgoing {
             Outgoing::Found(found) => operation.directory_unit(found),
@@ -167,16 +198,25 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
                 let bytes = operation.entries_unit(&node, &entries);
                 (node, bytes)
             }
-            // No shared file was accepted.
-            Outgoing::Shared(_) => return None,
+            Outgoing::Shared(file) => return self.part(file),
         };
-        Some(self.send(vec![node], None, bytes))
+        let within = within::<O>(&node);
+        Some(self.send(Waiting::Nodes(vec![node]), (within, None), bytes))
     }
 
-    fn release(&mut self, ticket: u64, kept: Kept) {
-        for node in self.sent.remove(&ticket).unwrap_or_default() {
-            O::returned(&node, kept);
-            self.outside.call(move |worker| worker.release_child(node));
+    fn release(&mut self, ticket: u64, answer: &[u8]) {
+        match self.sent.remove(&ticket) {
+            None => {}
+            Some(Waiting::Nodes(nodes)) => {
+                for node in nodes {
+                    O::returned(&node, answer);
+                    self.outside.call(move |worker| worker.release_child(node));
+                }
+            }
+            Some(Waiting::Part(file, range)) => {
+                let answer = answer.to_vec();
+                self.outside.call(move |worker| O::part_returned(worker, &file, &range, &answer));
+            }
         }
     }
 
@@ -184,7 +224,7 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
         self.outside.call(move |worker| O::adopt(worker, token, &bytes));
     }
 
-    fn completed(&self) -> Vec<(Token, Kept)> {
+    fn completed(&self) -> Vec<(Token, Answer)> {
         self.outside.operation().peers().map(PeerState::take_completed).unwrap_or_default()
     }
 }

@@ -22,6 +22,6 @@ pub(crate) mod wire;
 
 pub(crate) use exchange::Units;
 pub use exchange::{Conclusion, Exchange, Peers, Sent};
-pub use state::{Kept, ROOT, Ranks, Token};
+pub use state::{Answer, ROOT, Ranks, Token};
 pub use unsupported::Unsupported;
 pub(crate) use unsupported::{unsupported, unsupported_removal};

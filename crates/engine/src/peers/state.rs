@@ -1,6 +1,7 @@
 //! State of a run by several processes: which process this is, and which units of others it has
 //! completed.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Number that the caller gave to a unit of work; [`ROOT`] is the run as a whole.
@@ -29,15 +30,9 @@ impl Ranks {
     }
 }
 
-/// Whether an entry stays that a removal reported. Then the directories above it stay without a
-/// report, also where another process has them. A copy keeps nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// Nothing stays.
-    Nothing,
-    /// An entry stays.
-    Entries,
-}
+/// What the process that had a unit tells the one that found it, in a form that only the operation
+/// knows; empty if there is nothing to tell.
+pub type Answer = Vec<u8>;
 
 /// Which process has to finish a directory, if several carry out the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +48,14 @@ pub(crate) enum Foreign {
 /// State of a run that this process carries out with others.
 pub(crate) struct PeerState {
     ranks: Ranks,
-    completed: Mutex<Vec<(Token, Kept)>>,
+    completed: Mutex<Vec<(Token, Answer)>>,
+    /// Answers of units that are not complete.
+    answers: Mutex<HashMap<Token, Answer>>,
 }
 
 impl PeerState {
     pub(crate) fn new(ranks: Ranks) -> PeerState {
-        PeerState { ranks, completed: Mutex::default() }
+        PeerState { ranks, completed: Mutex::default(), answers: Mutex::default() }
     }
 
     /// Returns the process that makes all names of a file, if it is another one.
@@ -66,12 +63,28 @@ impl PeerState {
         self.ranks.other_owner(ino)
     }
 
-    /// Records that a unit is complete with everything below it.
-    pub(crate) fn complete(&self, token: Token, kept: Kept) {
-        self.completed.lock().unwrap_or_else(PoisonError::into_inner).push((token, kept));
+    /// Returns the number of processes.
+    pub(crate) const fn count(&self) -> usize {
+        self.ranks.count
     }
 
-    pub(super) fn take_completed(&self) -> Vec<(Token, Kept)> {
+    /// Keeps the answer of a unit until the unit is complete.
+    pub(crate) fn answer(&self, token: Token, answer: Answer) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, answer);
+    }
+
+    /// Takes the answer of a unit; an empty one if there is none.
+    pub(crate) fn take_answer(&self, token: Token) -> Answer {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.remove(&token).unwrap_or_default()
+    }
+
+    /// Records that a unit is complete with everything below it.
+    pub(crate) fn complete(&self, token: Token, answer: Answer) {
+        self.completed.lock().unwrap_or_else(PoisonError::into_inner).push((token, answer));
+    }
+
+    pub(super) fn take_completed(&self) -> Vec<(Token, Answer)> {
         std::mem::take(&mut *self.completed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

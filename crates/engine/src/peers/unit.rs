@@ -15,29 +15,29 @@ pub(crate) trait Coded: Sized {
 
 /// What is to be done in the directory that a unit belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Work<D, E> {
-    /// A directory below it, with everything in it.
-    Directory(D),
+pub(crate) enum Work<O, E> {
+    /// A directory below it with everything in it, or something else that the operation can send.
+    One(O),
     /// Some of its entries.
     Entries(Vec<E>),
 }
 
 /// Unit of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unit<P, D, E> {
+pub(crate) struct Unit<P, O, E> {
     /// Directory that the unit belongs to.
     pub(crate) place: P,
-    pub(crate) work: Work<D, E>,
+    pub(crate) work: Work<O, E>,
 }
 
-impl<P: Coded, D: Coded, E: Coded> Unit<P, D, E> {
+impl<P: Coded, O: Coded, E: Coded> Unit<P, O, E> {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut put = Put::default();
         self.place.put(&mut put);
         match &self.work {
-            Work::Directory(directory) => {
+            Work::One(one) => {
                 put.flag(true);
-                directory.put(&mut put);
+                one.put(&mut put);
             }
             Work::Entries(entries) => {
                 put.flag(false);
@@ -51,7 +51,7 @@ impl<P: Coded, D: Coded, E: Coded> Unit<P, D, E> {
         let mut take = Take(bytes);
         let place = P::take(&mut take)?;
         let work = if take.flag()? {
-            Work::Directory(D::take(&mut take)?)
+            Work::One(O::take(&mut take)?)
         } else {
             Work::Entries(take.list(E::take)?)
         };
@@ -62,16 +62,16 @@ impl<P: Coded, D: Coded, E: Coded> Unit<P, D, E> {
 
 /// Asserts that a unit comes back as it was, and that it is refused if it is cut or longer.
 #[cfg(test)]
-pub(crate) fn assert_coded<P, D, E>(unit: &Unit<P, D, E>)
+pub(crate) fn assert_coded<P, O, E>(unit: &Unit<P, O, E>)
 where
     P: Coded + PartialEq + std::fmt::Debug,
-    D: Coded + PartialEq + std::fmt::Debug,
+    O: Coded + PartialEq + std::fmt::Debug,
     E: Coded + PartialEq + std::fmt::Debug,
 {
     let whole = unit.encode();
     assert_eq!(Unit::decode(&whole).as_ref(), Ok(unit));
     for length in 0..whole.len() {
-        assert_eq!(Unit::<P, D, E>::decode(&whole[..length]), Err(Malformed), "{length} bytes");
+        assert_eq!(Unit::<P, O, E>::decode(&whole[..length]), Err(Malformed), "{length} bytes");
     }
-    assert_eq!(Unit::<P, D, E>::decode(&[whole, vec![0]].concat()), Err(Malformed));
+    assert_eq!(Unit::<P, O, E>::decode(&[whole, vec![0]].concat()), Err(Malformed));
 }

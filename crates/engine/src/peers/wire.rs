@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, CString};
 
+use haul_sys::fs::Time;
+
 /// A unit that does not have the expected form: a process of another version sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
@@ -19,9 +21,18 @@ impl Put {
         self.0.push(u8::from(value));
     }
 
+    pub(crate) fn time(&mut self, time: Time) {
+        self.number(time.seconds.cast_unsigned());
+        self.number(u64::from(time.nanoseconds));
+    }
+
+    pub(crate) fn bytes(&mut self, value: &[u8]) {
+        self.number(value.len() as u64);
+        self.0.extend_from_slice(value);
+    }
+
     pub(crate) fn name(&mut self, value: &CStr) {
-        self.number(value.count_bytes() as u64);
-        self.0.extend_from_slice(value.to_bytes());
+        self.bytes(value.to_bytes());
     }
 
     pub(crate) fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Put, T)) {
@@ -45,7 +56,7 @@ impl Put {
 pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
 
 impl Take<'_> {
-    fn bytes(&mut self, count: u64) -> Result<&[u8], Malformed> {
+    fn next(&mut self, count: u64) -> Result<&[u8], Malformed> {
         let count = usize::try_from(count).map_err(|_| Malformed)?;
         let (taken, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
         self.0 = rest;
@@ -53,7 +64,7 @@ impl Take<'_> {
     }
 
     pub(crate) fn number(&mut self) -> Result<u64, Malformed> {
-        let bytes = self.bytes(8)?.try_into().map_err(|_| Malformed)?;
+        let bytes = self.next(8)?.try_into().map_err(|_| Malformed)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
@@ -63,16 +74,24 @@ impl Take<'_> {
     }
 
     pub(crate) fn flag(&mut self) -> Result<bool, Malformed> {
-        match self.bytes(1)? {
+        match self.next(1)? {
             [0] => Ok(false),
             [1] => Ok(true),
             _ => Err(Malformed),
         }
     }
 
-    pub(crate) fn name(&mut self) -> Result<CString, Malformed> {
+    pub(crate) fn time(&mut self) -> Result<Time, Malformed> {
+        Ok(Time { seconds: self.number()?.cast_signed(), nanoseconds: self.short()? })
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&[u8], Malformed> {
         let count = self.number()?;
-        CString::new(self.bytes(count)?).map_err(|_| Malformed)
+        self.next(count)
+    }
+
+    pub(crate) fn name(&mut self) -> Result<CString, Malformed> {
+        CString::new(self.bytes()?).map_err(|_| Malformed)
     }
 
     pub(crate) fn optional<T>(

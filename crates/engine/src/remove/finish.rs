@@ -8,6 +8,7 @@ use haul_sys::Errno;
 use haul_sys::fs::{Kind, rmdirat};
 use haul_tree::{Finish, Reader};
 
+use super::among::kept::Kept;
 use super::context::Worker;
 use super::directory::may_go;
 use super::entry::unremovable;
@@ -16,7 +17,7 @@ use super::prompt;
 use super::request::{Approval, Mode, Policy};
 use crate::error::What;
 use crate::monitor::Shard;
-use crate::peers::state::{Foreign, Kept, ROOT};
+use crate::peers::state::{Foreign, ROOT};
 use crate::walk::node::identity;
 
 /// Number of times a directory is read again because it was not empty at the end. Some file
@@ -30,7 +31,7 @@ pub(super) fn finish(worker: &mut Worker<'_, '_>, node: &Arc<Node>) -> Finish {
     let run = worker.operation;
     let complete = |token| {
         let kept = if node.is_kept() { Kept::Entries } else { Kept::Nothing };
-        run.peers.iter().for_each(|peers| peers.complete(token, kept));
+        run.peers.iter().for_each(|peers| peers.complete(token, kept.answer()));
     };
     match (node.foreign, &node.parent) {
         (Foreign::Above, _) => {}

@@ -15,7 +15,15 @@ use crate::{Call, Result};
 /// Returns the creation time of `name`, without following a symbolic link; `None` if the file
 /// system does not record it.
 pub fn birth_at(directory: impl AsFd, name: &CStr) -> Result<Option<Time>> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    ask(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Returns the creation time of an open file; `None` if the file system does not record it.
+pub fn birth(fd: impl AsFd) -> Result<Option<Time>> {
+    ask(fd, c"", AtFlags::EMPTY_PATH)
+}
+
+fn ask(directory: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Option<Time>> {
     let told = rustix::fs::statx(directory, name, flags, StatxFlags::BTIME).named(Call::Statx)?;
     let knows = StatxFlags::from_bits_retain(told.stx_mask).contains(StatxFlags::BTIME);
     let time = told.stx_btime;
@@ -31,5 +39,8 @@ mod tests {
         let born = birth_at(crate::fs::CWD, c"Cargo.toml").unwrap();
         let told = crate::fs::statat(crate::fs::CWD, c"Cargo.toml").unwrap();
         assert!(born.is_none_or(|born| born <= told.ctime));
+        let open =
+            crate::fs::openat(crate::fs::CWD, c"Cargo.toml", crate::fs::OpenHow::READ).unwrap();
+        assert_eq!(birth(open).unwrap(), born);
     }
 }

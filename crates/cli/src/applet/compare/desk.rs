@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use haul_engine::peers::{Exchange, Kept, ROOT, Sent, Token};
+use haul_engine::peers::{Answer, Exchange, ROOT, Sent, Token};
 use haul_manifest::Unit;
 
 /// Units that arrive, units that leave, and which of them are done.
@@ -176,7 +176,7 @@ impl Exchange for Counter<'_> {
         Some(inner.send(within, None, &unit))
     }
 
-    fn release(&mut self, ticket: u64, _: Kept) {
+    fn release(&mut self, ticket: u64, _: &[u8]) {
         let mut inner = self.0.lock();
         if let Some(token) = inner.sent.remove(&ticket) {
             inner.settle(token);
@@ -187,9 +187,9 @@ impl Exchange for Counter<'_> {
         self.0.put(token, serde_json::from_slice(&bytes).ok());
     }
 
-    fn completed(&self) -> Vec<(Token, Kept)> {
+    fn completed(&self) -> Vec<(Token, Answer)> {
         let completed = std::mem::take(&mut self.0.lock().completed);
-        completed.into_iter().map(|token| (token, Kept::Nothing)).collect()
+        completed.into_iter().map(|token| (token, Answer::new())).collect()
     }
 }
 
@@ -219,11 +219,11 @@ mod tests {
         let routed = counter.take_routed().unwrap();
         assert_eq!((given.within, given.to, routed.to), (ROOT, None, Some(3)));
         assert!(counter.take().is_none() && counter.take_routed().is_none());
-        counter.release(given.ticket, Kept::Nothing);
+        counter.release(given.ticket, &[]);
         assert_eq!(counter.completed(), []);
-        counter.release(routed.ticket, Kept::Nothing);
-        counter.release(routed.ticket, Kept::Nothing);
-        assert_eq!(counter.completed(), [(ROOT, Kept::Nothing)]);
+        counter.release(routed.ticket, &[]);
+        counter.release(routed.ticket, &[]);
+        assert_eq!(counter.completed(), [(ROOT, Answer::new())]);
         counter.receive(9, given.bytes);
         assert_eq!(desk.next(), Some(Some(unit("a"))));
         counter.receive(10, b"no unit".to_vec());

@@ -11,12 +11,13 @@ use haul_sys::fs::{
 };
 use haul_tree::{Open, Operand, Reader, Task};
 
-use super::unit::{Found, Level, Place, Unit};
+use super::unit::{Found, Level, One, Place, Unit};
+use crate::apply;
 use crate::context::{DIRECTORY_WORKERS, Enter, Worker};
 use crate::entry::Entry;
 use crate::error::What;
 use crate::metadata::DirectoryAttributes;
-use crate::peers::state::{Foreign, Kept, Token};
+use crate::peers::state::{Answer, Foreign, Token};
 use crate::peers::unit::Work;
 use crate::root::root_directory;
 use crate::run::Run;
@@ -31,14 +32,19 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
     let Some(peers) = &run.peers else { return };
     let Ok(Unit { place, work }) = Unit::decode(bytes) else {
         run.fail_root(What::OpenDirectory, Errno::PROTO);
-        return peers.complete(token, Kept::Nothing);
+        return peers.complete(token, Answer::new());
     };
     let Some((node, handles)) = open_place(run, &place, token) else {
-        return peers.complete(token, Kept::Nothing);
+        return peers.complete(token, Answer::new());
     };
     match work {
-        Work::Directory(found) => match describe(run, &node, &handles, found) {
+        Work::One(One::Directory(found)) => match describe(run, &node, &handles, found) {
             Some(enter) => worker.push(Box::new(enter)),
+            None => worker.release(node),
+        },
+        Work::One(One::Part(part)) => match apply::part::adopt(worker, &node, &handles, &part) {
+            Some(file) => apply::draw(worker, &file),
+            // The process that sent the part moves it itself.
             None => worker.release(node),
         },
         Work::Entries(names) => {

@@ -1,15 +1,18 @@
 //! How the work of a copy leaves this process and arrives.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use haul_tree::Entries;
 
 use super::adopt;
-use super::unit::{Found, Level, Place, Unit};
+use super::answer::pieces_of;
+use super::unit::{Found, Level, One, Place, Unit};
+use crate::apply::shared_file::SharedFile;
 use crate::apply::{self, commit_group};
 use crate::context::{Enter, Worker};
-use crate::peers::divided::{Divided, Routed};
+use crate::peers::divided::{Divided, Routed, within};
 use crate::peers::state::{Foreign, PeerState, Token};
 use crate::peers::unit::Work;
 use crate::run::Run;
@@ -47,7 +50,8 @@ impl<'r> Divided for Run<'r> {
             through_link: enter.through_link,
             target_through_link: enter.target_through_link,
         };
-        let unit = Unit { place: place(self, &enter.parent), work: Work::Directory(found) };
+        let work = Work::One(One::Directory(found));
+        let unit = Unit { place: place(self, &enter.parent), work };
         (enter.parent, unit.encode())
     }
 
@@ -55,6 +59,28 @@ impl<'r> Divided for Run<'r> {
         let name = |slot| (entries.name(slot).to_owned(), entries.target(slot).to_owned());
         let names = entries.slots.iter().map(name).collect();
         Unit { place: place(self, node), work: Work::Entries(names) }.encode()
+    }
+
+    fn may_split(&self, file: &SharedFile) -> bool {
+        apply::part::may_split(self, file)
+    }
+
+    fn part_unit(&self, file: &SharedFile) -> Option<(Range<u64>, Token, Vec<u8>)> {
+        let processes = self.peers.as_ref()?.count();
+        let (range, part) = apply::part::take(self, file, processes)?;
+        let node = file.node();
+        let work = Work::One(One::Part(Box::new(part)));
+        Some((range, within::<Self>(node), Unit { place: place(self, node), work }.encode()))
+    }
+
+    fn part_returned(
+        worker: &mut Worker<'_, 'r>,
+        file: &Arc<SharedFile>,
+        range: &Range<u64>,
+        answer: &[u8],
+    ) {
+        apply::part::take_back(worker.operation, file, range, pieces_of(answer));
+        apply::draw(worker, file);
     }
 
     fn routed_unit(&self, most: usize) -> Option<Routed<Self>> {

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use crate::apply::part::Part;
 use crate::peers::unit::{self, Coded};
 use crate::peers::wire::{Malformed, Put, Take};
 use crate::walk::node::Origin;
@@ -45,11 +46,18 @@ pub(super) struct Found {
     pub(super) target_through_link: bool,
 }
 
+/// What a unit has if it has no list of names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum One {
+    Directory(Found),
+    Part(Box<Part>),
+}
+
 /// Names of an entry in the source and in the target.
 pub(super) type Names = (CString, CString);
 
 /// Unit of a copy.
-pub(super) type Unit = unit::Unit<Place, Found, Names>;
+pub(super) type Unit = unit::Unit<Place, One, Names>;
 
 impl Coded for Place {
     fn put(&self, put: &mut Put) {
@@ -138,6 +146,58 @@ impl Coded for Found {
     }
 }
 
+impl Coded for One {
+    fn put(&self, put: &mut Put) {
+        match self {
+            One::Directory(found) => {
+                put.flag(true);
+                found.put(put);
+            }
+            One::Part(part) => {
+                put.flag(false);
+                part.put(put);
+            }
+        }
+    }
+
+    fn take(take: &mut Take<'_>) -> Result<One, Malformed> {
+        Ok(if take.flag()? {
+            One::Directory(Found::take(take)?)
+        } else {
+            One::Part(Box::new(Part::take(take)?))
+        })
+    }
+}
+
+impl Coded for Part {
+    fn put(&self, put: &mut Put) {
+        put.name(&self.source);
+        put.name(&self.target);
+        put.number(self.source_ino);
+        put.number(self.source_size);
+        put.time(self.source_mtime);
+        put.number(self.target_ino);
+        put.optional(self.target_birth, Put::time);
+        put.number(self.range.0);
+        put.number(self.range.1);
+        put.flag(self.is_hashed);
+    }
+
+    fn take(take: &mut Take<'_>) -> Result<Part, Malformed> {
+        Ok(Part {
+            source: take.name()?,
+            target: take.name()?,
+            source_ino: take.number()?,
+            source_size: take.number()?,
+            source_mtime: take.time()?,
+            target_ino: take.number()?,
+            target_birth: take.optional(Take::time)?,
+            range: (take.number()?, take.number()?),
+            is_hashed: take.flag()?,
+        })
+    }
+}
+
 fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
     Ok(if take.flag()? { Origin::Made } else { Origin::Found })
 }
@@ -145,6 +205,8 @@ fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haul_sys::fs::Time;
+
     use crate::peers::unit::Work;
 
     fn place() -> Place {
@@ -164,7 +226,7 @@ mod tests {
         Place { base: c"over/there".to_owned(), roots: vec![1, 2], levels: vec![level, plain] }
     }
 
-    fn units() -> [Unit; 2] {
+    fn units() -> [Unit; 3] {
         let found = Found {
             source: c"d\xff".to_owned(),
             target: None,
@@ -176,8 +238,20 @@ mod tests {
         };
         let names =
             vec![(c"a".to_owned(), c"a".to_owned()), (c"path/b".to_owned(), c"b".to_owned())];
+        let part = Part {
+            source: c"s".to_owned(),
+            target: c"hidden".to_owned(),
+            source_ino: 1,
+            source_size: 2 << 40,
+            source_mtime: Time { seconds: -5, nanoseconds: 999_999_999 },
+            target_ino: 3,
+            target_birth: Some(Time { seconds: 1, nanoseconds: 0 }),
+            range: (1 << 40, (1 << 40) + 5),
+            is_hashed: true,
+        };
         [
-            Unit { place: place(), work: Work::Directory(found) },
+            Unit { place: place(), work: Work::One(One::Directory(found)) },
+            Unit { place: place(), work: Work::One(One::Part(Box::new(part))) },
             Unit { place: place(), work: Work::Entries(names) },
         ]
     }

@@ -8,9 +8,9 @@ use haul_sys::Errno;
 use haul_sys::fs::{Follow, birth_at, fstat, open_directory};
 use haul_tree::{Handle, Open, Reader};
 
+use super::kept::Kept;
 use super::unit::{Level, Place, Unit, entries_of};
 use crate::error::What;
-use crate::peers::Kept;
 use crate::peers::state::{Foreign, Token};
 use crate::peers::unit::Work;
 use crate::remove::context::{Enter, Task, Worker};
@@ -26,13 +26,13 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
     let Some(peers) = &run.peers else { return };
     let Ok(Unit { place, work }) = Unit::decode(bytes) else {
         run.report(What::Remove, b".".to_vec(), Some(Errno::PROTO));
-        return peers.complete(token, Kept::Entries);
+        return peers.complete(token, Kept::Entries.answer());
     };
     let Some(node) = open_place(run, &place, token) else {
-        return peers.complete(token, Kept::Entries);
+        return peers.complete(token, Kept::Entries.answer());
     };
     match work {
-        Work::Directory(name) => worker.push(Enter::found(&node, &name.name, name.ino)),
+        Work::One(name) => worker.push(Enter::found(&node, &name.name, name.ino)),
         Work::Entries(names) => {
             let room = node.room();
             let task = Task::new(node, Reader::of_entries(entries_of(&names)), room);

@@ -7,8 +7,8 @@ use haul_sys::fs::{Kind, birth_at};
 use haul_tree::Entries;
 
 use super::adopt;
+use super::kept::Kept;
 use super::unit::{Level, Name, Place, Unit, names_of};
-use crate::peers::Kept;
 use crate::peers::divided::Divided;
 use crate::peers::state::{Foreign, PeerState, Token};
 use crate::peers::unit::Work;
@@ -41,7 +41,7 @@ impl<'r> Divided for Run<'r> {
     fn directory_unit(&self, found: Enter) -> (Arc<Node>, Vec<u8>) {
         let Enter { parent, name, .. } = found;
         let name = Name { name, kind: Some(Kind::Directory), ino: 0 };
-        let unit = Unit { place: place(self, &parent), work: Work::Directory(name) };
+        let unit = Unit { place: place(self, &parent), work: Work::One(name) };
         (parent, unit.encode())
     }
 
@@ -53,8 +53,8 @@ impl<'r> Divided for Run<'r> {
         adopt::adopt(worker, token, bytes);
     }
 
-    fn returned(node: &Node, kept: Kept) {
-        match kept {
+    fn returned(node: &Node, answer: &[u8]) {
+        match Kept::of(answer) {
             Kept::Nothing => node.progress.store(true, Ordering::Relaxed),
             Kept::Entries => keep(node),
         }

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod divide;
+pub(super) mod kept;
 #[cfg(test)]
 mod tests;
 mod unit;

@@ -11,11 +11,12 @@ use std::sync::atomic::AtomicBool;
 use haul_sys::Errno;
 use haul_sys::fs::{Kind, Time};
 
+use super::kept::Kept;
 use super::unit::{Level, Name, Place, Unit};
 use crate::error::{Failure, What};
 use crate::monitor::{Control, Monitor};
 use crate::peers::unit::Work;
-use crate::peers::{Exchange, Kept, Peers, Ranks};
+use crate::peers::{Exchange, Peers, Ranks};
 use crate::remove::{Missing, Policy, Request, remove_among};
 use crate::request::Recursion;
 
@@ -30,9 +31,9 @@ impl Peers for Sender {
         exchange.receive(7, std::mem::take(&mut self.bytes));
         while self.kept.is_none() {
             let done = exchange.completed();
-            self.kept = done.first().map(|(token, kept)| {
+            self.kept = done.first().map(|(token, answer)| {
                 assert_eq!((*token, done.len()), (7, 1));
-                *kept
+                Kept::of(answer)
             });
             std::thread::yield_now();
         }
@@ -100,7 +101,7 @@ fn the_directory_of_a_unit_is_removed_as_a_whole() {
     levels.pop();
     let inner = Name { name: c"in".to_owned(), kind: Some(Kind::Directory), ino: 0 };
     let place = Place { levels, birth: None };
-    let unit = Unit { place, work: Work::Directory(inner) };
+    let unit = Unit { place, work: Work::One(inner) };
     assert_eq!(adopt(unit.encode()), (Kept::Nothing, vec![]));
     assert_eq!(fs::read_dir(scratch.path().join("tree")).unwrap().count(), 0);
 }

@@ -122,7 +122,7 @@ mod tests {
         let directory = names[1].clone();
         [
             Unit { place: Place { levels: levels.clone(), birth }, work: Work::Entries(names) },
-            Unit { place: Place { levels, birth: None }, work: Work::Directory(directory) },
+            Unit { place: Place { levels, birth: None }, work: Work::One(directory) },
         ]
     }
 

@@ -1,0 +1,98 @@
+//! Parts of a file that other processes move: which there are, and what becomes of those that do not
+//! arrive.
+
+use std::ops::Range;
+
+use haul_io::method::Sharing;
+use haul_io::transfer::{Arrived, Transfer};
+use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Sparse};
+use haul_sys::{Call, CallError, Errno};
+
+use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
+
+#[test]
+fn parts_end_at_multiples_of_16_mib_and_never_with_the_file() -> Outcome {
+    let place = places()?.swap_remove(0);
+    for (mib, shares, expected) in [
+        (16, 1, &[][..]),
+        (18, 1, &[(0, 16)]),
+        (64, 1, &[(0, 48)]),
+        (100, 1, &[(0, 96)]),
+        (100, 4, &[(0, 16), (16, 32), (32, 48), (48, 64), (64, 80), (80, 96)]),
+        (1100, 1, &[(0, 256), (256, 512), (512, 768), (768, 1024), (1024, 1088)]),
+    ] {
+        let source = place.dense(1)?;
+        let target = place.target()?;
+        let pair = pair(&source.file, &target)?;
+        let policy = DataPolicy { sparse: Sparse::Never, ..DataPolicy::default() };
+        let mut stat = source.stat;
+        stat.size = mib * MIB;
+        let job = FileJob { stat: &stat, ..job(&source, &target, &pair, &policy) };
+        let transfer = Transfer::new(&job, Sharing::Several);
+        let parts = std::iter::from_fn(|| transfer.take_part(&job, shares));
+        let parts: Vec<_> = parts.map(|part| (part.start / MIB, part.end / MIB)).collect();
+        assert_eq!(parts, expected, "{mib} MiB, {shares} shares");
+    }
+    Ok(())
+}
+
+/// The first 32 MiB go to another process, while this one moves the rest, and fails or does not.
+#[test]
+fn a_part_that_does_not_arrive_is_drawn_again_or_is_the_first_gap() -> Outcome {
+    const FAILURE: CallError = CallError::new(Call::Fdatasync, Errno::IO);
+    let place = places()?.swap_remove(0);
+    let source = place.dense(40 * MIB)?;
+    for (arrived, fails, length) in [
+        (Arrived::Yes, false, 40 * MIB),
+        (Arrived::No, false, 40 * MIB),
+        // The first range that this process moves is the last one.
+        (Arrived::Yes, true, 34 * MIB),
+        (Arrived::No, true, 0),
+    ] {
+        let story = format!("{arrived:?}, fails: {fails}");
+        let target = place.target()?;
+        let pair = pair(&source.file, &target)?;
+        let policy = DataPolicy::default();
+        let whole = job(&source, &target, &pair, &policy);
+        let (mut kit, desk) = (Kit::new(), Desk::default());
+        let transfer = Transfer::new(&whole, Sharing::Several);
+        transfer.prepare(&whole, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
+        let part = transfer.take_part(&whole, 1).ok_or("no part")?;
+        assert_eq!(part, 0..32 * MIB);
+        let mut after = |_| if fails { Err(FAILURE) } else { Ok(()) };
+        transfer.work_and(&whole, &mut kit, desk.watch(), &mut after);
+        if arrived == Arrived::Yes {
+            let before = target.metadata()?.len();
+            move_part(&whole, &part, &desk)?;
+            assert_eq!(target.metadata()?.len(), before, "{story}: the part changed the size");
+        }
+        transfer.return_part(&whole, &part, arrived);
+        transfer.work(&whole, &mut kit, desk.watch());
+        let moved = transfer.finish(&whole, &mut kit, desk.watch());
+        let failure = fails.then_some(DataError::Call(FAILURE));
+        assert_eq!(moved.as_ref().err().copied(), failure, "{story}");
+        assert!(moved.is_err() || moved.is_ok_and(|moved| moved.bytes == length), "{story}");
+        assert_eq!(transfer.arrived(&whole), length, "{story}");
+        let got = place.target_bytes()?;
+        assert_eq!(got.len() as u64, length, "{story}");
+        demand_same(&got, &source.bytes[..got.len()], &story);
+    }
+    Ok(())
+}
+
+/// Moves a part as another process does.
+fn move_part(whole: &FileJob<'_>, part: &Range<u64>, desk: &Desk) -> Outcome {
+    let extent = Extent {
+        source_offset: part.start,
+        target_offset: part.start,
+        bytes: part.end - part.start,
+        behind: Behind::OtherParts,
+    };
+    let job = whole.part(extent);
+    let (mut kit, transfer) = (Kit::new(), Transfer::new(&job, Sharing::Several));
+    transfer.prepare(&job, &mut kit, desk.watch()).map_err(|error| format!("{error:?}"))?;
+    transfer.work(&job, &mut kit, desk.watch());
+    let moved = transfer.finish(&job, &mut kit, desk.watch());
+    assert_eq!(moved.map(|moved| moved.bytes), Ok(part.end - part.start));
+    Ok(())
+}

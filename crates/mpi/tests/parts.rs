@@ -1,0 +1,255 @@
+//! Parts of large files that other ranks move.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use haul_engine::copy_among;
+use haul_engine::error::Failure;
+use haul_engine::monitor::{Control, Monitor};
+use haul_engine::peers::{Exchange, Peers, Ranks};
+use haul_engine::request::{
+    Appearance, Hashing, Policy, Request, Resources, TargetForm, Verify, WholeDigest,
+};
+use haul_io::digest::Algorithm;
+
+use crate::copy::{archive, copy};
+use crate::ranks::{Reports, Scratch};
+
+const MIB: u64 = 1 << 20;
+
+/// So slow that rank 0 alone takes seconds for a file, in which other ranks get parts of it.
+const BYTES_PER_SECOND: u64 = 64 * MIB;
+
+/// A source `a` of so many bytes, no two blocks of which are alike.
+fn large_file(path: &Path, bytes: u64) {
+    let file = File::create(path).unwrap();
+    let mut block = [0; 4096];
+    let mut at = 0;
+    while at < bytes {
+        for (index, word) in block.chunks_exact_mut(8).enumerate() {
+            let mixed = (at + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            word.copy_from_slice(&mixed.to_le_bytes());
+        }
+        let length = usize::try_from((bytes - at).min(4096)).unwrap();
+        file.write_all_at(&block[..length], at).unwrap();
+        at += 4096;
+    }
+}
+
+fn slowly(policy: Policy) -> Policy {
+    Policy { bytes_per_second: Some(BYTES_PER_SECOND), ..policy }
+}
+
+fn request(scratch: &Scratch, policy: Policy) -> Request {
+    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
+    let resources = Resources { jobs: 2, waiting_jobs: 2, ..Resources::available() };
+    let request = Request::new([name(&scratch.a())], name(&scratch.b()), slowly(policy));
+    Request { resources, form: TargetForm::Name, ..request }
+}
+
+fn verifying() -> Option<Hashing> {
+    let algorithm = Algorithm::find("sha256").unwrap();
+    Some(Hashing { algorithm, verify: Verify::Compare, whole: WholeDigest::No })
+}
+
+#[test]
+fn a_large_file_is_moved_by_all_ranks_and_each_byte_once() {
+    const BYTES: u64 = 160 * MIB + 123;
+    let whole = Policy { appearance: Appearance::Whole, ..archive() };
+    let durable = Policy { appearance: Appearance::Durable, hashing: verifying(), ..archive() };
+    for (policy, story) in [(archive(), "in its place"), (whole, "--atomic"), (durable, "--verify")]
+    {
+        let scratch = Scratch::new();
+        large_file(&scratch.a(), BYTES);
+        let reports = Reports::default();
+        let returned = copy(&request(&scratch, policy), 3, &reports, &AtomicBool::new(false));
+        assert_eq!(reports.errors(), [], "{story}");
+        let bytes = |rank: usize| returned[rank].unwrap().bytes;
+        assert_eq!(bytes(0), BYTES, "{story}: rank 0 has the sum");
+        assert!(bytes(1) + bytes(2) >= 32 * MIB, "{story}: {} and {}", bytes(1), bytes(2));
+        scratch.assert_equal(story);
+        let left = fs::read_dir(scratch.0.path()).unwrap().count();
+        assert_eq!(left, 2, "{story}: something is left beside the target");
+    }
+}
+
+#[test]
+fn holes_stay_holes_and_an_existing_file_is_replaced_in_its_place() {
+    const BYTES: u64 = 400 * MIB;
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.a()).unwrap();
+    fs::create_dir(scratch.b()).unwrap();
+    let (source, target) = (scratch.a().join("file"), scratch.b().join("file"));
+    large_file(&source, 90 * MIB);
+    let file = File::options().write(true).open(&source).unwrap();
+    file.write_all_at(&[1; 4096], 200 * MIB).unwrap();
+    file.set_len(BYTES).unwrap();
+    large_file(&target, 10 * MIB);
+    let before = target.metadata().unwrap().ino();
+    let reports = Reports::default();
+    let returned = copy(&request(&scratch, archive()), 3, &reports, &AtomicBool::new(false));
+    assert_eq!(reports.errors(), []);
+    let bytes = |rank: usize| returned[rank].unwrap().bytes;
+    assert!(bytes(1) + bytes(2) > 0, "rank 0 did everything");
+    scratch.assert_equal("holes");
+    assert_eq!(target.metadata().unwrap().ino(), before);
+}
+
+/// The only process of a run, which takes parts as if others had asked for them.
+struct Fake<'a> {
+    /// Returns the answer to a part, or `None` to end the run with it out.
+    answer: &'a (dyn Fn(&[u8]) -> Option<Vec<u8>> + Sync),
+    parts: usize,
+}
+
+impl Peers for Fake<'_> {
+    fn exchange(&mut self, exchange: &mut dyn Exchange) {
+        exchange.ask(1);
+        while !exchange.completed().iter().any(|(token, _)| *token == 0) {
+            if let Some(sent) = exchange.take() {
+                self.parts += 1;
+                match (self.answer)(&sent.bytes) {
+                    Some(answer) => exchange.release(sent.ticket, &answer),
+                    None => return exchange.stop(),
+                }
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Copies with a fake process; returns how many parts it had.
+fn copy_with(
+    scratch: &Scratch,
+    policy: Policy,
+    answer: &(dyn Fn(&[u8]) -> Option<Vec<u8>> + Sync),
+) -> (Reports, usize) {
+    let stop = AtomicBool::new(false);
+    let control = Control::new(&stop);
+    let (reports, mut fake) = (Reports::default(), Fake { answer, parts: 0 });
+    reports.copy_with(&request(scratch, policy), &mut fake, &control);
+    let parts = fake.parts;
+    (reports, parts)
+}
+
+#[test]
+fn a_part_that_another_rank_could_not_move_is_moved_here() {
+    let hashed = Policy { hashing: verifying(), ..archive() };
+    // Of one piece with a digest, and of another length than the part.
+    let wrong =
+        [&1_u64.to_le_bytes()[..], &[0; 8], &[9; 8], &32_u64.to_le_bytes(), &[7; 32]].concat();
+    for (policy, answer, story) in [
+        (archive(), vec![], "it failed"),
+        (archive(), vec![3], "it is of another version"),
+        (hashed.clone(), vec![0; 8], "it took no digests"),
+        (hashed, wrong, "its digests are of other bytes"),
+    ] {
+        let scratch = Scratch::new();
+        large_file(&scratch.a(), 96 * MIB);
+        let (reports, parts) = copy_with(&scratch, policy, &|_| Some(answer.clone()));
+        assert!(parts > 0, "{story}: no part was taken");
+        assert_eq!(reports.errors(), [], "{story}");
+        scratch.assert_equal(story);
+    }
+}
+
+#[test]
+fn a_stop_with_a_part_away_leaves_no_file_that_looks_complete() {
+    let whole = Policy { appearance: Appearance::Whole, ..archive() };
+    for (policy, is_left) in [(archive(), false), (archive(), true), (whole, false)] {
+        let scratch = Scratch::new();
+        large_file(&scratch.a(), 96 * MIB);
+        if is_left {
+            // What was there before the run stays, and is cut where the first byte is missing.
+            fs::write(scratch.b(), "old").unwrap();
+        }
+        let (_, parts) = copy_with(&scratch, policy, &|_| None);
+        assert_eq!(parts, 1);
+        let bytes = fs::read(scratch.a()).unwrap();
+        match fs::read(scratch.b()) {
+            Ok(left) => {
+                assert!(is_left);
+                assert!(
+                    left.len() < bytes.len() && bytes.starts_with(&left),
+                    "{} bytes",
+                    left.len()
+                );
+            }
+            Err(_) => assert!(!is_left),
+        }
+        assert_eq!(fs::read_dir(scratch.0.path()).unwrap().count(), 1 + usize::from(is_left));
+    }
+}
+
+/// The second process of a run, which has this unit and nothing else.
+struct Second {
+    unit: Vec<u8>,
+    answer: Option<Vec<u8>>,
+}
+
+impl Peers for Second {
+    fn exchange(&mut self, exchange: &mut dyn Exchange) {
+        exchange.receive(7, std::mem::take(&mut self.unit));
+        while self.answer.is_none() {
+            self.answer = exchange.completed().pop().map(|(token, answer)| {
+                assert_eq!(token, 7);
+                answer
+            });
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Carries out a unit as the second of two processes, and returns the answer.
+fn adopt(scratch: &Scratch, policy: Policy, unit: &[u8]) -> Vec<u8> {
+    let stop = AtomicBool::new(false);
+    let mut second = Second { unit: unit.to_vec(), answer: None };
+    let request = request(scratch, policy);
+    let (ranks, reports) = (Ranks { own: 1, count: 2 }, Silent);
+    copy_among(&request, ranks, &mut second, &reports, &Control::new(&stop)).unwrap();
+    second.answer.unwrap()
+}
+
+struct Silent;
+
+impl Monitor for Silent {
+    fn failed(&self, failure: &Failure) {
+        panic!("{failure:?}: what fails is reported by the process that found the file");
+    }
+}
+
+#[test]
+fn a_part_is_written_only_into_the_file_that_it_belongs_to() {
+    const PRECIOUS: &[u8] = b"another file";
+    for story in ["the same files", "another target", "another source"] {
+        let scratch = Scratch::new();
+        large_file(&scratch.a(), 96 * MIB);
+        let away = scratch.0.path().join("away");
+        let (reports, parts) = copy_with(&scratch, archive(), &|unit| {
+            let changed = match story {
+                "another target" => scratch.b(),
+                "another source" => scratch.a(),
+                _ => {
+                    let answer = adopt(&scratch, archive(), unit);
+                    assert!(!answer.is_empty());
+                    return Some(answer);
+                }
+            };
+            fs::rename(&changed, &away).unwrap();
+            fs::write(&changed, PRECIOUS).unwrap();
+            let answer = adopt(&scratch, archive(), unit);
+            assert_eq!(answer, b"", "{story}: it was moved");
+            assert_eq!(fs::read(&changed).unwrap(), PRECIOUS);
+            fs::rename(&away, &changed).unwrap();
+            Some(answer)
+        });
+        assert!(parts > 0);
+        assert_eq!(reports.errors(), [], "{story}");
+        scratch.assert_equal(story);
+    }
+}
