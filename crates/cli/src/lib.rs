@@ -23,18 +23,22 @@ mod profile;
 mod progress;
 mod relayed;
 mod report;
-mod sizes;
+pub mod sizes;
 mod standard;
 mod suggest;
 mod sum_file;
 mod target_file;
+mod whole_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use among::{Among, Carry, Part};
-pub use applet::{Comparison, compare_among, copy_among, remove_among};
+pub use applet::{Comparison, compare_among, copy_among, remove_among, unit_of_comparison};
 pub use relayed::{Print, Stream};
+pub use whole_file::WholeFile;
+
+pub use haul_sys::process::host_name;
 
 /// Runs the command that the program's name or its first argument asks for. Blocks until it is done.
 #[must_use]

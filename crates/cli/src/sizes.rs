@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// Formats bytes in binary units: `1.5 MiB`.
-pub(crate) fn bytes(amount: u64) -> String {
+#[must_use]
+pub fn bytes(amount: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut shown = amount as f64;
     let mut unit = 0;
@@ -25,7 +26,8 @@ pub(crate) fn bytes_of(part: u64, whole: u64) -> String {
 }
 
 /// Formats a duration: `0.25 s`, `3 min 4 s`, `2 h 5 min`.
-pub(crate) fn duration(time: Duration) -> String {
+#[must_use]
+pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 60 {
         format!("{:.2} s", time.as_secs_f64())
@@ -58,7 +60,8 @@ pub(crate) fn time_left(time: Duration) -> String {
 }
 
 /// Formats a number with commas between thousands: `1,024`.
-pub(crate) fn grouped(number: u64) -> String {
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -296,6 +296,14 @@ impl<'a> Control<'a> {
     /// Returns the sums of the counters. Any thread may call it at any time.
     #[must_use]
     pub fn counts(&self) -> Counts {
+        let mut counts = self.own_counts();
+        counts.add(&self.others.lock().unwrap_or_else(PoisonError::into_inner));
+        counts
+    }
+
+    /// Returns the sums of this process alone.
+    #[must_use]
+    pub fn own_counts(&self) -> Counts {
         let mut counts = Counts {
             failures: self.failures.load(Ordering::Relaxed),
             warnings: self.warnings.load(Ordering::Relaxed),
@@ -316,7 +324,6 @@ impl<'a> Control<'a> {
                 *sum += read(part);
             }
         }
-        counts.add(&self.others.lock().unwrap_or_else(PoisonError::into_inner));
         counts
     }
 }

@@ -447,18 +447,6 @@ impl Transfer {
         true
     }
 
-    /// Returns how many bytes from the first one on have arrived without a gap, once all workers have
-    /// come back.
-    #[must_use]
-    pub fn arrived(&self, job: &FileJob<'_>) -> u64 {
-        let draws = self.lock();
-        match (draws.failure, draws.first_gap()) {
-            (None, _) => self.moved.load(Ordering::Relaxed),
-            (Some(_), Some(gap)) => gap - job.wanted().start,
-            (Some(_), None) => 0,
-        }
-    }
-
     fn fail(&self, error: DataError) {
         self.lock().failure.get_or_insert(error);
         self.ended.store(true, Ordering::Relaxed);

@@ -9,20 +9,25 @@
 //! | decide which rank gets which unit | [`Manager`], without any input or output |
 //! | run one rank | [`copy`], [`remove`], [`compare`], with a [`Link`] to the others |
 //! | print what a rank reports | [`Relay`]: rank 0 prints it |
+//! | show what the ranks of a job are doing | [`status`] |
 //! | connect ranks that are threads of one process | [`links`] |
 //!
 //! The transport by MPI is behind the feature `mpi`; all else is built and tested without it.
 
+mod board;
+pub mod job_options;
 mod link;
 mod manager;
 mod member;
 mod message;
 mod relay;
-pub mod stop_after;
+pub mod status;
+mod status_file;
 #[cfg(feature = "mpi")]
 pub mod transport;
 mod wire;
 
+pub use board::BEGINNING as STATUS_BEGINNING;
 pub use link::{Link, links};
 pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
 pub use member::{call_off, compare, copy, remove};

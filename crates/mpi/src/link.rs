@@ -3,6 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use haul::WholeFile;
+
 use crate::manager::Rank;
 
 /// A message with the rank that it goes to or comes from.
@@ -16,6 +18,7 @@ pub struct Link {
     inbox: Receiver<Addressed>,
     is_used: bool,
     end: Option<Instant>,
+    status: Option<WholeFile>,
 }
 
 enum Out {
@@ -36,7 +39,15 @@ impl Link {
         carrier: Sender<Addressed>,
         inbox: Receiver<Addressed>,
     ) -> Link {
-        Link { own, count, out: Out::Carrier(carrier), inbox, is_used: false, end: None }
+        Link {
+            own,
+            count,
+            out: Out::Carrier(carrier),
+            inbox,
+            is_used: false,
+            end: None,
+            status: None,
+        }
     }
 
     /// Returns the number of this rank.
@@ -55,6 +66,16 @@ impl Link {
     /// it. A time that the clock does not reach sets nothing.
     pub fn stop_after(&mut self, time: Duration) {
         self.end = Instant::now().checked_add(time);
+    }
+
+    /// Sets the file in which rank 0 describes the job.
+    pub fn describe_in(&mut self, file: WholeFile) {
+        self.status = Some(file);
+    }
+
+    /// Takes the file in which the job is to be described.
+    pub(crate) const fn take_status(&mut self) -> Option<WholeFile> {
+        self.status.take()
     }
 
     /// Returns whether the time of the job is over.
@@ -102,6 +123,7 @@ pub fn links(count: usize) -> Vec<Link> {
         inbox,
         is_used: false,
         end: None,
+        status: None,
     };
     inboxes.into_iter().enumerate().map(link).collect()
 }

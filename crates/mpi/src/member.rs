@@ -2,18 +2,23 @@
 //! manager itself.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use haul::{Comparison, Part, Stream};
+use haul::{Comparison, Part, Stream, WholeFile};
 use haul_engine::monitor::{Control, Counts};
-use haul_engine::peers::{Conclusion, Exchange, Peers, Ranks, Sent, Unsupported};
+use haul_engine::peers::{Conclusion, Exchange, Peers, Ranks, Sent, Summary, Unsupported};
 use haul_engine::{remove as removing, request as copying};
 
+use crate::board::{BEGINNING, Describe};
 use crate::link::Link;
 use crate::manager::{Command, Event, Manager, Progress, Rank};
 use crate::message::{Message, counts_of, numbers_of};
 use crate::relay::{Relay, print_all};
+use crate::status::SUFFIX;
+use crate::status_file::StatusFile;
 
 /// Shortest and longest wait for a message while there is nothing else to do: the connection looks
 /// at the workers after each, so the longest one is also how long a unit may take to be noticed.
@@ -44,7 +49,9 @@ pub fn copy(
     relay: &Relay,
     part: &Part<'_, copying::Request>,
 ) -> Result<Counts, Unsupported> {
-    run(link, relay, part, |ranks, member| {
+    describe_beside_journal(link, part);
+    let what = ("cp", (|bytes| Summary::of_copy(bytes).as_ref().map(shown)) as Describe);
+    run(link, relay, (part, what), |ranks, member| {
         haul_engine::copy_among(part.request, ranks, member, part.monitor, part.control)
     })
 }
@@ -55,7 +62,8 @@ pub fn remove(
     relay: &Relay,
     part: &Part<'_, removing::Request>,
 ) -> Result<Counts, Unsupported> {
-    run(link, relay, part, |ranks, member| {
+    let what = ("rm", (|bytes| Summary::of_removal(bytes).as_ref().map(shown)) as Describe);
+    run(link, relay, (part, what), |ranks, member| {
         removing::remove_among(part.request, ranks, member, part.monitor, part.control)
     })
 }
@@ -66,7 +74,9 @@ pub fn compare(
     relay: &Relay,
     part: &Part<'_, Comparison<'_>>,
 ) -> Result<Counts, Unsupported> {
-    run(link, relay, part, |_, member| Ok(part.request.carry_out(member)))
+    let what =
+        ("compare", (|bytes| haul::unit_of_comparison(bytes).as_ref().map(shown)) as Describe);
+    run(link, relay, (part, what), |_, member| Ok(part.request.carry_out(member)))
 }
 
 /// Ends a job in which this rank did not take part, because its command line or its environment does
@@ -86,16 +96,47 @@ pub fn call_off(link: &Link) {
     }
 }
 
+/// Describes a copy beside the journal that the user named, unless another file was named.
+fn describe_beside_journal(link: &mut Link, part: &Part<'_, copying::Request>) {
+    let journal = part.request.resume.as_ref().and_then(|resume| resume.journal.as_ref());
+    let Some(journal) = journal.filter(|_| link.own() == 0) else { return };
+    let status = link.take_status().map_or_else(
+        || {
+            let mut name = OsStr::from_bytes(journal.to_bytes()).to_owned();
+            name.push(SUFFIX);
+            WholeFile::begin(&name, "status", BEGINNING)
+        },
+        Ok,
+    );
+    match status {
+        Ok(file) => link.describe_in(file),
+        Err(why) => {
+            (part.print)(Stream::Error, format!("haul-mpi: warning: {why}\n").as_bytes());
+        }
+    }
+}
+
+/// Returns what a unit is, in words.
+fn shown(unit: &Summary) -> String {
+    format!("{} {}", unit.extent, String::from_utf8_lossy(&unit.path))
+}
+
 fn run<R>(
     link: &mut Link,
     relay: &Relay,
-    part: &Part<'_, R>,
+    (part, what): (&Part<'_, R>, (&'static str, Describe)),
     carry_out: impl FnOnce(Ranks, &mut Member<'_>) -> Result<Counts, Unsupported>,
 ) -> Result<Counts, Unsupported> {
     link.set_used();
     let ranks = Ranks { own: link.own(), count: link.count() };
     let manager = (ranks.own == 0).then(|| Manager::new(ranks.count));
-    let mut member = Member::new(link, relay, part, manager);
+    let status = link.take_status().filter(|_| ranks.own == 0);
+    let status = status.map(|file| StatusFile::begin(file, what, ranks.count)).transpose();
+    let (status, no_thread) = status.map_or_else(|error| (None, Some(error)), |it| (it, None));
+    let mut member = Member { job_status: status, ..Member::new(link, relay, part, manager) };
+    if let Some(error) = no_thread {
+        member.warn(&format!("the status is not written: {error}"));
+    }
     let own = match carry_out(ranks, &mut member) {
         Ok(counts) => counts,
         Err(unsupported) => {
@@ -127,6 +168,8 @@ struct Member<'a> {
     relay: &'a Relay,
     print: &'a (dyn Fn(Stream, &[u8]) + Sync),
     control: &'a Control<'a>,
+    /// Where the job is described, on rank 0.
+    job_status: Option<StatusFile>,
     /// The manager, on rank 0.
     manager: Option<Manager>,
     /// Messages of this rank to itself.
@@ -169,6 +212,7 @@ impl<'a> Member<'a> {
             relay,
             print: part.print,
             control: part.control,
+            job_status: None,
             manager,
             own: VecDeque::new(),
             ended: 0,
@@ -247,6 +291,9 @@ impl<'a> Member<'a> {
                 self.send(from, Message::Printed);
             }
             (Message::Printed, _) => self.is_printing = false,
+            (Message::Host(name), _) => {
+                self.job_status.iter_mut().for_each(|status| status.board.host(from, &name));
+            }
             (Message::Command(command), Some(exchange)) => self.obey(command, exchange),
             (Message::End { is_complete }, Some(exchange)) => {
                 self.has_ended = true;
@@ -266,8 +313,12 @@ impl<'a> Member<'a> {
 
     /// Takes what another rank has counted. Counts of another version of the program are a failure.
     fn count(&mut self, from: Rank, numbers: &[u64]) {
+        let now = Instant::now();
         match (self.counts.get_mut(from), counts_of(numbers)) {
-            (Some(counts), Some(new)) => *counts = new,
+            (Some(counts), Some(new)) => {
+                *counts = new;
+                self.job_status.iter_mut().for_each(|it| it.board.counted(from, new, now));
+            }
             (Some(counts), None) => counts.failures += 1,
             (None, _) => {}
         }
@@ -286,9 +337,21 @@ impl<'a> Member<'a> {
         if manager.progress() != Progress::Running {
             return;
         }
+        if let Some(StatusFile { board, .. }) = &mut self.job_status {
+            match event {
+                Event::Status { rank, idle, .. } => board.idle(rank, idle),
+                Event::Done { lease, .. } => board.done(lease),
+                _ => {}
+            }
+        }
         let commands = manager.handle(event);
         let progress = manager.progress();
         for command in commands {
+            if let (Command::Give { to, lease, bytes }, Some(status)) =
+                (&command, &mut self.job_status)
+            {
+                status.board.gave((*to, *lease), bytes, Instant::now());
+            }
             let (Command::Give { to, .. } | Command::Ask { to, .. } | Command::Release { to, .. }) =
                 command;
             self.send(to, Message::Command(command));
@@ -358,6 +421,7 @@ impl<'a> Member<'a> {
         }
         self.relay_lines();
         self.tell_counts();
+        self.describe();
         let status = (exchange.idle_workers() as u64, self.received);
         if status != self.status {
             self.status = status;
@@ -401,6 +465,27 @@ impl<'a> Member<'a> {
         self.told = (counts, Instant::now());
     }
 
+    /// Describes the job, if rank 0 is to do so now.
+    fn describe(&mut self) {
+        let Some(status) = &mut self.job_status else { return };
+        status.board.counted(0, self.control.own_counts(), Instant::now());
+        status.tick(self.manager.as_ref().map_or(0, Manager::waiting));
+    }
+
+    /// Describes the job as it has ended.
+    fn describe_end(&mut self) {
+        let Some(mut status) = self.job_status.take() else { return };
+        status.board.counted(0, self.control.own_counts(), Instant::now());
+        let is_over = self.manager.as_ref().is_some_and(|it| it.progress() == Progress::Over);
+        if let Some(why) = status.end(if is_over { "complete" } else { "stopped" }) {
+            self.warn(&why);
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        (self.print)(Stream::Error, format!("haul-mpi: warning: {text}\n").as_bytes());
+    }
+
     /// Waits until all other ranks have ended, on rank 0.
     fn wait_for_others(&mut self) {
         while self.ended + 1 < self.link.count() {
@@ -415,6 +500,7 @@ impl<'a> Member<'a> {
     /// Waits until all other ranks have ended, on rank 0, and returns the counts of all.
     fn sum_up(&mut self) -> Counts {
         self.wait_for_others();
+        self.describe_end();
         if let Some(reason) = self.ended_by {
             let text = format!("haul-mpi: {reason}; run the same command again to continue\n");
             (self.print)(Stream::Error, text.as_bytes());
@@ -465,6 +551,8 @@ impl Peers for Member<'_> {
     }
 
     fn exchange(&mut self, exchange: &mut dyn Exchange) {
+        let host = haul::host_name();
+        self.send(0, Message::Host(host));
         let (shortest, longest) = WAITS;
         let mut wait = shortest;
         while !self.has_ended {

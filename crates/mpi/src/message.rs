@@ -33,6 +33,8 @@ pub(crate) enum Message {
     Text(Vec<u8>),
     /// From rank 0: the last lines are printed.
     Printed,
+    /// To rank 0: the name of the machine on which a rank runs.
+    Host(Vec<u8>),
 }
 
 impl Message {
@@ -85,6 +87,10 @@ impl Message {
             Message::Begin(told) => {
                 numbers(&[13]);
                 tail = told;
+            }
+            Message::Host(name) => {
+                numbers(&[14]);
+                tail = name;
             }
         }
         bytes.append(&mut tail);
@@ -143,6 +149,7 @@ impl Message {
             11 => Message::Text(std::mem::take(&mut rest).to_vec()),
             12 => Message::Printed,
             13 => Message::Begin(std::mem::take(&mut rest).to_vec()),
+            14 => Message::Host(std::mem::take(&mut rest).to_vec()),
             _ => return None,
         };
         rest.is_empty().then_some(message)
@@ -225,6 +232,7 @@ mod tests {
             Message::Begin(vec![1]),
             Message::Text(vec![1, 2, 3]),
             Message::Printed,
+            Message::Host(b"node".to_vec()),
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.clone().encode()), Some(message));
@@ -235,10 +243,10 @@ mod tests {
     fn what_is_no_message_is_refused() {
         assert_eq!(Message::decode(b""), None);
         assert_eq!(Message::decode(&99_u64.to_le_bytes()), None);
-        let done = Message::Event(Event::Done { rank: 1, lease: 2, answer: Vec::new() });
-        let done = done.encode();
-        assert_eq!(Message::decode(&done[..done.len() - 1]), None);
-        assert_eq!(Message::decode(&[done, vec![0]].concat()), None);
+        let status = Message::Event(Event::Status { rank: 1, sequence: 2, idle: 3, received: 4 });
+        let status = status.encode();
+        assert_eq!(Message::decode(&status[..status.len() - 1]), None);
+        assert_eq!(Message::decode(&[status, vec![0]].concat()), None);
     }
 
     #[test]

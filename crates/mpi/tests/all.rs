@@ -8,6 +8,9 @@
     reason = "a test fails by panicking"
 )]
 
+/// What the validator of schemas returns.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
 mod copy;
 mod job;
 mod job_compare;
@@ -19,4 +22,8 @@ mod parts;
 mod ranks;
 mod remove;
 mod resume;
+#[expect(dead_code, reason = "other tests read lines of JSON, too")]
+#[path = "../../cli/tests/support/schema.rs"]
+mod schema;
+mod status;
 mod volumes;

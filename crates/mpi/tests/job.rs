@@ -102,7 +102,7 @@ fn what_is_refused_is_refused_once_by_name() {
         (&["cp", "-aT", "--errors=no/list", "a", "b"], "cannot write the list of errors"),
         (&["cp", "-aT", "--resume", "--journal=a/j", "a", "b"], "would be inside 'a'"),
         (&["cp", "-aT", "--resume", "--journal=b", "a", "b.1"], "would write 'b.1' beside it"),
-        (&["mv", "a", "b"], "the commands of haul-mpi are 'cp', 'rm' and 'compare'"),
+        (&["mv", "a", "b"], "the commands of haul-mpi are 'cp', 'rm', 'compare' and 'status'"),
     ] {
         let output = job(&directory, 3, words).output().unwrap();
         let text = text(&output);

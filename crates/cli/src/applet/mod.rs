@@ -31,7 +31,7 @@ mod tune;
 mod verify;
 mod write;
 
-pub use compare::{Comparison, compare_among};
+pub use compare::{Comparison, compare_among, unit_of_comparison};
 pub use cp::copy_among;
 pub(crate) use dispatch::dispatch;
 pub use rm::remove_among;

@@ -14,6 +14,18 @@ use crate::sides::{Way, Which};
 use crate::{Cache, Choice, Tell};
 
 impl Transfer {
+    /// Returns how many bytes from the first one on have arrived without a gap, once all workers have
+    /// come back.
+    #[must_use]
+    pub fn arrived(&self, job: &FileJob<'_>) -> u64 {
+        let draws = self.lock();
+        match (draws.failure, draws.first_gap()) {
+            (None, _) => self.moved.load(Ordering::Relaxed),
+            (Some(_), Some(gap)) => gap - job.wanted().start,
+            (Some(_), None) => 0,
+        }
+    }
+
     pub(super) fn moved(&self, job: &FileJob<'_>) -> Moved {
         let method = self.method();
         let detection = match (method, self.shape.map, self.shape.zeros) {

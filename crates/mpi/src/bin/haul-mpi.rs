@@ -5,19 +5,24 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haul::Among;
-use haul_mpi::{Link, Relay};
+use haul::{Among, WholeFile};
+use haul_mpi::{Link, Relay, STATUS_BEGINNING, job_options};
 
 const HELP: &str = "\
-Usage: mpirun -n RANKS haul-mpi [--stop-after=TIME] COMMAND [OPTION]... FILE...
-  or:  srun haul-mpi [--stop-after=TIME] COMMAND [OPTION]... FILE...
+Usage: mpirun -n RANKS haul-mpi [JOB OPTION]... COMMAND [OPTION]... FILE...
+  or:  srun haul-mpi [JOB OPTION]... COMMAND [OPTION]... FILE...
+  or:  haul-mpi status [--json] FILE
 
   cp [OPTION]... SOURCE... TARGET   copy files and trees as 'haul cp' does
   rm [OPTION]... FILE...            remove files and trees as 'haul rm' does
   compare [OPTION]... A B           say what differs, as 'haul compare' does
+  status FILE                       show what the ranks of a job are doing
 
 All ranks work together on one command. Start one rank on each machine; all need the same current
 directory, and see all files under the same names.
+
+      --stop-after=TIME   end the job after TIME
+      --status=FILE       describe the job in FILE every 2 seconds, for 'haul-mpi status FILE'
 
 With --stop-after, the job ends after TIME (such as 3h50m, 90s) with exit status 1, or 2 for compare,
 unless it is complete. SIGTERM, SIGINT and SIGUSR1 to any rank of 'cp' and 'rm' end the job as well:
@@ -30,6 +35,15 @@ twice.
 fn main() -> ExitCode {
     haul::prepare();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // It shows a job, and is none.
+    if let Some((command, words)) = arguments.split_first()
+        && command == "status"
+    {
+        return match haul_mpi::status::status(words) {
+            Ok(text) => print_text(&text),
+            Err(text) => fail(&format!("{text}\n")),
+        };
+    }
     let code = haul_mpi::transport::start(|link| rank(link, &arguments));
     code.unwrap_or_else(|| fail("MPI cannot be started in a process with threads\n"))
 }
@@ -43,9 +57,18 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         count: link.count(),
         relay: Arc::new(move |stream, text| print.print(stream, text)),
     };
-    let arguments = match haul_mpi::stop_after::take(arguments) {
-        Ok((time, rest)) => {
-            time.into_iter().for_each(|time| link.stop_after(time));
+    let arguments = match job_options::take(arguments) {
+        Ok((options, rest)) => {
+            options.stop_after.into_iter().for_each(|time| link.stop_after(time));
+            if let Some(name) = options.status.filter(|_| among.own == 0) {
+                match WholeFile::begin(&name, "status", STATUS_BEGINNING) {
+                    Ok(file) => link.describe_in(file),
+                    Err(text) => {
+                        haul_mpi::call_off(&link);
+                        return fail(&format!("{text}\n"));
+                    }
+                }
+            }
             rest
         }
         Err(_) if among.own > 0 => return ExitCode::SUCCESS,
@@ -69,7 +92,7 @@ fn rank(mut link: Link, arguments: &[OsString]) -> ExitCode {
         "" => return fail(HELP),
         _ => {
             return fail(
-                "the commands of haul-mpi are 'cp', 'rm' and 'compare'\n\
+                "the commands of haul-mpi are 'cp', 'rm', 'compare' and 'status'\n\
                  Try 'haul-mpi --help' for more information.\n",
             );
         }

@@ -29,7 +29,7 @@ pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};
 pub use info::{NOBODY_ASKS, hear_asked, hear_interrupt};
 pub use input_or_gone::{Happened, input_or_gone};
-pub use kernel::kernel_release;
+pub use kernel::{host_name, kernel_release};
 pub use landlock::{landlock_version, restrict_writes};
 pub use last_words::last_words;
 pub use local_time::{LocalTime, Zone, local_time};

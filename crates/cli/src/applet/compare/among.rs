@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use haul_engine::error::Failure;
 use haul_engine::monitor::{Control, Counts, Monitor};
-use haul_engine::peers::Peers;
-use haul_manifest::{CompareOptions, Finding, Outside, Share, Summary, Unit};
+use haul_engine::peers::{self, Extent, Peers};
+use haul_manifest::{CompareOptions, Finding, Outside, RawText, Share, Summary, Unit, Work};
 
 use super::desk::{Counter, Desk};
 use super::run::{Command, ERROR, Settings, print_finding, print_summary, read, refuse};
@@ -28,6 +28,23 @@ pub struct Comparison<'a> {
     b: &'a Path,
     /// What each process has compared and found, on process 0.
     summaries: Mutex<Vec<Summary>>,
+}
+
+/// Returns what a unit of a comparison is; `None` if a process of another version made it.
+#[must_use]
+pub fn unit_of_comparison(bytes: &[u8]) -> Option<peers::Summary> {
+    let Unit { path, work, .. } = serde_json::from_slice(bytes).ok()?;
+    let (last, extent) = match work {
+        Work::Roots => (None, Extent::Directory),
+        Work::Directory(name) => (Some(name), Extent::Directory),
+        Work::Range(..) => (None, Extent::SomeNames),
+        Work::Names(names) => (None, Extent::Names(names.len())),
+        Work::Links(links) => (None, Extent::Names(links.len())),
+    };
+    let name = last.iter().map(RawText::as_bytes);
+    let parts: Vec<&[u8]> = std::iter::once(path.as_bytes()).chain(name).collect();
+    let path = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&b'/');
+    Some(peers::Summary { path, extent })
 }
 
 /// Reads the arguments of `compare` and compares by a function that lets all processes take part.

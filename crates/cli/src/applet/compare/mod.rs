@@ -7,7 +7,7 @@ mod options;
 mod run;
 
 use super::entry::{Applet, Run};
-pub use among::{Comparison, compare_among};
+pub use among::{Comparison, compare_among, unit_of_comparison};
 pub(super) use run::run;
 
 /// The row of this applet in the table.

@@ -5,3 +5,5 @@ pub(crate) mod answer;
 mod divide;
 pub(crate) mod routes;
 mod unit;
+
+pub(crate) use unit::summary;

@@ -3,7 +3,8 @@
 use std::ffi::CString;
 
 use crate::apply::part::Part;
-use crate::peers::unit::{self, Coded};
+use crate::peers::summary::{Extent, Summary};
+use crate::peers::unit::{self, Coded, Work};
 use crate::peers::wire::{Malformed, Put, Take};
 use crate::walk::node::Origin;
 
@@ -198,6 +199,18 @@ impl Coded for Part {
     }
 }
 
+/// Returns what a unit is, for people.
+pub(crate) fn summary(bytes: &[u8]) -> Option<Summary> {
+    let Unit { place, work } = Unit::decode(bytes).ok()?;
+    let (last, extent) = match work {
+        Work::One(One::Directory(found)) => (found.source, Extent::Directory),
+        Work::One(One::Part(part)) => (part.source, Extent::Bytes(part.range.0..part.range.1)),
+        Work::Entries(names) => (CString::default(), Extent::Names(names.len())),
+    };
+    let levels = place.levels.iter().map(|level| level.source.to_bytes());
+    Some(Summary::below(levels.chain([last.to_bytes()]), extent))
+}
+
 fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
     Ok(if take.flag()? { Origin::Made } else { Origin::Found })
 }
@@ -206,8 +219,6 @@ fn take_origin(take: &mut Take<'_>) -> Result<Origin, Malformed> {
 mod tests {
     use super::*;
     use haul_sys::fs::Time;
-
-    use crate::peers::unit::Work;
 
     fn place() -> Place {
         let level = Level {
@@ -254,6 +265,21 @@ mod tests {
             Unit { place: place(), work: Work::One(One::Part(Box::new(part))) },
             Unit { place: place(), work: Work::Entries(names) },
         ]
+    }
+
+    #[test]
+    fn summaries_name_the_path_and_how_much_of_it() {
+        let shown = |unit: &Unit| {
+            let Summary { path, extent } = summary(&unit.encode()).unwrap();
+            format!("{extent} {}", path.escape_ascii())
+        };
+        let expected = [
+            "directory src/src/d\\xff",
+            "1048576 to 1048576 MiB of src/src/s",
+            "2 names in src/src",
+        ];
+        assert_eq!(units().iter().map(shown).collect::<Vec<_>>(), expected);
+        assert_eq!(summary(b"of another version"), None);
     }
 
     #[test]

@@ -6,3 +6,5 @@ pub(super) mod kept;
 #[cfg(test)]
 mod tests;
 mod unit;
+
+pub(crate) use unit::summary;

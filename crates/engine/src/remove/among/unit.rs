@@ -5,7 +5,8 @@ use std::ffi::CString;
 use haul_sys::fs::{Kind, Time};
 use haul_tree::Entries;
 
-use crate::peers::unit::{self, Coded};
+use crate::peers::summary::{Extent, Summary};
+use crate::peers::unit::{self, Coded, Work};
 use crate::peers::wire::{Malformed, Put, Take};
 
 /// One directory of the chain from an operand to a unit.
@@ -88,6 +89,17 @@ impl Coded for Name {
     }
 }
 
+/// Returns what a unit is, for people.
+pub(crate) fn summary(bytes: &[u8]) -> Option<Summary> {
+    let Unit { place, work } = Unit::decode(bytes).ok()?;
+    let (last, extent) = match work {
+        Work::One(directory) => (directory.name, Extent::Directory),
+        Work::Entries(names) => (CString::default(), Extent::Names(names.len())),
+    };
+    let levels = place.levels.iter().map(|level| level.name.to_bytes());
+    Some(Summary::below(levels.chain([last.to_bytes()]), extent))
+}
+
 /// Returns entries in the form of a unit.
 pub(super) fn names_of(entries: &Entries) -> Vec<Name> {
     let name = |slot: &haul_tree::Slot| Name {
@@ -110,7 +122,6 @@ pub(super) fn entries_of(names: &[Name]) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::unit::Work;
 
     fn units() -> [Unit; 2] {
         let level = |name: &std::ffi::CStr, ino| Level { name: name.to_owned(), ino };
@@ -124,6 +135,16 @@ mod tests {
             Unit { place: Place { levels: levels.clone(), birth }, work: Work::Entries(names) },
             Unit { place: Place { levels, birth: None }, work: Work::One(directory) },
         ]
+    }
+
+    #[test]
+    fn summaries_name_the_path_and_how_much_of_it() {
+        let shown = |unit: &Unit| {
+            let Summary { path, extent } = summary(&unit.encode()).unwrap();
+            format!("{extent} {}", path.escape_ascii())
+        };
+        let expected = ["8 names in over/there/d\\xff", "directory over/there/d\\xff/n"];
+        assert_eq!(units().iter().map(shown).collect::<Vec<_>>(), expected);
     }
 
     #[test]
