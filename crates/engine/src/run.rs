@@ -227,6 +227,11 @@ impl Run<'_> {
         self.policy.verify() != Verify::No
     }
 
+    /// Returns whether other processes carry out the run, too.
+    pub(crate) fn has_others(&self) -> bool {
+        self.peers.as_ref().is_some_and(|peers| peers.count() > 1)
+    }
+
     /// Creates the block digests of a file, if the policy requires them.
     pub(crate) fn digests(&self) -> Option<Arc<BlockDigests>> {
         let hashing = self.policy.hashing.filter(|_| self.policy.make == Make::Copy)?;

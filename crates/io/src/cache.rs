@@ -65,7 +65,7 @@ pub fn large_bytes() -> u64 {
 /// Returns the way of a job's bytes. Direct I/O is a flag of the open file, so bytes of one that other
 /// threads use go through the cache, and no page stays there all the same.
 pub(crate) fn caching_of(job: &FileJob<'_>) -> Caching {
-    let caching = caching(job.policy, job.bytes());
+    let caching = caching(job.policy, job.cached_bytes());
     match job.open_files {
         OpenFiles::Shared if caching.way == Way::Direct => {
             Caching { way: Way::Uncached, ..caching }

@@ -164,6 +164,22 @@ impl<'a> FileJob<'a> {
         self.target_at(range.start)..self.target_at(range.end)
     }
 
+    /// Returns where the file ends, so that what lies behind may be padding for a moment. A part among others never ends it.
+    pub(crate) fn file_end(&self) -> u64 {
+        if self.is_part_among_others() { u64::MAX } else { self.wanted().end }
+    }
+
+    /// Returns the size by which the policy decides about the page cache: that of the whole file, where
+    /// other processes move other parts.
+    pub(crate) fn cached_bytes(&self) -> u64 {
+        if self.is_part_among_others() { self.stat.size } else { self.bytes() }
+    }
+
+    /// Returns whether other processes write other parts of the target.
+    pub(crate) fn is_part_among_others(&self) -> bool {
+        self.extent.is_some_and(|extent| extent.behind == Behind::OtherParts)
+    }
+
     /// Returns whether the target ends where the job's bytes do.
     pub(crate) fn ends_target(&self) -> bool {
         self.extent.is_none_or(|extent| extent.behind == Behind::Nothing)

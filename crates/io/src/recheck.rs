@@ -146,8 +146,20 @@ impl Remains {
         self.left.iter().map(|range| range.start).min()
     }
 
+    /// Returns how many ranges were drawn and are left.
+    pub(crate) fn left(&self) -> usize {
+        self.left.len()
+    }
+
     /// Takes a range that was drawn, and keeps what of it is not done.
     pub(crate) fn offer(&mut self, range: Range<u64>) {
+        let pieces = self.not_done(&range);
+        self.left.extend(pieces);
+    }
+
+    /// Returns what of a range is not done.
+    pub(crate) fn not_done(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let mut pieces = Vec::new();
         let mut at = range.start;
         let first = self.done.partition_point(|done| done.end <= range.start);
         for done in self.done.get(first..).unwrap_or(&[]) {
@@ -155,13 +167,14 @@ impl Remains {
                 break;
             }
             if done.start > at {
-                self.left.push_back(at..done.start);
+                pieces.push(at..done.start);
             }
             at = done.end;
         }
         if at < range.end {
-            self.left.push_back(at..range.end);
+            pieces.push(at..range.end);
         }
+        pieces
     }
 }
 

@@ -175,7 +175,7 @@ impl Transfer {
         kit: &mut Kit,
         watch: Watch<'_>,
     ) -> Result<(), DataError> {
-        if job.extent.is_some_and(|part| part.behind == Behind::OtherParts) {
+        if job.is_part_among_others() {
             return Ok(());
         }
         // A worker alone that draws the whole file meets this method on the ladder.
@@ -309,7 +309,7 @@ impl Transfer {
         Want {
             policy: job.policy,
             file_bytes: job.bytes(),
-            file_end: job.wanted().end,
+            file_end: job.file_end(),
             portion,
             sharing: self.sharing,
             open_files: job.open_files,

@@ -2,10 +2,11 @@
 //! arrive.
 
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 
 use haul_io::method::Sharing;
 use haul_io::transfer::{Arrived, Transfer};
-use haul_io::{Behind, DataError, DataPolicy, Extent, FileJob, Kit, Sparse};
+use haul_io::{Behind, Cache, DataError, DataPolicy, Extent, FileJob, Kit, Sparse};
 use haul_sys::{Call, CallError, Errno};
 
 use super::support::{Desk, MIB, Outcome, demand_same, job, pair, places};
@@ -94,5 +95,60 @@ fn move_part(whole: &FileJob<'_>, part: &Range<u64>, desk: &Desk) -> Outcome {
     transfer.work(&job, &mut kit, desk.watch());
     let moved = transfer.finish(&job, &mut kit, desk.watch());
     assert_eq!(moved.map(|moved| moved.bytes), Ok(part.end - part.start));
+    Ok(())
+}
+
+/// What lies behind a part belongs to others, also where a request has to be padded.
+#[test]
+fn a_part_with_an_odd_end_neither_pads_nor_cuts() -> Outcome {
+    const OLD: u8 = 0xa5;
+    for place in places()? {
+        let source = place.dense(4 * MIB)?;
+        source.file.sync_all()?;
+        for cache in [Cache::Keep, Cache::Drop, Cache::Direct] {
+            let story = format!("{}: {cache:?}", place.name);
+            let target = place.target()?;
+            target.write_all_at(&vec![OLD; 4 << 20], 0)?;
+            target.sync_all()?;
+            let pair = pair(&source.file, &target)?;
+            let policy = DataPolicy { cache, ..DataPolicy::default() };
+            let whole = job(&source, &target, &pair, &policy);
+            move_part(&whole, &(MIB..2 * MIB + 777), &Desk::default())?;
+            let got = place.target_bytes()?;
+            let (start, end) = (1 << 20, (2 << 20) + 777);
+            demand_same(&got[start..end], &source.bytes[start..end], &story);
+            let is_old = |bytes: &[u8]| bytes.iter().all(|byte| *byte == OLD);
+            assert!(
+                got.len() == 4 << 20 && is_old(&got[..start]) && is_old(&got[end..]),
+                "{story}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Before the last segment of a file is a hole that is larger than what is taken at a time.
+#[test]
+fn the_last_bytes_behind_a_hole_are_no_part() -> Outcome {
+    let place = places()?.swap_remove(0);
+    let source = place.sparse(300 * MIB, &[(0, 4096), (240 * MIB, 60 * MIB)])?;
+    let target = place.target()?;
+    let pair = pair(&source.file, &target)?;
+    let policy = DataPolicy::default();
+    let job = job(&source, &target, &pair, &policy);
+    let transfer = Transfer::new(&job, Sharing::Several);
+    let mut parts = Vec::new();
+    while transfer.has_part(&job) {
+        // The first segment is too short for one.
+        parts.extend(transfer.take_part(&job, 1));
+    }
+    let bytes: u64 = parts.iter().map(|part| part.end - part.start).sum();
+    assert!(bytes >= 32 * MIB && parts.iter().all(|part| part.end <= 298 * MIB), "{parts:?}");
+    parts.iter().for_each(|part| transfer.return_part(&job, part, Arrived::No));
+    let (mut kit, desk) = (Kit::new(), Desk::default());
+    transfer.work(&job, &mut kit, desk.watch());
+    let moved = transfer.finish(&job, &mut kit, desk.watch());
+    assert!(moved.is_ok(), "{moved:?}");
+    demand_same(&place.target_bytes()?, &source.bytes, "behind a hole");
     Ok(())
 }

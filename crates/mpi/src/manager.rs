@@ -366,22 +366,32 @@ impl Manager {
     /// Gives units to the ranks that can use most.
     fn hand_out(&mut self, commands: &mut Vec<Command>) {
         while !self.ready.is_empty() {
-            let hungriest = (0..self.members.len()).max_by_key(|rank| self.members[*rank].wants());
+            let Some(id) = self.ready.front().copied() else { return };
+            // The finder offered it because others asked.
+            let finder = self.units.get(&id).and_then(|unit| unit.finder).map(|(rank, _)| rank);
+            let wants = |rank: &Rank| {
+                let wants = self.members[*rank].wants();
+                (wants > 0 && finder != Some(*rank), wants)
+            };
+            let hungriest = (0..self.members.len()).max_by_key(wants);
             let Some(rank) = hungriest.filter(|rank| self.members[*rank].wants() > 0) else {
                 return;
             };
-            let Some(id) = self.ready.pop_front() else { return };
+            self.ready.pop_front();
             self.give(id, rank, commands);
         }
     }
 
     /// Asks ranks that have work while others have none, and tells them when that is over.
     fn ask(&mut self, commands: &mut Vec<Command>) {
-        let is_wanted = self.members.iter().any(|member| member.wants() > 0);
+        let hungry: Vec<Rank> =
+            (0..self.members.len()).filter(|rank| self.members[*rank].wants() > 0).collect();
         for (to, member) in self.members.iter_mut().enumerate() {
             if !member.is_alive {
                 continue;
             }
+            // What its own idle workers want they get without a message.
+            let is_wanted = hungry.iter().any(|rank| *rank != to);
             // A rank that answered most of the last question is asked again in advance.
             let left = member.limit.saturating_sub(member.offered);
             let limit = match (is_wanted && member.leases > 0, left) {

@@ -140,14 +140,15 @@ fn copy_with(
 #[test]
 fn a_part_that_another_rank_could_not_move_is_moved_here() {
     let hashed = Policy { hashing: verifying(), ..archive() };
+    // That it has arrived, without digests.
+    let arrived = [&[1][..], &[0; 8]].concat();
     // Of one piece with a digest, and of another length than the part.
-    let wrong =
-        [&1_u64.to_le_bytes()[..], &[0; 8], &[9; 8], &32_u64.to_le_bytes(), &[7; 32]].concat();
+    let wrong = [&[1][..], &1_u64.to_le_bytes(), &[0; 8], &[9; 8], &32_u64.to_le_bytes(), &[7; 32]];
     for (policy, answer, story) in [
         (archive(), vec![], "it failed"),
-        (archive(), vec![3], "it is of another version"),
-        (hashed.clone(), vec![0; 8], "it took no digests"),
-        (hashed, wrong, "its digests are of other bytes"),
+        (archive(), arrived.clone(), "this machine does not see what that one wrote"),
+        (hashed.clone(), arrived, "it took no digests"),
+        (hashed, wrong.concat(), "its digests are of other bytes"),
     ] {
         let scratch = Scratch::new();
         large_file(&scratch.a(), 96 * MIB);
@@ -156,6 +157,30 @@ fn a_part_that_another_rank_could_not_move_is_moved_here() {
         assert_eq!(reports.errors(), [], "{story}");
         scratch.assert_equal(story);
     }
+}
+
+/// What another machine still has in its memory could be written later, over what is moved here.
+#[test]
+fn a_part_that_was_not_flushed_makes_the_file_fail() {
+    for answer in [&[0][..], &[3], &[1, 0]] {
+        let scratch = Scratch::new();
+        large_file(&scratch.a(), 96 * MIB);
+        let (reports, parts) = copy_with(&scratch, archive(), &|_| Some(answer.to_vec()));
+        assert!(parts > 0);
+        assert_eq!(reports.errors().len(), 1, "{answer:?}: {:?}", reports.errors());
+        assert!(!scratch.b().exists(), "{answer:?}");
+    }
+}
+
+#[test]
+fn after_three_parts_that_came_back_no_more_are_sent() {
+    let scratch = Scratch::new();
+    large_file(&scratch.a(), 400 * MIB);
+    let (reports, parts) = copy_with(&scratch, archive(), &|_| Some(Vec::new()));
+    assert_eq!(reports.errors(), []);
+    // Some are on their way before a worker looks at those that came back.
+    assert!((3..=6).contains(&parts), "{parts} parts were sent");
+    scratch.assert_equal("refused");
 }
 
 #[test]

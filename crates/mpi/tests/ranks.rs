@@ -99,7 +99,7 @@ impl Reports {
     ) -> Counts {
         let (relay, stop) = (&Relay::default(), &AtomicBool::new(false));
         let reporter = Reporter { rank: 0, relay, reports: self, stop };
-        let ranks = Ranks { own: 0, count: 1 };
+        let ranks = Ranks { own: 0, count: 2 };
         haul_engine::copy_among(request, ranks, peers, &reporter, control).unwrap()
     }
 }

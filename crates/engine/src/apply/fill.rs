@@ -20,7 +20,7 @@ pub(super) fn fill<'a>(run: &Run<'_>, filling: Filling<'a>, upcoming: Upcoming) 
         let pair = pair_of(run, entry.node, stat, source, target);
         return Next::Share(Large { filling, pair, sharing: Sharing::Several });
     }
-    if run.peers.is_some() && run.policy.make == Make::Copy {
+    if run.has_others() && run.policy.make == Make::Copy {
         let pair = pair_of(run, entry.node, stat, source, target);
         if is_worth_parting(&job(source, target, stat, &pair, run)) {
             return Next::Share(Large { filling, pair, sharing: Sharing::Several });

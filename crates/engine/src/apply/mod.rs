@@ -32,6 +32,7 @@ pub(crate) mod part;
 mod published;
 mod regular;
 pub(crate) mod resumable;
+mod sample;
 mod shared;
 pub(crate) mod shared_file;
 mod sibling;

@@ -10,23 +10,25 @@
 use std::ffi::CString;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_io::block_digests::{BlockDigests, Piece, Remember};
 use haul_io::method::Sharing;
 use haul_io::transfer::{Arrived, Transfer};
 use haul_io::{Behind, DataError, Extent, FileJob, Moved};
 use haul_sys::fs::{Follow, Kind, OpenHow, Stat, Time, birth, fdatasync, fstat, openat};
+use haul_sys::{Call, CallError, Errno};
 use haul_tree::Demand;
 
 use super::find::follows;
 use super::item::Target;
-use super::shared_file::{Ending, SharedFile};
+use super::sample;
+use super::shared_file::{Ending, OpenTarget, SharedFile};
 use crate::context::Worker;
 use crate::entry::Entry;
 use crate::journal::piece_algorithm;
-use crate::peers::copying::answer::arrived;
+use crate::peers::copying::answer::PartAnswer;
 use crate::peers::state::Foreign;
 use crate::run::Run;
 use crate::walk::node::{Handles, Node};
@@ -35,11 +37,13 @@ use crate::walk::node::{Handles, Node};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) source: CString,
-    /// Name that the target has at present.
+    /// Path that the target has at present, and whether it may be a symbolic link.
     pub(crate) target: CString,
+    pub(crate) may_be_link: bool,
     pub(crate) source_ino: u64,
     pub(crate) source_size: u64,
     pub(crate) source_mtime: Time,
+    pub(crate) source_ctime: Time,
     pub(crate) target_ino: u64,
     /// Creation time of the target, if the file system records it. Local file systems of two machines
     /// may have the same inode numbers under the same names.
@@ -50,20 +54,33 @@ pub(crate) struct Part {
     pub(crate) is_hashed: bool,
 }
 
-/// Returns the path of a target from its entry's directory while the file is written, if it has one.
-pub(super) fn written_name(target: &Target, entry: &Entry<'_>) -> Option<CString> {
-    match &target.temporary {
-        None => Some(entry.target.to_owned()),
-        Some(file) => file.hidden_path(entry.target),
+/// Parts of a file that may come back undone before no more are sent: another process may be unable to
+/// open it, and would ask for the next one at once.
+const REFUSALS_MAX: usize = 3;
+
+/// Returns how other processes find a target that is being written, if there are others and it has a
+/// name.
+pub(super) fn open_target(run: &Run<'_>, target: &Target, entry: &Entry<'_>) -> Option<OpenTarget> {
+    if !run.has_others() {
+        return None;
     }
+    let (path, may_be_link) = match &target.temporary {
+        None => (entry.target.to_owned(), entry.is_operand()),
+        Some(file) => (file.hidden_path(entry.target)?, false),
+    };
+    // What cannot be described is not sent.
+    let ino = fstat(&target.fd).ok()?.ino;
+    Some(OpenTarget { path, ino, birth: birth(&target.fd).ok()?, may_be_link })
 }
 
-/// Returns whether other processes could move parts of a file.
+/// Returns whether there is a part of a file that another process could move.
 pub(crate) fn may_split(run: &Run<'_>, file: &SharedFile) -> bool {
-    file.written_name.is_some() && file.transfer.can_part(&file.job(&run.policy.data))
+    file.open_target.is_some()
+        && file.refused.load(Ordering::Relaxed) < REFUSALS_MAX
+        && file.transfer.has_part(&file.job(&run.policy.data))
 }
 
-/// Takes a part for another of so many processes; `None` if too little is left.
+/// Takes a part for another of so many processes; `None` if there is none at present.
 pub(crate) fn take(
     run: &Run<'_>,
     file: &SharedFile,
@@ -71,44 +88,73 @@ pub(crate) fn take(
 ) -> Option<(Range<u64>, Part)> {
     /// Shares of each process: the later a part is taken, the smaller it is, so that all end together.
     const SHARES: u64 = 4;
-    let target = file.written_name.clone()?;
-    // What cannot be described is not sent.
-    let now = fstat(&file.target).ok()?;
-    let target_birth = birth(&file.target).ok()?;
+    let OpenTarget { path, ino, birth, may_be_link } = file.open_target.clone()?;
     let job = file.job(&run.policy.data);
     let range = file.transfer.take_part(&job, SHARES * processes as u64)?;
     let part = Part {
         source: file.source_name.clone(),
-        target,
+        target: path,
+        may_be_link,
         source_ino: file.stat.ino,
         source_size: file.stat.size,
         source_mtime: file.stat.mtime,
-        target_ino: now.ino,
-        target_birth,
+        source_ctime: file.stat.ctime,
+        target_ino: ino,
+        target_birth: birth,
         range: (range.start, range.end),
         is_hashed: file.digests.is_some(),
     };
     Some((range, part))
 }
 
-/// Takes back a part that another process had. `pieces` are the digests of its bytes, or none if it has
-/// none; `None` if it did not move the part. The worker then draws what is left of the file.
-pub(crate) fn take_back(
-    run: &Run<'_>,
-    file: &SharedFile,
-    range: &Range<u64>,
-    pieces: Option<Vec<Piece>>,
-) {
+/// Keeps a part that came back until a worker of the file looks at it. Does not block.
+pub(crate) fn came_back(file: &SharedFile, range: &Range<u64>, answer: &[u8]) {
+    if answer.is_empty() {
+        // Before a worker looks at it, many could follow.
+        file.refused.fetch_add(1, Ordering::Relaxed);
+    }
+    let mut returned = file.returned.lock().unwrap_or_else(PoisonError::into_inner);
+    returned.push((range.clone(), answer.to_vec()));
+}
+
+/// Takes back the parts that came back: what has not arrived is drawn again.
+pub(super) fn take_back_all(run: &Run<'_>, file: &SharedFile) {
+    // The lock is held by no worker that reads or writes.
+    let next = || file.returned.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    while let Some((range, answer)) = next() {
+        take_back(run, file, &range, PartAnswer::decode(&answer));
+    }
+}
+
+fn take_back(run: &Run<'_>, file: &SharedFile, range: &Range<u64>, answer: PartAnswer) {
     let job = file.job(&run.policy.data);
-    let hashed = match (&file.digests, pieces) {
-        (_, None) => None,
-        (None, Some(_)) => Some(()),
-        // Bytes without a digest could be neither verified nor resumed from.
-        (Some(digests), Some(pieces)) => covers(&pieces, range).then(|| digests.learn(&pieces)),
+    let pieces = match answer {
+        PartAnswer::Arrived(pieces) => pieces,
+        PartAnswer::NotMoved => return file.transfer.return_part(&job, range, Arrived::No),
+        PartAnswer::NotFlushed => {
+            // What that machine still has in memory could be written over what is moved here.
+            let error = CallError::new(Call::Fdatasync, Errno::IO);
+            file.transfer.return_part(&job, range, Arrived::No);
+            return file.transfer.fail_part(range, DataError::Call(error));
+        }
     };
-    let arrived = if hashed.is_some() { Arrived::Yes } else { Arrived::No };
-    file.transfer.return_part(&job, range, arrived);
-    if let (Arrived::Yes, Some(partial)) = (arrived, &file.partial)
+    let arrived = match &file.digests {
+        None => sample::is_here(run, file, range),
+        // Bytes without a digest could be neither verified nor resumed from.
+        Some(digests) => {
+            let is_here = covers(&pieces, range) && sample::is_here(run, file, range);
+            if is_here {
+                digests.learn(&pieces);
+            }
+            is_here
+        }
+    };
+    if !arrived {
+        file.refused.fetch_add(1, Ordering::Relaxed);
+        return file.transfer.return_part(&job, range, Arrived::No);
+    }
+    file.transfer.return_part(&job, range, Arrived::Yes);
+    if let Some(partial) = &file.partial
         && let Err(error) = partial.advance(run, file.target.as_fd(), range.end - range.start)
     {
         file.transfer.fail_part(range, DataError::Call(error));
@@ -153,7 +199,9 @@ pub(crate) fn adopt(
         node: Arc::clone(node),
         source_name: part.source.clone(),
         target_name: part.target.clone(),
-        written_name: None,
+        open_target: None,
+        returned: Mutex::default(),
+        refused: AtomicUsize::new(0),
         source,
         target,
         stat,
@@ -185,27 +233,42 @@ fn open(
     let read = OpenHow::READ.following(follows(run, &entry));
     let source = run.with_descriptors(|| openat(handles.source(), &part.source, read)).ok()?;
     let stat = fstat(&source).ok()?;
-    let was = (part.source_ino, part.source_size, part.source_mtime);
-    if stat.kind() != Kind::Regular || (stat.ino, stat.size, stat.mtime) != was {
+    let was = (part.source_ino, part.source_size, part.source_mtime, part.source_ctime);
+    if stat.kind() != Kind::Regular || (stat.ino, stat.size, stat.mtime, stat.ctime) != was {
         return None;
     }
     // An operand may be copied into the file behind a link.
-    let follow = if entry.is_operand() { Follow::Yes } else { Follow::No };
+    let follow = if part.may_be_link { Follow::Yes } else { Follow::No };
     let write = OpenHow::WRITE.following(follow);
     let target = run.with_descriptors(|| openat(handles.target(), &part.target, write)).ok()?;
     let now = fstat(&target).ok()?;
+    // Not all machines need to see creation times.
+    let births = birth(&target).ok()?.zip(part.target_birth);
     let is_same = now.kind() == Kind::Regular
         && now.ino == part.target_ino
-        && birth(&target).ok()? == part.target_birth;
+        && births.is_none_or(|(now, was)| now == was);
     is_same.then_some((source, target, stat))
 }
 
-/// Ends a part that this process moved for another one: tells that one if all bytes are on stable
-/// storage, and their digests.
+/// Ends a part that this process moved for another one: flushes what was written, and tells that process
+/// whether all bytes are on stable storage, and their digests. After that nothing of this process
+/// reaches the file any more.
 pub(super) fn end(run: &Run<'_>, file: &SharedFile, moved: &Result<Moved, DataError>) {
     let (Foreign::Unit(token), Some(peers)) = (file.node.foreign, &run.peers) else { return };
-    if moved.is_ok() && fdatasync(&file.target).is_ok() {
-        let pieces = file.digests.as_ref().map(|digests| digests.take_pieces());
-        peers.answer(token, arrived(&pieces.unwrap_or_default()));
-    }
+    // Also what was written of a part that failed: the file's process writes it again.
+    let answer = match fdatasync(&file.target) {
+        Err(_) => PartAnswer::NotFlushed,
+        Ok(()) if moved.is_ok() && is_unchanged(file) => {
+            let pieces = file.digests.as_ref().map(|digests| digests.take_pieces());
+            PartAnswer::Arrived(pieces.unwrap_or_default())
+        }
+        Ok(()) => PartAnswer::NotMoved,
+    };
+    peers.answer(token, answer.encode());
+}
+
+/// Returns whether the source is as it was when this process opened it.
+fn is_unchanged(file: &SharedFile) -> bool {
+    let of = |stat: &Stat| (stat.size, stat.mtime, stat.ctime);
+    fstat(&file.source).is_ok_and(|now| of(&now) == of(&file.stat))
 }

@@ -58,7 +58,7 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
     entry.node.owe();
     let (node, stat) = (Arc::clone(entry.node), **stat);
     let (source_name, target_name) = (entry.source.to_owned(), entry.target.to_owned());
-    let written_name = part::written_name(target, entry);
+    let open_target = part::open_target(run, target, entry);
     let (digests, partial) = (looking_at(target), target.partial.clone());
     let (inherits, new_owner) = (entry.node.inherits_acl, entry.node.new_owner);
     let Filling { source, target, .. } = filling;
@@ -66,7 +66,9 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         node,
         source_name,
         target_name,
-        written_name,
+        open_target,
+        returned: Mutex::default(),
+        refused: AtomicUsize::new(0),
         source: duplicate_source,
         target: duplicate_target,
         stat,
@@ -111,15 +113,17 @@ pub(super) fn draw(
     let job = file.job(&run.policy.data);
     let watch = watch(worker);
     worker.watch_for_waiting(file.pair.is_remote());
+    part::take_back_all(run, file);
     let mut kit = std::mem::take(&mut worker.local.kit);
     file.transfer.work_and(&job, &mut kit, watch, &mut |bytes| {
         if !file.is_full() {
             worker.start_for_ranges();
         }
-        if run.peers.is_some() && worker.demand() == Demand::Idle {
+        if run.has_others() && worker.demand() == Demand::Idle {
             // Workers withdraw what is full for them, and other processes may have use for it.
             worker.offer(file);
         }
+        part::take_back_all(run, file);
         let Some(partial) = &file.partial else { return Ok(()) };
         partial.advance(run, file.target.as_fd(), bytes)
     });

@@ -1,6 +1,7 @@
 //! Large file that several workers copy at the same time.
 
 use std::ffi::CString;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,11 +9,12 @@ use std::sync::{Arc, Mutex};
 use haul_io::block_digests::BlockDigests;
 use haul_io::transfer::Transfer;
 use haul_io::{DataPolicy, Extent, FileJob, OpenFiles, Pair};
-use haul_sys::fs::{Kind, Stat};
+use haul_sys::fs::{Kind, Stat, Time};
 
 use super::finished::Finished;
 use super::item::{Resumable, Target};
 use crate::entry::Entry;
+use crate::peers::Answer;
 use crate::walk::node::Node;
 
 /// Large file that workers are copying.
@@ -20,8 +22,12 @@ pub(crate) struct SharedFile {
     pub(super) node: Arc<Node>,
     pub(super) source_name: CString,
     pub(super) target_name: CString,
-    /// Path of the target from its directory while it is written, if it has one.
-    pub(super) written_name: Option<CString>,
+    /// How other processes find the target, if they may move parts of the file.
+    pub(super) open_target: Option<OpenTarget>,
+    /// Parts that came back, with the answers to them, until a worker looks at them.
+    pub(super) returned: Mutex<Vec<(Range<u64>, Answer)>>,
+    /// Number of parts that came back and had not arrived.
+    pub(super) refused: AtomicUsize,
     pub(super) source: OwnedFd,
     pub(super) target: OwnedFd,
     pub(super) stat: Stat,
@@ -43,6 +49,17 @@ pub(super) enum Ending {
     File(Box<Rest>),
     /// It tells the process whose file this is that the part is done.
     Part,
+}
+
+/// How other processes find a target that is being written.
+#[derive(Clone, Debug)]
+pub(super) struct OpenTarget {
+    /// Path from the entry's directory.
+    pub(super) path: CString,
+    pub(super) ino: u64,
+    pub(super) birth: Option<Time>,
+    /// Whether the path may be a symbolic link: it is an operand's, and no hidden name.
+    pub(super) may_be_link: bool,
 }
 
 /// Data that only the worker that completes the file needs.

@@ -76,7 +76,7 @@ impl Temporary {
         // With a default ACL, the mode at creation determines which permissions the ACL grants.
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
         // Other processes find it by its name.
-        let is_parted = run.peers.is_some() && item.stat.size >= PARTED_BYTES;
+        let is_parted = run.has_others() && item.stat.size >= PARTED_BYTES;
         let (fd, hidden, mode, partial) = if resumable::serves(run, entry, item) {
             let mode = sibling_mode();
             let Opened { fd, hidden, partial } =

@@ -70,14 +70,9 @@ pub(crate) trait Divided: Operation<Directory: 'static, Shared: 'static> {
     }
 
     /// Called when a part comes back, with the answer of the process that had it; it is empty if that
-    /// one did not do the part. The worker leaves the file when nothing of it is left to draw.
-    fn part_returned(
-        _worker: &mut Worker<'_, Self>,
-        _file: &Arc<Self::Shared>,
-        _part: &Range<u64>,
-        _answer: &[u8],
-    ) {
-    }
+    /// one did not do the part. Must not block. A worker leaves the file afterwards, through
+    /// [`Operation::work`].
+    fn part_returned(_file: &Self::Shared, _part: &Range<u64>, _answer: &[u8]) {}
 }
 
 /// Returns the unit that a directory belongs to.

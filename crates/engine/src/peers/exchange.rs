@@ -146,7 +146,8 @@ impl<'e, 'w, O: Divided> Units<'e, 'w, O> {
     pub(crate) fn end(mut self) {
         for waiting in std::mem::take(&mut self.sent).into_values() {
             if let Waiting::Part(file, range) = waiting {
-                self.outside.call(move |worker| O::part_returned(worker, &file, &range, &[]));
+                O::part_returned(&file, &range, &[]);
+                self.outside.call(move |worker| O::work(worker, &file));
             }
         }
     }
@@ -214,8 +215,9 @@ impl<O: Divided> Exchange for Units<'_, '_, O> {
                 }
             }
             Some(Waiting::Part(file, range)) => {
-                let answer = answer.to_vec();
-                self.outside.call(move |worker| O::part_returned(worker, &file, &range, &answer));
+                // Workers in the file look at it after their next range.
+                O::part_returned(&file, &range, answer);
+                self.outside.call(move |worker| O::work(worker, &file));
             }
         }
     }

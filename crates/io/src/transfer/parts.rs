@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Draws, Transfer};
+use crate::DataPolicy;
 use crate::error::DataError;
 use crate::job::FileJob;
 use crate::method::{Sharing, Zeros};
@@ -20,6 +21,10 @@ const PART_BYTES: (u64, u64) = (16 << 20, 256 << 20);
 /// Parts end at multiples of this, so that no two processes write to one stripe of Lustre or GPFS
 /// with its usual size (1 to 16 MiB), for which they would exchange a lock.
 const ALIGN_BYTES: u64 = 16 << 20;
+
+/// Ranges that wait to be drawn again, from which on no part is taken: a part that comes back undone
+/// has at most 128 of them.
+const LEFT_RANGES: usize = 64;
 
 /// Whether the bytes of a part have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,30 +46,53 @@ impl Transfer {
             && !job.digests.is_some_and(crate::block_digests::BlockDigests::needs_order)
     }
 
+    /// Returns whether enough is left for a part. What came back is moved here first.
+    #[must_use]
+    pub fn has_part(&self, job: &FileJob<'_>) -> bool {
+        let own = self.draw_bytes(job);
+        self.can_part(job) && !self.is_over() && self.lock().room(own) >= PART_BYTES.0
+    }
+
     /// Takes a part for another process: about one of so many shares of what is left, from 16 to 256
-    /// MiB. Returns `None` if less is left than is worth it. [`Transfer::return_part`] must follow.
+    /// MiB of data. Returns `None` if there is none. [`Transfer::return_part`] must follow.
     pub fn take_part(&self, job: &FileJob<'_>, shares: u64) -> Option<Range<u64>> {
-        if !self.can_part(job) {
+        if !self.has_part(job) {
             return None;
         }
         let (smallest, largest) = PART_BYTES;
         let own = self.draw_bytes(job);
         let mut draws = self.lock();
-        let left = draws.segments.left();
-        let room = left.end.saturating_sub(left.start).saturating_sub(own);
-        if room < smallest {
-            return None;
-        }
+        let room = draws.room(own);
+        let at = draws.segments.left().start;
         let most = (room / shares.max(1)).clamp(smallest, largest).min(room);
-        let stop = (left.start + most) / ALIGN_BYTES * ALIGN_BYTES;
-        let bytes = if stop > left.start { stop - left.start } else { most };
-        let part = self.draw_from(&mut draws, job, bytes)?;
-        if draws.segments.is_doubted() {
-            // What is read because a map was not believed may be holes.
-            draws.put_back(&part, own);
-            return None;
+        let stop = (at + most) / ALIGN_BYTES * ALIGN_BYTES;
+        let bytes = if stop > at { stop - at } else { most };
+        // An error ends the transfer when a worker meets it.
+        let mut range = draws.segments.next(job.source, bytes).ok()??;
+        let end = job.wanted().end;
+        if range.end == end {
+            // A hole was before it. The last piece is written when everything else is there.
+            range.end = ((end - 1) / own * own).max(range.start);
+            draws.tail = Some(range.end..end);
         }
-        Some(part)
+        let is_doubted = draws.segments.is_doubted();
+        let mut parts = draws.remains.not_done(&range).into_iter();
+        let is_whole = |part: &Range<u64>| {
+            let unit = DataPolicy::IO_UNIT as u64;
+            part.end - part.start >= smallest
+                && part.start.is_multiple_of(unit)
+                && part.end.is_multiple_of(unit)
+        };
+        // What is read because a map was not believed may be holes.
+        let part = parts.next().filter(|part| {
+            let goes = !is_doubted && is_whole(part);
+            if !goes {
+                draws.put_back(part, own);
+            }
+            goes
+        });
+        parts.for_each(|left| draws.put_back(&left, own));
+        part
     }
 
     /// Takes back a part of [`Transfer::take_part`].
@@ -96,9 +124,16 @@ impl Draws {
         }
     }
 
+    /// Returns how many bytes parts may have: what was not drawn, but for what the workers of this
+    /// process need to end with. 0 while much is to be drawn again.
+    fn room(&self, own: u64) -> u64 {
+        let left = self.segments.left();
+        let is_full = self.remains.left() > LEFT_RANGES || self.segments.is_doubted();
+        if is_full { 0 } else { left.end.saturating_sub(left.start).saturating_sub(own) }
+    }
+
     /// Returns the first byte that is known to be missing once all workers have come back.
     pub(super) fn first_gap(&self) -> Option<u64> {
-        let gap = self.gap?;
-        Some(self.remains.first_start().map_or(gap, |start| gap.min(start)))
+        self.gap.into_iter().chain(self.remains.first_start()).min()
     }
 }

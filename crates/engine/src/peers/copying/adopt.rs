@@ -34,7 +34,11 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
         run.fail_root(What::OpenDirectory, Errno::PROTO);
         return peers.complete(token, Answer::new());
     };
-    let Some((node, handles)) = open_place(run, &place, token) else {
+    let failures = match &work {
+        Work::One(One::Part(_)) => Failures::Untold,
+        Work::One(One::Directory(_)) | Work::Entries(_) => Failures::Told,
+    };
+    let Some((node, handles)) = open_place(run, &place, token, failures) else {
         return peers.complete(token, Answer::new());
     };
     match work {
@@ -56,15 +60,25 @@ pub(super) fn adopt(worker: &mut Worker<'_, '_>, token: Token, bytes: &[u8]) {
     }
 }
 
+/// Whether the failure to open a directory is reported. The process that found a file moves the parts that
+/// others do not, and reports what fails there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failures {
+    Told,
+    Untold,
+}
+
 type Opened = (Arc<Node>, Arc<Open<Handles>>);
 
 /// Opens the chain of directories from the operand down. The last node has the token.
-fn open_place(run: &Run<'_>, place: &Place, token: Token) -> Option<Opened> {
+fn open_place(run: &Run<'_>, place: &Place, token: Token, failures: Failures) -> Option<Opened> {
     let foreign = |is_last| if is_last { Foreign::Unit(token) } else { Foreign::Above };
     let handles = match open_base(&place.base) {
         Ok(handles) => handles,
         Err(errno) => {
-            run.fail_root(What::OpenDirectory, errno);
+            if failures == Failures::Told {
+                run.fail_root(What::OpenDirectory, errno);
+            }
             return None;
         }
     };
@@ -73,7 +87,7 @@ fn open_place(run: &Run<'_>, place: &Place, token: Token) -> Option<Opened> {
     let mut handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);
     for (index, level) in place.levels.iter().enumerate() {
-        let opened = open_level(run, &node, &handles, level)?;
+        let opened = open_level(run, &node, &handles, level, failures)?;
         if index == 0 {
             note_roots(run, place, &opened);
         }
@@ -104,6 +118,7 @@ fn open_level(
     parent: &Arc<Node>,
     above: &Handles,
     level: &Level,
+    failures: Failures,
 ) -> Option<OpenedLevel> {
     let target_name = level.target.as_deref().unwrap_or(&level.source);
     let entry = Entry { node: parent, source: &level.source, target: target_name, rest: None };
@@ -112,6 +127,7 @@ fn open_level(
         let opened = run.with_descriptors(|| open_directory(above, name, follow));
         match opened.and_then(|fd| Ok((fstat(&fd)?, fd))) {
             Ok((stat, fd)) if stat.ino == expected => Some((fd, identity(&stat))),
+            _ if failures == Failures::Untold => None,
             Ok(_) => {
                 let stale = (what == replaced).then_some(Errno::STALE);
                 entry.fail(run, replaced, stale);

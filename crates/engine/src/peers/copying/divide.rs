@@ -7,7 +7,6 @@ use std::sync::{Arc, PoisonError};
 use haul_tree::Entries;
 
 use super::adopt;
-use super::answer::pieces_of;
 use super::unit::{Found, Level, One, Place, Unit};
 use crate::apply::shared_file::SharedFile;
 use crate::apply::{self, commit_group};
@@ -73,14 +72,8 @@ impl<'r> Divided for Run<'r> {
         Some((range, within::<Self>(node), Unit { place: place(self, node), work }.encode()))
     }
 
-    fn part_returned(
-        worker: &mut Worker<'_, 'r>,
-        file: &Arc<SharedFile>,
-        range: &Range<u64>,
-        answer: &[u8],
-    ) {
-        apply::part::take_back(worker.operation, file, range, pieces_of(answer));
-        apply::draw(worker, file);
+    fn part_returned(file: &SharedFile, range: &Range<u64>, answer: &[u8]) {
+        apply::part::came_back(file, range, answer);
     }
 
     fn routed_unit(&self, most: usize) -> Option<Routed<Self>> {

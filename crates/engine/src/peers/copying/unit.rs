@@ -174,9 +174,11 @@ impl Coded for Part {
     fn put(&self, put: &mut Put) {
         put.name(&self.source);
         put.name(&self.target);
+        put.flag(self.may_be_link);
         put.number(self.source_ino);
         put.number(self.source_size);
         put.time(self.source_mtime);
+        put.time(self.source_ctime);
         put.number(self.target_ino);
         put.optional(self.target_birth, Put::time);
         put.number(self.range.0);
@@ -188,9 +190,11 @@ impl Coded for Part {
         Ok(Part {
             source: take.name()?,
             target: take.name()?,
+            may_be_link: take.flag()?,
             source_ino: take.number()?,
             source_size: take.number()?,
             source_mtime: take.time()?,
+            source_ctime: take.time()?,
             target_ino: take.number()?,
             target_birth: take.optional(Take::time)?,
             range: (take.number()?, take.number()?),
@@ -252,9 +256,11 @@ mod tests {
         let part = Part {
             source: c"s".to_owned(),
             target: c"hidden".to_owned(),
+            may_be_link: true,
             source_ino: 1,
             source_size: 2 << 40,
             source_mtime: Time { seconds: -5, nanoseconds: 999_999_999 },
+            source_ctime: Time { seconds: 5, nanoseconds: 1 },
             target_ino: 3,
             target_birth: Some(Time { seconds: 1, nanoseconds: 0 }),
             range: (1 << 40, (1 << 40) + 5),
