@@ -93,9 +93,17 @@ fn a_source_that_waits_does_not_keep_its_neighbours_from_their_names() -> Outcom
     let call = cp(["-rL", "--copy-contents", "--jobs=1", "s", "t"]).in_dir(scratch.path());
     let running = call.start()?;
     let are_made = || names.iter().all(|name| scratch.at(format!("t/s/{name}")).exists());
+    // The names may be made before the FIFO is opened, which would wait for another writer then.
+    let files = format!("/proc/{}/fd", running.pid().as_raw_nonzero());
+    let id = |stat: fs::Metadata| (stat.dev(), stat.ino());
+    let fifo = id(fs::metadata(scratch.at("s/0"))?);
+    let is_open = || -> std::io::Result<bool> {
+        let mut open = fs::read_dir(&files)?.map(|entry| fs::metadata(entry?.path()));
+        Ok(open.any(|stat| stat.is_ok_and(|stat| id(stat) == fifo)))
+    };
     // Not a time that the test depends on, but its end if the names are never made.
     let mut left = 15_000;
-    while !are_made() && left > 0 {
+    while !(are_made() && is_open().unwrap_or(false)) && left > 0 {
         std::thread::sleep(std::time::Duration::from_millis(2));
         left -= 1;
     }
