@@ -72,7 +72,7 @@ impl Pace {
             if ahead <= SLACK || stop.load(Ordering::Relaxed) {
                 return;
             }
-            std::thread::sleep(ahead.min(NAP));
+            haul_sys::process::doze(ahead.min(NAP));
         }
     }
 

@@ -113,7 +113,7 @@ fn move_again(
             break;
         }
         if attempt >= at_once {
-            std::thread::sleep(CHANGED_WAIT);
+            haul_sys::process::doze(CHANGED_WAIT);
         }
         let moved = once_more(worker, file, stat);
         let is_settled = match &moved {

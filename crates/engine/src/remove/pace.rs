@@ -68,7 +68,7 @@ impl Throttle {
             if left.is_zero() {
                 return;
             }
-            std::thread::sleep(left.min(NAP));
+            haul_sys::process::doze(left.min(NAP));
         }
     }
 }

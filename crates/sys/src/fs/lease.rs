@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn a_second_open_or_a_reader_is_seen() {
         let name = std::ffi::CString::new(format!(
-            "{}/haul-lease-{}",
+            "{}/haul-alone-{}",
             std::env::temp_dir().display(),
             std::process::id()
         ))

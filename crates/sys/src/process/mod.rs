@@ -2,6 +2,7 @@
 
 mod accounts;
 mod at_start;
+mod doze;
 mod heap;
 mod identity;
 mod ignore;
@@ -24,6 +25,7 @@ mod wait4;
 
 pub use accounts::{group_id, group_name, user_id, user_name};
 pub use at_start::{Standard, inherit_broken_pipe, was_closed};
+pub use doze::doze;
 pub use heap::share_one_heap;
 pub use identity::{Identity, identity};
 pub use ignore::{Ignorable, ignore};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::{OpenHow, open_once};
 use crate::fs::{CWD, Follow, Kind, Stat, statat, statat_follow};
-use crate::process::stop_signal;
+use crate::process::{doze, stop_signal};
 use crate::{Errno, Result};
 
 /// How long to wait for a lease that another process holds on a file. The kernel revokes the lease
@@ -53,7 +53,7 @@ pub(super) fn open(
             }
             unlisted = waited + UNLISTED_WAIT;
         }
-        std::thread::sleep(LEASE_STEP);
+        doze(LEASE_STEP);
     }
 }
 
