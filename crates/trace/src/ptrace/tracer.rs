@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use haul_sys::CallError;
 use haul_sys::ptrace::{
     Change, Ended, Event, Follow, Resume, SyscallStop, Tid, Wait, Waited, detach, event_message,
     interrupt, resume, seize, syscall_info, wait,
 };
+use haul_sys::{CallError, Errno};
 
 use super::Found;
 use super::files::{Done, FileTable, OpenCall};
@@ -103,7 +103,17 @@ impl<'a> Tracer<'a> {
     /// Handles all stops until every tracee has ended or was detached.
     pub(super) fn trace(&mut self) -> Result<(), TraceError> {
         while !self.is_over() {
-            let Some(waited) = wait(Wait::Any).map_err(TraceError::Kernel)? else { continue };
+            let waited = match wait(Wait::Any) {
+                Ok(Some(waited)) => waited,
+                Ok(None) => continue,
+                // A child whose end was reported before its parent's event is met again by that event, and
+                // reports nothing more.
+                Err(error) if error.errno == Errno::CHILD && self.may_be_over() => {
+                    self.tracees.clear();
+                    return Ok(());
+                }
+                Err(error) => return Err(TraceError::Kernel(error)),
+            };
             if waited.tid == self.goal.waker_tid {
                 self.leave();
             } else {
@@ -114,7 +124,12 @@ impl<'a> Tracer<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.tracees.is_empty() && (!self.goal.is_ours || self.root_end.is_some())
+        self.tracees.is_empty() && self.may_be_over()
+    }
+
+    /// Returns whether nothing more has to be reported than the ends of tracees.
+    fn may_be_over(&self) -> bool {
+        !self.goal.is_ours || self.root_end.is_some()
     }
 
     /// Interrupts every tracee, to detach from it at that stop.
