@@ -1,24 +1,10 @@
 //! POSIX access-control lists: the text that archives have, and the bytes that the kernel has.
 //!
-//! The bytes are those of the attributes `system.posix_acl_access` and `system.posix_acl_default`
-//! (`include/uapi/linux/posix_acl_xattr.h`): a version, then entries of a tag, permissions and a
-//! number. The text has a line for each entry, `user:NAME:rwx`, as acl_to_text(3) writes it.
+//! The bytes are those of [`haul_sys::fs::acl`]. The text has a line for each entry, `user:NAME:rwx`, as
+//! acl_to_text(3) writes it.
 
+use haul_sys::fs::acl::{Entry, GROUP, GROUP_OBJ, MASK, NO_ID, OTHER, USER, USER_OBJ, read, write};
 use haul_sys::process::{group_id, group_name, user_id, user_name};
-
-/// The version that the kernel reads.
-const VERSION: u32 = 2;
-
-/// The number of an entry that is not about a certain user or group.
-const NO_ID: u32 = u32::MAX;
-
-/// Tags of entries, in the order in which the kernel demands them.
-const USER_OBJ: u16 = 0x01;
-const USER: u16 = 0x02;
-const GROUP_OBJ: u16 = 0x04;
-const GROUP: u16 = 0x08;
-const MASK: u16 = 0x10;
-const OTHER: u16 = 0x20;
 
 type NameOf = fn(u32) -> Option<Vec<u8>>;
 type NumberOf = fn(&[u8]) -> Option<u32>;
@@ -30,27 +16,10 @@ pub(crate) enum Ids {
     Numbered,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    tag: u16,
-    id: u32,
-    permissions: u16,
-}
-
 /// Writes the kernel's bytes as text; `None` if they are of another version.
 pub(crate) fn to_text(bytes: &[u8], ids: Ids) -> Option<Vec<u8>> {
-    let (version, rest) = bytes.split_first_chunk::<4>()?;
-    let (entries, []) = rest.as_chunks::<8>() else { return None };
-    if u32::from_le_bytes(*version) != VERSION {
-        return None;
-    }
     let mut text = Vec::new();
-    for [tag, tag_high, permissions, permissions_high, id @ ..] in entries {
-        let entry = Entry {
-            tag: u16::from_le_bytes([*tag, *tag_high]),
-            id: u32::from_le_bytes(*id),
-            permissions: u16::from_le_bytes([*permissions, *permissions_high]),
-        };
+    for entry in read(bytes)? {
         line(&mut text, entry, ids)?;
     }
     // As acl_to_any_text(3) writes numbers for GNU tar.
@@ -95,7 +64,7 @@ pub(crate) fn from_text(text: &[u8]) -> Option<Vec<u8>> {
     }
     // The kernel wants users and groups by number.
     entries.sort_unstable();
-    Some(pack(&entries))
+    Some(write(&entries))
 }
 
 fn entry(part: &[u8]) -> Option<Entry> {
@@ -139,17 +108,7 @@ pub(crate) fn from_mode(mode: u32) -> Vec<u8> {
         let permissions = ((mode >> shift & 7) as u16).to_le();
         Entry { tag, id: NO_ID, permissions }
     };
-    pack(&[entry(USER_OBJ, 6), entry(GROUP_OBJ, 3), entry(OTHER, 0)])
-}
-
-fn pack(entries: &[Entry]) -> Vec<u8> {
-    let mut bytes = VERSION.to_le_bytes().to_vec();
-    for entry in entries {
-        bytes.extend_from_slice(&entry.tag.to_le_bytes());
-        bytes.extend_from_slice(&entry.permissions.to_le_bytes());
-        bytes.extend_from_slice(&entry.id.to_le_bytes());
-    }
-    bytes
+    write(&[entry(USER_OBJ, 6), entry(GROUP_OBJ, 3), entry(OTHER, 0)])
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Calls on names, directories and the attributes of files.
 
 mod accessat;
+pub mod acl;
 mod beneath;
 mod birth;
 mod blocking;
