@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::process::Command;
 
 use haul_bench::{Group, PEERS, Template, TemplateError, Work, discover};
 
@@ -75,9 +76,11 @@ fn haul_is_asked_for_its_methods() {
     let folder = tempfile::tempdir().unwrap();
     let haul = folder.path().join("haul");
     let script = "#!/bin/sh\n[ \"$2\" = --list-methods ] && printf 'reflink  clones\\nring\\n'\n";
-    std::fs::write(&haul, script).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&haul, mode).unwrap();
+    // Another process writes it: a child of another test might inherit this process's descriptor, and
+    // the kernel executes no file that a process has open for writing.
+    let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";
+    let mut shell = Command::new("sh");
+    assert!(shell.args(["-c", write, "sh"]).arg(&haul).arg(script).status().unwrap().success());
     let found = discover(&[], Some(&haul));
     assert_eq!(found[0].methods, ["reflink", "ring"]);
     let names = |work, group| -> Vec<String> {

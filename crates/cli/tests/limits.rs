@@ -163,8 +163,7 @@ fn one_thread_does_it_where_others_are_refused() -> Outcome {
         return Ok(());
     }
     let scratch = Scratch::public()?;
-    let binary = scratch.at("haul");
-    fs::copy(haul(), &binary)?;
+    let binary = scratch.program("haul")?;
     generate(&scratch, "nested:files=1000,dirs=20,size=1024")?;
     scratch.write("s/large", vec![7; 9 << 20])?;
     fs::create_dir(scratch.at("out"))?;

@@ -300,8 +300,7 @@ fn an_ordinary_user_is_told_what_is_denied() -> Outcome {
         ("-r rod ../x", "cannot create directory '../x': Permission denied"),
     ];
     let scratch = Scratch::public()?;
-    let binary = scratch.at("haul");
-    fs::copy(haul(), &binary)?;
+    let binary = scratch.program("haul")?;
     let mut wrong = Vec::new();
     for (line, expected) in cases {
         scratch.clear("w")?;
@@ -326,8 +325,7 @@ fn a_current_directory_that_is_closed_does_not_matter_to_absolute_paths() -> Out
     }
     use super::support::run::USER;
     let scratch = Scratch::public()?;
-    let binary = scratch.at("haul");
-    fs::copy(haul(), &binary)?;
+    let binary = scratch.program("haul")?;
     scratch.write("s/f", "text")?;
     for (name, bits) in [("closed", 0o700), ("open", 0o777)] {
         fs::create_dir(scratch.at(name))?;

@@ -310,7 +310,7 @@ fn one_bad_entry_among_many_is_told_once() -> Outcome {
         return Ok(());
     }
     let scratch = Scratch::public()?;
-    fs::copy(haul(), scratch.at("haul"))?;
+    scratch.program("haul")?;
     for index in 0..20 {
         scratch.write(&format!("s/{index}"), index.to_string())?;
     }

@@ -88,8 +88,7 @@ fn dots_and_the_root_are_refused_by_whatever_name() -> Outcome {
     let mount = scratch.at("root");
     fs::create_dir(&mount)?;
     std::os::unix::fs::chown(&mount, Some(12345), Some(12345))?;
-    let program = scratch.at("haul");
-    fs::copy(haul(), &program)?;
+    let program = scratch.program("haul")?;
     let done = Call::of("unshare")
         .words(["--user", "--map-root-user", "--mount", "--", "sh", "-c", script, "sh"])
         .word(&program)

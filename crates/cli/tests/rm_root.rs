@@ -20,7 +20,7 @@ const AFTER: &str = "(cd m && find . | sort) > after; diff before after >&2 && e
 fn tools(scratch: &Scratch) -> Outcome {
     let program = haul();
     fs::create_dir(scratch.at("tools"))?;
-    fs::copy(&program, scratch.at("tools/haul"))?;
+    scratch.program("tools/haul")?;
     let listed = Call::of("ldd").word(&program).run()?.text();
     let libraries = listed.split_whitespace().filter(|word| word.starts_with('/'));
     for library in libraries.map(PathBuf::from) {

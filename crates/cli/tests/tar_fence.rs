@@ -2,7 +2,6 @@
 //! is asked for still works.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use super::support::fence;
 use super::support::run::Call;
@@ -91,8 +90,7 @@ fn several_directories_are_open_to_writing() -> Outcome {
 fn programs_that_decompress_are_not_restricted() -> Outcome {
     let scratch = Scratch::new()?;
     archive(&scratch)?;
-    let program = scratch.write("cat2", "#!/bin/sh\ncat\necho done >\"$HAUL_TEST_LOG\"\n")?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    scratch.script("cat2", "#!/bin/sh\ncat\necho done >\"$HAUL_TEST_LOG\"\n")?;
     let log = scratch.at("cat.log");
     let call = ours().words(["-I", "../cat2", "-xf", "../a.tar"]).in_dir(scratch.at("one"));
     call.env("HAUL_TEST_LOG", &log.to_string_lossy()).succeed()?;

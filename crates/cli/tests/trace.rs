@@ -344,7 +344,7 @@ fn a_user_without_privileges_gets_a_report_that_says_so() -> Outcome {
         return Ok(());
     }
     let scratch = Scratch::public()?;
-    std::fs::copy(haul(), scratch.at("haul"))?;
+    scratch.program("haul")?;
     let call = Call::of(scratch.at("haul")).words(["trace", "--by=total", "echo", "hi"]);
     let done = call.by_user().run()?;
     assert_eq!((done.code(), done.text().as_str()), (Some(0), "hi\n"), "{}", done.errors());

@@ -166,12 +166,12 @@ fn setuid_is_never_set_before_the_owner_is_right() -> Outcome {
 /// If the owner cannot be preserved, neither are setuid and setgid.
 #[test]
 fn an_ordinary_user_does_not_keep_setuid_of_another() -> Outcome {
-    use super::support::run::{Call, haul};
+    use super::support::run::Call;
     if !is_root()? || !super::support::has("setpriv")? {
         return Ok(());
     }
     let scratch = Scratch::public()?;
-    fs::copy(haul(), scratch.at("haul"))?;
+    scratch.program("haul")?;
     scratch.write("s/f", "program")?;
     fs::set_permissions(scratch.at("s/f"), PermissionsExt::from_mode(0o6755))?;
     fs::create_dir(scratch.at("out"))?;

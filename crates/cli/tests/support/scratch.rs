@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haul_manifest::remove_tree;
 
+use super::run::{Call, haul};
 use super::volume::Volume;
 use super::{Outcome, entries};
 
@@ -70,6 +71,25 @@ impl Scratch {
             std::fs::create_dir_all(parent)?;
         }
         std::fs::write(&path, bytes)?;
+        Ok(path)
+    }
+
+    /// Copies the program under test, for users who cannot reach the build directory.
+    ///
+    /// Another process writes the file: a child that another test starts has this process's descriptors
+    /// until it executes its program, and as long as a process has a file open for writing, the kernel refuses
+    /// to execute it (`ETXTBSY`).
+    pub(crate) fn program(&self, name: &str) -> Outcome<PathBuf> {
+        let path = self.at(name);
+        Call::of("cp").words([haul(), path.clone()]).succeed()?;
+        Ok(path)
+    }
+
+    /// Writes a program for a shell, in the same way.
+    pub(crate) fn script(&self, name: &str, text: &str) -> Outcome<PathBuf> {
+        let path = self.at(name);
+        let install = Call::of("install").words(["-m", "755", "/dev/stdin"]).word(&path);
+        install.input(text).succeed()?;
         Ok(path)
     }
 }
