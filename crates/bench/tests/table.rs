@@ -1,6 +1,6 @@
 //! The text on the terminal, letter by letter.
 
-use haul_bench::{Fault, Ranking, Results, Run, render};
+use haul_bench::{Fault, Ranking, Results, Run, ToolFault, render};
 
 use crate::samples::{measured, results};
 use crate::support::tool;
@@ -164,13 +164,23 @@ fn no_tool_wins_if_all_fail() {
     results.cases[0].runs.clear();
     results.interrupted = true;
     let text = render::text(&results);
-    assert!(text.contains("nothing to rank"), "{text}");
+    assert!(
+        text.contains("\nNothing was measured that can be ranked.\n"),
+        "one had no turn: {text}"
+    );
     assert!(text.ends_with("the measurements up to that point.\n"));
+    let fault = results.cases[0].faults[0].clone();
+    let names = results.cases[0].tools.iter().map(|tool| tool.name.clone());
+    let all = names.map(|tool| ToolFault { tool, ..fault.clone() }).collect();
+    let before = std::mem::replace(&mut results.cases[0].faults, all);
+    let text = render::text(&results);
+    assert!(text.contains("nothing to rank"), "{text}");
+    results.cases[0].faults = before;
     // Tools that had no turn have not failed.
     results.cases[0].faults.clear();
     let text = render::text(&results);
     assert!(text.contains("haul  not measured\n") && !text.contains("FAILED"), "{text}");
-    assert!(text.contains("\nNothing was measured.\n"), "{text}");
+    assert!(text.contains("\nNothing was measured that can be ranked.\n"), "{text}");
     assert!(!text.lines().any(|line| line == "tool"), "{text}");
 }
 

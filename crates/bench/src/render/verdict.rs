@@ -16,11 +16,12 @@ const NAMED_MAX: usize = 5;
 pub(super) fn verdict(results: &Results, case: &Case, rows: &[Row]) -> String {
     let ranked: Vec<&Row> = rows.iter().filter(|row| row.is_ranked()).collect();
     let Some((first, others)) = ranked.split_first() else {
-        let has_failed = rows.iter().any(|row| row.fault.is_some());
-        return if has_failed {
+        // A session that was ended early has tools whose turn did not come.
+        let all_failed = !rows.is_empty() && rows.iter().all(|row| row.fault.is_some());
+        return if all_failed {
             "No tool produced a correct result; there is nothing to rank.".to_owned()
         } else {
-            "Nothing was measured.".to_owned()
+            "Nothing was measured that can be ranked.".to_owned()
         };
     };
     let (name, time) = (name_of(case, first), units::seconds(first.time_s));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::results::Fault;
+
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
@@ -41,7 +43,7 @@ pub enum Event<'a> {
         /// The tool.
         tool: &'a str,
         /// Why.
-        message: &'a str,
+        fault: &'a Fault,
     },
     /// A warning that applies to the figures.
     Warning(&'a str),

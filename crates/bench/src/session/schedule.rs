@@ -130,7 +130,7 @@ impl Progress<'_> {
             }
             Attempt::Measured(_) => {}
             Attempt::Failed(fault) => {
-                monitor.event(Event::Fault { tool: &tool.name, message: &fault.to_string() });
+                monitor.event(Event::Fault { tool: &tool.name, fault: &fault });
                 self.case.faults.push(ToolFault { tool: tool.name.clone(), round, fault });
             }
         }

@@ -98,9 +98,9 @@ impl Monitor for Progress {
                 self.draw(&format!("{what}, {tool}{left}"));
             }
             Event::Counting { tool } => self.draw(&format!("counting the calls of {tool}")),
-            Event::Fault { tool, message } => {
-                let text = plain(message);
-                self.say(&format!("{tool} failed: {text}"));
+            Event::Fault { tool, fault } => {
+                let what = if fault.is_refusal() { ": not possible here" } else { " failed" };
+                self.say(&format!("{tool}{what}: {}", plain(&fault.to_string())));
             }
             Event::Warning(text) => self.say(&format!("warning: {}", plain(text))),
         }
