@@ -172,7 +172,7 @@ impl<'a> Progress<'a> {
                     return;
                 }
                 while !self.wait(TICK) {
-                    drawn.draw(|_| line());
+                    drawn.draw(|columns| fitted(&line(), columns));
                 }
             }
         });
@@ -232,5 +232,31 @@ fn moment(
         counted_files: census.files(),
         is_all,
         waits_for,
+    }
+}
+
+/// Returns a line in at most so many columns: its parts in the middle are left out first, because the
+/// first one says how far the run is and the last one what it waits for.
+fn fitted(line: &str, columns: usize) -> String {
+    let mut parts: Vec<&str> = line.split(", ").collect();
+    let width = |parts: &[&str]| parts.join(", ").chars().count();
+    while parts.len() > 1 && width(&parts) > columns {
+        parts.remove(if parts.len() > 2 { parts.len() - 2 } else { 1 });
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn a_line_that_is_too_long_loses_whole_parts() {
+        let line = "read: 9.0 of 20.0 MiB, 27.4 MiB/s, 1 s left, waiting for gzip";
+        assert_eq!(fitted(line, 61), line);
+        assert_eq!(fitted(line, 60), "read: 9.0 of 20.0 MiB, 27.4 MiB/s, waiting for gzip");
+        assert_eq!(fitted(line, 50), "read: 9.0 of 20.0 MiB, waiting for gzip");
+        assert_eq!(fitted(line, 30), "read: 9.0 of 20.0 MiB");
+        assert_eq!(fitted(line, 5), "read: 9.0 of 20.0 MiB");
     }
 }

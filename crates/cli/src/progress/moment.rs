@@ -93,7 +93,7 @@ impl Moment {
             ]
         } else {
             vec![
-                format!("{done} of {}+ files", sizes::grouped(self.counted_files)),
+                format!("{done} of {}+ files", sizes::grouped(self.counted_files.max(self.files))),
                 format!(", {}", sizes::bytes(position)),
             ]
         };

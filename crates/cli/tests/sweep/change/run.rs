@@ -118,7 +118,7 @@ fn step_through(stage: &Stage, changes: &[Change]) -> Outcome<Option<Swept>> {
     let mut swept = Swept { changes: 0, wrong: Vec::new() };
     for (index, change) in changes.iter().enumerate() {
         for moment in chosen(&moments, index) {
-            if let Some(found) = run_with(stage, *change, moment, &learned)? {
+            if let Some(found) = run_with(stage, *change, moment)? {
                 swept.changes += 1;
                 swept.wrong.extend(found);
             }
@@ -132,9 +132,9 @@ fn is_dull(number: u64) -> bool {
 }
 
 /// Returns whether a removal comes next, without a call before it that could check the entry.
-fn precedes_removal(learned: &Stepped, moment: usize) -> bool {
+fn precedes_removal(stepped: &Stepped, moment: usize) -> bool {
     let is = |number: u64, call: libc::c_long| u64::try_from(call) == Ok(number);
-    let mut rest = learned.calls.iter().skip(moment);
+    let mut rest = stepped.calls.iter().skip(moment);
     // In a debug build, the standard library queries a descriptor's flags before it closes it.
     let next = rest.find(|number| !is_dull(**number) && !is(**number, libc::SYS_fcntl));
     next.is_some_and(|number| is(*number, libc::SYS_unlinkat))
@@ -156,12 +156,7 @@ fn chosen(moments: &[usize], index: usize) -> Vec<usize> {
 }
 
 /// Makes one run with one change. `None` if the change could not be made at that moment.
-fn run_with(
-    stage: &Stage,
-    change: Change,
-    moment: usize,
-    learned: &Stepped,
-) -> Outcome<Option<Option<String>>> {
+fn run_with(stage: &Stage, change: Change, moment: usize) -> Outcome<Option<Option<String>>> {
     stage.reset()?;
     let before = stage.places()?;
     let mut changed: Option<Places> = None;
@@ -179,11 +174,12 @@ fn run_with(
         before: &before,
         changed: &changed,
         after: &after,
-        is_inseparable: precedes_removal(learned, moment),
+        // Its own calls: a run that waits for a server or a flush may make one call more than another.
+        is_inseparable: precedes_removal(&stepped, moment),
         done: &stepped.done,
         hung: stepped.hung,
     };
-    let around = learned.calls.get(moment - 1..).unwrap_or_default();
+    let around = stepped.calls.get(moment - 1..).unwrap_or_default();
     let around = around.get(..around.len().min(5)).unwrap_or_default();
     Ok(Some(run.objection().map(|wrong| {
         let said = stepped.done.errors();
