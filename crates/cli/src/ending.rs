@@ -88,6 +88,14 @@ pub(crate) fn point_to_help(output: &Output) {
     output.raw_error(&format!("Try '{program} --help' for more information.\n"));
 }
 
+/// Prints that line, or under the own name of a program the one that its callers know from GNU's.
+pub(crate) fn point_to_help_or(output: &Output, gnus: &str) {
+    match CALLED.get() {
+        Some(_) => point_to_help(output),
+        None => output.raw_error(gnus),
+    }
+}
+
 /// Prints a text on standard output and ends the applet.
 pub(crate) fn print_and_end(output: &Output, text: &str) -> ExitCode {
     print_or(output, text, 1)

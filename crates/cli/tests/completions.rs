@@ -118,6 +118,21 @@ fn an_unknown_shell_or_command_is_refused() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn the_page_of_haul_tells_how_to_use_it_in_place_of_others() -> Outcome {
+    let page = Call::of(haul()).word("manual").succeed()?.text();
+    for part in [
+        "\nPATH=/usr/lib/haul/bin:$PATH\n",
+        ".SH ENVIRONMENT\n",
+        "\n.I /etc/haul.toml\n",
+        "HAUL_OPTIONS",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(Call::of(haul()).words(["manual", "haul"]).succeed()?.text(), page);
+    Ok(())
+}
+
 /// Returns the names of all commands, of which there are pages, and that haul(1) refers to.
 fn pages() -> Outcome<Vec<String>> {
     let page = Call::of(haul()).word("manual").succeed()?.text();
@@ -166,8 +181,11 @@ fn a_manual_page_has_all_parts_of_help() -> Outcome {
         ".TP\n.B \\-\\-cache=WHAT\n",
         ".SH OPTIONS THAT GNU CP DOES NOT HAVE\n",
         ".SH EXIT STATUS\nThe exit status is 0",
+        ".SH EXAMPLES\n.TP\n.B haul cp \\-a photos /mnt/backup\n",
     ] {
         assert!(page.contains(part), "{part}");
     }
+    // Whatever text is between the options of --help: a section has one heading.
+    assert_eq!(page.matches(".SH NOTES\n").count(), 1);
     Ok(())
 }

@@ -124,8 +124,7 @@ fn damaged_compressed_archives_are_never_accepted() -> Outcome {
 fn a_program_that_fails_after_the_last_member_is_heard() -> Outcome {
     let scratch = Scratch::new()?;
     forge(&scratch, "add('f',data=b'1')")?;
-    let program = scratch.write("fails", "#!/bin/sh\ncat\nexit 3\n")?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    scratch.script("fails", "#!/bin/sh\ncat\nexit 3\n")?;
     for action in ["-tf", "-xOf"] {
         let call = ours().words(["-I", "./fails", action, "a.tar"]).in_dir(scratch.path());
         let done = call.run()?;

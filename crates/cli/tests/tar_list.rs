@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::support::run::{Call, haul};
 use super::support::scratch::Scratch;
-use super::support::tar::gnu_tar;
+use super::support::tar::{expected_errors, gnu_tar};
 use super::support::{Outcome, has};
 
 fn ours() -> Call {
@@ -21,7 +21,7 @@ fn demand_same(scratch: &Scratch, words: &[&str]) -> Outcome {
     let haul = ours().words(words).in_dir(scratch.path()).run()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&haul.stdout), text(&gnu.stdout), "{words:?}");
-    assert_eq!(text(&haul.stderr), text(&gnu.stderr), "{words:?}");
+    assert_eq!(haul.errors(), expected_errors(&gnu), "{words:?}");
     assert_eq!(haul.status.code(), gnu.status.code(), "{words:?}");
     Ok(())
 }

@@ -68,6 +68,16 @@ fn the_line_about_help_names_the_command_that_was_called() -> Outcome {
         assert_eq!(by_link(name, &["--telepathy"])?.errors(), expected(name));
     }
     assert!(run(&["compare"])?.errors().contains("Try 'haul compare --help'"));
+    // GNU's gzip and tar have lines of their own.
+    for (name, line) in
+        [("gzip", "Try `gzip --help' for more"), ("tar", "Try 'tar --help' or 'tar --usage' for")]
+    {
+        let through_haul = run(&[name, "--telepathy"])?.errors();
+        let ours = format!("\nTry 'haul {name} --help' for more information.\n");
+        assert!(through_haul.ends_with(&ours), "{through_haul}");
+        let by_link = by_link(name, &["--telepathy"])?.errors();
+        assert!(by_link.contains(line), "{by_link}");
+    }
     Ok(())
 }
 
@@ -88,6 +98,8 @@ fn mistyped_names_are_proposed_behind_the_usual_message() -> Outcome {
          commands.\n"
     );
     assert_eq!(run(&["help", "cpp"])?.errors(), told.errors());
+    let told = run(&["--jobs=3"])?.errors();
+    assert!(told.starts_with("haul: there is no option '--jobs=3'\n"), "{told}");
     assert!(!run(&["telepathy"])?.errors().contains("Did you mean"));
     Ok(())
 }

@@ -126,7 +126,8 @@ fn without_applet(word: Option<&OsString>) -> ExitCode {
             print_and_end(&output, &names)
         }
         _ => {
-            output.error(&format!("there is no command {}", quote(word.as_encoded_bytes())));
+            let kind = if word.as_encoded_bytes().starts_with(b"-") { "option" } else { "command" };
+            output.error(&format!("there is no {kind} {}", quote(word.as_encoded_bytes())));
             let names = APPLETS.iter().map(|applet| applet.name);
             if let Some(meant) = word.to_str().and_then(|word| closest(word, names)) {
                 output.raw_error(&format!("Did you mean 'haul {meant}'?\n"));
@@ -153,16 +154,6 @@ fn overview() -> String {
         "\n'haul help COMMAND' or 'haul COMMAND --help' says more. A link to haul that has\n\
          a command's name is that command.\n\n",
     );
-    text.push_str(DEFAULTS);
+    text.push_str(defaults::ABOUT);
     text
 }
-
-/// What the overview says about defaults.
-const DEFAULTS: &str = "\
-Defaults: /etc/haul.toml and ~/.config/haul/config.toml may have sections
-[defaults] and [defaults.COMMAND], COMMAND being cp, mv, rm, read or write, with
-long options that GNU's tools do not have: jobs = 4, stats = true.
-HAUL_OPTIONS='--jobs=4 --stats' overrides them, and the command line overrides
-HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it.
-A link that is called cp, mv or rm has no defaults, unless --config is given.
-";

@@ -106,6 +106,34 @@ mod tests {
         }
     }
 
+    /// An example that its own program refuses would be worse than none.
+    #[test]
+    fn each_page_has_examples_of_commands_and_options_that_exist() {
+        let topics = topics(APPLETS);
+        let find = |name: &str| topics.iter().find(|topic| topic.name == name);
+        for topic in &topics {
+            let examples: Vec<_> = topic.page.all_examples().collect();
+            let called = format!("haul {}", topic.name);
+            assert!(examples.iter().any(|it| it.command.contains(&called)), "{called}");
+            for command in examples.iter().flat_map(|it| it.command.split(['|', ';', '&', '\''])) {
+                let mut words = command.trim_start_matches([' ', '(', '<']).split_whitespace();
+                let Some(name) = words.by_ref().skip_while(|word| !word.ends_with("haul")).nth(1)
+                else {
+                    continue;
+                };
+                let Some(page) = find(name).map(|topic| &topic.page) else {
+                    assert_eq!((topic.name, name), ("manual", ">"), "{command}");
+                    continue;
+                };
+                for word in words.take_while(|word| *word != "--") {
+                    let Some(long) = word.strip_prefix("--") else { continue };
+                    let long = long.split('=').next().unwrap_or_default();
+                    assert!(page.visible().any(|option| option.long == long), "{command}: {word}");
+                }
+            }
+        }
+    }
+
     /// Every option that a parser was offered is on the page, in all completions and in the manual,
     /// unless its row has no text: another name of the option before it, or GNU's for tests.
     #[test]

@@ -163,7 +163,8 @@ fn check(topics: &[Topic], default: &Setting) -> Result<(), String> {
     let meant = closest(&default.name, names)
         .map(|name| format!("; did you mean '--{name}'?"))
         .unwrap_or_default();
-    Err(format!("{origin}: there is no option {shown} that can be a default{meant}"))
+    let owner = default.command.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();
+    Err(format!("{origin}: there is no option {shown}{owner} that can be a default{meant}"))
 }
 
 /// Returns the word that a default stands for; none where it switches an option off.
@@ -235,7 +236,7 @@ mod tests {
                 "[defaults.cat]\njobs = 2\n",
                 "'f', line 2: 'cat' takes no defaults; these do: cp, rm",
             ),
-            ("[defaults.rm]\njobs = 2\n", "'f', line 2: there is no option '--jobs'"),
+            ("[defaults.rm]\njobs = 2\n", "'f', line 2: there is no option '--jobs' of rm that"),
             ("[defaults]\nconfig = true\n", "'f', line 2: there is no option '--config'"),
             ("[defaults]\njobs = true\n", "'f', line 2: '--jobs' needs a value"),
             ("[defaults]\nstats = 1\n", "'f', line 2: '--stats' takes no value"),

@@ -8,3 +8,13 @@ mod apply;
 mod source;
 
 pub(crate) use apply::{Called, Given, words};
+
+/// What the overview and haul(1) say about defaults.
+pub(crate) const ABOUT: &str = "\
+Defaults: /etc/haul.toml and ~/.config/haul/config.toml may have sections
+[defaults] and [defaults.COMMAND], COMMAND being cp, mv, rm, read or write, with
+long options that GNU's tools do not have: jobs = 4, stats = true.
+HAUL_OPTIONS='--jobs=4 --stats' overrides them, and the command line overrides
+HAUL_OPTIONS. --debug of cp and mv shows what applies, --no-config ignores it.
+A link that is called cp, mv or rm has no defaults, unless --config is given.
+";

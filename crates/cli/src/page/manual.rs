@@ -1,35 +1,22 @@
 //! Manual pages, in the macros of man(7).
 
-use super::{Block, Shown, Topic};
+use super::{Block, Example, Shown, Topic};
 
 /// The month and day that the pages state: that of the last change of their form.
-const DATE: &str = "2026-11-23";
+const DATE: &str = "2026-11-24";
 
 /// Returns haul-NAME(1).
 pub(crate) fn of_command(topic: &Topic) -> String {
     let mut text = title(&format!("HAUL-{}", topic.name.to_uppercase()));
     let name = format!("haul-{}", topic.name);
     text.push_str(&format!(".SH NAME\n{} \\- {}\n", escaped(&name), escaped(topic.summary)));
-    let (mut has_options, mut is_behind) = (false, false);
-    for block in &topic.page.blocks {
+    let blocks = &topic.page.blocks;
+    if let Some(Block::Text(words)) = blocks.first() {
+        synopsis(&mut text, topic, words);
+    }
+    let mut has_options = false;
+    for block in blocks {
         match block {
-            Block::Text(words) if !is_behind => {
-                let (usage, told) = parted(words);
-                text.push_str(".SH SYNOPSIS\n.nf\n");
-                for line in usage {
-                    // The pages are those of haul's commands, whatever links there are.
-                    let line = if topic.drop_in { format!("haul {line}") } else { line.to_owned() };
-                    text.push_str(&format!("{}\n", line_of(&line)));
-                }
-                text.push_str(".fi\n.SH DESCRIPTION\n");
-                paragraphs(&mut text, &told);
-                is_behind = true;
-            }
-            Block::Text(words) if words.trim().is_empty() => {}
-            Block::Text(words) => {
-                text.push_str(".SH NOTES\n");
-                paragraphs(&mut text, words);
-            }
             Block::Heading(words) => {
                 text.push_str(&format!(".SH {}\n", line_of(&words.to_uppercase())));
             }
@@ -42,24 +29,67 @@ pub(crate) fn of_command(topic: &Topic) -> String {
                     item(&mut text, option);
                 }
             }
-            Block::Exit(words) => {
-                text.push_str(".SH EXIT STATUS\n");
-                paragraphs(&mut text, words);
-            }
+            Block::Text(_) | Block::Examples(_) | Block::Exit(_) => {}
         }
     }
+    behind_options(&mut text, blocks);
     text.push_str(".SH SEE ALSO\n.BR haul (1)\n");
     text
 }
 
-/// Returns haul(1), which lists the commands.
-pub(crate) fn of_haul(topics: &[Topic]) -> String {
+/// Writes the usage lines, and what the command does.
+fn synopsis(text: &mut String, topic: &Topic, words: &str) {
+    let (usage, told) = parted(words);
+    text.push_str(".SH SYNOPSIS\n.nf\n");
+    for line in usage {
+        // The pages are those of haul's commands, whatever links there are.
+        let line = if topic.drop_in { format!("haul {line}") } else { line.to_owned() };
+        text.push_str(&format!("{}\n", line_of(&line)));
+    }
+    text.push_str(".fi\n.SH DESCRIPTION\n");
+    paragraphs(text, &told);
+}
+
+/// Writes the sections behind the options, in the order of man-pages(7).
+fn behind_options(text: &mut String, blocks: &[Block]) {
+    for block in blocks {
+        if let Block::Exit(words) = block {
+            text.push_str(".SH EXIT STATUS\n");
+            paragraphs(text, words);
+        }
+    }
+    let mut has_notes = false;
+    for block in blocks.iter().skip(1) {
+        let Block::Text(words) = block else { continue };
+        if words.trim().is_empty() {
+            continue;
+        }
+        text.push_str(if has_notes { ".PP\n" } else { ".SH NOTES\n" });
+        has_notes = true;
+        paragraphs(text, words);
+    }
+    for block in blocks {
+        if let Block::Examples(examples) = block {
+            text.push_str(".SH EXAMPLES\n");
+            for Example { command, purpose } in examples {
+                text.push_str(&format!(
+                    ".TP\n.B {}\n{}\n",
+                    escaped(command).replace('"', "\\(dq"),
+                    line_of(purpose)
+                ));
+            }
+        }
+    }
+}
+
+/// Returns haul(1), which lists the commands and says what concerns all of them: `defaults` is
+/// the text on default options.
+pub(crate) fn of_haul(topics: &[Topic], defaults: &str) -> String {
     let mut text = title("HAUL");
     text.push_str(
         ".SH NAME\nhaul \\- copy, move, delete and stream file data as fast as the storage allows\n\
          .SH SYNOPSIS\n.nf\nhaul COMMAND [OPTION]... [ARGUMENT]...\nhaul help COMMAND\n.fi\n\
-         .SH DESCRIPTION\nEach command has a page of its own. A link to haul that has a command's\n\
-         name is that command; see\n.BR haul\\-install\\-links (1).\n.SH COMMANDS\n",
+         .SH DESCRIPTION\nEach command has a page of its own.\n.SH COMMANDS\n",
     );
     for topic in topics {
         text.push_str(&format!(
@@ -68,15 +98,44 @@ pub(crate) fn of_haul(topics: &[Topic]) -> String {
             line_of(topic.summary)
         ));
     }
-    text.push_str(
-        ".SH EXIT STATUS\nThat of the command; 2 if there is none of this name.\n.SH SEE ALSO\n",
-    );
+    text.push_str(".SH IN PLACE OF OTHER PROGRAMS\n");
+    paragraphs(&mut text, IN_PLACE);
+    text.push_str(".SH EXIT STATUS\nThat of the command; 2 if there is none of this name.\n");
+    text.push_str(".SH ENVIRONMENT\n");
+    paragraphs(&mut text, defaults);
+    text.push_str(FILES);
+    text.push_str(".SH SEE ALSO\n");
     let pages: Vec<String> =
         topics.iter().map(|topic| format!(".BR haul\\-{} (1)", escaped(topic.name))).collect();
     text.push_str(&pages.join(" ,\n").replace(") ,", "),"));
     text.push('\n');
     text
 }
+
+/// How haul is used under the names of the programs that it replaces.
+const IN_PLACE: &str = "\
+A link to haul that has a command's name is that command. The packages have a folder of such links
+for PATH, and leave the system's own programs as they are:
+
+  PATH=/usr/lib/haul/bin:$PATH
+
+in the file that your shell reads when it starts, such as ~/.profile, uses haul under these names
+in that shell and what it starts; without the line, the system's programs are used again. Where
+there is no package, 'haul install-links FOLDER' makes the links. For one command, an alias is
+enough:
+
+  alias cp='haul cp'
+
+Do not divert the system's cp, mv or rm, nor put haul in their place: the scripts of packages rely
+on them.
+";
+
+/// The files that haul reads.
+const FILES: &str = ".SH FILES\n\
+.TP\n.I /etc/haul.toml\nDefaults of this machine.\n\
+.TP\n.I \\(ti/.config/haul/config.toml\nDefaults of the user.\n\
+.TP\n.I \\(ti/.config/haul/profiles\nWhat 'haul tune' measured.\n\
+.TP\n.I /usr/lib/haul/bin\nLinks, for PATH.\n";
 
 fn title(name: &str) -> String {
     format!(

@@ -71,8 +71,19 @@ pub(crate) enum Block {
     Heading(&'static str),
     /// Rows of a table of options.
     Options(Vec<Shown>),
+    /// Commands to begin with.
+    Examples(Vec<Example>),
     /// The sentence on exit statuses.
     Exit(&'static str),
+}
+
+/// A command, and what it does.
+#[derive(Debug)]
+pub(crate) struct Example {
+    /// One line for a shell.
+    pub(crate) command: String,
+    /// What it does, in the imperative.
+    pub(crate) purpose: &'static str,
 }
 
 /// An option as a page shows it.
@@ -124,6 +135,16 @@ impl Page {
         self
     }
 
+    /// Adds examples: commands, and what each does.
+    pub(crate) fn examples<C: Into<String>>(
+        mut self,
+        examples: impl IntoIterator<Item = (C, &'static str)>,
+    ) -> Page {
+        let example = |(command, purpose): (C, _)| Example { command: command.into(), purpose };
+        self.blocks.push(Block::Examples(examples.into_iter().map(example).collect()));
+        self
+    }
+
     /// Adds the exit statuses.
     pub(crate) fn exit(mut self, text: &'static str) -> Page {
         self.blocks.push(Block::Exit(text));
@@ -145,11 +166,20 @@ impl Page {
         self.all_options().filter(|option| option.is_visible())
     }
 
+    /// Returns all examples.
+    #[cfg(test)]
+    pub(crate) fn all_examples(&self) -> impl Iterator<Item = &Example> {
+        self.blocks.iter().flat_map(|block| match block {
+            Block::Examples(examples) => examples.as_slice(),
+            Block::Text(_) | Block::Heading(_) | Block::Options(_) | Block::Exit(_) => &[],
+        })
+    }
+
     /// Returns all options.
     pub(crate) fn all_options(&self) -> impl Iterator<Item = &Shown> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Options(options) => options.as_slice(),
-            Block::Text(_) | Block::Heading(_) | Block::Exit(_) => &[],
+            Block::Text(_) | Block::Heading(_) | Block::Examples(_) | Block::Exit(_) => &[],
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::fold::{COLUMNS, fold, paragraphs};
-use super::{Block, Page, Shown};
+use super::{Block, Example, Page, Shown};
 use crate::getopt::Takes;
 
 impl Display for Page {
@@ -14,6 +14,13 @@ impl Display for Page {
                 Block::Heading(text) => write!(out, "\n{text}:\n")?,
                 Block::Options(options) => {
                     options.iter().try_for_each(|option| row(out, option))?;
+                }
+                Block::Examples(examples) => {
+                    out.write_str("\nExamples:\n")?;
+                    for Example { command, purpose } in examples {
+                        // GNU's test of `cksum --help` takes a word behind two spaces for an algorithm.
+                        writeln!(out, "  $ {command}\n      {purpose}")?;
+                    }
                 }
                 Block::Exit(text) => write!(out, "\n{}\n", paragraphs(text))?,
             }

@@ -16,6 +16,7 @@ pub(super) fn help(program: &str) -> Page {
     ))
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
+    .examples(EXAMPLES)
     .exit(EXIT)
     .operand(Argument::Words(scenarios()))
 }
@@ -33,13 +34,23 @@ held as images in the current folder. Other users measure in fresh folders there
 where that type cannot be made. Folders are less exact: the history of a file system distorts the
 figures, and the report says so. Everything that bench made is removed at the end, also after
 Ctrl-C, which still shows the results so far; the next run removes what a killed run left.
-
-Examples:
-  haul bench --out=report
-  haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9
-  haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul
-  haul bench large --only=cp --tool new='./haul cp {source} {target}'
 ";
+
+const EXAMPLES: [(&str, &str); 4] = [
+    ("haul bench --out=report", "make the tour, and write tables and plots"),
+    (
+        "haul bench nested-small huge --fs=ext4,xfs --series=none --rounds=9",
+        "measure two scenarios on two fresh file systems, as root",
+    ),
+    (
+        "haul bench huge:size=4G --cold --fsync --disk=/srv --fs=xfs --only=cp,haul",
+        "measure the disk of /srv with a file that is not cached",
+    ),
+    (
+        "haul bench large --only=cp --tool new='./haul cp {source} {target}'",
+        "compare a build with cp",
+    ),
+];
 
 const EXIT: &str = "\
 The exit status is 0 if everything was measured, 1 if something could not be, 2 if the command line

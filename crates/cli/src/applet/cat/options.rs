@@ -65,6 +65,6 @@ pub(super) fn help() -> Page {
          {STANDARD_INPUT}\n"
     ))
     .options(OPTIONS, Origin::Gnu)
-    .text("\nExample:\n  cat head - tail  standard input between two files\n")
+    .examples([("haul cat head - tail", "print standard input between two files")])
     .exit("The exit status is 0 if everything was written, 1 otherwise.")
 }

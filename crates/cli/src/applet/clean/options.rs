@@ -42,6 +42,7 @@ pub(super) fn help() -> Page {
          an interrupted move, unless --moves is given.\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
+    .examples([("haul clean --dry-run /mnt/backup", "show what killed runs have left")])
     .exit("The exit status is 0 unless a file or directory could not be read or removed.")
     .operand(Argument::Directories)
 }

@@ -8,7 +8,7 @@ mod run;
 
 use super::entry::{Applet, Run};
 pub use among::{Comparison, compare_among, unit_of_comparison};
-pub(super) use run::run;
+pub(super) use run::run_as;
 
 /// The row of this applet in the table.
 pub(super) const APPLET: Applet = Applet {

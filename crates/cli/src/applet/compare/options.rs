@@ -46,5 +46,9 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .text(format!("\nSeparate ASPECTS by commas; there are {}.\n", names()))
+    .examples([
+        ("haul compare photos /mnt/backup/photos", "compare two trees in everything"),
+        ("haul compare --ignore=mtime,owner,group A B", "leave out times and owners"),
+    ])
     .exit("The exit status is 0 if nothing differs, 1 if something does, 2 after an error.")
 }

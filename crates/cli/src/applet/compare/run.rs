@@ -35,7 +35,12 @@ pub(super) enum Command {
 
 /// Runs `compare` with its arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
-    let output = Output::new(PROGRAM);
+    run_as(PROGRAM, arguments)
+}
+
+/// Does the same for another command, which its messages name.
+pub(crate) fn run_as(program: &str, arguments: &[OsString]) -> ExitCode {
+    let output = Output::new(program);
     match read(arguments) {
         Ok(Command::Print(text)) => ending::print_or(&output, &text, ERROR),
         Ok(Command::Compare(settings, [a, b])) => {

@@ -39,13 +39,14 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .text(
-        "\nExamples:\n  \
-         source <(haul completions bash)\n  \
-         haul completions zsh > ~/.zfunc/_haul\n  \
-         haul completions fish > ~/.config/fish/completions/haul.fish\n\n\
-         In bash, 'complete -F _haul cp' completes cp in the same way, if that is a link to\n\
+        "\nIn bash, 'complete -F _haul cp' completes cp in the same way, if that is a link to\n\
          haul.\n",
     )
+    .examples([
+        ("source <(haul completions bash)", "complete in this bash"),
+        ("haul completions zsh > ~/.zfunc/_haul", "complete in zsh, if fpath has ~/.zfunc"),
+        ("haul completions fish > ~/.config/fish/completions/haul.fish", "complete in fish"),
+    ])
     .exit("The exit status is 0 if the text was printed, 1 otherwise.")
     .operand(Argument::Words(words_of(SHELLS)))
 }

@@ -21,6 +21,18 @@ pub(crate) fn help(program: &str) -> Page {
     .heading("Options that GNU cp does not have")
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
+    .examples([
+        ("haul cp -a photos /mnt/backup", "copy a tree with all its attributes into a directory"),
+        (
+            "haul cp -aT --resume --verify photos /mnt/backup/photos",
+            "copy it, and read the copy again; the same command resumes a broken run",
+        ),
+        (
+            "haul cp -a --metrics=/var/lib/node_exporter/cp.prom --job=night A B",
+            "leave figures for Prometheus",
+        ),
+        ("haul cp --cache=drop huge.img /mnt", "copy a file that shall not fill the page cache"),
+    ])
     .exit(EXIT)
 }
 

@@ -21,6 +21,13 @@ pub(super) fn help() -> Page {
     Page::new(OPERANDS)
         .options(OPTIONS, Origin::Gnu)
         .keys(super::operands::keys())
+        .examples([
+            (
+                "haul dd if=disk.img of=/dev/sdX bs=4M oflag=direct conv=fsync",
+                "write an image to a device",
+            ),
+            ("haul dd if=disk.img of=part bs=1M skip=100 count=8", "cut 8 MiB out of a file"),
+        ])
         .exit("The exit status is 0 if everything was copied, 1 otherwise.")
 }
 

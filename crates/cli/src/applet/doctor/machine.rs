@@ -130,7 +130,11 @@ fn descriptors() -> Finding {
     /// Below this number copies have fewer workers and cached directories.
     const ENOUGH: u64 = 1024;
     let (soft, hard) = nofile_limits();
-    let detail = format!("{} now, haul raises it to {}", limit(soft), limit(hard));
+    let detail = if soft == hard {
+        limit(hard)
+    } else {
+        format!("{} now, haul raises it to {}", limit(soft), limit(hard))
+    };
     if hard >= ENOUGH {
         Finding::present("descriptors", detail)
     } else {

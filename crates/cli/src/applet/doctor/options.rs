@@ -31,9 +31,12 @@ pub(super) fn help() -> Page {
     .options(OPTIONS, Origin::Gnu)
     .text(
         "\nIn front of a line, '+' marks what is there, '-' what is missing, '?' what could\n\
-         not be tried.\n\n\
-         Examples:\n  haul doctor /mnt/backup\n  haul doctor --json . > doctor.json\n",
+         not be tried.\n",
     )
+    .examples([
+        ("haul doctor /mnt/backup", "show what haul can use in a copy to /mnt/backup"),
+        ("haul doctor --json . > doctor.json", "write what a report of a defect should have"),
+    ])
     .exit(
         "The exit status is 0 if every PATH was examined, whatever is missing, and 1\n\
          otherwise.",

@@ -132,21 +132,42 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
 pub(super) fn help(program: &str) -> Page {
     let shown: Vec<Opt<Id>> =
         OPTIONS.iter().filter(|option| !option.help.is_empty()).copied().collect();
-    let does = match program {
-        "gunzip" => "Replace every FILE by its original.",
-        "zcat" => "Write the originals of all FILEs to standard output.",
-        _ => "Replace every FILE by a compressed one.",
+    let replaces = "An output has its name only\nwhen it is complete, and owner, mode, times and \
+                    attributes of the input.";
+    let (does, examples) = match program {
+        "gunzip" => (
+            format!("Replace every FILE by its original. {replaces}"),
+            [
+                ("haul gunzip dump.sql.gz", "replace a file by its original"),
+                ("haul gunzip -t *.gz", "check files, and write nothing"),
+            ],
+        ),
+        "zcat" => (
+            "Write the originals of all FILEs to standard output.".to_owned(),
+            [
+                ("haul zcat log.2.gz log.1.gz | sort", "sort what two files contain"),
+                ("haul zcat --cache=drop dump.sql.gz | psql", "leave no pages in the page cache"),
+            ],
+        ),
+        _ => (
+            format!("Replace every FILE by a compressed one. {replaces}"),
+            [
+                ("haul gzip -9 dump.sql", "replace a file by a compressed one"),
+                (
+                    "haul gzip -k --cache=drop dump.sql",
+                    "keep the file, and not its pages in memory",
+                ),
+            ],
+        ),
     };
     Page::new(format!(
-        "Usage: {program} [OPTION]... [FILE]...\n\
-         {does} An output has its name only\n\
-         when it is complete, and owner, mode, times and attributes of the input.\n\n\
-         {VALUES}{STANDARD_INPUT}\n"
+        "Usage: {program} [OPTION]... [FILE]...\n{does}\n\n{VALUES}{STANDARD_INPUT}\n"
     ))
     .options(&shown, Origin::Gnu)
     .heading("haul's own options")
     .options(&shown, Origin::Haul)
     .text("\nThe output is the same for any number of workers.\n")
+    .examples(examples)
     .exit("The exit status is 0 for success, 1 for an error, 2 for a warning.")
 }
 

@@ -28,7 +28,7 @@ use super::settings::{Asked, Refused, Settings, Switch, Target, Task, Text, read
 use super::sink::Sink;
 use super::stream::Means;
 use super::walk::{Item, Walk};
-use crate::ending::print_and_end;
+use crate::ending::{point_to_help_or, print_and_end};
 use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
@@ -64,7 +64,7 @@ fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
         }
         Err(Refused::Usage(text)) => {
             output.error(&text);
-            output.raw_error(&format!("Try `{PROGRAM} --help' for more information.\n"));
+            point_to_help_or(&output, &format!("Try `{PROGRAM} --help' for more information.\n"));
             ExitCode::FAILURE
         }
     }

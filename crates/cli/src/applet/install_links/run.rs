@@ -39,6 +39,10 @@ pub(super) fn help() -> Page {
          and reported, unless it is such a link already.\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
+    .examples([(
+        "mkdir ~/haul-links && haul install-links ~/haul-links",
+        "make links for the first place of PATH",
+    )])
     .exit("The exit status is 0 if all links exist, 1 otherwise.")
     .operand(Argument::Directories)
 }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use crate::applet::entry::{Applet, topics};
+use crate::defaults;
 use crate::ending::{print_and_end, usage_error};
 use crate::getopt::Takes::Nothing;
 use crate::getopt::{Opt, Origin, Usage, Word, long, parse};
@@ -33,7 +34,10 @@ pub(super) fn help() -> Page {
          Print the manual page haul-COMMAND(1), or haul(1), in the macros of man(7).\n\n",
     )
     .options(OPTIONS, Origin::Gnu)
-    .text("\nExamples:\n  haul manual cp | man -l -\n  haul manual cp > haul-cp.1\n")
+    .examples([
+        ("haul manual cp | man -l -", "read the page of cp"),
+        ("haul manual > haul.1", "write the page of haul itself"),
+    ])
     .exit("The exit status is 0 if the page was printed, 1 otherwise.")
     .operand(Argument::Free)
 }
@@ -61,7 +65,8 @@ fn read(arguments: &[OsString], applets: &[Applet]) -> Result<String, Usage> {
         }
     }
     match operands.as_slice() {
-        [] => Ok(of_haul(&topics)),
+        [] => Ok(of_haul(&topics, defaults::ABOUT)),
+        [name] if name == "haul" => Ok(of_haul(&topics, defaults::ABOUT)),
         [name] => match topics.iter().find(|topic| name == OsStr::new(topic.name)) {
             Some(topic) => Ok(of_command(topic)),
             None => {

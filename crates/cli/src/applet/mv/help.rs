@@ -20,6 +20,13 @@ pub(crate) fn help(program: &str) -> Page {
     .heading("Options that GNU mv does not have")
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
+    .examples([
+        ("haul mv photos /mnt/disk", "move a tree, also to another file system"),
+        (
+            "haul mv --bandwidth=50M --stats photos /mnt/disk",
+            "leave some of the disk to others, and print a summary",
+        ),
+    ])
     .exit(EXIT)
 }
 

@@ -34,8 +34,14 @@ pub(super) fn help(all: &[Opt<Id>]) -> Page {
     .text(
         "\nWith --cache=auto haul reads cached pages from the cache and keeps them there; of\n\
          files of 8 MiB and more it adds no pages. Holes are written as zeros without reads.\n\
-         Digests go to standard error, as lines of a check file.\n\n\
-         Example:\n  haul read dump.sql | zstd | haul write dump.sql.zst\n",
+         Digests go to standard error, as lines of a check file.\n",
     )
+    .examples([
+        ("haul read dump.sql | zstd | haul write dump.sql.zst", "compress a large file"),
+        (
+            "haul read --bandwidth=50M --sum=sha256 dump.sql | ssh host 'cat > dump.sql'",
+            "send a file, and print its digest",
+        ),
+    ])
     .exit("The exit status is 0 if every FILE was written out completely, 1 otherwise.")
 }

@@ -24,6 +24,10 @@ pub(crate) fn help(program: &str) -> Page {
     .heading("Options that GNU rm does not have")
     .options(OPTIONS, Origin::Haul)
     .text(SAFER)
+    .examples([
+        ("haul rm -r --dry-run old", "show what would be removed"),
+        ("haul rm -rI --stats old", "ask once, remove a tree, and print a summary"),
+    ])
     .exit(EXIT)
 }
 

@@ -115,5 +115,12 @@ pub(super) fn help(program: &str) -> Page {
     ))
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
+    .examples([
+        ("haul split -b 1G dump.sql dump.sql.", "cut a file into pieces of 1 GiB"),
+        (
+            "haul split -n l/8 --additional-suffix=.txt words",
+            "cut a file into 8 pieces of whole lines",
+        ),
+    ])
     .exit("The exit status is 0 if all pieces were written, 1 otherwise.")
 }

@@ -161,6 +161,7 @@ pub(super) fn help() -> Page {
     .options(OPTIONS, Origin::Gnu)
     .heading("Options that the reference program does not have")
     .options(OPTIONS, Origin::Haul)
+    .examples([("haul b3sum *.iso > sums && haul b3sum -c sums", "write sums, and check files against them")])
     .exit(EXIT)
 }
 

@@ -195,6 +195,7 @@ pub(super) fn help(program: Program, name: &str) -> Page {
             "\nSeveral files are read at once, but one at a time from a disk that spins; BLAKE3\n\
              of a large file uses all processors.\n",
         )
+        .examples(examples(program, name))
         .exit(EXIT)
 }
 
@@ -205,4 +206,22 @@ fn own_digests() -> String {
     }
     text.push_str("\nWith -c, lines with a tag may be of any TYPE, and lines without one are of the\nTYPE that is selected.\n");
     text
+}
+
+/// Returns the examples of a page, for the program as haul's command.
+fn examples(program: Program, name: &str) -> Vec<(String, &'static str)> {
+    let command = if program == Program::Own { name.to_owned() } else { format!("haul {name}") };
+    match program {
+        Program::Sum => vec![(format!("{command} dump.sql"), "print the sum of a file")],
+        Program::Own => vec![
+            (format!("{command} *.iso > sums && {command} -c sums"), "write sums, and check them"),
+            (format!("{command} --algorithm=xxh3-128 dump.sql"), "take another digest"),
+        ],
+        Program::Fixed(_) | Program::Blake2 | Program::Cksum => {
+            vec![(
+                format!("{command} *.iso > sums && {command} -c sums"),
+                "write sums, and check them",
+            )]
+        }
+    }
 }

@@ -175,6 +175,10 @@ pub(super) fn help() -> Page {
     .options(OPTIONS, Origin::Gnu)
     .heading("Options that xxHash's own program lacks (it has -b and -i, a benchmark)")
     .options(OPTIONS, Origin::Haul)
+    .examples([(
+        "haul xxhsum -H3 *.iso > sums && haul xxhsum -c sums",
+        "write sums, and check files against them",
+    )])
     .exit(EXIT)
 }
 

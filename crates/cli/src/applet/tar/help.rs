@@ -76,5 +76,10 @@ pub(super) fn help() -> Page {
     .heading("Only haul has")
     .options(OWN, Origin::Haul)
     .text(NOTES)
+    .examples([
+        ("haul tar -cf photos.tar.zst --zstd photos", "create a compressed archive"),
+        ("haul tar -tvf photos.tar.zst", "list it"),
+        ("haul tar -xf photos.tar.zst -C /tmp photos/1.jpg", "extract one member"),
+    ])
     .exit(EXIT)
 }

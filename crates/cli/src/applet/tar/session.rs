@@ -17,6 +17,7 @@ use super::quoting::{listed, named};
 use super::reporting::{Reporting, Severity};
 use super::settings::Settings;
 use super::warning::{Warning, Warnings};
+use crate::ending::point_to_help_or;
 use crate::file_error::describe;
 use crate::getopt::Usage;
 use crate::output::Output;
@@ -303,7 +304,7 @@ impl Session {
     /// Ends a run whose command line is refused.
     pub(super) fn usage(&self, usage: &Usage, status: u8) -> ExitCode {
         self.output.error(&usage.0);
-        self.output.raw_error("Try 'tar --help' or 'tar --usage' for more information.\n");
+        point_to_help_or(&self.output, "Try 'tar --help' or 'tar --usage' for more information.\n");
         ExitCode::from(status)
     }
 

@@ -64,5 +64,6 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
+    .examples([("make 2>&1 | haul tee -a build.log", "show what a command prints, and add it to a file")])
     .exit("The exit status is 0 if everything was written, 1 if a file could not be opened,\na read or a write failed, or the command line is invalid.")
 }

@@ -15,6 +15,13 @@ pub(super) fn help(program: &str) -> Page {
     ))
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
+    .examples([
+        ("haul trace -- cp big /tmp", "show the calls of a command that took most time"),
+        (
+            "haul trace --svg=calls.svg --vs 'haul cp big /tmp' -- cp big /tmp",
+            "compare two commands, with a picture",
+        ),
+    ])
     .exit(EXIT)
     .operand(Argument::Command)
 }

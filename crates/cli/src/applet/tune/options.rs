@@ -70,6 +70,10 @@ pub(super) fn help() -> Page {
     )
     .options(OPTIONS, Origin::Gnu)
     .text(NOTES)
+    .examples([
+        ("haul tune /mnt/backup", "measure a file system, and write its profile"),
+        ("haul tune --print --scenario=huge:size=8G", "show what is fastest for a huge file"),
+    ])
     .exit(EXIT)
     .operand(Argument::Directories)
 }

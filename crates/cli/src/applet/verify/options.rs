@@ -59,10 +59,16 @@ pub(super) fn help() -> Page {
          begin with the end of TREE's path, as those of 'haul cp --sum-file' do. Where\n\
          neither the lines nor the name of SUMS tell the algorithm, it is the one that fits\n\
          a file. Files are read from storage, as far as their pages can be dropped from the\n\
-         cache. Algorithms are {}.\n\n\
-         Example:\n  haul cp -r A B --sum-file S && haul verify B --against S\n",
+         cache. Algorithms are {}.\n",
         algorithms()
     ))
+    .examples([
+        (
+            "haul cp -r A B --sum-file S && haul verify B --against S",
+            "copy a tree, and compare the copy with what was read",
+        ),
+        ("haul verify B --against A", "compare the files of two trees"),
+    ])
     .exit(EXIT)
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         let words = ["--contents"].iter().chain(quiet).chain(json).chain(["--"].iter());
         let mut words: Vec<OsString> = words.map(OsString::from).collect();
         words.extend([tree.into(), against]);
-        return compare::run(&words);
+        return compare::run_as(PROGRAM, &words);
     }
     match check(&output, &settings, tree, &against) {
         Ok(verdict) => verdict.ended(&output),

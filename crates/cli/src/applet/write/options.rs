@@ -69,9 +69,17 @@ pub(super) fn help(all: &[Opt<Id>]) -> Page {
          status of the last program. Use 'set -o pipefail' to learn of the failure, and\n\
          --size where the size is known: if another number of bytes comes, the exit\n\
          status is 1 and no digest is printed. With --atomic each FILE stays as it was\n\
-         then; without, FILE contains the bytes that came.\n\n\
-         Example:\n  set -o pipefail\n  \
-         haul read dump.sql | zstd | haul write --atomic --fsync dump.sql.zst\n",
+         then; without, FILE contains the bytes that came.\n",
     )
+    .examples([
+        (
+            "set -o pipefail; haul read db.sql | zstd | haul write --atomic db.sql.zst",
+            "compress a file into one that appears when it is complete",
+        ),
+        (
+            "haul write --buffer=1G --fsync /dev/nst0 < dump.tar",
+            "write to a tape that must not stop",
+        ),
+    ])
     .exit("The exit status is 0 if every FILE received all data, 1 otherwise.")
 }
