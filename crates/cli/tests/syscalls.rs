@@ -11,6 +11,7 @@ use super::support::Outcome;
 use super::support::run::cp;
 use super::support::scratch::Scratch;
 use super::support::strace::{Line, Strace, is_usable, points};
+use super::support::volume::volumes;
 
 const FILES: usize = 1000;
 const DIRECTORIES: usize = 10;
@@ -18,7 +19,10 @@ const DIRECTORIES: usize = 10;
 /// Copies a tree of 1,000 files of 1 KiB in 10 directories, and counts the calls by name from the
 /// engine's opening of the current directory on.
 fn count(options: &[&str]) -> Outcome<BTreeMap<String, usize>> {
-    let scratch = Scratch::new()?;
+    count_in(&Scratch::new()?, options)
+}
+
+fn count_in(scratch: &Scratch, options: &[&str]) -> Outcome<BTreeMap<String, usize>> {
     let recipe = format!("nested:files={FILES},dirs={DIRECTORIES},size=1024");
     parse_recipe(&recipe)?.generate(&scratch.at("s")).map_err(|failure| failure.to_string())?;
     let strace = Strace::new(scratch.at("log"));
@@ -85,6 +89,31 @@ fn several_workers_make_the_same_calls_for_files() -> Outcome {
     let (one, several) = (count(&["-r", "--jobs=1"])?, count(&["-r", "--jobs=4"])?);
     for name in ["openat", "fstat", "sendfile", "mkdirat"] {
         assert_eq!(one.get(name), several.get(name), "{name}");
+    }
+    Ok(())
+}
+
+/// On XFS, workers choose directories of different allocation groups, which the inode numbers of the
+/// new directories have. One worker has no choice, and other file systems have no such locks.
+#[test]
+fn only_on_xfs_new_directories_are_described_for_several_workers() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for volume in volumes()? {
+        let is_xfs = volume.name.starts_with("xfs");
+        for (jobs, of_targets) in [(1, 0), (3, if is_xfs { DIRECTORIES + 1 } else { 0 })] {
+            let scratch = Scratch::on(&volume)?;
+            let counts = count_in(&scratch, &["-r", &format!("--jobs={jobs}")])?;
+            let of_sources = DIRECTORIES + 1;
+            // The target operand is described once.
+            let described = of(&counts, &["newfstatat", "statx"]);
+            let name = &volume.name;
+            assert_eq!(described, of_sources + 1 + of_targets, "{name}, {jobs}: {counts:?}");
+            // The current directory is only a path, for which the first one fails.
+            let of_groups = if is_xfs { 2 } else { 0 };
+            assert_eq!(of(&counts, &["ioctl"]), of_groups, "{name}, {jobs}: {counts:?}");
+        }
     }
     Ok(())
 }

@@ -31,6 +31,8 @@ pub(crate) struct Enter {
     pub(crate) origin: Origin,
     pub(crate) through_link: bool,
     pub(crate) target_through_link: bool,
+    /// Allocation group of the target directory, if workers should be in different groups.
+    pub(crate) allocation_group: Option<u64>,
     /// Rest of an operand's path below this directory, if only that part is copied.
     pub(crate) rest: Option<CString>,
 }

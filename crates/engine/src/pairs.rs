@@ -30,7 +30,10 @@ impl Pairs {
         if let Some(pair) = found {
             return Arc::clone(pair);
         }
-        let pair = Arc::new(Pair::new(device(source_dev, source), device(target_dev, target)));
+        let to = device(target_dev, target);
+        let bits = to.quirk.inode_group_bits(target);
+        let pair = Pair::new(device(source_dev, source), to).with_target_groups(bits);
+        let pair = Arc::new(pair);
         known.push(Arc::clone(&pair));
         pair
     }

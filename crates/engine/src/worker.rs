@@ -75,6 +75,10 @@ impl<'r> Operation for Run<'r> {
         DIRECTORY_WAITING_WORKERS
     }
 
+    fn allocation_group(&self, found: &Box<Enter>) -> Option<u64> {
+        found.allocation_group
+    }
+
     fn started(&self) {
         self.control.workers.fetch_add(1, Ordering::Relaxed);
     }

@@ -38,6 +38,9 @@ pub struct Pair {
     pub source: &'static Quirk,
     /// What is special about the target's file system.
     pub target: &'static Quirk,
+    /// Number of low bits of an inode number of the target that are the position in its allocation
+    /// group, if workers should be in different groups; see [`Quirk::inode_group_bits`].
+    pub target_group_bits: Option<u32>,
     /// One bit for each method that the kernel refused between these two.
     refused: AtomicU32,
     /// Whether uncached requests were refused, by the source's file system and by the target's.
@@ -61,6 +64,7 @@ impl Pair {
             target_dev: target.dev,
             source: source.quirk,
             target: target.quirk,
+            target_group_bits: None,
             refused: AtomicU32::new(0),
             uncached_refused: [AtomicBool::new(false), AtomicBool::new(false)],
             offloads: AtomicBool::new(false),
@@ -68,6 +72,13 @@ impl Pair {
             small_files: AtomicU64::new(0),
             told_not_direct: AtomicBool::new(false),
         }
+    }
+
+    /// Sets what inode numbers of the target say about its allocation groups.
+    #[must_use]
+    pub const fn with_target_groups(mut self, bits: Option<u32>) -> Pair {
+        self.target_group_bits = bits;
+        self
     }
 
     /// Tells whether bytes or names of either side are somewhere else, a trip away.

@@ -67,8 +67,17 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
         origin,
         through_link: find::follows(run, entry) == Follow::Yes,
         target_through_link,
+        allocation_group: allocation_group(run, entry),
         rest: entry.rest.map(std::ffi::CStr::to_owned),
     }));
+}
+
+/// Returns the allocation group of a directory in the target, if workers should be in different
+/// groups: the new files of a directory are in its group. It only decides who works where, so a
+/// failure is none, and the directory is described again when it is opened.
+fn allocation_group(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u64> {
+    let bits = entry.node.pair.target_group_bits.filter(|_| run.budget.workers > 1)?;
+    Some(statat(entry.handles.target(), entry.target).ok()?.ino >> bits)
 }
 
 /// Records in the journal a directory whose mode changes when it is complete: a later run finds the

@@ -5,8 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
 pub(super) use haul_io::quirk::Sequence;
-use haul_io::quirk::{self, Groups, Quirk};
-use haul_sys::fs::inode_bits_in_group;
+use haul_io::quirk::{self, Quirk};
 
 use crate::pairs::quirk_of;
 
@@ -39,11 +38,7 @@ impl DeleteProfiles {
             return *profile;
         }
         let quirk = quirk_of(directory);
-        let group_bits = match quirk.groups {
-            Groups::OfInode => inode_bits_in_group(directory).ok(),
-            Groups::Unknown => None,
-        };
-        let profile = DeleteProfile { quirk, group_bits };
+        let profile = DeleteProfile { quirk, group_bits: quirk.inode_group_bits(directory) };
         known.push((dev, profile));
         profile
     }

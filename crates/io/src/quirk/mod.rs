@@ -11,6 +11,11 @@ mod remote;
 mod tmpfs;
 mod xfs;
 
+use std::os::fd::AsFd;
+
+use haul_sys::Errno;
+use haul_sys::fs::{Follow, inode_bits_in_group, open_directory};
+
 /// What copies when `copy_file_range` is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyRange {
@@ -117,7 +122,8 @@ pub enum Sequence {
     ByInode,
 }
 
-/// Whether a lock for each allocation group of the file system is held while names are removed.
+/// Whether a lock for each allocation group of the file system is held while files are made or
+/// removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
     /// None that workers are known to wait for.
@@ -138,6 +144,16 @@ pub struct Removal {
     /// The same where entries take long, as large files do: their pages and blocks are given up
     /// outside the directory's lock. Four workers free memory faster than it can be had.
     pub large_workers: usize,
+}
+
+/// Whether a directory lists the inode numbers that `stat` returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedInodes {
+    /// It does, except for what is mounted there.
+    True,
+    /// Another file system or a server has others, or the directory may have none: libfuse lists
+    /// 0xffffffff without `use_ino`, and overlayfs has two sources of numbers.
+    Doubted,
 }
 
 /// What the file system keeps of a file beside its bytes.
@@ -185,6 +201,8 @@ pub struct Quirk {
     pub groups: Groups,
     /// What is kept of a file beside its bytes.
     pub inode: Inode,
+    /// Whether directories list the inode numbers of files.
+    pub listed_inodes: ListedInodes,
     /// Number of bytes of the largest file.
     pub file_bytes_max: u64,
 }
@@ -194,6 +212,23 @@ impl Quirk {
     #[must_use]
     pub fn is_remote(&self) -> bool {
         self.latency == Latency::Remote
+    }
+
+    /// Returns the number of low bits of an inode number that are the position in its allocation
+    /// group, if workers should be in directories of different groups. Takes a directory of the file
+    /// system. Makes one `ioctl` on XFS, and no call elsewhere; the kernel refuses it for a
+    /// descriptor of `O_PATH`, so this opens the directory for it.
+    #[must_use]
+    pub fn inode_group_bits(&self, directory: impl AsFd) -> Option<u32> {
+        match self.groups {
+            Groups::OfInode => match inode_bits_in_group(&directory) {
+                Err(error) if error.errno == Errno::BADF => {
+                    inode_bits_in_group(open_directory(directory, c".", Follow::No).ok()?).ok()
+                }
+                bits => bits.ok(),
+            },
+            Groups::Unknown => None,
+        }
     }
 }
 
@@ -237,6 +272,7 @@ const LOCAL: Quirk = Quirk {
     removal: Removal { sequence: Sequence::AsRead, workers: 1, large_workers: 4 },
     groups: Groups::Unknown,
     inode: Inode::Posix,
+    listed_inodes: ListedInodes::True,
     file_bytes_max: u64::MAX,
 };
 

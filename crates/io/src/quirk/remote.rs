@@ -3,12 +3,18 @@
 //! Their `copy_file_range` lets the other side copy (NFS 4.2 COPY, SMB FSCTL_SRV_COPYCHUNK, FUSE
 //! COPY_FILE_RANGE), so that the bytes do not travel here and back.
 
-use super::{CachedWrites, CopyRange, LOCAL, Latency, Pages, Quirk, Removal, ReportedSize};
+use super::{
+    CachedWrites, CopyRange, LOCAL, Latency, ListedInodes, Pages, Quirk, Removal, ReportedSize,
+};
 
 pub(super) static NFS: Quirk = Quirk { name: "nfs", magic: &[0x6969], ..OFFLOADING };
 
-pub(super) static SMB: Quirk =
-    Quirk { name: "smb", magic: &[0xff53_4d42, 0xfe53_4d42, 0x517b], ..OFFLOADING };
+pub(super) static SMB: Quirk = Quirk {
+    name: "smb",
+    magic: &[0xff53_4d42, 0xfe53_4d42, 0x517b],
+    listed_inodes: ListedInodes::Doubted,
+    ..OFFLOADING
+};
 
 /// FUSE servers may tell sizes and holes as they like.
 pub(super) static FUSE: Quirk = Quirk {
@@ -16,6 +22,7 @@ pub(super) static FUSE: Quirk = Quirk {
     magic: &[0x6573_5546],
     reflinks: false,
     reported_size: ReportedSize::Claimed,
+    listed_inodes: ListedInodes::Doubted,
     ..OFFLOADING
 };
 
@@ -29,6 +36,7 @@ pub(super) static OVERLAY: Quirk = Quirk {
     latency: Latency::Local,
     cached_writes: CachedWrites::InTurn,
     removal: LOCAL.removal,
+    listed_inodes: ListedInodes::Doubted,
     ..OFFLOADING
 };
 

@@ -219,6 +219,7 @@ fn describe(run: &Run<'_>, parent: &Arc<Node>, above: &Handles, found: Found) ->
             origin: found.origin,
             through_link: found.through_link,
             target_through_link: found.target_through_link,
+            allocation_group: None,
             rest: None,
         }),
         Ok(_) => {
