@@ -389,3 +389,18 @@ fn a_tree_is_archived_from_there_by_many_at_once() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_small_directory_is_shared_also_by_an_explicit_number_of_workers() -> Outcome {
+    let small = |root: &Path| {
+        fs::create_dir(root)?;
+        // Fewer than a worker that does not wait would copy alone.
+        (0..20).try_for_each(|file| fs::write(root.join(format!("f{file}")), [file; 4096]))?;
+        Ok(())
+    };
+    let config = Config { metadata_delay: TRIP, ..direct() };
+    let Some(far) = Far::new(&config, small)? else { return Ok(()) };
+    far.copy(&["-r", "--jobs=4"])?;
+    assert!(far.in_flight(Operation::Read) >= 2, "{:?}", far.mounted.seen(Operation::Read));
+    Ok(())
+}

@@ -63,8 +63,10 @@ impl<'r> Operation for Run<'r> {
 
     fn most_entries(worker: &Worker<'_, 'r>, _: &Node) -> usize {
         let batch = worker.operation.budget.batch;
-        // A worker that was started because others wait has fewer descriptors.
-        if worker.is_extra() { batch.min(WAITING_BATCH) } else { batch }
+        // A worker that was started because others wait has fewer descriptors. What a worker has drawn
+        // no other process can have, and requests to a file system that many machines share take long.
+        let is_small = worker.is_extra() || worker.operation.peers.is_some();
+        if is_small { batch.min(WAITING_BATCH) } else { batch }
     }
 
     fn may_grow(&self) -> bool {

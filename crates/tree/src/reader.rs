@@ -175,6 +175,11 @@ impl Reader {
         (if self.ended { Next::End } else { Next::Chunk }, error)
     }
 
+    /// Returns the number of entries that were read and not drawn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.left.len()
+    }
+
     /// Reads the rest of the directory into memory, so that its descriptor can be closed.
     pub(crate) fn read_on(
         &mut self,

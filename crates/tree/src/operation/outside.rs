@@ -135,8 +135,9 @@ where
             None => self.operation().directories().of(&task.node),
         };
         if let Ok(handle) = opened {
-            let how = (self.operation().chunk(&task.node), End::Back, most);
             let mut reader = task.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let share = share(reader.waiting()).min(most);
+            let how = (self.operation().chunk(&task.node), End::Back, share);
             let (after, error) =
                 reader.draw(stream::<O>(task, &handle), how, &mut self.memory, &mut entries);
             drop(reader);
@@ -155,5 +156,28 @@ where
             return None;
         }
         Some(Outgoing::Entries(Arc::clone(&task.node), entries))
+    }
+}
+
+/// Least number of entries that are worth the opening of their directory by another process.
+const LEAST_ENTRIES: usize = 8;
+
+/// Returns how many of the entries that wait in memory go to another process: half of them, so that the
+/// last ones are spread evenly and this process keeps work. Of a directory that is not read yet, as many
+/// as possible.
+fn share(waiting: usize) -> usize {
+    if waiting == 0 { usize::MAX } else { waiting.div_ceil(2).max(LEAST_ENTRIES) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn half_of_what_waits_is_sent_but_not_less_than_a_unit_is_worth() {
+        let shares = [(1000, 500), (21, 11), (16, 8), (15, 8), (5, 8), (0, usize::MAX)];
+        for (waiting, expected) in shares {
+            assert_eq!(share(waiting), expected, "{waiting} wait");
+        }
     }
 }

@@ -511,10 +511,12 @@ impl<'w, O: Operation> Worker<'w, O> {
         self.crew.pool.withdraw(&Joinable::Shared(Arc::clone(shared)));
     }
 
-    /// Starts to measure whether this worker waits, if more workers could make a difference.
+    /// Starts to measure whether this worker waits, if more workers could make a difference, or if there are
+    /// others and it is not known yet that it does: a worker that waits shares what a busy one would do alone.
     pub fn watch_for_waiting(&mut self, is_remote: bool) {
-        let could_grow = self.crew.pool.can_grow() && self.operation.may_grow();
-        self.meter = (is_remote && could_grow).then(Meter::begin);
+        let may_share = self.crew.workers.waiting > 1 && !self.is_waiting;
+        let is_of_use = self.crew.pool.can_grow() || may_share;
+        self.meter = (is_remote && is_of_use && self.operation.may_grow()).then(Meter::begin);
         self.is_waiting &= is_remote;
     }
 
