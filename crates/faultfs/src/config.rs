@@ -25,6 +25,17 @@ pub enum Offload {
     Yes,
 }
 
+/// Whether files have a striping, as on Lustre.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Striping {
+    /// They have none.
+    #[default]
+    No,
+    /// They have the attribute `lustre.lov`. It is fixed when a file is created, unless the flags of
+    /// open(2) delay that; setting it later has no effect.
+    Lustre,
+}
+
 /// The clock of the server, from which files get their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clock {
@@ -48,6 +59,8 @@ pub struct Config {
     pub mode: Mode,
     /// Whether the server copies ranges itself.
     pub offload: Offload,
+    /// Whether files have a striping.
+    pub striping: Striping,
     /// Maximum number of requests in flight.
     pub in_flight: usize,
     /// The server's clock.
@@ -65,6 +78,7 @@ impl Default for Config {
             metadata_delay: Duration::ZERO,
             mode: Mode::Cached,
             offload: Offload::No,
+            striping: Striping::No,
             // More than an NFS mount has in flight (its default is 64 session slots), so that the
             // program under test sets the limit.
             in_flight: 128,

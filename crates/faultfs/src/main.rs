@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use haul_faultfs::{Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule};
+use haul_faultfs::{
+    Clock, Config, Mode, Mounted, Offload, Operation, RequestStats, Rule, Striping,
+};
 
 const HELP: &str = "\
 Usage: faultfs [OPTION]... SOURCE POINT
@@ -22,6 +24,7 @@ unmounts it.
       --metadata MS    delay every other request by MS milliseconds
       --direct         bypass the page cache: each request arrives as it was issued
       --offload        support copy_file_range
+      --lustre         give files a striping (the attribute lustre.lov), as Lustre does
       --in-flight N    allow N requests in flight (128)
       --clock SECONDS  set the server's clock SECONDS ahead (negative: behind); with
                        'modification', report the modification time as change time
@@ -84,6 +87,7 @@ fn arguments(
             "--clock" => config.clock = clock(&value()?)?,
             "--direct" => config.mode = Mode::Direct,
             "--offload" => config.offload = Offload::Yes,
+            "--lustre" => config.striping = Striping::Lustre,
             "--in-flight" => {
                 let value = value()?;
                 config.in_flight = value.parse().map_err(|_| format!("not a number: {value}"))?;

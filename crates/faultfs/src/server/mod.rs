@@ -5,6 +5,7 @@ mod delay_queue;
 mod dispatch;
 mod names;
 mod properties;
+mod striping;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,7 +16,7 @@ use fuser::{FileHandle, INodeNo};
 
 use self::delay_queue::DelayQueue;
 pub(crate) use self::delay_queue::processors;
-use crate::config::{Clock, Config, Mode, Offload};
+use crate::config::{Clock, Config, Mode, Offload, Striping};
 use crate::injector::{Decision, Injector, RequestInfo};
 use crate::nodes::{Handle, Node, Nodes};
 use crate::operation::Operation;
@@ -48,6 +49,7 @@ struct Server {
     mode: Mode,
     clock: Clock,
     remembered: Duration,
+    striping: Striping,
 }
 
 impl Server {
@@ -77,8 +79,8 @@ impl Frontend {
         injector: Arc<Injector>,
         config: &Config,
     ) -> std::io::Result<Frontend> {
-        let Config { mode, clock, remembered, .. } = *config;
-        let server = Server { nodes, mode, clock, remembered };
+        let Config { mode, clock, remembered, striping, .. } = *config;
+        let server = Server { nodes, mode, clock, remembered, striping };
         Ok(Frontend {
             server: Arc::new(server),
             injector,

@@ -55,13 +55,14 @@ impl Server {
         let parent = self.node(parent)?;
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let exclusive = OFlags::from_bits_retain(flags as u32) & OFlags::EXCL;
-        let flags =
+        let open_flags =
             kept_flags(flags) | exclusive | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
-        let fd = openat(&parent.fd, name, flags, mode).map_err(failure)?;
+        let fd = openat(&parent.fd, name, open_flags, mode).map_err(failure)?;
         self.hand_over(&parent, name, caller)?;
         // The server's own umask must not apply, because the program's was applied already.
         fchmod(&fd, mode).map_err(failure)?;
+        self.allocate_objects(flags, &parent, &fd)?;
         let found = self.found(&parent, name)?;
         Ok((found, self.nodes.keep(fd, name.as_bytes())))
     }

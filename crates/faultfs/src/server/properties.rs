@@ -89,7 +89,7 @@ impl Server {
     ) -> Answer<XattrReply> {
         let node = self.node(ino)?;
         let mut value = vec![0; 65_536];
-        let length = getxattr(node.path(), name, &mut value).map_err(failure)?;
+        let length = getxattr(node.path(), self.stored_name(name), &mut value).map_err(failure)?;
         value.truncate(length);
         value.resize(length + decision.grown, b'+');
         xattr_reply(value, room)
@@ -105,6 +105,8 @@ impl Server {
         let mut names = vec![0; 65_536];
         let length = listxattr(node.path(), &mut names).map_err(failure)?;
         names.truncate(length);
+        let mut names = self.listed_names(names);
+        let length = names.len();
         if decision.grown > 0 {
             // Names that have been removed since.
             names.extend_from_slice(b"user.");
@@ -121,7 +123,11 @@ impl Server {
         value: &[u8],
         flags: i32,
     ) -> Answer<()> {
+        if !self.takes(ino, name)? {
+            return Ok(());
+        }
         let node = self.node(ino)?;
+        let name = self.stored_name(name);
         #[expect(clippy::cast_sign_loss, reason = "flags are bits")]
         let flags = XattrFlags::from_bits_retain(flags as u32);
         setxattr(node.path(), name.as_bytes(), value, flags).map_err(failure)
@@ -129,7 +135,7 @@ impl Server {
 
     pub(super) fn remove_xattr(&self, ino: INodeNo, name: &OsStr) -> Answer<()> {
         let node = self.node(ino)?;
-        removexattr(node.path(), name.as_bytes()).map_err(failure)
+        removexattr(node.path(), self.stored_name(name).as_bytes()).map_err(failure)
     }
 
     pub(super) fn describe(&self) -> Answer<StatVfs> {
