@@ -10,6 +10,7 @@ use haul_manifest::{Aspects, parse_recipe};
 use super::support::judge::demand_equal;
 use super::support::run::cp;
 use super::support::scratch::Scratch;
+use super::support::shell::noise;
 use super::support::volume::{Volume, pairs, volumes};
 use super::support::{Outcome, has, is_root};
 
@@ -282,5 +283,27 @@ fn a_file_with_holes_overwrites_a_device_entirely() -> Outcome {
     let done = done?;
     assert_eq!((done.code(), done.errors().as_str()), (Some(0), ""));
     assert!(seen? == fs::read(scratch.at("f"))?, "old data is left on the device");
+    Ok(())
+}
+
+#[test]
+fn files_that_take_long_are_the_last_of_a_batch() -> Outcome {
+    // No other worker could take what follows such a file in the batch of a worker that stays on it.
+    for large_is_first in [true, false] {
+        let scratch = Scratch::new()?;
+        let large = noise(64 << 20);
+        let order: Vec<u32> =
+            if large_is_first { (0..9).collect() } else { (0..9).rev().collect() };
+        for number in order {
+            let bytes = if number == 0 { large.as_slice() } else { b"small" };
+            scratch.write(&format!("s/{number}"), bytes)?;
+        }
+        cp(["-r", "--jobs=1", "s", "t"]).in_dir(scratch.path()).succeed()?;
+        let written = |number| fs::metadata(scratch.at(format!("t/{number}")))?.modified();
+        let last = written(0)?;
+        for number in 1..9 {
+            assert!(written(number)? <= last, "{number}, {large_is_first}");
+        }
+    }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub(super) fn become_old() {
 }
 
 /// Runs a command and kills it at the n-th call of this name.
-fn kill(scratch: &Scratch, call: Call, name: &str, occurrence: usize) -> Outcome {
+pub(super) fn kill(scratch: &Scratch, call: Call, name: &str, occurrence: usize) -> Outcome {
     let what = format!("{name}:signal=KILL:when={occurrence}");
     let strace = Strace::new(scratch.at("log")).trace(name).inject(&what);
     strace.wrap(call).run()?;

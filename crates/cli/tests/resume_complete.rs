@@ -2,17 +2,18 @@
 //! in place and copies nothing, and copies whatever changed on either side.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use haul_manifest::Aspects;
 
 use super::resume::{
-    COPY, again, become_old, furnish, here, is_marked, journal, only_marked, read_sources,
+    COPY, again, become_old, furnish, here, is_marked, journal, kill, only_marked, read_sources,
 };
 use super::support::judge::{demand_equal, snapshot};
 use super::support::run::{Call, Done, haul};
 use super::support::scratch::Scratch;
-use super::support::strace::is_usable;
+use super::support::shell::noise;
+use super::support::strace::{Strace, is_usable};
 use super::support::{Outcome, hidden, schema};
 
 const NOTHING: &str = "nothing to copy: 6 entries are there and unchanged";
@@ -98,6 +99,24 @@ fn what_changed_since_a_complete_run_is_copied() -> Outcome {
     Ok(())
 }
 
+/// The clock of files advances in ticks, and a change in the tick in which the run marked its journal must
+/// not look as if it came before.
+#[test]
+fn what_changes_at_once_after_a_complete_run_is_copied() -> Outcome {
+    let Some(scratch) = complete()? else { return Ok(()) };
+    for _ in 0..5 {
+        let target = fs::OpenOptions::new().write(true).open(scratch.at("t/b"))?;
+        target.write_all_at(b"x", 0)?;
+        target.set_modified(fs::metadata(scratch.at("s/b"))?.modified()?)?;
+        drop(target);
+        // A tick passes between the last name and the mark.
+        let slow = Strace::new(scratch.at("log")).inject("fdatasync:delay_exit=20000");
+        slow.trace("fdatasync").wrap(here(&scratch, &COPY)).run()?;
+        assert!(fs::read(scratch.at("t/b"))? == fs::read(scratch.at("s/b"))?);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_target_that_was_made_again_is_copied_to_as_by_a_first_run() -> Outcome {
     // `t` did not exist when the first run began, so the same command means `t` itself …
@@ -174,5 +193,48 @@ fn a_run_after_a_complete_one_is_complete_only_at_its_end() -> Outcome {
     assert!(hidden(scratch.path())?.is_empty());
     let done = here(&scratch, &COPY).succeed()?;
     assert_eq!(done.errors(), "");
+    Ok(())
+}
+
+#[test]
+fn what_a_later_run_can_complete_stays_when_a_run_fails() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    let scratch = Scratch::new()?;
+    scratch.write("s/d/big", noise(200 << 20))?;
+    become_old();
+    let words = ["-a", "--jobs=1", "--resume", "-T", "s", "t"];
+    kill(&scratch, here(&scratch, &words), "fdatasync", 4)?;
+    let begun = hidden(&scratch.at("t/d"))?;
+    let strace = Strace::new(scratch.at("log")).trace("openat").of_file("big");
+    let failed = strace.inject("openat:error=EACCES").wrap(here(&scratch, &words)).run()?;
+    assert_eq!(failed.code(), Some(1), "{failed:?}");
+    assert_eq!(hidden(&scratch.at("t/d"))?, begun, "{failed:?}");
+    told(&scratch, &words)?;
+    demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), "completed");
+    assert_eq!(hidden(&scratch.at("t/d"))?.len(), 0);
+    Ok(())
+}
+
+#[test]
+fn what_no_run_will_complete_is_removed() -> Outcome {
+    if !is_usable()? {
+        return Ok(());
+    }
+    for change in ["rm s/d/big", "mv s/d/big s/d/other", "ln s/d/big s/d/two", "echo new > s/d/big"]
+    {
+        let scratch = Scratch::new()?;
+        scratch.write("s/d/big", noise(200 << 20))?;
+        become_old();
+        let words = ["-a", "--jobs=1", "--resume", "-T", "s", "t"];
+        // The journal's header, then each part and its record.
+        kill(&scratch, here(&scratch, &words), "fdatasync", 4)?;
+        assert_eq!(hidden(&scratch.at("t/d"))?.len(), 1, "{change}");
+        shell(&scratch, change)?;
+        told(&scratch, &words)?;
+        demand_equal(&scratch.at("s"), &scratch.at("t"), Aspects::preserved(), change);
+        assert_eq!(hidden(&scratch.at("t/d"))?.len(), 0, "{change}");
+    }
     Ok(())
 }

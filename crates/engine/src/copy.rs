@@ -18,6 +18,7 @@ use crate::peers::copying::routes::Routes;
 use crate::peers::state::{Foreign, PeerState};
 use crate::peers::{Conclusion, Peers, Ranks, Units, Unsupported, unsupported};
 use crate::plan::Plan;
+use crate::portion::Portion;
 use crate::request::{Again, Appearance, Order, Policy, Request, Resources, Resume};
 use crate::root::root_directory;
 use crate::run::Run;
@@ -26,9 +27,8 @@ use crate::walk::node::OpenDirectories;
 use crate::walk::node::{CopyDirectory, Handles, Node};
 use haul_tree::{Outside, Reader, Task, walk, walk_with};
 
-/// Copies the sources of the request and returns the counts. Blocks until the copy is complete or
-/// stopped. The monitor receives each failure when it occurs.
-pub fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
+/// Copies the sources of the request as a whole.
+pub(crate) fn copy(request: &Request, monitor: &dyn Monitor, control: &Control<'_>) -> Counts {
     let Some(resume) = &request.resume else {
         return carry_out(request, Plan::resolve(request), None, monitor, control);
     };
@@ -149,6 +149,30 @@ fn carry_out_among(
     monitor: &dyn Monitor,
     control: &Control<'_>,
 ) -> Counts {
+    let records = Records { journal, ..Records::default() };
+    carry_out_with(request, plan, records, others, monitor, control)
+}
+
+/// Carries out a portion of a copy with a journal, which stays open.
+pub(crate) fn carry_out_portion(
+    request: &Request,
+    plan: Plan,
+    (journal, portion): (&Journal, Portion),
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) {
+    let records = Records { journal: Some(journal), copied: None, portion };
+    carry_out_with(request, Ok(plan), records, None, monitor, control);
+}
+
+fn carry_out_with(
+    request: &Request,
+    plan: Result<Plan, Failure>,
+    records: Records<'_>,
+    others: Option<Others<'_>>,
+    monitor: &dyn Monitor,
+    control: &Control<'_>,
+) -> Counts {
     let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
@@ -161,7 +185,6 @@ fn carry_out_among(
     if plan.backs_itself_up {
         policy.backup = None;
     }
-    let records = Records { journal, copied: None };
     copy_planned((&policy, request.resources), plan, records, others, monitor, control)
 }
 
@@ -172,6 +195,8 @@ pub(crate) struct Records<'r> {
     pub(crate) journal: Option<&'r Journal>,
     /// Copied entries, for the removal of the source.
     pub(crate) copied: Option<&'r CopiedEntries>,
+    /// Entries that the run copies.
+    pub(crate) portion: Portion,
 }
 
 /// Copies operands whose target names are known.
@@ -209,6 +234,7 @@ pub(crate) fn copy_planned(
         warned_of_cache: AtomicBool::new(false),
         journal: records.journal,
         copied: records.copied,
+        portion: records.portion,
         routes: Routes::default(),
         peers: others.as_ref().map(|others| PeerState::new(others.ranks)),
         me: (me.uid, me.gid),
@@ -234,6 +260,7 @@ pub(crate) fn copy_planned(
         secure_names(&run);
     }
     match others {
+        None if records.portion != Portion::Whole => run.write_journal(Secure::Yes),
         None => end_journal(&run, None),
         Some(Others { ranks, peers }) if ranks.own == 0 => {
             end_journal(&run, run.journal.map(|_| peers.conclude(NOTHING_DONE)));
@@ -291,7 +318,7 @@ fn end_volume(run: &Run<'_>, peers: &mut dyn Peers) {
 
 /// Returns the number of entries of a run that found all of them finished, apart from directories,
 /// which have no records; `None` for any other run.
-const fn unchanged(counts: &Counts, found: u64) -> Option<u64> {
+pub(crate) const fn unchanged(counts: &Counts, found: u64) -> Option<u64> {
     let is_all = found > 0 && counts.entries() == counts.directories && counts.skipped == found;
     if is_all { Some(found) } else { None }
 }

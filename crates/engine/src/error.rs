@@ -124,6 +124,10 @@ pub enum What {
     Times,
     /// Keeping an extended attribute; the target.
     Xattr,
+    /// Setting the striping of a file, or reading it; the target.
+    Striping,
+    /// A striping was requested, and the target is not on Lustre.
+    NotStriped,
     /// The target directory (`-t`) is not a directory.
     TargetDirectory,
     /// The last operand must be a directory and is not one.
@@ -173,6 +177,8 @@ pub enum What {
     JournalKept,
     /// Removing the journal; its path is the target.
     JournalRemove,
+    /// Recording that a shard is complete.
+    ShardMark,
     /// The operand of a removal ends in `.` or `..`.
     Dots,
     /// The operand of a removal is the root directory.
@@ -220,6 +226,13 @@ pub enum JournalFlaw {
     OtherOptions(Differences),
     /// Another run uses the journal.
     InUse,
+    /// Another run of the same shard uses the journal.
+    ShardInUse,
+    /// The journal belongs to a copy in another number of shards.
+    OtherShards {
+        /// Number of its shards.
+        count: u64,
+    },
     /// The journal has more volumes than the process can lock, or leaves too few descriptors.
     TooManyVolumes,
     /// The first process has opened the journal, and this one does not see it.

@@ -4,7 +4,8 @@
 use crate::durable_names::sync_names;
 use std::sync::Arc;
 
-use crate::apply::commit_group;
+use crate::apply::{commit_group, resumable};
+use crate::journal::Secure;
 use crate::request::{Appearance, Sync};
 use crate::run::Run;
 use crate::walk::node::Node;
@@ -14,6 +15,9 @@ use crate::walk::path::{Side, of_node};
 pub(crate) fn finish(run: &Run<'_>, node: &Arc<Node>) {
     if run.stopped() {
         return;
+    }
+    if let Some(journal) = run.journal {
+        resumable::discard_stale(run, journal, node);
     }
     if node.attributes.is_due() {
         apply_attributes(run, node);
@@ -44,6 +48,11 @@ fn secure(run: &Run<'_>, node: &Arc<Node>) {
 }
 
 fn apply_attributes(run: &Run<'_>, node: &Arc<Node>) {
+    if node.attributes.denies_changes(run.policy) {
+        // A run that goes on from here, by a user without privileges, should not have to change the mode
+        // again: it knows the entries that are finished.
+        run.write_journal(Secure::Later);
+    }
     let handles = match run.cache.of(node) {
         Ok(handles) => handles,
         Err(error) => {

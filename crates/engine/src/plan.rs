@@ -13,9 +13,11 @@ use haul_sys::fs::{Access, CWD, Follow, Kind, OpenHow, openat, statat_follow};
 
 use crate::apply::backup;
 use crate::error::{Failure, Operation, Severity, What};
-use crate::request::{Again, Force, Order, Parents, Recursion, Request, Scope, TargetForm};
-use crate::walk::path::operand_of_path;
-use crate::walk::path::split;
+use crate::request::{
+    Again, Force, Order, Parents, Recursion, Request, Scope, Striping, TargetForm,
+};
+use crate::striping;
+use crate::walk::path::{directory_of, operand_of_path, split};
 use haul_tree::Operand;
 
 /// A request whose operands are valid.
@@ -75,11 +77,18 @@ impl Plan {
             if request.policy.parents == Parents::Keep {
                 return Err(fail(What::ParentsNeedDirectory, None));
             }
+            let parent = || open_parent(&here, &request.target).and_then(striping::is_supported);
+            if lacks_striping(request, parent) {
+                return Err(fail(What::NotStriped, None));
+            }
             let target = here.try_clone().map_err(|_| fail(What::Resources, Some(Errno::MFILE)))?;
             return Ok(Plan::as_name(request, here, target));
         }
         let target = openat(&here, &request.target, DIRECTORY)
             .map_err(|error| fail(not_a_directory(request.form), Some(error.errno)))?;
+        if lacks_striping(request, || striping::is_supported(&target)) {
+            return Err(fail(What::NotStriped, None));
+        }
         Ok(Plan::into_directory(request, here, target))
     }
 
@@ -164,6 +173,20 @@ impl Plan {
             backs_itself_up: false,
         }
     }
+}
+
+/// Returns whether a striping was requested, and the target cannot have one. If that is not known, the call
+/// that creates a file reports what is wrong.
+fn lacks_striping(
+    request: &Request,
+    is_supported: impl FnOnce() -> haul_sys::Result<bool>,
+) -> bool {
+    request.policy.striping != Striping::Inherit && is_supported() == Ok(false)
+}
+
+/// Opens the directory of a target that is a new name.
+fn open_parent(here: &OwnedFd, target: &CStr) -> haul_sys::Result<OwnedFd> {
+    openat(here, &directory_of(target.to_bytes()), DIRECTORY)
 }
 
 /// Opens the current directory, which relative paths start from. Missing search permission is no

@@ -228,6 +228,18 @@ pub enum Appearance {
     Durable,
 }
 
+/// Striping of new files on Lustre: how many servers store the bytes of one. An existing file that is
+/// overwritten keeps its striping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Striping {
+    /// A file gets the default of its directory.
+    Inherit,
+    /// A file gets the striping of its source, and a directory the default of its source.
+    Keep,
+    /// A file of 1 GiB or more gets a stripe for each GiB, up to 160; a smaller one the default.
+    BySize,
+}
+
 /// Verification: whether the run reads a target again, and what it does about differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
@@ -294,6 +306,8 @@ pub struct Policy {
     pub changed_retries: u32,
     /// How the content of files appears under their names.
     pub appearance: Appearance,
+    /// Striping of new files. A target that is not on Lustre is refused, unless it is inherited.
+    pub striping: Striping,
     /// Whether the run waits until its writes are on stable storage.
     pub sync: Sync,
     /// Rate limit for all workers together.
@@ -328,6 +342,7 @@ impl Policy {
             hashing: None,
             changed_retries: 0,
             appearance: Appearance::Gradual,
+            striping: Striping::Inherit,
             sync: Sync::No,
             bytes_per_second: None,
             order: Order::Any,
@@ -443,6 +458,23 @@ pub struct Resume {
     pub journal: Option<CString>,
     /// Path of the current directory, because equal relative operands mean other files elsewhere.
     pub here: Vec<u8>,
+    /// Shard that the run copies, if it does not copy everything.
+    pub shard: Option<Shard>,
+}
+
+/// One of several runs that copy a tree together, each on its own: which one it is, and how many
+/// there are. The path of a directory selects the shard that copies its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Number of the shard, from 1.
+    pub number: u64,
+    /// Number of shards, at least `number` and at most [`Shard::MOST`].
+    pub count: u64,
+}
+
+impl Shard {
+    /// Maximum number of shards. Each looks up a volume of the journal for every other one.
+    pub const MOST: u64 = 10_000;
 }
 
 /// A request for a copy.

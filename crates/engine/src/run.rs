@@ -20,6 +20,7 @@ use crate::monitor::{Control, Event, Monitor, Outcome};
 use crate::pairs::Pairs;
 use crate::peers::copying::routes::Routes;
 use crate::peers::state::PeerState;
+use crate::portion::Portion;
 use crate::request::{Make, Policy, Verify};
 use crate::schedule::budget::Budget;
 use crate::walk::node::OpenDirectories;
@@ -69,6 +70,8 @@ pub(crate) struct Run<'r> {
     pub(crate) journal: Option<&'r Journal>,
     /// Record of the complete entries, if a removal of the source follows.
     pub(crate) copied: Option<&'r CopiedEntries>,
+    /// Entries that the run copies.
+    pub(crate) portion: Portion,
     /// State that the run shares with other processes, if several carry out the copy.
     pub(crate) peers: Option<PeerState>,
     /// Names of files with several names that other processes make.
@@ -289,10 +292,26 @@ impl Entry<'_> {
         });
     }
 
-    pub(crate) fn lost(&self, run: &Run<'_>, lost: Vec<crate::metadata::Lost>) {
+    /// Reports attributes that the copy of a source lacks.
+    pub(crate) fn lost(&self, run: &Run<'_>, source: &Stat, lost: Vec<crate::metadata::Lost>) {
         for lost in lost {
-            self.report(run, lost.what, Some(lost.errno), lost.severity);
+            if lost.severity == Severity::Failure {
+                self.fail_lacking(run, source, lost.what, lost.errno);
+            } else {
+                self.report(run, lost.what, Some(lost.errno), lost.severity);
+            }
         }
+    }
+
+    /// Reports a failure that leaves a copy without something of its source, and does not end it.
+    pub(crate) fn fail_lacking(&self, run: &Run<'_>, source: &Stat, what: What, errno: Errno) {
+        // Directories have no record: every run applies their attributes.
+        if let Some(journal) = run.journal
+            && source.kind() != Kind::Directory
+        {
+            journal.note_lacking(source);
+        }
+        self.fail(run, what, Some(errno));
     }
 
     pub(crate) fn tell(&self, run: &Run<'_>, outcome: Outcome, kind: Kind) {

@@ -5,10 +5,11 @@
 //! file systems are too coarse, the answer is no.
 
 use std::os::fd::AsFd;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use haul_io::quirk::{Inode, of_magic};
 use haul_sys::fs::{Stat, Time, file_clock, fstatfs};
+use haul_sys::process::doze;
 
 /// Returns the present time, for comparison with times of files.
 pub(crate) fn now() -> Time {
@@ -25,21 +26,36 @@ pub(crate) fn precise_now() -> Time {
 
 /// Returns whether a file that has this time certainly got it before a moment.
 pub(crate) const fn precedes(time: Time, moment: Time) -> bool {
-    nanoseconds(time) + cut_ns(time.nanoseconds) < nanoseconds(moment)
+    nanoseconds(time) + (truncated_ns(time) as i128) < nanoseconds(moment)
 }
 
 /// Returns the maximum difference between the real time and a stored one, in nanoseconds. A file
 /// system truncates times to a decimal place; the zeros at the end of the fraction show which.
-const fn cut_ns(fraction: u32) -> i128 {
-    if fraction == 0 {
+const fn truncated_ns(time: Time) -> u64 {
+    if time.nanoseconds == 0 {
         // Whole seconds; FAT stores even seconds only.
         return 2_000_000_000;
     }
     let mut place = 1;
-    while fraction.is_multiple_of(place * 10) {
+    while time.nanoseconds.is_multiple_of(place * 10) {
         place *= 10;
     }
-    place as i128 - 1
+    place as u64 - 1
+}
+
+/// Blocks until every file that is changed from then on gets a later time than a present moment, also if
+/// its file system truncates times as this sample shows. The kernel's clock for files advances in ticks of
+/// 1 to 10 ms. If the clock is set back meanwhile, the function returns anyway.
+pub(crate) fn wait_for_times_after(moment: Time, sample: Time) {
+    let truncated_ns = truncated_ns(sample);
+    let tick = Duration::from_millis(10);
+    let last = Instant::now() + Duration::from_nanos(truncated_ns) + 2 * tick;
+    let limit = nanoseconds(moment) + i128::from(truncated_ns);
+    while nanoseconds(now()) <= limit && Instant::now() < last {
+        let left = limit - nanoseconds(now());
+        let left = Duration::from_nanos(u64::try_from(left).unwrap_or(0));
+        doze(left.clamp(Duration::from_millis(1), tick));
+    }
 }
 
 /// Returns the precision of a file system's timestamps, in nanoseconds, as far as one file's times
@@ -116,6 +132,19 @@ mod tests {
         }
         // No time precedes the earliest one.
         assert!(!precedes(at(0, 0), Time::default()));
+    }
+
+    #[test]
+    fn after_the_wait_files_get_later_times() {
+        for (fraction, truncated_ns) in [(1, 0), (100, 99), (100_000_000, 99_999_999)] {
+            let moment = precise_now();
+            wait_for_times_after(moment, at(1_700_000_000, fraction));
+            assert!(nanoseconds(now()) > nanoseconds(moment) + truncated_ns, "{fraction}");
+        }
+        // The clock was set back by a year: the wait ends all the same.
+        let now = precise_now();
+        let year = 31_536_000;
+        wait_for_times_after(Time { seconds: now.seconds + year, ..now }, at(1, 1));
     }
 
     #[test]

@@ -39,7 +39,8 @@ fn rank(rank: u64, unchanged: u64, unit: &str) -> Value {
     let oldest: Vec<Value> =
         units.iter().map(|unit| json!({ "unit": unit, "held_s": 95 })).collect();
     json!({
-        "rank": rank, "host": format!("node{rank}"), "idle_workers": 1, "entries": 1000,
+        "rank": rank, "host": format!("node{rank}"), "workers": 2, "idle_workers": 1,
+        "idle_worker_s": 7, "entries": 1000,
         "bytes": 1 << 20, "failures": 0, "entries_per_s": 3, "bytes_per_s": 1024,
         "unchanged_s": unchanged, "units": oldest.len(), "oldest_units": oldest,
     })
@@ -51,7 +52,7 @@ fn a_job_is_described_beside_the_journal_that_the_user_names() {
     let journal = scratch.0.path().join("journal");
     let name = CString::new(journal.as_os_str().as_bytes()).unwrap();
     let policy = Policy { appearance: Appearance::Durable, privileged: is_root(), ..archive() };
-    let resume = Some(Resume { journal: Some(name), here: Vec::new() });
+    let resume = Some(Resume { journal: Some(name), here: Vec::new(), shard: None });
     let request = Request { form: TargetForm::Name, resume, ..plain(&scratch, policy) };
     let reports = Reports { holds_back: true, ..Reports::default() };
     copy(&request, 3, &reports, &AtomicBool::new(false));

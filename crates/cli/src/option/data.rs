@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use haul_engine::request::{Appearance, Policy, Sync};
+use haul_engine::request::{Appearance, Policy, Striping, Sync};
 use haul_io::{Cache, Choice, DataPolicy, MethodId, Reflink, Tell};
 
 use crate::escape::quote_word;
@@ -22,6 +22,7 @@ pub(crate) enum DataId {
     ListMethods,
     Method,
     QueueDepth,
+    Striping,
 }
 
 /// The values of these options that are not in the policy.
@@ -68,6 +69,7 @@ pub(crate) fn set(
         }
         DataId::Method => policy.data.choice = method(word)?,
         DataId::QueueDepth => policy.data.queue_depth = Some(queue_depth(word)?),
+        DataId::Striping => policy.striping = choose("--striping", word, STRIPINGS)?,
         DataId::ListMethods => {}
     }
     Ok(())
@@ -96,6 +98,12 @@ const CACHES: &[(&str, Cache)] = &[
 
 /// The values of `--cache`.
 pub(crate) const CACHE_VALUES: Values = Values::Words(|| words_of(CACHES));
+
+const STRIPINGS: &[(&str, Striping)] =
+    &[("inherit", Striping::Inherit), ("keep", Striping::Keep), ("size", Striping::BySize)];
+
+/// The values of `--striping`.
+pub(crate) const STRIPING_VALUES: Values = Values::Words(|| words_of(STRIPINGS));
 
 /// Reads the value of `--reflink`.
 pub(crate) fn reflink(value: Option<&OsStr>) -> Result<Reflink, Usage> {

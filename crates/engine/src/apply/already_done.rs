@@ -3,11 +3,12 @@
 
 use haul_sys::fs::{Kind, statat};
 
+use super::existing;
 use super::item::Item;
 use crate::context::Worker;
 use crate::entry::OpenEntry;
 use crate::journal::{FinishedEntry, Names};
-use crate::monitor::{HashedFile, Outcome, Shard};
+use crate::monitor::HashedFile;
 use crate::request::WholeDigest;
 use crate::run::Run;
 
@@ -41,9 +42,8 @@ pub(super) fn is_finished(
         run.note_operand_bytes(&target, &item.stat);
         run.note_operand_name(entry.target, Ok(target));
     }
-    Shard::one(&worker.local.shard.skipped);
     journal.count_found();
-    entry.tell(run, Outcome::Skipped, item.stat.kind());
+    existing::note_skipped(worker, entry, item.stat.kind());
     true
 }
 
@@ -54,6 +54,7 @@ pub(super) fn note_named(run: &Run<'_>, entry: &OpenEntry<'_>, item: &Item, name
         && let Ok(target) = statat(entry.handles.target(), entry.target)
     {
         let (source, place) = (&item.stat, entry.place());
-        journal.note_finished(&FinishedEntry { source, target: &target, place, names }, None);
+        let finished = FinishedEntry { source, target: &target, place, names };
+        journal.note_finished(&finished, item.described_after, None);
     }
 }

@@ -1,19 +1,19 @@
 //! Commit groups: complete files that wait for a common flush, and how each file gets its name.
 //!
 //! Stable storage takes a whole flush for one file as for a thousand. With `--durable`, the run
-//! therefore collects complete files without their names until the group is full. One flush then
-//! secures all of them, and only after it the files get their names. A name that survives a power
-//! cut therefore always has the bytes of its file.
+//! therefore collects complete files without their names until the group is full, or its first file has
+//! waited for ten seconds. One flush then secures all of them, and only after it the files get their names.
+//! A name that survives a power cut therefore always has the bytes of its file.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
 use haul_io::DataError;
 use haul_io::quirk::GroupSync;
-use haul_sys::fs::{Follow, close, duplicate, fstat, fsync, fsync_names, open_directory};
+use haul_sys::fs::{Follow, Stat, close, duplicate, fstat, fsync, fsync_names, open_directory};
 use haul_sys::{CallError, Errno};
 
-use super::group::{HELD_BYTES, PendingCommit};
+use super::group::PendingCommit;
 use super::next::Next;
 use super::published::{Complete, finish, whole_digest};
 use super::temporary::Published;
@@ -23,7 +23,7 @@ use crate::context::Worker;
 use crate::durable_names::sync_names;
 use crate::entry::Entry;
 use crate::error::What;
-use crate::journal::{FinishedEntry, Names as KnownNames};
+use crate::journal::{FinishedEntry, Names as KnownNames, Publishing, Secure};
 use crate::monitor::Shard;
 use crate::request::{Appearance, Existing};
 use crate::run::Run;
@@ -49,10 +49,7 @@ pub(super) fn add(run: &Run<'_>, held: PendingCommit) -> Vec<PendingCommit> {
     let each = if held.source.is_some() { 2 } else { 1 };
     let most = HELD_FILES.min(run.budget.held / each).max(1);
     let mut waiting = run.group.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-    waiting.bytes += held.moved.bytes;
-    waiting.files.push(held);
-    let full = waiting.files.len() >= most || waiting.bytes >= HELD_BYTES;
-    if full { std::mem::take(&mut *waiting).files } else { Vec::new() }
+    if waiting.add(held, most) { std::mem::take(&mut *waiting).files } else { Vec::new() }
 }
 
 /// Returns whether files wait for a flush.
@@ -89,7 +86,7 @@ pub(super) fn prove<'n>(
 
 /// Writes the bytes of files to stable storage, with one flush where that gives the same guarantee
 /// as one sync per file. A failure is final for its file: after it the kernel treats the pages as
-/// clean. Also returns whether one flush covered any of the files.
+/// clean. Also returns whether a flush covered the journal.
 pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::Result<()>>, bool) {
     // The loop flushes each file system once: a second call would return 0 after a failure.
     let mut asked: Vec<(u64, bool)> = Vec::new();
@@ -108,7 +105,21 @@ pub(super) fn secure(run: &Run<'_>, files: &[PendingCommit]) -> (Vec<haul_sys::R
     let alone = |held: &PendingCommit| {
         if is_flushed(held) || run.abandons() { Ok(()) } else { fsync(&held.target.fd) }
     };
-    (files.iter().map(alone).collect(), files.iter().any(is_flushed))
+    let covers = |(dev, flushed): &(u64, bool)| {
+        *flushed && run.journal.is_some_and(|journal| journal.is_on(*dev))
+    };
+    (files.iter().map(alone).collect(), asked.iter().any(covers))
+}
+
+/// Records in the journal that the run is about to publish files. If the run is killed before it records
+/// that they are finished, the next one replaces them whatever their modes are: they are not the user's.
+pub(super) fn note_publishing(run: &Run<'_>, files: &[PendingCommit]) -> Option<Publishing> {
+    let journal = run.journal?;
+    // A file that cannot be described is one that the next run may refuse to replace.
+    let files: Vec<Stat> = files.iter().filter_map(|held| fstat(&held.target.fd).ok()).collect();
+    let publishing = journal.note_publishing(&files);
+    run.write_journal(Secure::Later);
+    Some(publishing)
 }
 
 /// Publishes a complete file under its name, closes it and counts it.
@@ -145,7 +156,7 @@ pub(super) fn publish<'n>(worker: &Worker<'_, '_>, mut held: PendingCommit) -> N
         let names = if leads_links { KnownNames::Several } else { KnownNames::One };
         let place = entry.place();
         let finished = FinishedEntry { source: &stat, target: &now, place, names };
-        journal.note_finished(&finished, digest.as_deref());
+        journal.note_finished(&finished, target.described_after, digest.as_deref());
     }
     // The syncs before the publication have reported every error that close could report.
     if let Err(error) = close(target.fd) {

@@ -171,7 +171,7 @@ fn keep_attributes(run: &Run<'_>, file: &Finished<'_>) {
         .unwrap_or((u32::MAX, u32::MAX));
     let made = metadata::NewTarget { mode: target.mode, inherits_acl: file.inherits, owner };
     let lost = metadata::keep(file.source.as_fd(), file.stat, target.fd.as_fd(), made, run.policy);
-    file.entry.lost(run, lost);
+    file.entry.lost(run, file.stat, lost);
 }
 
 /// Converts an error of the data path to the engine's error kinds.

@@ -2,16 +2,19 @@
 
 use std::sync::{Arc, PoisonError};
 
+use haul_io::transfer::PARTED_BYTES;
 use haul_tree::{Entries, Slot};
 
 use super::group::PendingCommit;
-use super::item::{Batch, Upcoming};
+use super::item::{Batch, Item, Upcoming};
 use super::next::{Filling, Next};
 use super::shared_file::{Ending, SharedFile};
 use super::{alone, commit_group, complete, fill, find, hardlink, make, part, shared};
 use crate::context::{Task, Worker};
 use crate::entry::{Entry, OpenEntry};
 use crate::journal::Secure;
+use crate::request::Order;
+use crate::run::Run;
 
 /// Runs the steps on the entries of a batch.
 pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, batch: &mut Batch) {
@@ -40,6 +43,7 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
             make::make(worker, &entry(&item.slot), item);
         }
     }
+    put_shared_last(worker.operation, &mut batch.items);
     let last_large = batch.items.iter().rposition(|item| {
         item.target.is_some() && item.stat.size >= haul_io::transfer::WORTH_BYTES
     });
@@ -51,6 +55,15 @@ pub(crate) fn run(worker: &mut Worker<'_, '_>, task: &Task, names: &Entries, bat
             let next = fill::fill(worker.operation, filling, upcoming);
             run_steps(worker, next);
         }
+    }
+}
+
+/// Puts files last on which the worker stays until all their bytes are moved: no other worker can take the
+/// files of the batch behind them.
+fn put_shared_last(run: &Run<'_>, items: &mut [Item]) {
+    let is_shared = |item: &Item| item.stat.size >= PARTED_BYTES;
+    if run.policy.order == Order::Any && items.iter().any(is_shared) {
+        items.sort_by_key(|item| if is_shared(item) { item.stat.size } else { 0 });
     }
 }
 
@@ -116,14 +129,20 @@ fn commit(worker: &mut Worker<'_, '_>, files: Vec<PendingCommit>) {
         return;
     }
     let run = worker.operation;
-    let (synced, by_group) = commit_group::secure(run, &files);
+    let publishing = commit_group::note_publishing(run, &files);
+    let (synced, covers_journal) = commit_group::secure(run, &files);
+    if publishing.is_some() && !covers_journal {
+        run.write_journal(Secure::Yes);
+    }
     for (held, synced) in files.into_iter().zip(synced) {
         let node = Arc::clone(&held.node);
         let next = commit_group::prove(worker, held, synced);
         run_steps(worker, next);
         worker.release(node);
     }
-    // Where a flush of the whole file system secured this group, the next such flush also covers
-    // the journal, so the journal needs no sync of its own.
-    run.write_journal(if by_group { Secure::Later } else { Secure::Yes });
+    if let (Some(journal), Some(publishing)) = (run.journal, &publishing) {
+        journal.note_published(publishing);
+    }
+    // The flush of the next group of the same file system covers these records.
+    run.write_journal(if covers_journal { Secure::Later } else { Secure::Yes });
 }

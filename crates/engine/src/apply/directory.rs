@@ -1,10 +1,11 @@
 //! Directories: a worker makes a directory when it meets the entry, enters it later from the stack,
 //! and finishes it with its last child.
 
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haul_sys::Errno;
-use haul_sys::fs::{Follow, Kind, Stat, fchmod, fstat, mkdirat, open_directory, statat};
+use haul_sys::fs::{Follow, Kind, Stat, birth_at, fchmod, fstat, mkdirat, open_directory, statat};
 
 use super::existing::TargetState;
 use super::item::Item;
@@ -17,6 +18,7 @@ use crate::journal::Secure;
 use crate::metadata::{self, DirectoryAttributes, NewTarget};
 use crate::monitor::{Outcome, Shard};
 use crate::peers::state::Foreign;
+use crate::portion::Portion;
 use crate::request::ModePolicy;
 use crate::run::Run;
 use crate::walk::node::{CopyDirectory, Handles, Node, Origin, identity};
@@ -27,16 +29,28 @@ use haul_tree::Reader;
 pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mut Item) {
     let run = worker.operation;
     let mode = metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
+    // Until the copy is complete, no other user may add entries: the next shard finds the directory, and
+    // would write through a link that is in it.
+    let mode = if run.portion == Portion::Whole { mode } else { mode & 0o700 };
     let mut made = Some(mode);
-    let mut origin = Origin::Made;
+    let mut origin = match run.portion {
+        Portion::Whole => Origin::Made,
+        // Other shards make entries in it.
+        Portion::Shard(_) | Portion::Rest => Origin::Found,
+    };
+    let mut is_new = true;
     let mut target_through_link = false;
-    note_mode(run, entry, &item.stat, mode);
+    if let Err(errno) = note_mode(run, entry, &item.stat, mode) {
+        entry.fail(run, What::CreateDirectory, Some(errno));
+        return;
+    }
     match mkdirat(entry.handles.target(), entry.target, mode) {
         Ok(()) if entry.rest.is_some() => entry.tell(run, Outcome::Parent, Kind::Directory),
         Ok(()) => entry.tell(run, Outcome::Copied, Kind::Directory),
         Err(error) if error.errno == Errno::EXIST => {
             match existing::resolve_taken(worker, entry, item, Seen::No) {
                 TargetState::Merge(taken) => {
+                    is_new = false;
                     origin = Origin::Found;
                     target_through_link = taken.link.kind() == Kind::Symlink;
                     made = made_before(run, entry).filter(|_| !target_through_link);
@@ -56,7 +70,10 @@ pub(super) fn make(worker: &mut Worker<'_, '_>, entry: &OpenEntry<'_>, item: &mu
             return;
         }
     }
-    Shard::one(&worker.local.shard.directories);
+    // Of the directories that all shards walk, each one counts those that it makes.
+    if is_new || run.portion == Portion::Whole {
+        Shard::one(&worker.local.shard.directories);
+    }
     entry.node.owe();
     worker.push(Box::new(Enter {
         parent: Arc::clone(entry.node),
@@ -81,20 +98,26 @@ fn allocation_group(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u64> {
 }
 
 /// Records in the journal a directory whose mode changes when it is complete: a later run finds the
-/// directory and has to know that the mode is not deliberate.
-fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) {
+/// directory and has to know that the mode is not deliberate. Fails if the journal cannot be written and
+/// another run is to set the mode: without the record, that run would not.
+fn note_mode(run: &Run<'_>, entry: &OpenEntry<'_>, source: &Stat, mode: u32) -> Result<(), Errno> {
     if let Some(journal) = run.journal
-        && final_mode(run, source, mode, None).is_some()
+        && final_mode(run, source, mode, Now::Unknown).is_some()
         && statat(entry.handles.target(), entry.target).is_err()
     {
         journal.note_directory(mode, entry.place());
         run.write_journal(Secure::Later);
+        if run.portion != Portion::Whole && journal.is_broken() {
+            return Err(Errno::IO);
+        }
     }
+    Ok(())
 }
 
-/// Returns the mode that an earlier run made a directory with.
-fn made_before(run: &Run<'_>, entry: &Entry<'_>) -> Option<u32> {
-    run.journal?.directory(entry.place())
+/// Returns the mode that an earlier run, which was not complete, made a directory with.
+fn made_before(run: &Run<'_>, entry: &OpenEntry<'_>) -> Option<u32> {
+    let born = || birth_at(entry.handles.target(), entry.target).ok()?;
+    run.journal?.directory(entry.place(), born)
 }
 
 /// Opens a directory on both sides, and returns its task.
@@ -159,35 +182,68 @@ fn open(run: &Run<'_>, enter: &Enter) -> Result<Opened, Refusal> {
         })
         .map_err(refuse(What::OpenDirectory))?;
     let target_stat = fstat(&target).map_err(refuse(What::StatTarget))?;
+    widen(run, enter, &target, &target_stat);
     Ok(Opened { handles: Handles { source, target }, source: source_stat, target: target_stat })
+}
+
+/// Gives the owner the access again that an earlier run made the directory with: if that run was killed
+/// after it had set the final mode, entries may be missing.
+fn widen(run: &Run<'_>, enter: &Enter, target: &OwnedFd, stat: &Stat) {
+    let missing = enter.made.unwrap_or(0) & !stat.permissions() & 0o700;
+    if missing != 0 && run.journal.is_some() {
+        // If that fails, so does whatever needs the access, with a message.
+        let _widened = fchmod(target, stat.permissions() | missing);
+    }
 }
 
 /// Sets the final mode of a directory that the run cannot read and that is therefore empty in the
 /// target.
 fn narrow_unread(run: &Run<'_>, enter: &Enter) {
     let Some(made) = enter.made else { return };
-    let Some(mode) = final_mode(run, &enter.stat, made, None) else { return };
     let name = enter.target_name.as_deref().unwrap_or(&enter.source_name);
     // The run has already reported the failure to read the directory. A failure to set the mode
     // leaves a directory to which only its owner has more access.
     let _narrowed = run.cache.of(&enter.parent).and_then(|parent| {
         let target = open_directory(parent.target(), name, Follow::No)?;
-        fchmod(&target, mode)
+        let now = Now::Known { mode: fstat(&target)?.permissions(), directory: target.as_fd() };
+        final_mode(run, &enter.stat, made, now).map_or(Ok(()), |mode| fchmod(&target, mode))
     });
 }
 
 /// Returns the mode to set at the end, if the run made the directory with other bits than the usual
 /// mode.
-fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Option<u32>) -> Option<u32> {
+fn final_mode(run: &Run<'_>, source: &Stat, made: u32, now: Now<'_>) -> Option<u32> {
     let wanted = decide::usual_mode(source, run.policy) & 0o1777;
     let widened = made & !wanted & 0o700;
-    let narrowed = wanted & !made & !run.policy.umask;
-    if widened == 0 && narrowed == 0 {
+    // As mkdir(2) does: a default ACL stands for the umask, except for writing.
+    let writing = !(run.policy.umask & 0o222);
+    let is_usual = |granted: u32| widened == 0 && wanted & !made & granted == 0;
+    // Neither a list nor the umask grants more than this, so no list has to be read.
+    if is_usual(writing) {
+        return None;
+    }
+    let (granted, mode) = match now {
+        // There may be a list that grants what the umask does not.
+        Now::Unknown => (writing, 0),
+        Now::Known { mode, directory } => match metadata::default_grants(directory) {
+            Some(granted) => ((granted | 0o7000) & writing, mode),
+            None => (!run.policy.umask, mode),
+        },
+    };
+    if is_usual(granted) {
         return None;
     }
     // The kernel may have set the setgid bit, inherited from the parent directory.
-    let keeps = now.map_or(0, |now| now & 0o2000);
-    Some((wanted & !run.policy.umask) | keeps)
+    Some((wanted & granted) | (mode & 0o2000))
+}
+
+/// A directory of the target, when its final mode is determined.
+#[derive(Clone, Copy)]
+enum Now<'a> {
+    /// It may not exist.
+    Unknown,
+    /// Its mode, and the directory, which has inherited a default ACL or not.
+    Known { mode: u32, directory: BorrowedFd<'a> },
 }
 
 fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<CopyDirectory>> {
@@ -206,10 +262,14 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
     let inherits_acl =
         may_inherit && keeps_mode(run) && metadata::has_default_acl(handles.target());
     let made = NewTarget { mode: enter.made, inherits_acl, owner: (target.uid, target.gid) };
-    let narrowed =
-        enter.made.and_then(|mode| final_mode(run, &source, mode, Some(target.permissions())));
-    let (attributes, lost) =
-        DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy);
+    let now = Now::Known { mode: target.permissions(), directory: handles.target() };
+    let narrowed = enter.made.and_then(|mode| final_mode(run, &source, mode, now));
+    let (attributes, lost) = match run.portion {
+        Portion::Whole | Portion::Rest => {
+            DirectoryAttributes::read(handles.source(), &source, made, narrowed, run.policy)
+        }
+        Portion::Shard(_) => (DirectoryAttributes::nothing(), Vec::new()),
+    };
     let root_dev = if is_operand { source.dev } else { parent.root_dev };
     let pair = run.pairs.of(source.dev, handles.source(), target.dev, handles.target());
     let is_entered = decide::is_entered(source.dev, root_dev, run.policy);
@@ -244,7 +304,7 @@ fn begin(run: &Run<'_>, enter: Enter, opened: Opened) -> Arc<haul_tree::Task<Cop
             target: node.target_name(),
             rest: None,
         };
-        entry.lost(run, lost);
+        entry.lost(run, &source, lost);
     }
     let handles = run.cache.adopt(handles);
     run.cache.keep(&node, &handles);

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use haul_sys::Errno;
 use haul_sys::fs::{
-    Access, Follow, Kind, OpenHow, RenameMode, Stat, fstat, may_write_at, openat, renameat, statat,
-    statat_follow, unlinkat,
+    Access, Follow, Kind, OpenHow, RenameMode, Stat, birth_at, fstat, may_write_at, openat,
+    renameat, statat, statat_follow, unlinkat,
 };
 
 use super::backup;
@@ -20,6 +20,7 @@ use crate::decide::{
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::monitor::{Outcome, PromptReason, Question, Shard};
+use crate::portion::Portion;
 use crate::request::{Force, Make, Policy};
 use crate::run::Run;
 use crate::timestamp_precision;
@@ -165,8 +166,7 @@ fn act(
         },
         Action::BackUp => back_up(worker, entry, item),
         Action::Skip(reason) => {
-            Shard::one(&worker.local.shard.skipped);
-            entry.tell(run, Outcome::Skipped, item.stat.kind());
+            note_skipped(worker, entry, item.stat.kind());
             let stands_for_it = reason.keeps_the_copy();
             TargetState::Settled(if stands_for_it { Done::UpToDate } else { Done::Skipped })
         }
@@ -186,12 +186,15 @@ fn is_a_file(taken: &Taken) -> bool {
 }
 
 /// Replaces a file that the policy overwrites, unless the user cannot write to it: its permission
-/// bits are deliberate.
+/// bits are deliberate. They are those of the source if a killed run of this copy has named the file.
 fn replace_overwritten(
     worker: &mut Worker<'_, '_>,
     entry: &OpenEntry<'_>,
     taken: Taken,
 ) -> TargetState {
+    if is_of_killed_run(worker.operation, entry, &taken.link) {
+        return TargetState::Replace(Box::new(taken), Inherits::No);
+    }
     if worker.operation.policy.force == Force::No
         && let Err(error) = may_write_at(entry.handles.target(), entry.target)
     {
@@ -199,6 +202,23 @@ fn replace_overwritten(
         return TargetState::Settled(Done::Failed);
     }
     TargetState::Replace(Box::new(taken), Inherits::Yes)
+}
+
+/// Counts and reports an entry that stays as it is. The last pass of shards meets again what the shards have
+/// reported.
+pub(super) fn note_skipped(worker: &Worker<'_, '_>, entry: &Entry<'_>, kind: Kind) {
+    if worker.operation.portion != Portion::Rest {
+        Shard::one(&worker.local.shard.skipped);
+        entry.tell(worker.operation, Outcome::Skipped, kind);
+    }
+}
+
+/// Returns whether an earlier run of this copy may have published a file without recording that.
+fn is_of_killed_run(run: &Run<'_>, entry: &OpenEntry<'_>, file: &Stat) -> bool {
+    let born = || birth_at(entry.handles.target(), entry.target).ok()?;
+    run.journal.is_some_and(|journal| {
+        file.kind() == Kind::Regular && file.uid == run.me.0 && journal.may_be_published(file, born)
+    })
 }
 
 /// Removes an existing target name.

@@ -16,6 +16,7 @@ use crate::error::{Severity, What};
 use crate::journal::Journal;
 use crate::request::{Consent, Dereference, Existing, Make};
 use crate::run::Run;
+use crate::timestamp_precision;
 use crate::walk::node::{Node, identity, is_below};
 use crate::walk::path::is_here;
 use haul_tree::Slot;
@@ -28,9 +29,13 @@ pub(super) fn find(
     slot: &Slot,
 ) -> Option<Item> {
     let run = worker.operation;
+    if !run.portion.may_have(entry, slot, run.policy) {
+        return None;
+    }
     if slot.kind == Some(Kind::Regular) && is_wanted_anyway(run, entry) {
         return open_at_once(run, entry, slot);
     }
+    let described_after = timestamp_precision::now();
     let link = match statat(entry.handles.source(), entry.source) {
         Ok(stat) => stat,
         Err(error) => {
@@ -49,11 +54,21 @@ pub(super) fn find(
     } else {
         link
     };
-    if !is_wanted(run, entry, &stat, &link) {
+    let is_ours = run.portion.has(entry, slot, (&stat, &link), run.policy);
+    if !is_ours || !is_wanted(run, entry, &stat, &link) {
         return None;
     }
     let contents = contents(stat.kind(), run.policy);
-    Some(Item { slot: *slot, contents, source: None, stat, link, backup: None, target: None })
+    Some(Item {
+        slot: *slot,
+        contents,
+        source: None,
+        stat,
+        described_after,
+        link,
+        backup: None,
+        target: None,
+    })
 }
 
 /// Returns whether the run copies an entry, as far as that does not depend on the target; otherwise
@@ -125,10 +140,12 @@ fn is_wanted_anyway(run: &Run<'_>, entry: &Entry<'_>) -> bool {
         && !run.journal.is_some_and(Journal::knows_finished)
         && !run.tells_entries
         && !entry.is_operand()
+        && run.portion.has_entries(entry.node.position)
 }
 
 fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Item> {
     let opened = open(run, entry, OpenHow::READ)?;
+    let described_after = timestamp_precision::now();
     let stat = match fstat(&opened) {
         Ok(stat) => stat,
         Err(error) => {
@@ -140,7 +157,8 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
         entry.fail(run, What::Replaced, None);
         return None;
     }
-    if !is_wanted(run, entry, &stat, &stat) {
+    let is_ours = run.portion.has(entry, slot, (&stat, &stat), run.policy);
+    if !is_ours || !is_wanted(run, entry, &stat, &stat) {
         return None;
     }
     Some(Item {
@@ -148,6 +166,7 @@ fn open_at_once(run: &Run<'_>, entry: &OpenEntry<'_>, slot: &Slot) -> Option<Ite
         contents: Contents::Data,
         source: Some(opened),
         stat,
+        described_after,
         link: stat,
         backup: None,
         target: None,

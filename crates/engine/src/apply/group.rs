@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use haul_io::quirk::GroupSync;
 use haul_io::{Moved, Pair};
@@ -15,6 +16,10 @@ use crate::walk::node::Node;
 
 /// Maximum number of bytes in a group: writing back more takes longer than any flush.
 pub(super) const HELD_BYTES: u64 = 256 << 20;
+
+/// Time after which the next complete file makes the run commit its group: a run that is slow, or slowed
+/// down by `--bandwidth`, loses only the last seconds of its work when it is killed.
+const HELD_TIME: Duration = Duration::from_secs(10);
 
 /// Complete file that waits for a flush.
 pub(super) struct PendingCommit {
@@ -43,10 +48,28 @@ impl PendingCommit {
     }
 }
 
+/// Group of complete files that wait for one flush.
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) files: Vec<PendingCommit>,
-    pub(super) bytes: u64,
+    bytes: u64,
+    /// Time at which the first of the files was added.
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    /// Adds a file. Returns whether the run has to commit the group: it has `most` files, or
+    /// [`HELD_BYTES`], or its first file has waited for [`HELD_TIME`].
+    pub(super) fn add(&mut self, held: PendingCommit, most: usize) -> bool {
+        self.bytes += held.moved.bytes;
+        self.files.push(held);
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        is_full(self.files.len(), most, self.bytes, waited)
+    }
+}
+
+fn is_full(files: usize, most: usize, bytes: u64, waited: Duration) -> bool {
+    files >= most || bytes >= HELD_BYTES || waited >= HELD_TIME
 }
 
 /// Directories whose names the run has to sync one by one, as long as they are few.
@@ -114,5 +137,19 @@ impl CommitGroup {
     /// that all of it is on stable storage.
     pub(super) fn is_flushed(&self, dev: u64) -> bool {
         self.anchor_of(dev).is_some_and(|anchor| anchor.flush().is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_committed_at_each_of_its_limits() {
+        let second = Duration::from_secs(1);
+        assert!(!is_full(9, 10, HELD_BYTES - 1, HELD_TIME - second));
+        assert!(is_full(10, 10, 0, Duration::ZERO));
+        assert!(is_full(1, 10, HELD_BYTES, Duration::ZERO));
+        assert!(is_full(1, 10, 0, HELD_TIME));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use haul_io::block_digests::{BlockDigests, Piece};
-use haul_sys::fs::Stat;
+use haul_sys::fs::{Stat, Time};
 use haul_tree::Slot;
 
 use crate::decide::Contents;
@@ -22,6 +22,8 @@ pub(crate) struct Item {
     pub(super) source: Option<OwnedFd>,
     /// Description of what the run copies.
     pub(super) stat: Stat,
+    /// A moment that precedes the description.
+    pub(super) described_after: Time,
     /// Description of the name itself, without following a symbolic link.
     pub(super) link: Stat,
     /// Backup name of the file that had the target name.
@@ -35,6 +37,8 @@ pub(crate) struct Target {
     pub(crate) fd: OwnedFd,
     /// Mode that the run made the file with; `None` if the file existed before.
     pub(crate) mode: Option<u32>,
+    /// A moment that precedes the description of the source.
+    pub(crate) described_after: Time,
     /// Description of the file before the run opened it, if the file existed.
     pub(crate) before: Option<Stat>,
     /// Whether another worker may reach the file by another name: only one worker at a time
@@ -54,10 +58,15 @@ pub(crate) struct Target {
 
 impl Target {
     /// Returns a target that is open and has its name, and about which nothing else is known.
-    pub(super) fn open(fd: OwnedFd, digests: Option<Arc<BlockDigests>>) -> Target {
+    pub(super) fn open(
+        fd: OwnedFd,
+        described_after: Time,
+        digests: Option<Arc<BlockDigests>>,
+    ) -> Target {
         Target {
             fd,
             mode: None,
+            described_after,
             before: None,
             other_names: false,
             leads_links: false,

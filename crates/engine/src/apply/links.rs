@@ -93,6 +93,7 @@ impl Coming<'_> {
                 contents: Contents::Special,
                 source: None,
                 stat,
+                described_after: item.described_after,
                 link,
                 backup: None,
                 target: None,

@@ -25,6 +25,7 @@ pub(crate) mod group;
 pub(crate) mod hardlink;
 mod inherited;
 pub(crate) mod item;
+mod layout;
 pub(crate) mod links;
 mod make;
 mod next;

@@ -58,6 +58,11 @@ pub(crate) struct Part {
 /// open it, and would ask for the next one at once.
 const REFUSALS_MAX: usize = 3;
 
+/// Parts of a file that each other process has at a time, on average: all workers of a process share a
+/// part, and while some end it the others begin the next one. With more of them, most of the file would be
+/// divided at once, in large parts, and the process with the slowest one would end last.
+const PARTS_EACH: usize = 2;
+
 /// Returns how other processes find a target that is being written, if there are others and it has a
 /// name.
 pub(super) fn open_target(run: &Run<'_>, target: &Target, entry: &Entry<'_>) -> Option<OpenTarget> {
@@ -75,7 +80,9 @@ pub(super) fn open_target(run: &Run<'_>, target: &Target, entry: &Entry<'_>) -> 
 
 /// Returns whether there is a part of a file that another process could move.
 pub(crate) fn may_split(run: &Run<'_>, file: &SharedFile) -> bool {
+    let others = run.peers.as_ref().map_or(0, |peers| peers.count().saturating_sub(1));
     file.open_target.is_some()
+        && file.sent.load(Ordering::Relaxed) < PARTS_EACH * others
         && file.refused.load(Ordering::Relaxed) < REFUSALS_MAX
         && file.transfer.has_part(&file.job(&run.policy.data))
 }
@@ -87,10 +94,11 @@ pub(crate) fn take(
     processes: usize,
 ) -> Option<(Range<u64>, Part)> {
     /// Shares of each process: the later a part is taken, the smaller it is, so that all end together.
-    const SHARES: u64 = 4;
+    const SHARES: u64 = 2;
     let OpenTarget { path, ino, birth, may_be_link } = file.open_target.clone()?;
     let job = file.job(&run.policy.data);
     let range = file.transfer.take_part(&job, SHARES * processes as u64)?;
+    file.sent.fetch_add(1, Ordering::Relaxed);
     let part = Part {
         source: file.source_name.clone(),
         target: path,
@@ -109,6 +117,7 @@ pub(crate) fn take(
 
 /// Keeps a part that came back until a worker of the file looks at it. Does not block.
 pub(crate) fn came_back(file: &SharedFile, range: &Range<u64>, answer: &[u8]) {
+    file.sent.fetch_sub(1, Ordering::Relaxed);
     if answer.is_empty() {
         // Before a worker looks at it, many could follow.
         file.refused.fetch_add(1, Ordering::Relaxed);
@@ -202,6 +211,7 @@ pub(crate) fn adopt(
         open_target: None,
         returned: Mutex::default(),
         refused: AtomicUsize::new(0),
+        sent: AtomicUsize::new(0),
         source,
         target,
         stat,

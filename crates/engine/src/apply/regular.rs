@@ -10,13 +10,14 @@ use haul_sys::{CallError, Errno};
 use super::created::Created;
 use super::existing::{Inherits, TargetState};
 use super::item::{Item, Onto, Resumable, Target, Temporary};
-use super::{existing, find};
+use super::{existing, find, layout};
 use crate::context::Worker;
 use crate::decide::{Seen, Taken};
 use crate::entry::{Entry, OpenEntry};
 use crate::error::What;
 use crate::request::{Appearance, Force, Make};
 use crate::run::Run;
+use crate::striping::creating;
 
 /// Makes the target of an open source, with an exclusive call and without looking at the name
 /// first.
@@ -97,13 +98,19 @@ fn create(
         return create_unseen(run, entry, item, Onto::Free);
     }
     let mode = crate::metadata::creation_mode(&item.stat, run.policy, entry.node.new_owner);
-    let how = OpenHow::new_file(mode);
+    let layout = layout::wanted(run, entry, item);
+    let how = creating(OpenHow::new_file(mode), layout.as_deref());
     let fd = run.with_descriptors(|| openat(entry.handles.target(), entry.target, how))?;
+    layout::give(run, entry, item, &fd, layout.as_deref());
     if entry.is_operand() {
         note_operand(run, entry, &item.stat, fstat(&fd));
     }
     let backup = item.backup.take();
-    item.target = Some(Target { mode: Some(mode), backup, ..Target::open(fd, run.digests()) });
+    item.target = Some(Target {
+        mode: Some(mode),
+        backup,
+        ..Target::open(fd, item.described_after, run.digests())
+    });
     Ok(())
 }
 
@@ -138,6 +145,7 @@ fn create_unseen(
     item.target = Some(Target {
         fd: made.fd,
         mode: made.mode,
+        described_after: item.described_after,
         before: None,
         other_names: false,
         leads_links: false,
@@ -249,7 +257,7 @@ fn overwrite(
         run.note_operand_bytes(&before, &item.stat);
         run.note_operand_name(entry.target, Ok(taken.link));
     }
-    let target = Target::open(fd, run.digests());
+    let target = Target::open(fd, item.described_after, run.digests());
     item.target = Some(Target { before: Some(before), other_names, ..target });
     Created::Yes
 }
@@ -283,7 +291,10 @@ fn overwrite_dangling(
         .and_then(|fd| Ok((fstat(&fd)?, fd)));
     match opened {
         Ok((before, fd)) if is_new(&before) && !before.same_file(&item.stat) => {
-            item.target = Some(Target { before: Some(before), ..Target::open(fd, run.digests()) });
+            item.target = Some(Target {
+                before: Some(before),
+                ..Target::open(fd, item.described_after, run.digests())
+            });
             Created::Yes
         }
         // Another process has made a file there in the meantime; the user has not agreed to

@@ -4,7 +4,7 @@
 //! Such a file has a hidden name from the start, because the kernel frees a file without a name
 //! when its process ends. The run locks the file, and only its owner can access it.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,16 +17,22 @@ use haul_io::transfer::Transfer;
 use haul_io::verification::Unverified;
 use haul_io::{DataError, Pair};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Access, Kind, OpenHow, Stat, fdatasync, fstat, openat, try_lock, unlinkat};
-use haul_sys::{Call, CallError};
+use haul_sys::fs::{
+    Access, Kind, OpenHow, Stat, fdatasync, fstat, openat, statat, statat_follow, try_lock,
+    unlinkat,
+};
+use haul_sys::{Call, CallError, Errno};
 
 use super::item::{Item, Resumable, Target};
+use super::layout;
 use super::sibling::sibling;
 use crate::context::{Worker, watch};
 use crate::entry::Entry;
-use crate::journal::{Begun, OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
+use crate::journal::{Begun, Journal, OTHERS_WRITE, Secure, Sum, piece_algorithm, spell_source};
+use crate::portion::Portion;
 use crate::request::{Make, Verify};
 use crate::run::Run;
+use crate::walk::node::Node;
 
 /// Minimum size of a resumable file: copying a smaller file again takes a second even on slow
 /// storage.
@@ -69,12 +75,13 @@ pub(super) fn open(
     entry: &Entry<'_>,
     item: &Item,
     directory: BorrowedFd<'_>,
-    mode: u32,
+    (mode, layout): (u32, Option<&[u8]>),
 ) -> haul_sys::Result<Opened> {
     if let Some(opened) = reopen(run, entry, &item.stat, directory)? {
         return Ok(opened);
     }
-    let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite)?;
+    let (fd, hidden) = sibling(run, directory, mode, Access::ReadWrite, layout)?;
+    layout::give(run, entry, item, &fd, layout);
     let id = match (run.journal, fstat(&fd)) {
         (Some(journal), Ok(now)) => {
             let id = journal.note_part(&item.stat, now.ino, &hidden, entry.place());
@@ -114,6 +121,20 @@ fn reopen_attempt(
     directory: BorrowedFd<'_>,
     begun: &Begun,
 ) -> haul_sys::Result<Option<(OwnedFd, CString)>> {
+    let Some((fd, hidden)) = open_attempt(run, directory, begun)? else { return Ok(None) };
+    if begun.source != spell_source(source) || !begun.has_pieces() {
+        unlinkat(directory, &hidden)?;
+        return Ok(None);
+    }
+    Ok(Some((fd, hidden)))
+}
+
+/// Opens and locks the file of one attempt, if it is there and no run is writing it.
+fn open_attempt(
+    run: &Run<'_>,
+    directory: BorrowedFd<'_>,
+    begun: &Begun,
+) -> haul_sys::Result<Option<(OwnedFd, CString)>> {
     let Ok(hidden) = CString::new(begun.hidden.clone()) else { return Ok(None) };
     if !is_hidden_name(hidden.to_bytes()) {
         return Ok(None);
@@ -121,20 +142,55 @@ fn reopen_attempt(
     let how = OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE };
     // A file that cannot be opened is not resumed.
     let Ok(fd) = openat(directory, &hidden, how) else { return Ok(None) };
-    let now = fstat(&fd)?;
-    let is_ours = now.kind() == Kind::Regular
-        && now.ino == begun.ino
-        && now.uid == run.me.0
-        && now.nlink == 1
-        && now.mode & OTHERS_WRITE == 0;
-    if !is_ours || !try_lock(&fd).unwrap_or(false) {
+    let is_ours = |now: &Stat| {
+        now.kind() == Kind::Regular
+            && now.ino == begun.ino
+            && now.uid == run.me.0
+            && now.nlink == 1
+            && now.mode & OTHERS_WRITE == 0
+    };
+    if !is_ours(&fstat(&fd)?) || !try_lock(&fd).unwrap_or(false) {
         return Ok(None);
     }
-    if begun.source != spell_source(source) || !begun.has_pieces() {
-        unlinkat(directory, &hidden)?;
-        return Ok(None);
+    // Until it was locked, another process may have removed or published it.
+    Ok(is_ours(&fstat(&fd)?).then_some((fd, hidden)))
+}
+
+/// Removes the hidden files of a directory whose entries are all handled, which earlier runs began and no
+/// run will complete: the source is gone, or is not what it was.
+pub(crate) fn discard_stale(run: &Run<'_>, journal: &Journal, node: &Arc<Node>) {
+    // Another shard may resume its own. The target name of an operand is not that of its source.
+    if matches!(run.portion, Portion::Shard(_)) || node.lists_operands {
+        return;
     }
-    Ok(Some((fd, hidden)))
+    let mut begun = journal.parts_in(node.position).peekable();
+    if begun.peek().is_none() {
+        return;
+    }
+    // If the directory cannot be opened, they stay, and `haul clean` finds them.
+    let Ok(handles) = run.cache.of(node) else { return };
+    for (name, attempts) in begun {
+        // A name that the journal has was a C string, so it has no NUL byte.
+        let Ok(name) = CString::new(name) else { continue };
+        let now = match described(handles.source(), &name) {
+            Ok(stat) => Some(spell_source(&stat)),
+            Err(error) if error.errno == Errno::NOENT => None,
+            // What the source is now is not known.
+            Err(_) => continue,
+        };
+        for attempt in attempts.iter().filter(|attempt| now.as_ref() != Some(&attempt.source)) {
+            // What cannot be opened or removed stays, likewise.
+            if let Ok(Some((_, hidden))) = open_attempt(run, handles.target(), attempt) {
+                let _gone = unlinkat(handles.target(), &hidden);
+            }
+        }
+    }
+}
+
+/// Describes a source, or what it leads to if it is a symbolic link.
+fn described(directory: BorrowedFd<'_>, name: &CStr) -> haul_sys::Result<Stat> {
+    let stat = statat(directory, name)?;
+    if stat.kind() == Kind::Symlink { statat_follow(directory, name) } else { Ok(stat) }
 }
 
 impl Resumable {

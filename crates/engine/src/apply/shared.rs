@@ -69,6 +69,7 @@ pub(super) fn begin<'a>(worker: &mut Worker<'_, '_>, large: Large<'a>) -> Next<'
         open_target,
         returned: Mutex::default(),
         refused: AtomicUsize::new(0),
+        sent: AtomicUsize::new(0),
         source: duplicate_source,
         target: duplicate_target,
         stat,

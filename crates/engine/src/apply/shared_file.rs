@@ -28,6 +28,8 @@ pub(crate) struct SharedFile {
     pub(super) returned: Mutex<Vec<(Range<u64>, Answer)>>,
     /// Number of parts that came back and had not arrived.
     pub(super) refused: AtomicUsize,
+    /// Number of parts that other processes have.
+    pub(super) sent: AtomicUsize,
     pub(super) source: OwnedFd,
     pub(super) target: OwnedFd,
     pub(super) stat: Stat,

@@ -2,8 +2,9 @@
 //! final names.
 //!
 //! A file without a name (`O_TMPFILE`) leaves nothing behind if the process is killed, so it is the
-//! first choice. Where the file system does not support `O_TMPFILE`, a hidden sibling that only its
-//! owner can access replaces it; if the process is killed, only that sibling remains.
+//! first choice. Where the file system does not support `O_TMPFILE`, or the file gets a striping, which
+//! Lustre takes only from a call that makes a name, a hidden sibling that only its owner can access
+//! replaces it; if the process is killed, only that sibling remains.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,6 +20,7 @@ use haul_sys::fs::{
 use haul_sys::{Call, CallError, Errno};
 
 use super::item::{Elsewhere, Item, Onto, Resumable, Temporary};
+use super::layout;
 use super::resumable;
 use super::resumable::Opened;
 use super::sibling::sibling;
@@ -77,16 +79,19 @@ impl Temporary {
         let sibling_mode = || if metadata::has_default_acl(directory) { mode } else { 0o600 };
         // Other processes find it by its name.
         let is_parted = run.has_others() && item.stat.size >= PARTED_BYTES;
+        let layout = layout::wanted(run, entry, item);
+        let has_name = is_parted || layout.is_some();
         let (fd, hidden, mode, partial) = if resumable::serves(run, entry, item) {
             let mode = sibling_mode();
             let Opened { fd, hidden, partial } =
-                resumable::open(run, entry, item, directory, mode)?;
+                resumable::open(run, entry, item, directory, (mode, layout.as_deref()))?;
             (fd, Some(hidden), mode, Some(partial))
-        } else if !is_parted && let Some(fd) = unnamed(run, directory, mode, access)? {
+        } else if !has_name && let Some(fd) = unnamed(run, directory, mode, access)? {
             (fd, None, mode, None)
         } else {
             let mode = sibling_mode();
-            let (fd, hidden) = sibling(run, directory, mode, access)?;
+            let (fd, hidden) = sibling(run, directory, mode, access, layout.as_deref())?;
+            layout::give(run, entry, item, &fd, layout.as_deref());
             (fd, Some(hidden), mode, None)
         };
         let temporary = Temporary { elsewhere, hidden, onto, origin: entry.node.origin };

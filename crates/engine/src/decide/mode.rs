@@ -4,6 +4,9 @@ use haul_sys::fs::{Kind, Stat};
 
 use crate::request::{ModePolicy, Policy};
 
+/// Bits that let the group and others write.
+const WRITE_OF_OTHERS: u32 = 0o022;
+
 /// Returns the final mode of a new file, before the umask, where the policy does not preserve the
 /// mode.
 #[must_use]
@@ -33,5 +36,11 @@ pub(crate) fn creation_mode(source: &Stat, policy: &Policy, owner_will_change: b
     if owner_will_change || (kept.ownership.wanted() && takes_long) {
         return wanted & 0o700;
     }
-    if is_directory && kept.mode == ModePolicy::Keep { wanted & !0o022 } else { wanted }
+    match kept.mode {
+        ModePolicy::Keep if is_directory => wanted & !WRITE_OF_OTHERS,
+        // The kernel ignores the umask where the parent has a default ACL. As in GNU cp, the ACL of a new
+        // directory grants no more writing than the umask does.
+        _ if is_directory => wanted & !(policy.umask & WRITE_OF_OTHERS),
+        _ => wanted,
+    }
 }

@@ -123,6 +123,14 @@ fn a_file_is_narrow_until_its_owner_is_right() {
 }
 
 #[test]
+fn a_directory_that_has_a_default_acl_gets_no_more_writing_than_the_umask_grants() {
+    for (umask, expected) in [(0o022, 0o1755), (0o002, 0o1775), (0o077, 0o1755), (0, 0o1777)] {
+        let policy = Policy { recursion: Recursion::Yes, ..Policy::plain(umask) };
+        assert_eq!(creation_mode(&stat(1, 0o041_777), &policy, false), expected, "{umask:o}");
+    }
+}
+
+#[test]
 fn a_kind_that_cannot_be_copied_is_refused_before_the_target_is_looked_at() {
     let (file, directory, unknown) = (stat(1, FILE), stat(1, DIRECTORY), stat(1, 0));
     let plain = Policy::plain(0);

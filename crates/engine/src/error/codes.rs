@@ -70,6 +70,8 @@ codes! {
     Permissions = "Permissions",
     Times = "Times",
     Xattr = "Xattr",
+    Striping = "Striping",
+    NotStriped = "NotStriped",
     TargetDirectory = "TargetDirectory",
     TargetOperand = "TargetOperand",
     ParentsNeedDirectory = "ParentsNeedDirectory",
@@ -92,6 +94,7 @@ codes! {
     JournalWrite = "JournalWrite",
     JournalKept = "JournalKept",
     JournalRemove = "JournalRemove",
+    ShardMark = "ShardMark",
     Dots = "Dots",
     Root = "Root",
     OtherDevice = "OtherDevice",
@@ -123,7 +126,7 @@ mod tests {
         ParentsNeedDirectory GivenTwice DirectoryGivenTwice RelativeLink Backup \
         BackupDestroysSource RestoreBackup NotADirectory ReadBack Differs Repaired \
         ProvedFromCache NotProved NewOwner Resources JournalOpen JournalRefused \
-        JournalWrite JournalKept JournalRemove Dots Root OtherDevice MountPoint StatParent \
+        JournalWrite JournalKept JournalRemove ShardMark Dots Root OtherDevice MountPoint StatParent \
         Exchange Overwrite Move RemoveTarget Leftover InUse Note Interrupted";
 
     #[test]

@@ -35,11 +35,16 @@ pub(super) fn read_header(fd: &OwnedFd) -> Result<header::Header, Unread> {
 pub(super) fn is_of_complete_run(fd: &OwnedFd, header: &header::Header) -> bool {
     let any = TargetIdentity { ino: 0, birth: None };
     let length = FRAME_BYTES + record::complete(any, Time { seconds: 0, nanoseconds: 0 }).len();
-    let Ok(size) = fstat(fd).map(|stat| stat.size) else { return false };
-    let Some(offset) = size.checked_sub(length as u64) else { return false };
-    offset >= header.bytes
-        && read_up_to(fd, length, offset)
-            .is_ok_and(|last| is_complete(&Sums::new(header.nonce), &last))
+    read_last(fd, header, length).is_some_and(|last| is_complete(&Sums::new(header.nonce), &last))
+}
+
+/// Returns the last bytes of a file, so many of them, if it has them behind its header.
+pub(super) fn read_last(fd: &OwnedFd, header: &header::Header, length: usize) -> Option<Vec<u8>> {
+    let offset = fstat(fd).ok()?.size.checked_sub(length as u64)?;
+    if offset < header.bytes {
+        return None;
+    }
+    read_up_to(fd, length, offset).ok()
 }
 
 fn read_up_to(fd: &OwnedFd, most: usize, offset: u64) -> haul_sys::Result<Vec<u8>> {

@@ -144,6 +144,7 @@ fn values(request: &Request) -> [String; SPELLED.len()] {
         hashing,
         changed_retries: _,
         appearance: _,
+        striping: _,
         sync: _,
         bytes_per_second: _,
         order: _,

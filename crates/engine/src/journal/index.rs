@@ -1,11 +1,11 @@
 //! Index of the records of earlier runs, of all volumes of a journal: each entry looks it up, so it is
 //! small and immutable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use haul_sys::fs::{Stat, Time};
 
-use super::record::Read;
+use super::record::{self, Position, Read, Unpublished};
 use super::sums::Sum;
 
 /// Place of a record: the volume, and where the record is in it.
@@ -43,11 +43,15 @@ pub(super) struct Index {
     digests: HashMap<Sum, Vec<u8>>,
     /// Large files, by place. Several attempts at one file may be recorded; each has its own hidden
     /// name. Volumes have no common order, so it is not known which one is the last.
-    parts: HashMap<Vec<u8>, Vec<Begun>>,
+    parts: BTreeMap<Vec<u8>, Vec<Begun>>,
     /// Records of pieces, by the checksum of the file's record, which may be in a volume that is read
     /// later.
     pieces: HashMap<Sum, Vec<Told>>,
     directories: HashMap<Vec<u8>, u32>,
+    /// Files that a run was about to publish, by the checksum of that record.
+    publishing: HashMap<Sum, Vec<Unpublished>>,
+    /// Files that may have got their names without a record.
+    unrecorded: HashSet<Unpublished>,
     /// Time at which a run was last complete.
     completed_at: Option<Time>,
 }
@@ -72,8 +76,14 @@ impl Index {
             Read::Digest { finished, digest } => {
                 self.digests.insert(*finished, digest.to_vec());
             }
-            Read::Complete { at, .. } => self.completed_at = Some(*at),
-            Read::Volumes { .. } => {}
+            Read::Complete { at, .. } => self.completed_at = self.completed_at.max(Some(*at)),
+            Read::Publishing { files } => {
+                self.publishing.insert(sum, files.to_vec());
+            }
+            Read::Published { publishing } => {
+                self.publishing.remove(publishing);
+            }
+            Read::Volumes { .. } | Read::Shards { .. } | Read::ShardComplete { .. } => {}
         }
     }
 
@@ -86,11 +96,25 @@ impl Index {
             begun.told = self.pieces.remove(&begun.id).unwrap_or_default();
         }
         self.pieces = HashMap::new();
+        self.unrecorded = std::mem::take(&mut self.publishing).into_values().flatten().collect();
     }
 
     /// Returns whether there is nothing to resume from.
     pub(super) fn is_empty(&self) -> bool {
-        self.finished.is_empty() && self.parts.is_empty() && self.directories.is_empty()
+        self.finished.is_empty()
+            && self.parts.is_empty()
+            && self.directories.is_empty()
+            && self.unrecorded.is_empty()
+    }
+
+    /// Returns whether an earlier run may have published this file, and did not record that.
+    pub(super) fn may_be_published(&self, file: &Stat) -> bool {
+        !self.unrecorded.is_empty() && self.unrecorded.contains(&record::unpublished(file))
+    }
+
+    /// Returns the time at which a run was last complete.
+    pub(super) fn completed_at(&self) -> Option<Time> {
+        self.completed_at
     }
 
     pub(super) fn has_finished(&self) -> bool {
@@ -113,6 +137,14 @@ impl Index {
     /// Returns the attempts at a large file; in one volume a later one follows an earlier one.
     pub(super) fn parts(&self, place: &[u8]) -> &[Begun] {
         self.parts.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the large files of a directory, with their names and the attempts at each.
+    pub(super) fn parts_in(&self, directory: Position) -> impl Iterator<Item = (&[u8], &[Begun])> {
+        let beginning = directory.to_le_bytes();
+        self.parts.range(beginning.to_vec()..).map_while(move |(place, attempts)| {
+            Some((place.strip_prefix(&beginning)?, &**attempts))
+        })
     }
 
     pub(super) fn directory(&self, place: &[u8]) -> Option<u32> {

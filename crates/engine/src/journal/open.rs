@@ -7,17 +7,14 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, name_of};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{
-    Access, Create, Follow, OpenHow, fdatasync, fsync_names, open_directory, openat, try_lock,
-    unlinkat,
-};
+use haul_sys::fs::{Follow, fdatasync, fsync_names, open_directory, try_lock, unlinkat};
 use haul_sys::{CallError, Errno};
 
-use super::beginning::{MODE, Unread, is_of_complete_run, read_header};
+use super::beginning::{Unread, is_of_complete_run, read_header};
 use super::header::{self, Flaw, Relation};
 use super::index::Index;
 use super::others;
-use super::own_file::{OpenError, Purpose, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own};
 use super::record::TargetIdentity;
 use super::scan::Scanned;
 use super::shared::Shared;
@@ -63,7 +60,7 @@ pub(crate) fn open(
             }
         };
         let shown = spot.shown.clone();
-        let opened = match find(&spot, &run) {
+        let opened = match find(&spot, &run, Purpose::Writing) {
             // A new journal goes to the last candidate place that is free.
             Ok(None) => {
                 if resume.journal.is_none() {
@@ -106,18 +103,19 @@ fn as_name(request: &Request, plan: &Plan) -> bool {
 }
 
 /// The run that opens a journal.
-struct ThisRun<'r> {
-    request: &'r Request,
-    plan: &'r Plan,
+pub(super) struct ThisRun<'r> {
+    pub(super) request: &'r Request,
+    pub(super) plan: &'r Plan,
     /// Its description in a header.
-    run: &'r [u8],
+    pub(super) run: &'r [u8],
     /// Number of processes that carry it out.
-    processes: u64,
+    pub(super) processes: u64,
 }
 
-type Place = Result<Spot, (Vec<u8>, CallError)>;
+/// Place for a journal, or the path and the error of its directory.
+pub(super) type Place = Result<Spot, (Vec<u8>, CallError)>;
 
-fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
+pub(super) fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
     let (what, errno) = match trouble {
         OpenError::Call(error) => (What::JournalOpen, Some(error.errno)),
         OpenError::Flaw(flaw) => (What::JournalRefused(*flaw), None),
@@ -136,7 +134,7 @@ fn failure(trouble: &OpenError, shown: &[u8]) -> Failure {
     }
 }
 
-fn at_path(plan: &Plan, path: &CStr) -> Place {
+pub(super) fn at_path(plan: &Plan, path: &CStr) -> Place {
     let name = CString::new(split(path.to_bytes()).1).unwrap_or_default();
     let shown = path.to_bytes().to_vec();
     match open_directory(&plan.source, &directory_of(path.to_bytes()), Follow::Yes) {
@@ -148,7 +146,7 @@ fn at_path(plan: &Plan, path: &CStr) -> Place {
 /// Returns the candidate places for the journal of a run for which the user named no file: beside
 /// the new name, where a later run finds the journal even if that name is a directory by then; or
 /// in the target directory.
-fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
+pub(super) fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
     let letters = Sums::new([0; NONCE_BYTES]).of(run).to_le_bytes();
     let mut name = [0; LETTERS];
     for (to, from) in name.iter_mut().zip(letters) {
@@ -180,7 +178,7 @@ fn beside_target(request: &Request, plan: &Plan, run: &[u8]) -> Vec<Place> {
 }
 
 /// What an existing journal is.
-enum Found {
+pub(super) enum Found {
     /// The journal of this run.
     Ours(header::Header),
     /// The journal of another run, which is complete.
@@ -190,8 +188,12 @@ enum Found {
 }
 
 /// Opens the journal at a place, if it exists.
-fn find(spot: &Spot, run: &[u8]) -> Result<Option<(OwnedFd, Found)>, OpenError> {
-    let Some(fd) = open_own(spot.directory.as_fd(), &spot.name, Purpose::Writing)? else {
+pub(super) fn find(
+    spot: &Spot,
+    run: &[u8],
+    purpose: Purpose,
+) -> Result<Option<(OwnedFd, Found)>, OpenError> {
+    let Some(fd) = open_own(spot.directory.as_fd(), &spot.name, purpose)? else {
         return Ok(None);
     };
     let found = match read_header(&fd) {
@@ -217,15 +219,7 @@ fn find(spot: &Spot, run: &[u8]) -> Result<Option<(OwnedFd, Found)>, OpenError> 
 
 /// Creates a journal where none exists.
 fn make(spot: Spot, run: &ThisRun<'_>) -> Result<Opened, OpenError> {
-    let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
-    let fd = match openat(&spot.directory, &spot.name, how) {
-        Ok(fd) => fd,
-        // Another process is creating the journal at the same time.
-        Err(error) if error.errno == Errno::EXIST => {
-            return Err(OpenError::Flaw(JournalFlaw::InUse));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let fd = create_own(&spot.directory, &spot.name)?;
     match try_lock(&fd) {
         Ok(true) => {}
         Ok(false) => return Err(OpenError::Flaw(JournalFlaw::InUse)),
@@ -251,16 +245,25 @@ fn give_up(spot: &Spot, error: CallError) -> OpenError {
 /// Writes the header of a journal to a file that this run owns and has locked, and that has no
 /// useful contents.
 fn write_header(fd: OwnedFd, spot: Spot, this: &ThisRun<'_>) -> Result<Opened, OpenError> {
-    let nonce = haul_sys::process::random()?;
-    let header = header::spell(nonce, as_name(this.request, this.plan), this.run);
-    ftruncate(&fd, 0)?;
-    write_fully(&fd, &header, 0)?;
-    fdatasync(&fd)?;
-    fsync_names(&spot.directory)?;
-    let end = header.len() as u64;
-    let empty = Scanned { end, records: 0, complete: None, volumes: 1 };
+    let (nonce, end) = start_header(&fd, &spot, this)?;
+    let empty = Scanned::nothing(end);
     let journal = assemble((fd, spot), nonce, empty, Index::default(), this)?;
     Ok(Opened { journal, form: None })
+}
+
+/// Writes the header, on stable storage; returns the random number, and where the records begin.
+pub(super) fn start_header(
+    fd: &OwnedFd,
+    spot: &Spot,
+    this: &ThisRun<'_>,
+) -> haul_sys::Result<([u8; NONCE_BYTES], u64)> {
+    let nonce = haul_sys::process::random()?;
+    let header = header::spell(nonce, as_name(this.request, this.plan), this.run);
+    ftruncate(fd, 0)?;
+    write_fully(fd, &header, 0)?;
+    fdatasync(fd)?;
+    fsync_names(&spot.directory)?;
+    Ok((nonce, header.len() as u64))
 }
 
 /// Reads an existing journal, and truncates a torn record at the end. The journal of a complete run

@@ -3,15 +3,16 @@
 //! leave its files behind. A journal of a complete run has no unfinished files, and after this run
 //! its records describe nothing that exists, so it is removed.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 
 use haul_io::hidden::is_hidden_name;
-use haul_sys::fs::{Kind, OpenHow, fstat, openat, statat, try_lock, unlinkat};
+use haul_sys::fs::{Kind, OpenHow, openat, statat, try_lock_shared, unlinkat};
 
 use super::beginning::{OTHERS_WRITE, is_of_complete_run, read_header};
 use super::header::{self, Relation};
+use super::own_file::{Purpose, open_own};
 use super::volumes;
 use super::write::Spot;
 use crate::error::Differences;
@@ -38,7 +39,8 @@ pub(super) fn find(spot: &Spot, run: &[u8]) -> Option<(Vec<u8>, Differences)> {
 }
 
 /// Compares a hidden file with this run. Returns `None` if the file is not a journal of this user
-/// with these operands, or is in use.
+/// with these operands, or is in use by a run that is no shard. Locks no other file, so that a run that
+/// opens its journal meanwhile does not find it in use.
 fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
     let seen = statat(&spot.directory, name).ok()?;
     let is_ours = seen.kind() == Kind::Regular
@@ -49,20 +51,25 @@ fn compare(spot: &Spot, name: &CString, run: &[u8]) -> Option<Differences> {
         return None;
     }
     let fd = openat(&spot.directory, name, OpenHow::READ).ok()?;
-    if !try_lock(&fd).ok()? {
-        return None;
-    }
     let header = read_header(&fd).ok()?;
     match header::compare(&header.run, run) {
         Relation::SameOperands(_) if is_of_complete_run(&fd, &header) => {
-            if fstat(&fd).ok()?.same_file(&seen) {
-                volumes::remove_all(spot.directory.as_fd(), name, &fd, &header);
-                // A journal that stays costs space, and later runs skip it, too.
-                let _gone = unlinkat(&spot.directory, name);
-            }
+            remove_complete(spot, name);
             None
         }
-        Relation::SameOperands(differences) => Some(differences),
+        Relation::SameOperands(differences) => try_lock_shared(&fd).ok()?.then_some(differences),
         Relation::Other => None,
+    }
+}
+
+/// Removes the journal of a complete run, with its volumes, if no run has taken it up meanwhile.
+fn remove_complete(spot: &Spot, name: &CStr) {
+    let directory = spot.directory.as_fd();
+    let Ok(Some(fd)) = open_own(directory, name, Purpose::Writing) else { return };
+    let Ok(header) = read_header(&fd) else { return };
+    if is_of_complete_run(&fd, &header) {
+        volumes::remove_all(directory, name, &fd, &header);
+        // A journal that stays costs space, and later runs skip it, too.
+        let _gone = unlinkat(&spot.directory, name);
     }
 }

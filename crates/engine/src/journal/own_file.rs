@@ -1,12 +1,14 @@
 //! Opens a file of a journal, if it certainly is one that only this user writes to.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use haul_sys::fs::{Access, Kind, OpenHow, fstat, openat, statat, try_lock};
+use haul_sys::fs::{
+    Access, Create, Kind, OpenHow, fstat, lock, openat, statat, try_lock, try_lock_shared,
+};
 use haul_sys::{CallError, Errno};
 
-use super::beginning::OTHERS_WRITE;
+use super::beginning::{MODE, OTHERS_WRITE};
 use crate::error::JournalFlaw;
 
 /// Number of attempts to open a name that other processes keep removing.
@@ -36,6 +38,20 @@ pub(super) enum Purpose {
     Reading,
     /// To read and write it; the file is locked.
     Writing,
+    /// To read and write it in turn with other processes: the lock is a shared one.
+    Sharing,
+    /// To have the lock, for which the call waits.
+    Waiting,
+}
+
+/// Creates a file, which the caller locks. If the file exists, another process is creating it at the same
+/// time, so it is [in use](JournalFlaw::InUse).
+pub(super) fn create_own(directory: impl AsFd, name: &CStr) -> Result<OwnedFd, OpenError> {
+    let how = OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
+    openat(directory, name, how).map_err(|error| match error.errno {
+        Errno::EXIST => OpenError::Flaw(JournalFlaw::InUse),
+        _ => error.into(),
+    })
 }
 
 /// Opens a file, if it exists.
@@ -74,14 +90,26 @@ fn attempt(
     }
     let how = match purpose {
         Purpose::Reading => OpenHow::READ,
-        Purpose::Writing => OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE },
+        Purpose::Writing | Purpose::Sharing | Purpose::Waiting => {
+            OpenHow { access: Access::ReadWrite, ..OpenHow::WRITE }
+        }
     };
     let fd = match openat(directory, name, how) {
         Ok(fd) => fd,
         Err(error) if error.errno == Errno::NOENT => return Err(OpenError::Gone),
         Err(error) => return Err(error.into()),
     };
-    if purpose == Purpose::Writing && !try_lock(&fd)? {
+    // The wait for the lock of another file might never end.
+    if !fstat(&fd)?.same_file(&seen) {
+        return Err(OpenError::Gone);
+    }
+    let is_locked = match purpose {
+        Purpose::Reading => true,
+        Purpose::Writing => try_lock(&fd)?,
+        Purpose::Sharing => try_lock_shared(&fd)?,
+        Purpose::Waiting => lock(&fd).map(|()| true)?,
+    };
+    if !is_locked {
         return Err(OpenError::Flaw(JournalFlaw::InUse));
     }
     // The previous holder of the lock may have removed the name, or another process may have put

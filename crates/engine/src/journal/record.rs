@@ -45,6 +45,14 @@ pub(super) enum Tells {
     Complete = 7,
     /// The journal has further volumes, which other processes have written.
     Volumes = 8,
+    /// The entries are divided among this many shards, each of which writes a volume.
+    Shards = 9,
+    /// The shard that writes the volume is complete. Only the last record of a volume counts.
+    ShardComplete = 10,
+    /// The run is about to publish these files, whose bytes are complete.
+    Publishing = 11,
+    /// Each file of an earlier [`Tells::Publishing`] in the same volume that has its name has a record.
+    Published = 12,
 }
 
 impl Tells {
@@ -58,6 +66,10 @@ impl Tells {
             6 => Tells::Digest,
             7 => Tells::Complete,
             8 => Tells::Volumes,
+            9 => Tells::Shards,
+            10 => Tells::ShardComplete,
+            11 => Tells::Publishing,
+            12 => Tells::Published,
             _ => return None,
         })
     }
@@ -106,6 +118,20 @@ impl TargetIdentity {
 fn put_time(record: &mut Vec<u8>, time: Time) {
     record.extend(time.seconds.to_le_bytes());
     record.extend(time.nanoseconds.to_le_bytes());
+}
+
+fn put_target(record: &mut Vec<u8>, target: TargetIdentity) {
+    record.extend(target.ino.to_le_bytes());
+    record.push(u8::from(target.birth.is_some()));
+    put_time(record, target.birth.unwrap_or(Time { seconds: 0, nanoseconds: 0 }));
+}
+
+fn read_target(bytes: &[u8]) -> Option<(TargetIdentity, &[u8])> {
+    let (ino, rest) = bytes.split_first_chunk()?;
+    let (has_birth, rest) = rest.split_first()?;
+    let (birth, rest) = read_time(rest)?;
+    let birth = (*has_birth != 0).then_some(birth);
+    Some((TargetIdentity { ino: u64::from_le_bytes(*ino), birth }, rest))
 }
 
 fn read_time(bytes: &[u8]) -> Option<(Time, &[u8])> {
@@ -198,9 +224,7 @@ pub(super) fn digest(finished: Sum, digest: &[u8]) -> Vec<u8> {
 /// same length.
 pub(super) fn complete(target: TargetIdentity, at: Time) -> Vec<u8> {
     let mut record = vec![Tells::Complete as u8];
-    record.extend(target.ino.to_le_bytes());
-    record.push(u8::from(target.birth.is_some()));
-    put_time(&mut record, target.birth.unwrap_or(Time { seconds: 0, nanoseconds: 0 }));
+    put_target(&mut record, target);
     put_time(&mut record, at);
     record
 }
@@ -209,6 +233,52 @@ pub(super) fn complete(target: TargetIdentity, at: Time) -> Vec<u8> {
 pub(super) fn volumes(count: u64) -> Vec<u8> {
     let mut record = vec![Tells::Volumes as u8];
     record.extend(count.to_le_bytes());
+    record
+}
+
+/// Encodes: this many shards copy the entries, each to a volume of its own, from volume 1 on.
+pub(super) fn shards(count: u64) -> Vec<u8> {
+    let mut record = vec![Tells::Shards as u8];
+    record.extend(count.to_le_bytes());
+    record
+}
+
+/// Encodes: the shard of this volume, one of so many, has copied its entries to this target. All such
+/// records have the same length.
+pub(super) fn shard_complete(count: u64, target: TargetIdentity) -> Vec<u8> {
+    let mut record = vec![Tells::ShardComplete as u8];
+    record.extend(count.to_le_bytes());
+    put_target(&mut record, target);
+    record
+}
+
+/// What does not change when a file gets its name, and no other file has: its encoding by [`put_file`].
+pub(super) type Unpublished = [u8; FILE_BYTES];
+
+/// Number of bytes of an encoded file.
+const FILE_BYTES: usize = 28;
+
+/// Encodes a file that is to be published.
+pub(super) fn unpublished(file: &Stat) -> Unpublished {
+    let mut encoded = Vec::with_capacity(FILE_BYTES);
+    put_file(&mut encoded, file);
+    encoded.first_chunk().copied().unwrap_or([0; FILE_BYTES])
+}
+
+/// Maximum number of files in a [`Tells::Publishing`].
+pub(super) const MOST_FILES: usize = (MOST_BYTES - 1) / FILE_BYTES;
+
+/// Encodes: the run is about to publish these files, at most [`MOST_FILES`].
+pub(super) fn publishing(files: &[Stat]) -> Vec<u8> {
+    let mut record = vec![Tells::Publishing as u8];
+    record.extend(files.iter().flat_map(unpublished));
+    record
+}
+
+/// Encodes: those files of that record that have their names have records.
+pub(super) fn published(publishing: Sum) -> Vec<u8> {
+    let mut record = vec![Tells::Published as u8];
+    record.extend(publishing.to_le_bytes());
     record
 }
 
@@ -251,6 +321,19 @@ pub(super) enum Read<'a> {
     Volumes {
         count: u64,
     },
+    Shards {
+        count: u64,
+    },
+    ShardComplete {
+        count: u64,
+        target: TargetIdentity,
+    },
+    Publishing {
+        files: &'a [Unpublished],
+    },
+    Published {
+        publishing: Sum,
+    },
 }
 
 /// Number of bytes of an encoded source.
@@ -281,17 +364,27 @@ pub(super) fn read(record: &[u8]) -> Option<Read<'_>> {
             Read::Digest { finished: Sum::from_le_bytes(*finished), digest }
         }
         Tells::Complete => {
-            let (ino, rest) = rest.split_first_chunk()?;
-            let (has_birth, rest) = rest.split_first()?;
-            let (birth, rest) = read_time(rest)?;
+            let (target, rest) = read_target(rest)?;
             let (at, _) = read_time(rest)?;
-            let birth = (*has_birth != 0).then_some(birth);
-            let target = TargetIdentity { ino: u64::from_le_bytes(*ino), birth };
             Read::Complete { target, at }
         }
         Tells::Volumes => {
             let (count, _) = rest.split_first_chunk()?;
             Read::Volumes { count: u64::from_le_bytes(*count) }
+        }
+        Tells::Shards => {
+            let (count, _) = rest.split_first_chunk()?;
+            Read::Shards { count: u64::from_le_bytes(*count) }
+        }
+        Tells::ShardComplete => {
+            let (count, rest) = rest.split_first_chunk()?;
+            let (target, _) = read_target(rest)?;
+            Read::ShardComplete { count: u64::from_le_bytes(*count), target }
+        }
+        Tells::Publishing => Read::Publishing { files: rest.as_chunks().0 },
+        Tells::Published => {
+            let (publishing, _) = rest.split_first_chunk()?;
+            Read::Published { publishing: Sum::from_le_bytes(*publishing) }
         }
     })
 }

@@ -25,19 +25,65 @@ pub(super) type Take<'a> = dyn FnMut(Sum, &Read<'_>, u64, usize) + 'a;
 pub(super) struct Scanned {
     /// Offset at which the last whole record ends.
     pub(super) end: u64,
-    /// Number of records, apart from those about further volumes.
+    /// Number of records from which a run could resume.
     pub(super) records: u64,
     /// Target of the run, if the last record says that the run is complete.
     pub(super) complete: Option<TargetIdentity>,
     /// Number of volumes of the journal, at least 1.
     pub(super) volumes: u64,
+    /// Division of the entries among shards, if there was one.
+    pub(super) shards: Option<Shards>,
+    /// Whether the last record says that the shard of the volume is complete.
+    pub(super) is_shard_complete: bool,
+}
+
+/// Division of the entries among shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shards {
+    /// Number of shards, as the last record about them says.
+    pub(super) count: u64,
+    /// Whether the records of an entry may be in another volume than the one of its shard: other
+    /// processes wrote some of the volumes, or there was another number of shards.
+    pub(super) is_mixed: bool,
+}
+
+impl Scanned {
+    /// Returns the result for a file that has only a header of this length.
+    pub(super) const fn nothing(end: u64) -> Scanned {
+        Scanned {
+            end,
+            records: 0,
+            complete: None,
+            volumes: 1,
+            shards: None,
+            is_shard_complete: false,
+        }
+    }
+
+    /// Returns the division that a record of this number of shards makes.
+    pub(super) fn divided(&self, count: u64) -> Shards {
+        let is_mixed = match self.shards {
+            Some(before) => before.is_mixed || before.count != count,
+            None => self.volumes > 1,
+        };
+        Shards { count, is_mixed }
+    }
+
+    fn note_shards(&mut self, count: u64) {
+        self.shards = Some(self.divided(count));
+        self.volumes = self.volumes.max(count.saturating_add(1).min(MOST_VOLUMES));
+    }
+}
+
+/// Returns the record that these bytes are, if they are exactly one.
+pub(super) fn last_record<'a>(sums: &Sums, last: &'a [u8]) -> Option<Read<'a>> {
+    record_bytes(last).filter(|length| FRAME_BYTES + length == last.len())?;
+    record::read(whole(sums, last)?.1)
 }
 
 /// Returns whether the last bytes of a journal are a record that the run is complete.
 pub(super) fn is_complete(sums: &Sums, last: &[u8]) -> bool {
-    record_bytes(last).is_some_and(|length| FRAME_BYTES + length == last.len())
-        && whole(sums, last)
-            .is_some_and(|(_, record)| matches!(record::read(record), Some(Read::Complete { .. })))
+    matches!(last_record(sums, last), Some(Read::Complete { .. }))
 }
 
 /// Reads the records that begin at this offset.
@@ -48,7 +94,7 @@ pub(super) fn scan(
     take: &mut Take<'_>,
 ) -> haul_sys::Result<Scanned> {
     let mut window = Window { bytes: Vec::new(), at: begin, used: 0 };
-    let mut scanned = Scanned { end: begin, records: 0, complete: None, volumes: 1 };
+    let mut scanned = Scanned::nothing(begin);
     while let Some(length) = window.peek(FRAME_BYTES, read_at)?.and_then(record_bytes) {
         let Some(frame) = window.peek(FRAME_BYTES + length, read_at)? else { break };
         let Some((sum, bytes)) = whole(sums, frame) else { break };
@@ -58,10 +104,16 @@ pub(super) fn scan(
             Read::Complete { target, .. } => Some(target),
             _ => None,
         };
+        scanned.is_shard_complete = matches!(read, Read::ShardComplete { .. });
         match read {
             Read::Volumes { count } => {
                 scanned.volumes = scanned.volumes.max(count.min(MOST_VOLUMES));
+                if let Some(shards) = &mut scanned.shards {
+                    shards.is_mixed = true;
+                }
             }
+            Read::Shards { count } => scanned.note_shards(count),
+            Read::ShardComplete { .. } | Read::Publishing { .. } | Read::Published { .. } => {}
             _ => scanned.records += 1,
         }
         window.used += FRAME_BYTES + length;

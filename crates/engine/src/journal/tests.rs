@@ -104,6 +104,28 @@ fn read_index(sums: &Sums, bytes: &[u8]) -> (Scanned, Index) {
 }
 
 #[test]
+fn files_may_be_published_until_a_record_says_that_they_are() {
+    let sums = Sums::new(NONCE);
+    let mut bytes = Vec::new();
+    let first = frame(&sums, &record::publishing(&[file(11), file(12)]), &mut bytes);
+    frame(&sums, &record::publishing(&[file(14)]), &mut bytes);
+    let mut touched = file(11);
+    touched.mtime.nanoseconds += 1;
+    let mut named = file(11);
+    named.ctime.nanoseconds += 1;
+    let may_be = |bytes: &[u8]| {
+        let (_, index) = read_index(&sums, bytes);
+        [file(11), named, touched, file(12), file(13), file(14)]
+            .map(|file| index.may_be_published(&file))
+    };
+    assert_eq!(may_be(&bytes), [true, true, false, true, false, true]);
+    frame(&sums, &record::published(first), &mut bytes);
+    assert_eq!(may_be(&bytes), [false, false, false, false, false, true]);
+    let (scanned, index) = read_index(&sums, &bytes);
+    assert!(!index.is_empty() && scanned.records == 0);
+}
+
+#[test]
 fn what_is_written_is_read() {
     let sums = Sums::new(NONCE);
     let (bytes, ends) = records(&sums);

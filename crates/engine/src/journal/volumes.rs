@@ -12,14 +12,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use haul_io::fully::write_fully;
 use haul_io::hidden::{LETTERS, is_hidden_name, name_of};
 use haul_io::retry::again;
-use haul_sys::Errno;
 use haul_sys::data::{ftruncate, pread};
-use haul_sys::fs::{Access, Create, OpenHow, fdatasync, fsync_names, openat, try_lock, unlinkat};
+use haul_sys::fs::{fdatasync, fsync_names, try_lock, unlinkat};
 
-use super::beginning::{MODE, Unread, read_header};
+use super::beginning::{Unread, read_header};
+use super::gate;
 use super::header::{self, Flaw};
 use super::index::{Index, Told};
-use super::own_file::{OpenError, Purpose, open_own};
+use super::own_file::{OpenError, Purpose, create_own, open_own};
 use super::scan::{Scanned, scan};
 use super::sums::{NONCE_BYTES, Sums};
 use crate::error::JournalFlaw;
@@ -66,6 +66,16 @@ impl Set<'_> {
             *to = from;
         }
         name_of(letters).unwrap_or_default()
+    }
+
+    /// Returns the name of the file whose lock gives shards their turns.
+    pub(super) fn gate(&self) -> CString {
+        let journal = self.journal.to_bytes();
+        if !is_hidden_name(journal) {
+            return CString::new([journal, b".0"].concat()).unwrap_or_default();
+        }
+        // No volume has this number.
+        self.name(u64::MAX)
     }
 
     fn see(&self, volume: u64, purpose: Purpose) -> Result<Seen, OpenError> {
@@ -119,18 +129,12 @@ impl Set<'_> {
         fdatasync(&fd)?;
         fsync_names(self.directory)?;
         let end = header.len() as u64;
-        Ok((fd, Scanned { end, records: 0, complete: None, volumes: 1 }))
+        Ok((fd, Scanned::nothing(end)))
     }
 
     fn make(&self, volume: u64) -> Result<OwnedFd, OpenError> {
-        let how =
-            OpenHow { access: Access::ReadWrite, create: Create::New(MODE), ..OpenHow::WRITE };
-        match openat(self.directory, &self.name(volume), how) {
-            Ok(fd) if try_lock(&fd)? => Ok(fd),
-            Ok(_) => Err(OpenError::Flaw(JournalFlaw::InUse)),
-            Err(error) if error.errno == Errno::EXIST => Err(OpenError::Flaw(JournalFlaw::InUse)),
-            Err(error) => Err(error.into()),
-        }
+        let fd = create_own(self.directory, &self.name(volume))?;
+        if try_lock(&fd)? { Ok(fd) } else { Err(OpenError::Flaw(JournalFlaw::InUse)) }
     }
 
     /// Adds the records of a volume to the index. A volume of which the process that writes it is at
@@ -177,6 +181,7 @@ impl Set<'_> {
                 let _gone = unlinkat(self.directory, &self.name(volume));
             }
         }
+        gate::remove(self.directory, &self.gate());
     }
 }
 

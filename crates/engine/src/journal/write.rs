@@ -14,11 +14,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haul_io::block_digests::Piece;
 use haul_io::fully::{read_fully, write_fully};
 use haul_sys::data::ftruncate;
-use haul_sys::fs::{Stat, Time, fdatasync, fstat, statat, unlinkat};
+use haul_sys::fs::{CWD, Stat, Time, fdatasync, fstat, statat, unlinkat};
 
 use super::index::{Begun, Index, Told};
+use super::lacking::Lacking;
 use super::own_file::{Purpose, open_own};
-use super::record::{self, FinishedEntry, MOST_PIECES, Names, Place, Position, TargetIdentity};
+use super::record::{
+    self, FinishedEntry, MOST_FILES, MOST_PIECES, Names, Place, Position, TargetIdentity,
+};
 use super::scan::Scanned;
 use super::shared::Shared;
 use super::sums::{NONCE_BYTES, Sum, Sums};
@@ -43,7 +46,15 @@ pub(super) struct Spot {
     pub(super) shown: Vec<u8>,
 }
 
-/// Volumes of earlier runs that no process of this one writes.
+impl Spot {
+    /// Returns the journal and its volumes.
+    pub(super) fn set(&self, nonce: [u8; NONCE_BYTES]) -> Set<'_> {
+        Set { directory: self.directory.as_fd(), journal: &self.name, nonce }
+    }
+}
+
+/// Files of the journal that this process has locked and does not write: volumes of earlier runs, and
+/// the journal itself if this process copies a shard.
 #[derive(Default)]
 pub(super) struct Kept {
     /// Their descriptors, which hold locks, by the numbers of the volumes.
@@ -67,8 +78,7 @@ pub(super) struct File {
 
 impl File {
     fn set(&self) -> Set<'_> {
-        let (directory, journal) = (self.spot.directory.as_fd(), self.spot.name.as_c_str());
-        Set { directory, journal, nonce: self.nonce }
+        self.spot.set(self.nonce)
     }
 }
 
@@ -81,8 +91,10 @@ pub(crate) struct Journal {
     before: Index,
     /// Number of entries that this run found finished.
     found: AtomicU64,
-    /// Time at which this run began.
-    begun: Time,
+    /// Number of finished entries without a record.
+    unrecorded: AtomicU64,
+    /// Files of the source whose copies lack something.
+    lacking: Lacking,
     writing: Mutex<Writing>,
     broken: AtomicBool,
 }
@@ -94,6 +106,14 @@ struct Writing {
     records: u64,
     /// End of the record that marks an earlier run as complete, if it was the last one.
     marked: Option<u64>,
+}
+
+/// Files that the run is about to publish.
+pub(crate) struct Publishing {
+    /// Checksums of the records about them.
+    records: Vec<Sum>,
+    /// Number of finished entries without a record at that time.
+    unrecorded: u64,
 }
 
 /// State of a journal at the end of the run.
@@ -111,15 +131,23 @@ pub(crate) enum Ended {
 
 impl Journal {
     /// Returns the journal with a volume that this process has locked and scanned, and with the index
-    /// of all volumes. The run begins now.
+    /// of all volumes.
     pub(super) fn new(file: File, scanned: Scanned, before: Index, target: &CStr) -> Journal {
         let Scanned { end, records, complete, .. } = scanned;
-        let begun = timestamp_precision::now();
         let marked = complete.is_some().then_some(end);
         let writing = Mutex::new(Writing { pending: Vec::new(), end, records, marked });
-        let (found, broken) = (AtomicU64::new(0), AtomicBool::new(false));
         let (target, sums) = (target.to_owned(), Sums::new(file.nonce));
-        Journal { file, target, sums, before, found, begun, writing, broken }
+        Journal {
+            file,
+            target,
+            sums,
+            before,
+            found: AtomicU64::new(0),
+            unrecorded: AtomicU64::new(0),
+            lacking: Lacking::default(),
+            writing,
+            broken: AtomicBool::new(false),
+        }
     }
 
     /// Returns what the other processes need to join the journal.
@@ -138,6 +166,16 @@ impl Journal {
     /// Returns how many descriptors the locks on volumes of earlier runs take.
     pub(crate) fn locks(&self) -> u64 {
         self.file.kept.locks.len() as u64
+    }
+
+    /// Returns where the last whole record of the volume ends.
+    pub(super) fn written_end(&self) -> u64 {
+        self.lock().end
+    }
+
+    /// Returns the volume that this process writes, and the target operand.
+    pub(super) fn into_file(self) -> (File, CString) {
+        (self.file, self.target)
     }
 
     /// Returns the path of the journal for display.
@@ -197,9 +235,15 @@ impl Journal {
         self.before.parts(&record::place(place))
     }
 
-    /// Returns the mode that an earlier run made a directory with.
-    pub(crate) fn directory(&self, place: Place<'_>) -> Option<u32> {
-        self.before.directory(&record::place(place))
+    /// Returns the mode that an earlier run, which was not complete, made a directory with. The mode of one
+    /// that a complete run has left is the user's.
+    pub(crate) fn directory(
+        &self,
+        place: Place<'_>,
+        born: impl FnOnce() -> Option<Time>,
+    ) -> Option<u32> {
+        let mode = self.before.directory(&record::place(place))?;
+        self.may_be_unfinished(born).then_some(mode)
     }
 
     /// Returns the recorded pieces of a large file.
@@ -237,17 +281,31 @@ impl Journal {
         record::frame(&self.sums, record, &mut writing.pending)
     }
 
-    /// Records an entry that is complete, is on stable storage and has its name.
-    pub(crate) fn note_finished(&self, entry: &FinishedEntry<'_>, digest: Option<&[u8]>) {
-        // A source that changed after this run began may change again without a later timestamp,
-        // because the clocks of file systems have a coarse granularity.
-        if self.is_broken() || !precedes(entry.source.ctime, self.begun) {
+    /// Records an entry that is complete, is on stable storage and has its name. The source was described
+    /// after this moment.
+    pub(crate) fn note_finished(
+        &self,
+        entry: &FinishedEntry<'_>,
+        described_after: Time,
+        digest: Option<&[u8]>,
+    ) {
+        // A source that had changed just before may change again without a later timestamp, because the
+        // clocks of file systems have a coarse granularity.
+        let is_old = precedes(entry.source.ctime, described_after);
+        if self.is_broken() || !is_old || self.lacking.contains(entry.source) {
+            self.unrecorded.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let sum = self.note(&record::finished(entry));
         if let Some(digest) = digest {
             self.note(&record::digest(sum, digest));
         }
+    }
+
+    /// Remembers that the copy of a file lacks something, as the run has reported: none of its names gets a
+    /// record, so that the next run copies it again.
+    pub(crate) fn note_lacking(&self, source: &Stat) {
+        self.lacking.insert(source);
     }
 
     /// Records that the run is writing a large file, and returns the identifier for the records of
@@ -267,6 +325,56 @@ impl Journal {
         for pieces in pieces.chunks(MOST_PIECES) {
             self.note(&record::pieces(part, pieces, digest_bytes));
         }
+    }
+
+    /// Records that the run is about to publish files, and returns what [`Self::note_published`] needs.
+    pub(crate) fn note_publishing(&self, files: &[Stat]) -> Publishing {
+        let mut writing = self.lock();
+        let note =
+            |files| record::frame(&self.sums, &record::publishing(files), &mut writing.pending);
+        let records = files.chunks(MOST_FILES).map(note).collect();
+        Publishing { records, unrecorded: self.unrecorded.load(Ordering::Relaxed) }
+    }
+
+    /// Records that the files that have their names have records, too. If any has none, because its source
+    /// had just changed, the next run needs to know the files of the group.
+    pub(crate) fn note_published(&self, publishing: &Publishing) {
+        let mut writing = self.lock();
+        if self.unrecorded.load(Ordering::Relaxed) > publishing.unrecorded {
+            writing.records += 1;
+            return;
+        }
+        for sum in &publishing.records {
+            record::frame(&self.sums, &record::published(*sum), &mut writing.pending);
+        }
+    }
+
+    /// Returns whether an earlier run of this copy may have published this file, and did not record that: it
+    /// has the inode number, size and modification time of one that was about to be published. One that was
+    /// changed after a run was complete is the user's, unless a later run may have made it.
+    pub(crate) fn may_be_published(
+        &self,
+        file: &Stat,
+        born: impl FnOnce() -> Option<Time>,
+    ) -> bool {
+        self.before.may_be_published(file)
+            && (!self.before.has_changed_since_completion(file) || self.may_be_unfinished(born))
+    }
+
+    /// Returns whether a run that was not complete may have made what was created at this time. Where the
+    /// file system does not record the time, it may.
+    fn may_be_unfinished(&self, born: impl FnOnce() -> Option<Time>) -> bool {
+        self.before.completed_at().is_none_or(|at| born().is_none_or(|born| born > at))
+    }
+
+    /// Returns whether the journal is on this device.
+    pub(crate) fn is_on(&self, dev: u64) -> bool {
+        fstat(&self.file.fd).is_ok_and(|stat| stat.dev == dev)
+    }
+
+    /// Returns the large files of a directory that earlier runs began: the name and the attempts at each.
+    pub(crate) fn parts_in(&self, directory: Position) -> impl Iterator<Item = (&[u8], &[Begun])> {
+        self.before.parts_in(directory)
     }
 
     /// Records that the run is about to make a directory with a mode that is not its final mode.
@@ -328,6 +436,9 @@ impl Journal {
     /// Ends the journal of a complete run: marks it, if it has records and the last one is no mark.
     /// Removes it if it has none or cannot be written, because the copy is complete without it. Other
     /// processes have written `others` records.
+    ///
+    /// Blocks until a file that is changed from now on gets a later time than the mark has: at most a tick
+    /// of the kernel's clock (10 ms), or two seconds if the target's file system stores whole seconds.
     pub(crate) fn end_complete(&self, others: u64) -> haul_sys::Result<Ended> {
         let records = self.records() + others;
         let is_marked = {
@@ -337,13 +448,17 @@ impl Journal {
         if is_marked {
             return Ok(Ended::Complete);
         }
-        let target = TargetIdentity::of(&self.target);
-        let Some(target) = target.filter(|_| records > 0 && !self.is_broken()) else {
+        let target = TargetIdentity::of(&self.target).zip(statat(CWD, &self.target).ok());
+        let Some((target, stat)) = target.filter(|_| records > 0 && !self.is_broken()) else {
             return self.remove();
         };
-        self.note(&record::complete(target, timestamp_precision::precise_now()));
+        let marked_at = timestamp_precision::precise_now();
+        self.note(&record::complete(target, marked_at));
         match self.write_out(Secure::Later) {
-            Ok(()) => Ok(Ended::Complete),
+            Ok(()) => {
+                timestamp_precision::wait_for_times_after(marked_at, stat.ctime);
+                Ok(Ended::Complete)
+            }
             Err(_) => self.remove(),
         }
     }

@@ -18,9 +18,9 @@ use haul_sys::Errno;
 use haul_sys::fs::{Stat, TimePair};
 
 use crate::error::{Severity, What};
-use crate::request::{Keep, ModePolicy, Policy};
+use crate::request::{Keep, ModePolicy, Policy, Striping};
 
-pub(crate) use acl::has_default as has_default_acl;
+pub(crate) use acl::{default_grants, has_default as has_default_acl};
 pub(crate) use mode::creation as creation_mode;
 use owner::Owned;
 pub(crate) use xattr::{Attributes, copied as copied_attributes};
@@ -183,8 +183,10 @@ impl DirectoryAttributes {
         policy: &Policy,
     ) -> (DirectoryAttributes, Vec<Lost>) {
         let mut lost = Vec::new();
-        let stat = keeps_anything(policy).then(|| {
-            let attributes = Attributes::read(source, policy, &mut lost);
+        let is_due = keeps_anything(policy) || policy.striping == Striping::Keep;
+        let stat = is_due.then(|| {
+            let mut attributes = Attributes::read(source, policy, &mut lost);
+            attributes.add_striping(source, policy, &mut lost);
             Box::new((*stat, attributes))
         });
         (DirectoryAttributes { stat, narrowed_mode, made }, lost)
@@ -194,6 +196,13 @@ impl DirectoryAttributes {
     /// again needlessly.
     pub(crate) fn is_due(&self) -> bool {
         self.stat.is_some() || self.narrowed_mode.is_some()
+    }
+
+    /// Returns whether the final mode forbids the owner to make and remove entries.
+    pub(crate) fn denies_changes(&self, policy: &Policy) -> bool {
+        let kept = self.stat.as_deref().filter(|_| policy.preserve.mode == ModePolicy::Keep);
+        let mode = kept.map(|(stat, _)| stat.permissions()).or(self.narrowed_mode);
+        mode.is_some_and(|mode| mode & 0o300 != 0o300)
     }
 
     /// Applies all attributes to the open target directory.

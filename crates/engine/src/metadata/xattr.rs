@@ -9,7 +9,8 @@ use haul_sys::fs::{fgetxattr, flistxattr, fsetxattr};
 
 use super::{Attribute, Lost, acl};
 use crate::error::What;
-use crate::request::{Keep, ModePolicy, Policy};
+use crate::request::{Keep, ModePolicy, Policy, Striping};
+use crate::striping;
 
 /// Attributes of a source that the policy preserves.
 #[derive(Default)]
@@ -24,6 +25,8 @@ enum Class {
     Plain,
     Acl,
     Context,
+    /// Striping on Lustre, which a file gets before its bytes, and a directory with its attributes.
+    Striping,
     /// Not copied: the attribute belongs to the file system or to one machine, as in
     /// `/etc/xattr.conf`.
     Left,
@@ -37,9 +40,24 @@ fn class(name: &CStr) -> Class {
     if bytes == b"security.selinux" {
         return Class::Context;
     }
+    if name == striping::ATTRIBUTE {
+        return Class::Striping;
+    }
     // `system.*` attributes are other interfaces to NFS ACLs and rich ACLs.
-    const LEFT: &[&[u8]] = &[b"system.", b"trusted.SGI_", b"security.evm"];
-    if LEFT.iter().any(|prefix| bytes.starts_with(prefix)) {
+    const LEFT: &[&[u8]] = &[b"system.", b"trusted.SGI_", b"security.evm", b"lustre.", b"afs."];
+    // Lustre's own records of an inode, which it lists for root (`XATTR_NAME_*` in `lustre_idl.h`).
+    const OF_LUSTRE: &[&[u8]] = &[
+        b"trusted.dmv",
+        b"trusted.fid",
+        b"trusted.hsm",
+        b"trusted.link",
+        b"trusted.lma",
+        b"trusted.lmv",
+        b"trusted.lov",
+        b"trusted.som",
+        b"trusted.version",
+    ];
+    if LEFT.iter().any(|prefix| bytes.starts_with(prefix)) || OF_LUSTRE.contains(&bytes) {
         return Class::Left;
     }
     Class::Plain
@@ -70,7 +88,7 @@ impl Attributes {
         };
         for name in names {
             let (what, keep) = kept(&name, policy);
-            if keep == Keep::No {
+            if keep == Keep::No || what == What::Striping {
                 continue;
             }
             let list = match what {
@@ -85,6 +103,21 @@ impl Attributes {
             }
         }
         attributes
+    }
+
+    /// Adds the striping that files in a directory get by default, if the policy preserves it.
+    pub(super) fn add_striping(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        policy: &Policy,
+        lost: &mut Vec<Lost>,
+    ) {
+        let name = striping::ATTRIBUTE;
+        match striping::of_directory(policy.striping, directory) {
+            Ok(Some(layout)) => self.plain.push((name.to_owned(), layout)),
+            Ok(None) => {}
+            Err(error) => lost.extend(lost_value(name, error.errno, policy)),
+        }
     }
 
     /// Sets all attributes except the access-control lists, which the run sets with the mode.
@@ -111,7 +144,8 @@ pub(super) fn kept(name: &CStr, policy: &Policy) -> (What, Keep) {
         Class::Plain => (What::Xattr, policy.preserve.xattr),
         Class::Context => (What::Xattr, policy.preserve.context),
         Class::Acl if policy.preserve.mode == ModePolicy::Keep => (What::Permissions, Keep::Must),
-        Class::Acl | Class::Left => (What::Xattr, Keep::No),
+        Class::Striping if policy.striping == Striping::Keep => (What::Striping, Keep::Must),
+        Class::Acl | Class::Striping | Class::Left => (What::Xattr, Keep::No),
     }
 }
 
@@ -134,7 +168,7 @@ pub(crate) fn copied(fd: BorrowedFd<'_>) -> haul_sys::Result<Vec<Attribute>> {
     };
     let mut found = Vec::new();
     for name in names {
-        if !matches!(class(&name), Class::Left | Class::Context) {
+        if !matches!(class(&name), Class::Left | Class::Striping | Class::Context) {
             let value = fgetxattr(fd, &name)?;
             found.push((name, value));
         }
@@ -164,6 +198,10 @@ mod tests {
         assert_eq!(class(c"security.selinux"), Class::Context);
         assert_eq!(class(c"system.posix_acl_access"), Class::Acl);
         assert_eq!(class(c"system.nfs4_acl"), Class::Left);
+        assert_eq!(class(c"lustre.lov"), Class::Striping);
+        assert_eq!(class(c"trusted.lov"), Class::Left);
+        assert_eq!(class(c"trusted.lover"), Class::Plain);
+        assert_eq!(class(c"afs.acl"), Class::Left);
         // A copied or moved layer of an overlay stays a layer.
         assert_eq!(class(c"trusted.overlay.opaque"), Class::Plain);
     }

@@ -32,7 +32,7 @@ use crate::monitor::{Event, Outcome};
 use crate::plan::Plan;
 use crate::request::{
     Appearance, Borders, Consent, Dereference, Existing, Force, Keep, Links, Make, ModePolicy,
-    Parents, Policy, Preserve, Recursion, Specials, Sync, TargetLinks,
+    Parents, Policy, Preserve, Recursion, Specials, Striping, Sync, TargetLinks,
 };
 use crate::walk::path::beside;
 use crate::walk::path::join;
@@ -346,7 +346,7 @@ impl<'r> Batch<'r> {
                 let adapter = CopyAdapter::new(run.monitor, run.control, &voices);
                 let policy = Policy { existing, ..self.policy(ground.anchor.trust) };
                 let control = &run.control.copying;
-                let records = Records { journal: None, copied: Some(copied) };
+                let records = Records { copied: Some(copied), ..Records::default() };
                 copy_planned(
                     (&policy, run.request.resources),
                     plan,
@@ -522,6 +522,7 @@ impl<'r> Batch<'r> {
             // The stage has a hidden name, and nothing in it has its final path until the stage is
             // complete.
             appearance: Appearance::Gradual,
+            striping: Striping::Inherit,
             borders: Borders::Cross,
             data: policy.data.clone(),
             hashing: None,

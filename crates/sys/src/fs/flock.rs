@@ -14,6 +14,12 @@ pub fn try_lock(fd: impl AsFd) -> Result<bool> {
     try_flock(fd, FlockOperation::NonBlockingLockExclusive)
 }
 
+/// Takes an exclusive lock on a file; waits for other processes that hold a lock. A signal handler
+/// ends the wait with `EINTR`.
+pub fn lock(fd: impl AsFd) -> Result<()> {
+    rustix::fs::flock(fd, FlockOperation::LockExclusive).named(Call::Flock)
+}
+
 /// Takes a shared lock on a file without waiting; returns `false` if another process holds it
 /// exclusively.
 pub fn try_lock_shared(fd: impl AsFd) -> Result<bool> {

@@ -4,8 +4,11 @@ use super::profile::{AUTO, NONE};
 use super::values::{ATTRIBUTE_VALUES, SPARSE_VALUES};
 use crate::getopt::{Opt, Takes, Values, opt, own};
 use crate::option::config::{CONFIG, NO_CONFIG};
-use crate::option::data::{CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES};
+use crate::option::data::{
+    CACHE_VALUES, DIGEST_VALUES, DataId, METHOD_VALUES, REFLINK_VALUES, STRIPING_VALUES,
+};
 use crate::option::metrics::{JOB, METRICS};
+use crate::option::shard::SLURM;
 use crate::option::trust::TrustId;
 use crate::option::value::{BACKUP_VALUES, PROGRESS_VALUES, UPDATE_VALUES};
 
@@ -326,11 +329,23 @@ pub(crate) const OPTIONS: &[Opt<Id>] = &[
         "copy again what FILE lists (see --errors), with\nthe options of that run and those given now; hard\nlinks are kept among what is copied again",
     ),
     own(
+        Id::Trust(TrustId::Shard),
+        "shard",
+        Required("I/N"),
+        "--resume, and copy only part I of N: N runs, on\nany machines, make one copy; 'slurm' takes I and N\nfrom a job array or a job step. See below",
+    ).with(Values::Words(|| vec![SLURM])),
+    own(
         Id::HaulStats,
         "stats",
         Nothing,
         "print a summary on standard error: files, bytes,\ntime, rate, methods, and what was cached before\nand after",
     ),
+    own(
+        Id::Data(DataId::Striping),
+        "striping",
+        Required("HOW"),
+        "on Lustre, the number of servers that store a new\nfile: inherit (default), as DEST's directory says;\nkeep, as SOURCE is stored; size, one for each GiB\nof a file that has at least one, up to 160",
+    ).with(STRIPING_VALUES),
     own(
         Id::Trust(TrustId::Hash),
         "hash",

@@ -112,6 +112,10 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         What::MayHaveChanged => {
             format!("{source} may have changed while it was copied; the copy was kept")
         }
+        What::Striping => format!("setting the striping of {target}"),
+        What::NotStriped => format!(
+            "cannot copy to {target} with --striping: it is not on Lustre; leave the option out"
+        ),
         What::Sync => format!("error syncing {target}"),
         What::SyncNames => format!("error syncing the directories in {target}"),
         What::ReadBack => format!("error reading {target} again"),
@@ -137,6 +141,9 @@ fn of_data(what: What, source: &str, target: &str) -> String {
         ),
         What::JournalKept => {
             format!("the journal {target} is kept: run the same command again to resume")
+        }
+        What::ShardMark => {
+            format!("cannot record in journal {target} that the shard is complete")
         }
         What::JournalRemove => format!("warning: cannot remove journal {target}"),
         What::NewOwner => {

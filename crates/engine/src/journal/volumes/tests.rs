@@ -161,7 +161,7 @@ fn a_journal_is_removed_only_if_no_volume_can_have_records() {
         let spot = scene.spot();
         let (volume, volumes, kept) = (0, 2, Kept::default());
         let file = crate::journal::write::File { fd, spot, nonce: NONCE, volume, volumes, kept };
-        let empty = Scanned { end: 0, records: 0, complete: None, volumes };
+        let empty = Scanned { volumes, ..Scanned::nothing(0) };
         let journal = Journal::new(file, empty, index, c"target");
         let others = Conclusion { is_complete: false, found: 0, records: 0, has_joined };
         (journal.end_incomplete(others).unwrap(), scene.names())
