@@ -36,7 +36,10 @@ pub(crate) struct Board {
 #[derive(Default)]
 struct Member {
     host: String,
+    /// Number of idle workers, since when, and the sum of the times of all that were idle before.
     idle: u64,
+    idle_since: Option<Instant>,
+    idle_time: Duration,
     counts: Counts,
     changed: Option<Instant>,
     /// What it had done at moments of the last half minute, the oldest first.
@@ -75,9 +78,10 @@ impl Board {
     }
 
     /// Takes the number of idle workers of a rank.
-    pub(crate) fn idle(&mut self, rank: Rank, workers: u64) {
+    pub(crate) fn idle(&mut self, rank: Rank, workers: u64, now: Instant) {
         if let Some(member) = self.ranks.get_mut(rank) {
-            member.idle = workers;
+            member.idle_time = member.idle_until(now);
+            (member.idle, member.idle_since) = (workers, Some(now));
         }
     }
 
@@ -149,7 +153,9 @@ impl Board {
         json!({
             "rank": rank,
             "host": member.host,
+            "workers": member.counts.workers,
             "idle_workers": member.idle,
+            "idle_worker_s": member.idle_until(now).as_secs(),
             "entries": entries(&member.counts),
             "bytes": member.counts.bytes,
             "failures": member.counts.failures,
@@ -163,6 +169,12 @@ impl Board {
 }
 
 impl Member {
+    /// Returns the sum of the times of all idle workers.
+    fn idle_until(&self, now: Instant) -> Duration {
+        let since = self.idle_since.map_or(Duration::ZERO, |since| now.duration_since(since));
+        self.idle_time + since * u32::try_from(self.idle).unwrap_or(u32::MAX)
+    }
+
     /// Returns the entries and bytes per second, rounded, of the last half minute, or since the start.
     fn rates(&mut self, now: Instant, start: Instant) -> (u64, u64) {
         let done = Done { entries: entries(&self.counts), bytes: self.counts.bytes };
@@ -201,7 +213,8 @@ mod tests {
         let describe: Describe = |bytes| Some(String::from_utf8_lossy(bytes).into_owned());
         let mut board = Board::new(("cp", describe), 2, at(0));
         board.host(1, b"node1");
-        board.idle(1, 3);
+        board.idle(1, 3, at(2).0);
+        board.idle(1, 2, at(12).0);
         for lease in 1..=5 {
             board.gave((1, lease), format!("unit {lease}").as_bytes(), at(lease).0);
         }
@@ -223,8 +236,10 @@ mod tests {
         );
         let (first, second) = (&status["ranks"][0], &status["ranks"][1]);
         assert_eq!((&first["units"], &first["unchanged_s"]), (&json!(0), &json!(0)));
-        assert_eq!((&second["host"], &second["idle_workers"]), (&json!("node1"), &json!(3)));
+        assert_eq!(second["host"], json!("node1"));
         assert_eq!((&second["units"], &second["unchanged_s"]), (&json!(4), &json!(10)));
+        // Three of them for ten seconds, then two for eight.
+        assert_eq!((&second["idle_workers"], &second["idle_worker_s"]), (&json!(2), &json!(46)));
         let named = [("unit 1", 19), ("unit 3", 17), ("unit 4", 16)];
         let named = named.map(|(unit, held)| json!({ "unit": unit, "held_s": held }));
         assert_eq!(second["oldest_units"], json!(named));

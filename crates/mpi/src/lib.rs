@@ -30,5 +30,5 @@ mod wire;
 pub use board::BEGINNING as STATUS_BEGINNING;
 pub use link::{Link, links};
 pub use manager::{Command, Event, Lease, Manager, Progress, ROOT, Rank};
-pub use member::{call_off, compare, copy, remove};
+pub use member::{call_off, compare, copy, exchange, remove};
 pub use relay::Relay;

@@ -93,8 +93,8 @@ impl Link {
         self.is_used
     }
 
-    /// Sends a message. Does not block. A rank that has ended gets nothing any more.
-    pub(crate) fn send(&self, to: Rank, bytes: Vec<u8>) {
+    /// Sends a message. Does not block. A rank whose work has ended ignores it.
+    pub fn send(&self, to: Rank, bytes: Vec<u8>) {
         // The receiver is gone only if that rank has ended.
         let _sent = match &self.out {
             Out::Threads(inboxes) => match inboxes.get(to) {

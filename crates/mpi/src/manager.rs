@@ -3,8 +3,8 @@
 //!
 //! A unit is a part of the tree that its finder can do without: a directory with everything below
 //! it, or names of one directory. A rank that finds more work keeps it until the manager asks. The
-//! manager asks only while workers of other ranks are idle, and for [`CREDIT`] units at a time from
-//! each rank, so it never holds more than that for each rank.
+//! manager asks only while workers of other ranks are idle, and for no more units at a time than those
+//! can use, within [`CREDIT`] for each rank, so it never holds more than that for each rank.
 //!
 //! **Dependencies.** A unit is done when its own entries and all units that were found in it are
 //! done. The finder of a unit still owes it to the directory, so that completing a directory (its
@@ -25,6 +25,7 @@
 //! use, and what it is asked for, are states with a number, of which the newest counts.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
 
 use haul_engine::peers::Answer;
 
@@ -37,8 +38,9 @@ pub type Lease = u64;
 /// Lease of the operands, which rank 0 has from the start.
 pub const ROOT: Lease = 0;
 
-/// Maximum number of units that a rank sends before it is asked again.
-const CREDIT: u64 = 4;
+/// Least and greatest number of units that a rank may send before it is asked again: its part of those
+/// that others can use. The least one hides the time of a message; the greatest one limits what waits.
+const CREDIT: RangeInclusive<u64> = 4..=32;
 
 /// Report to the manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -384,18 +386,19 @@ impl Manager {
 
     /// Asks ranks that have work while others have none, and tells them when that is over.
     fn ask(&mut self, commands: &mut Vec<Command>) {
-        let hungry: Vec<Rank> =
-            (0..self.members.len()).filter(|rank| self.members[*rank].wants() > 0).collect();
+        let wanted: u64 = self.members.iter().map(Member::wants).sum();
+        let givers = self.members.iter().filter(|member| member.leases > 0).count() as u64;
         for (to, member) in self.members.iter_mut().enumerate() {
             if !member.is_alive {
                 continue;
             }
             // What its own idle workers want they get without a message.
-            let is_wanted = hungry.iter().any(|rank| *rank != to);
+            let wanted = wanted - member.wants();
+            let credit = wanted.div_ceil(givers.max(1)).clamp(*CREDIT.start(), *CREDIT.end());
             // A rank that answered most of the last question is asked again in advance.
             let left = member.limit.saturating_sub(member.offered);
-            let limit = match (is_wanted && member.leases > 0, left) {
-                (true, left) if left <= CREDIT / 2 => member.offered + CREDIT,
+            let limit = match (wanted > 0 && member.leases > 0, left) {
+                (true, left) if left <= credit / 2 => member.offered + credit,
                 (false, 1..) => member.offered,
                 _ => continue,
             };

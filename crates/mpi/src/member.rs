@@ -79,6 +79,20 @@ pub fn compare(
     run(link, relay, (part, what), |_, member| Ok(part.request.carry_out(member)))
 }
 
+/// Takes part in a job whose units are the caller's. It has no work of its own, so its time is that of
+/// the manager, the messages and the connection.
+pub fn exchange<R>(
+    link: &mut Link,
+    relay: &Relay,
+    part: &Part<'_, R>,
+    units: &mut dyn Exchange,
+) -> Result<Counts, Unsupported> {
+    run(link, relay, (part, ("exchange", |_| None)), |_, member| {
+        member.exchange(units);
+        Ok(part.control.own_counts())
+    })
+}
+
 /// Ends a job in which this rank did not take part, because its command line or its environment does
 /// not allow it. Where the other ranks find the same, the messages are not read.
 pub fn call_off(link: &Link) {
@@ -339,7 +353,7 @@ impl<'a> Member<'a> {
         }
         if let Some(StatusFile { board, .. }) = &mut self.job_status {
             match event {
-                Event::Status { rank, idle, .. } => board.idle(rank, idle),
+                Event::Status { rank, idle, .. } => board.idle(rank, idle, Instant::now()),
                 Event::Done { lease, .. } => board.done(lease),
                 _ => {}
             }

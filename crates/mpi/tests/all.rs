@@ -12,9 +12,11 @@
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 mod copy;
+mod hosts;
 mod job;
 mod job_compare;
 mod job_end;
+mod job_hosts;
 mod job_resume;
 mod manager;
 mod model;

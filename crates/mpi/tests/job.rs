@@ -1,5 +1,6 @@
 //! Jobs that `mpirun` starts on this machine, with the real program and the real transport.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -11,11 +12,32 @@ use haul_manifest::{Aspects, CompareOptions, compare, parse_recipe};
 use crate::remove::{Protected, entries};
 
 /// The program; the feature `mpi` builds it.
-const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_haul-mpi");
+pub(crate) const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_haul-mpi");
 
 /// Shell command that writes the number of a rank's process into a file and becomes the program.
 pub(crate) const NOTE_PID: &str =
-    "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
+    "echo $$ > pid.tmp.$$ && mv pid.tmp.$$ pid.${OMPI_COMM_WORLD_RANK-$PMI_RANK}; exec \"$@\"";
+
+/// Returns the program that starts ranks: that of the MPI which the tests are built with.
+fn starter() -> OsString {
+    std::env::var_os("HAUL_TEST_MPIRUN").unwrap_or_else(|| "mpirun".into())
+}
+
+/// Returns whether the ranks are started by Open MPI.
+pub(crate) fn is_open_mpi() -> bool {
+    let told = Command::new(starter()).arg("--version").output();
+    told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("Open MPI"))
+}
+
+/// Returns a command that starts ranks; the words of a rank follow.
+fn ranks(count: usize) -> Command {
+    let mut command = Command::new(starter());
+    if is_open_mpi() {
+        command.args(["--oversubscribe", "--allow-run-as-root"]);
+    }
+    command.args(["-n", &count.to_string()]).stdin(Stdio::null());
+    command
+}
 
 /// Returns a command that starts the program with this many ranks in a directory.
 pub(crate) fn job(directory: &tempfile::TempDir, ranks: usize, words: &[&str]) -> Command {
@@ -29,13 +51,11 @@ pub(crate) fn job_by(
     shell: &str,
     words: &[&str],
 ) -> Command {
-    let mut command = Command::new("mpirun");
+    let mut command = self::ranks(ranks);
     command
-        .args(["--oversubscribe", "--allow-run-as-root", "-n", &ranks.to_string()])
         .args(["sh", "-c", shell, "sh", PROGRAM.unwrap()])
         .args(words)
-        .current_dir(directory.path())
-        .stdin(Stdio::null());
+        .current_dir(directory.path());
     command
 }
 
@@ -64,6 +84,40 @@ fn one_to_four_ranks_copy_a_tree_equal() {
         assert!(output.status.success(), "{ranks} ranks: {}", text(&output));
         assert_equal(&directory, &format!("{ranks} ranks"));
     }
+}
+
+/// The work of a rank in [`a_message_to_a_rank_that_has_ended_is_received`]: rank 0 sends a message that is
+/// too large to be sent before that rank receives it.
+#[cfg(feature = "mpi")]
+#[test]
+#[ignore = "another test starts it"]
+fn late_sender() {
+    let code = haul_mpi::transport::start(|link| {
+        if link.own() == 0 {
+            sleep(Duration::from_millis(300));
+            link.send(1, vec![7; 16 << 20]);
+        }
+        std::process::ExitCode::SUCCESS
+    });
+    assert_eq!(code, Some(std::process::ExitCode::SUCCESS));
+}
+
+#[test]
+#[cfg_attr(not(feature = "mpi"), ignore = "needs the feature mpi")]
+fn a_message_to_a_rank_that_has_ended_is_received() {
+    let own = std::env::current_exe().unwrap();
+    let words = ["--exact", "job::late_sender", "--ignored"];
+    let mut job = ranks(2).arg(own).args(words).stdout(Stdio::null()).spawn().unwrap();
+    for _ in 0..3000 {
+        if let Some(status) = job.try_wait().unwrap() {
+            assert!(status.success(), "{status}");
+            return;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    job.kill().unwrap();
+    job.wait().unwrap();
+    panic!("the sender waits for ever");
 }
 
 #[test]

@@ -11,21 +11,30 @@ use crate::volumes::{FINISHED, count, marked, volumes};
 
 /// Shell command that lets a rank have few descriptors, so that few files wait for a common flush, and
 /// writes the number of its process into a file.
-const FEW_FILES: &str = "ulimit -n 90; echo $$ > pid.tmp.$$ && \
-                         mv pid.tmp.$$ pid.$OMPI_COMM_WORLD_RANK; exec \"$@\"";
+pub(crate) const FEW_FILES: &str = "ulimit -n 90; echo $$ > pid.tmp.$$ && \
+                         mv pid.tmp.$$ pid.${OMPI_COMM_WORLD_RANK-$PMI_RANK}; exec \"$@\"";
 
 /// At this rate the copy takes long enough to be ended in its middle.
-const SLOW: [&str; 5] = ["cp", "-aT", "--resume", "--bandwidth=3M", "a"];
+pub(crate) const SLOW: [&str; 5] = ["cp", "-aT", "--resume", "--bandwidth=3M", "a"];
 
 const COPY: [&str; 6] = ["cp", "-aT", "--resume", "--json", "a", "b"];
 
-const TREE: &str = "nested:files=1500,dirs=100,size=10000,seed=31";
+pub(crate) const TREE: &str = "nested:files=1500,dirs=100,size=10000,seed=31";
 
 /// Starts a slow copy by three ranks, and waits until some files are complete.
 fn begin(directory: &tempfile::TempDir, victim: usize) -> (Child, String) {
+    let command = job_by(directory, 3, FEW_FILES, &[&SLOW[..], &["b"]].concat());
+    begin_by(command, directory, victim)
+}
+
+/// Starts a slow copy, waits until some files are complete, and returns the number of a rank's process.
+pub(crate) fn begin_by(
+    mut command: Command,
+    directory: &tempfile::TempDir,
+    victim: usize,
+) -> (Child, String) {
     // A run does not trust a state that is younger than one tick of the kernel's clock.
     sleep(Duration::from_millis(20));
-    let mut command = job_by(directory, 3, FEW_FILES, &[&SLOW[..], &["b"]].concat());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let pid = directory.path().join(format!("pid.{victim}"));
     wait_for(&pid, &mut child);
@@ -36,7 +45,7 @@ fn begin(directory: &tempfile::TempDir, victim: usize) -> (Child, String) {
     (child, fs::read_to_string(pid).unwrap().trim().to_owned())
 }
 
-fn signal(name: &str, pid: &str) {
+pub(crate) fn signal(name: &str, pid: &str) {
     assert!(Command::new("kill").args([name, pid]).status().unwrap().success());
 }
 
@@ -47,18 +56,27 @@ fn number(output: &[u8], key: &str) -> u64 {
     rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
-/// Runs the same command with this many ranks. It copies exactly the files of which the journal has no
-/// record, and leaves nothing but the journal.
+/// Runs the same command with this many ranks.
 fn complete(directory: &tempfile::TempDir, ranks: usize, story: &str) {
+    complete_by(directory, &|words| job(directory, ranks, words), story);
+}
+
+/// Runs the same command, which is started like this. It copies exactly the files of which the journal
+/// has no record, and leaves nothing but the journal.
+pub(crate) fn complete_by(
+    directory: &tempfile::TempDir,
+    start: &dyn Fn(&[&str]) -> Command,
+    story: &str,
+) {
     let recorded = count(directory.path(), FINISHED);
     assert!((1..1500).contains(&recorded), "{story}: {recorded} records");
-    let output = job(directory, ranks, &COPY).output().unwrap();
+    let output = start(&COPY).output().unwrap();
     assert!(output.status.success(), "{story}: {}", text(&output));
     let (files, skipped) = (number(&output.stdout, "files"), number(&output.stdout, "skipped"));
     assert_eq!((files, skipped), (1500 - recorded, recorded), "{story}");
     assert_equal(directory, story);
     assert_eq!(marked(directory.path()).len(), 1, "{story}");
-    let output = job(directory, ranks, &COPY).output().unwrap();
+    let output = start(&COPY).output().unwrap();
     assert!(output.status.success(), "{story}: {}", text(&output));
     assert_eq!(number(&output.stdout, "skipped"), 1500, "{story}");
     let message = text(&output);

@@ -40,8 +40,8 @@ fn check(seed: u64, loss: usize, keeps_order: bool) -> (usize, usize) {
     }
     assert_eq!(record.completed[&0], 1, "seed {seed}: the operands were completed twice");
     assert!(record.released.values().all(|times| *times == 1), "seed {seed}: released twice");
-    // Four units for each rank, and for each loss what the rank had.
-    let bound = 4 * count + record.lost * nodes;
+    // For each rank four units, or one for each rank that can use it, and for each loss what the rank had.
+    let bound = count.max(4) * count + record.lost * nodes;
     assert!(record.most_waiting <= bound, "seed {seed}: {} units waited", record.most_waiting);
     (record.given, record.lost)
 }
@@ -84,6 +84,23 @@ fn a_rank_is_asked_only_while_another_one_is_idle() {
     assert_eq!(manager.handle(status(1, 2, 1, 0)), []);
     let over = manager.handle(status(1, 3, 0, 0));
     assert_eq!(over, [Command::Ask { to: 0, sequence: 2, limit: 0 }]);
+}
+
+#[test]
+fn ranks_are_asked_for_what_others_can_use_up_to_a_limit() {
+    for (idle, limit) in [(20, 20), (1000, 32)] {
+        let mut manager = Manager::new(3);
+        let asked = manager.handle(status(1, 1, idle, 0));
+        assert_eq!(asked, [Command::Ask { to: 0, sequence: 1, limit }]);
+    }
+    // Two ranks that have work share what the third one can use.
+    let mut manager = Manager::new(3);
+    manager.handle(status(1, 1, 1, 0));
+    manager.handle(offer(0, 1, ROOT));
+    let asked = manager.handle(status(2, 1, 20, 0));
+    let limits = [(0, 3, 11), (1, 1, 10)];
+    let expected = limits.map(|(to, sequence, limit)| Command::Ask { to, sequence, limit });
+    assert_eq!(asked, expected);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 /// Runs the tests that start jobs by `mpirun`.
 pub(super) fn stage(tally: &mut Tally) -> Result<()> {
     if which("mpirun").is_none() || which("mpicc").is_none() {
-        tally.ignore("jobs of haul-mpi: Open MPI is missing");
+        tally.ignore("jobs of haul-mpi: MPI is missing");
         return Ok(());
     }
     if geteuid().is_root() && which("apt-get").is_some() {

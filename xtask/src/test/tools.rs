@@ -46,6 +46,8 @@ const TOOLS: &[Tool] = &[
     Tool { program: "fish", package: "fish", without: "completions in fish" },
     Tool { program: "mandoc", package: "mandoc", without: "the check of the manual pages" },
     Tool { program: "mpirun", package: "openmpi-bin", without: "jobs of haul-mpi" },
+    Tool { program: "ip", package: "iproute2", without: "jobs of haul-mpi on several hosts" },
+    Tool { program: "hostname", package: "hostname", without: "jobs of haul-mpi on several hosts" },
     Tool { program: "mpicc", package: "libopenmpi-dev", without: "the build of haul-mpi" },
     Tool {
         program: "python3",
