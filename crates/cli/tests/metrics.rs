@@ -128,6 +128,38 @@ fn streams_count_bytes_and_waits() -> Outcome {
 }
 
 #[test]
+fn compressed_files_are_counted() -> Outcome {
+    let scratch = Scratch::new()?;
+    for name in ["a", "b", "c.gz"] {
+        scratch.write(name, vec![1; 5000])?;
+    }
+    let files = |scratch: &Scratch, action: &str| -> Outcome<(f64, f64, (f64, f64))> {
+        let samples = read(scratch, "m")?;
+        let label = format!("action=\"{action}\"");
+        let count = |name, with: &[&str]| value(&samples, name, with);
+        Ok((
+            count("haul_run_entries", &[&label, "kind=\"file\"", "command=\"gzip\""])?,
+            count("haul_run_bytes", &[])?,
+            (count("haul_run_failures", &[])?, count("haul_run_warnings", &[])?),
+        ))
+    };
+    std::fs::create_dir(scratch.at("d"))?;
+    let done = call(&["gzip", "--metrics=m", "--job=n", "a", "b", "d"], &scratch).run()?;
+    assert_eq!(done.code(), Some(2), "d is a directory: {done:?}");
+    assert_eq!(files(&scratch, "compressed")?, (2.0, 10_000.0, (0.0, 1.0)));
+    let done = call(&["gzip", "-t", "--metrics=m", "a.gz", "b.gz", "c.gz"], &scratch).run()?;
+    assert_eq!(done.code(), Some(1), "c.gz is not compressed: {done:?}");
+    let (tested, _, troubles) = files(&scratch, "tested")?;
+    assert_eq!((tested, troubles), (2.0, (1.0, 0.0)));
+    call(&["gunzip", "--metrics=m", "a.gz"], &scratch).succeed()?;
+    assert_eq!(files(&scratch, "decompressed")?.0, 1.0);
+    let done = call(&["gzip", "--job=n", "a"], &scratch).run()?;
+    assert_eq!(done.code(), Some(1));
+    assert!(scratch.at("a").exists() && done.errors().contains("--job"), "{done:?}");
+    Ok(())
+}
+
+#[test]
 fn a_run_that_fails_or_cannot_begin_is_no_success() -> Outcome {
     let scratch = Scratch::new()?;
     scratch.write("s", *b"x")?;
@@ -140,6 +172,8 @@ fn a_run_that_fails_or_cannot_begin_is_no_success() -> Outcome {
         (&["rm", "--metrics=m"], 1),
         (&["read", "--metrics=m", "absent"], 1),
         (&["write", "--metrics=m", "absent/t"], 1),
+        (&["gzip", "--metrics=m", "absent"], 1),
+        (&["gunzip", "--metrics=m", "-c", "s"], 1),
     ] {
         scratch.clear("m")?;
         let done = call(words, &scratch).run()?;

@@ -10,7 +10,6 @@ use haul_sys::fs::{Time, duplicate, fstat};
 use haul_sys::process::Standard;
 use haul_sys::{Errno, errno_text};
 
-use super::codes::Code;
 use super::index::Index;
 use super::input::{Named, Opened};
 use super::list::{Row, Totals};
@@ -100,7 +99,7 @@ impl Files<'_> {
                     .as_bytes(),
                 );
             }
-            said.code = Code::Error;
+            said.fail();
             said.is_end = true;
             return said;
         }
@@ -111,7 +110,9 @@ impl Files<'_> {
         });
         match opened {
             Ok(opened) => {
-                let _said = self.stdin_opened(&opened, &mut said);
+                if self.stdin_opened(&opened, &mut said).is_ok() {
+                    said.done();
+                }
             }
             Err(error) => {
                 said.error(b"standard input", &format!(": {}", error.text()));
@@ -148,7 +149,9 @@ impl Files<'_> {
     /// Does a file that was named, or found in a directory.
     pub(super) fn named(&self, named: Named) -> Said {
         let mut said = Said::default();
-        let _said = self.named_file(named, &mut said);
+        if self.named_file(named, &mut said).is_ok() {
+            said.done();
+        }
         said
     }
 
@@ -401,7 +404,7 @@ impl Files<'_> {
                 said.is_end = true;
             }
             Failed::Stopped => {
-                said.code = said.code.and(Code::Error);
+                said.fail();
                 said.is_end = true;
             }
         }

@@ -8,6 +8,22 @@ use super::settings::{Settings, Target};
 /// The name that messages begin with, also those of `gunzip` and `zcat`.
 pub(super) const PROGRAM: &str = "gzip";
 
+/// How many files were done, and how often one failed or there was a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) done: u64,
+    pub(super) failures: u64,
+    pub(super) warnings: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: Counts) {
+        self.done += other.done;
+        self.failures += other.failures;
+        self.warnings += other.warnings;
+    }
+}
+
 /// What is to be said about one file.
 #[derive(Debug, Default)]
 pub(super) struct Said {
@@ -16,6 +32,7 @@ pub(super) struct Said {
     /// For standard output.
     pub(super) lines: Vec<u8>,
     pub(super) code: Code,
+    pub(super) counts: Counts,
     /// Whether nothing more can be done for any file: standard output failed, or a signal came.
     pub(super) is_end: bool,
 }
@@ -26,6 +43,7 @@ impl Said {
         self.text.extend(next.text);
         self.lines.extend(next.lines);
         self.code = self.code.and(next.code);
+        self.counts.add(next.counts);
         self.is_end |= next.is_end;
     }
 
@@ -37,16 +55,33 @@ impl Said {
         self.text.push(b'\n');
     }
 
+    /// Counts a file that was done.
+    pub(super) fn done(&mut self) {
+        self.counts.done += 1;
+    }
+
+    /// Lets the exit status say that a file failed.
+    pub(super) fn fail(&mut self) {
+        self.code = self.code.and(Code::Error);
+        self.counts.failures += 1;
+    }
+
+    /// Lets the exit status say that something was left out or ignored.
+    pub(super) fn caution(&mut self) {
+        self.code = self.code.and(Code::Warning);
+        self.counts.warnings += 1;
+    }
+
     /// Says that a file failed.
     pub(super) fn error(&mut self, name: &[u8], text: &str) {
         self.line("", name, text);
-        self.code = self.code.and(Code::Error);
+        self.fail();
     }
 
     /// Says, behind an empty line, that a file failed: gzip may have printed the beginning of a line.
     pub(super) fn break_off(&mut self, name: &[u8], text: &str) {
         self.line("\n", name, text);
-        self.code = self.code.and(Code::Error);
+        self.fail();
     }
 
     /// Warns, unless warnings are unwanted; the exit status shows it in any case.
@@ -65,7 +100,7 @@ impl Said {
         if !settings.is_quiet() {
             self.line(before, name, text);
         }
-        self.code = self.code.and(Code::Warning);
+        self.caution();
     }
 
     /// Says something that does not change the exit status.
@@ -167,6 +202,7 @@ mod tests {
         said.error(b"a", ": no");
         said.warn(&settings, b"b", ": hm");
         assert_eq!(said.code, Code::Error);
+        assert_eq!(said.counts, Counts { done: 0, failures: 1, warnings: 1 });
         assert_eq!(said.text, b"gzip: a: no\ngzip: b: hm\n");
     }
 }

@@ -4,6 +4,7 @@ use crate::getopt::Takes::{Digits, Nothing, Optional, Required};
 use crate::getopt::{Opt, Origin, opt, own};
 use crate::option::data::{CACHE_VALUES, DIGEST_VALUES};
 use crate::option::help::{STANDARD_INPUT, VALUES};
+use crate::option::metrics::{JOB, METRICS};
 use crate::option::value::PROGRESS_VALUES;
 use crate::page::Page;
 
@@ -40,7 +41,9 @@ pub(super) enum Id {
     Cache,
     Durable,
     Index,
+    Job,
     Jobs,
+    Metrics,
     Progress,
     Sum,
 }
@@ -111,7 +114,9 @@ pub(super) const OPTIONS: &[Opt<Id>] = &[
         Required("FILE"),
         "decompress one file on all processors by the index in\nFILE, which is written where it does not exist",
     ),
+    own(Id::Job, "job", Required("NAME"), JOB),
     own(Id::Jobs, "jobs", Required("N"), "workers (default: one for each processor)"),
+    own(Id::Metrics, "metrics", Required("FILE"), METRICS),
     own(
         Id::Progress,
         "progress",

@@ -8,7 +8,6 @@ use haul_io::stream::{AtomicFile, Durable, Onto, Place};
 use haul_sys::fs::{Kind, Time, TimePair, duplicate, futimens, statat, unlinkat};
 use haul_sys::{Errno, errno_text};
 
-use super::codes::Code;
 use super::file::{Created, Files, Step};
 use super::input::{Named, Opened};
 use super::messages::{PROGRAM, Said};
@@ -97,7 +96,7 @@ impl Files<'_> {
             return Ok(());
         }
         said.raw(b"\tnot overwritten\n");
-        said.code = said.code.and(Code::Warning);
+        said.caution();
         Err(())
     }
 
@@ -144,7 +143,7 @@ impl Files<'_> {
                 line.extend_from_slice(&shown);
                 line.extend_from_slice(b" already exists;\tnot overwritten\n");
                 said.raw(&line);
-                said.code = said.code.and(Code::Warning);
+                said.caution();
                 return Err(());
             }
             Err(error) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::codes::Code;
-use super::messages::Said;
+use super::messages::{Counts, Said};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -25,6 +25,7 @@ struct Inner {
     next: u64,
     waiting: BTreeMap<u64, Said>,
     code: Code,
+    counts: Counts,
     is_over: bool,
 }
 
@@ -51,6 +52,7 @@ impl<'a> Reports<'a> {
             let Some(said) = inner.waiting.remove(&number) else { break };
             inner.next += 1;
             inner.code = inner.code.and(said.code);
+            inner.counts.add(said.counts);
             if !said.lines.is_empty() {
                 self.output.bytes(&said.lines);
             }
@@ -64,6 +66,11 @@ impl<'a> Reports<'a> {
     /// Tells whether nothing more can be done.
     pub(super) fn is_over(&self) -> bool {
         self.lock().is_over
+    }
+
+    /// Returns how many files were done, and how many failed.
+    pub(super) fn counts(&self) -> Counts {
+        self.lock().counts
     }
 
     /// Returns what became of all files.

@@ -20,7 +20,7 @@ use super::conflicts::groups;
 use super::file::Files;
 use super::input::Named;
 use super::list::Totals;
-use super::messages::{PROGRAM, Said};
+use super::messages::{Counts, PROGRAM, Said};
 use super::names::base;
 use super::options::{help, licence};
 use super::reports::Reports;
@@ -29,6 +29,7 @@ use super::sink::Sink;
 use super::stream::Means;
 use super::walk::{Item, Walk};
 use crate::ending::{point_to_help_or, print_and_end};
+use crate::metrics::Figures;
 use crate::option::help::version;
 use crate::output::Output;
 use crate::progress::{Progress, Tally};
@@ -72,10 +73,16 @@ fn run(program: &str, settings: Settings, arguments: &[OsString]) -> ExitCode {
 
 fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode {
     let stop = haul_sys::process::hear_stop();
+    if let Err(text) = output.measure_in(&settings.metrics) {
+        output.error(&text);
+        return ExitCode::FAILURE;
+    }
     let stdout = match standard_output(settings, files, stop) {
         Ok(stdout) => stdout,
         Err(text) => {
             output.raw_error(&format!("\n{PROGRAM}: stdout: {text}\n"));
+            // The exit status says failure in any case.
+            let _written = output.measured(Figures::not_begun);
             return ExitCode::FAILURE;
         }
     };
@@ -102,12 +109,35 @@ fn do_all(output: &Output, settings: &Settings, files: &[OsString]) -> ExitCode 
         do_files(&first, &|| worker(None), &reports, files);
         progress.end();
     });
-    let mut code = reports.code();
-    code = code.and(finish(&first, output, files.len()));
+    let mut counts = reports.counts();
+    let finished = finish(&first, output, files.len());
+    counts.failures += u64::from(finished == Code::Error);
+    let is_measured = output.measured(|| figures(settings.task, counts, &tally));
+    let mut code = reports.code().and(finished);
+    if !is_measured {
+        code = Code::Error;
+    }
     if let Some(signal) = haul_sys::process::stop_signal() {
         haul_sys::process::die_by(signal);
     }
     if output.finish() { code.exit() } else { ExitCode::FAILURE }
+}
+
+/// Returns the figures of a run that has ended.
+fn figures(task: Task, counts: Counts, tally: &Tally) -> Figures {
+    let action = match task {
+        Task::Compress => "compressed",
+        Task::Decompress => "decompressed",
+        Task::Test => "tested",
+        Task::List => "listed",
+    };
+    Figures {
+        entries: vec![(action, "file", counts.done)],
+        failures: counts.failures,
+        warnings: counts.warnings,
+        stopped: haul_sys::process::stop_signal().is_some(),
+        ..tally.figures()
+    }
 }
 
 /// Makes the sink for standard output, where outputs go there.

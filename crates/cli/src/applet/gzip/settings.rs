@@ -10,6 +10,7 @@ use haul_io::{Cache, DataPolicy};
 use super::names::SUFFIX_BYTES_MAX;
 use super::options::{Id, OPTIONS};
 use crate::getopt::{Usage, Word, parse};
+use crate::metrics;
 use crate::option::data::cache;
 use crate::option::stream::sum_algorithm;
 use crate::option::value::{Dash, ProgressWhen, file, jobs, processors, progress_when};
@@ -69,6 +70,7 @@ pub(super) struct Settings {
     pub(super) jobs: usize,
     /// The file that has the index, or gets it.
     pub(super) index: Option<OsString>,
+    pub(super) metrics: metrics::Wanted,
     pub(super) progress: ProgressWhen,
     pub(super) sum: Option<&'static Algorithm>,
 }
@@ -124,6 +126,7 @@ impl Settings {
             policy: DataPolicy::PLAIN,
             jobs: processors(),
             index: None,
+            metrics: metrics::Wanted::default(),
             progress: ProgressWhen::Auto,
             sum: None,
         }
@@ -171,6 +174,7 @@ impl Settings {
                 let value = value.map(OsStr::to_owned);
                 self.index = Some(file("--index", value, Dash::NoOutput)?);
             }
+            Id::Job => self.metrics.set_job(value)?,
             Id::Jobs => self.jobs = jobs(value)?,
             Id::Keep => self.keep = Switch::On,
             Id::Level => {
@@ -183,6 +187,7 @@ impl Settings {
             }
             Id::List => (self.task, self.target) = (Task::List, Target::Stdout),
             Id::Lzw => return Err(Refused::Usage("-Z not supported in this version".to_owned())),
+            Id::Metrics => self.metrics.set_file(value.map(OsStr::to_owned))?,
             Id::Name => (self.name, self.time) = (Some(Switch::On), Some(Switch::On)),
             Id::NoName => (self.name, self.time) = (Some(Switch::Off), Some(Switch::Off)),
             Id::NoTime => self.time = Some(Switch::Off),
@@ -227,6 +232,7 @@ impl Settings {
             let text = "--cache=restore is for outputs that exist; use drop or direct";
             return Err(Refused::Plain(text.to_owned()));
         }
+        self.metrics.settle()?;
         let is_due = self.ascii.is_on() && !self.is_quiet();
         Ok(is_due.then_some("option --ascii ignored on this system"))
     }
